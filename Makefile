@@ -1,0 +1,72 @@
+# One line per target: `make` or `make help`.
+CYCLES ?= 1000
+CUTS ?= 1000
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo serve test check fix bench crash powerloss lock clean
+# The interpreter for a new .venv: make PYTHON=python3.12 setup
+export PYTHON
+
+help: ## print this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.dev ## make .venv with everything a developer needs
+
+.venv/.core: pyproject.toml requirements/core.txt scripts/setup.sh
+	@scripts/setup.sh core
+
+.venv/.dev: pyproject.toml requirements/core.txt requirements/dev.txt scripts/setup.sh
+	@scripts/setup.sh dev
+
+demo: .venv/.core ## remember, recall and explain the sample conversation
+	@$(BIN)/python -m recollect.demo
+
+serve: .venv/.dev ## run the HTTP service
+	@$(BIN)/recollect serve
+
+test: .venv/.dev ## run every test suite, slow ones too
+	@scripts/need_debian.sh strace
+	@$(BIN)/python scripts/run_suites.py
+
+check: .venv/.dev ## format, lint, types, layers and fast tests, in under a minute
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest -n 2 -m "not slow"
+
+fix: .venv/.dev ## format the code and mend what ruff can mend
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
+	@$(BIN)/python scripts/bench.py
+
+crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times
+	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)
+
+powerloss: .venv/.dev ## cut the power at random points, CUTS=1000 times
+	@$(BIN)/python scripts/powerloss.py --cuts $(CUTS)
+
+# The pins must not depend on this machine's pip settings: only the public wheels and their hashes.
+# --unsafe-package keeps recollect itself (named by its own extras, so with a path) out of the pins;
+# pip-compile's warning about it does not apply: it is installed after them.
+PIP_COMPILE = env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null \
+	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
+	--strip-extras --no-annotate --no-emit-options --no-emit-find-links --no-emit-index-url \
+	--no-emit-trusted-host --build-deps-for=editable --unsafe-package=recollect
+
+lock: $(BIN)/pip-compile ## pin the newest allowed dependencies in requirements/
+	$(PIP_COMPILE) --output-file=requirements/core.txt pyproject.toml
+	$(PIP_COMPILE) --extra=dev --constraint=requirements/core.txt \
+		--output-file=requirements/dev.txt pyproject.toml
+
+# Not through .venv/.dev: after a change of pyproject.toml the old pins no longer fit.
+$(BIN)/pip-compile:
+	@scripts/setup.sh dev
+
+clean: ## remove .venv and everything that was built
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf src/*.egg-info
+	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

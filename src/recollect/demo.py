@@ -1,0 +1,164 @@
+"""The main job on sample data: remember a conversation, understand it, recall from it, say why."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from recollect import sample
+from recollect.memory import Memory
+from recollect.types import Hit
+from recollect.wiring import open as open_memory
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+USER = "mara"
+_SHOWN_CHARS = 88
+
+
+def main() -> None:
+    """Run the demo in a folder that is removed afterwards."""
+    console = Console(highlight=False)
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        with open_memory(path) as memory:
+            remembered(console, memory)
+            recalled(console, memory)
+            packed(console, memory)
+            changed(console, memory)
+        with open_memory(path) as memory:
+            reopened(console, memory)
+    console.print(f"\nThe whole demo took {time.perf_counter() - began:.1f} s. Next: README.md")
+
+
+def remembered(console: Console, memory: Memory) -> None:
+    """Store the sample, session by session, and let the background work finish."""
+    turns = sample.turns()
+    console.rule("1. remember: durable first, understood in the background")
+    for session, group in groupby(turns, key=lambda turn: turn["session"]):
+        messages = [{k: v for k, v in turn.items() if k != "session"} for turn in group]
+        receipt, seconds = timed(memory.remember, messages, user=USER, session=session, key=session)
+        console.print(
+            f"  {session}: {len(receipt.events)} turns on disk after {1e3 * seconds:.0f} ms, "
+            f"state {receipt.state}"
+        )
+    last = [{k: v for k, v in turn.items() if k != "session"} for turn in turns[-1:]]
+    first = memory.remember(last, user="retry", key="once")
+    again = memory.remember(last, user="retry", key="once")
+    console.print(
+        f"  a retry with the same key: duplicate={again.duplicate}, "
+        f"same event={again.events == first.events}"
+    )
+    with Progress(console=console, transient=True) as bar:
+        bar.add_task("embedding", total=None)
+        drained = memory.drain()
+    console.print(
+        f"  background work drained in {drained.seconds:.1f} s, {drained.dead} dead letters"
+    )
+
+
+def recalled(console: Console, memory: Memory) -> None:
+    """Ask the sample's own questions and show what came back and why."""
+    console.rule("2. recall: keyword and vector, fused by rank")
+    table = Table("question", "turn", "found first", "evidence", "why", "ms", show_lines=True)
+    at_all = 0
+    questions = sample.questions()
+    shown = questions[::3]
+    for asked in questions:
+        hits, seconds = timed(memory.recall, asked["question"], user=USER, limit=10)
+        place = _place(hits, asked["evidence"])
+        at_all += place is not None
+        if asked not in shown:
+            continue
+        first = hits[0]
+        table.add_row(
+            asked["question"],
+            first.metadata["turn"],
+            escape(_short(first.content)),
+            f"rank {place}" if place else "not in 10",
+            _why(first),
+            f"{1e3 * seconds:.0f}",
+        )
+    console.print(table)
+    console.print(
+        f"  evidence among the first ten for {at_all} of {len(questions)} questions, five shown"
+    )
+
+
+def packed(console: Console, memory: Memory) -> None:
+    """Pack a context block for the next model call."""
+    console.rule("3. context: what a model would be given, in 300 tokens")
+    context = memory.context("Who makes the kitchen cabinets now?", user=USER, budget_tokens=300)
+    console.print(context.text, markup=False, soft_wrap=True)
+    console.print(
+        f"  {context.tokens} tokens, {len(context.hits)} memories inside, "
+        f"{len(context.dropped)} dropped"
+    )
+
+
+def changed(console: Console, memory: Memory) -> None:
+    """Forget and restore."""
+    console.rule("4. forget and restore: hidden at once, never lost by accident")
+    question = "Which error code did the logger print?"
+    hit = memory.recall(question, user=USER, limit=1)[0]
+    memory.forget(hit.id, user=USER)
+    without = memory.recall(question, user=USER, limit=1)[0]
+    memory.restore(hit.id, user=USER)
+    back = memory.recall(question, user=USER, limit=1)[0]
+    turns = [each.metadata["turn"] for each in (hit, without, back)]
+    console.print(f"  first hit: {turns[0]}; after forget: {turns[1]}; after restore: {turns[2]}")
+    actions = " -> ".join(version.action for version in memory.history(hit.id, user=USER))
+    console.print(f"  history: {actions}")
+
+
+def reopened(console: Console, memory: Memory) -> None:
+    """Close, open, ask again: nothing lives only in the process."""
+    console.rule("5. reopen: the file is the memory")
+    hits, seconds = timed(memory.recall, "the cat's medicine", user=USER, limit=3)
+    console.print(f"  after closing and opening: {len(hits)} hits in {1e3 * seconds:.0f} ms")
+    findings = memory.check()
+    good = sum(finding.ok for finding in findings)
+    console.print(f"  doctor: {good} of {len(findings)} checks passed")
+
+
+def timed(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, float]:
+    """A result and the seconds it took."""
+    began = time.perf_counter()
+    result = work(*args, **kwargs)
+    return result, time.perf_counter() - began
+
+
+def _place(hits: list[Hit], evidence: list[str]) -> int | None:
+    for place, hit in enumerate(hits, start=1):
+        if hit.metadata["turn"] in evidence:
+            return place
+    return None
+
+
+def _why(hit: Hit) -> str:
+    parts = []
+    for source, detail in hit.why.items():
+        if source == "literal":
+            parts.append("holds " + ", ".join(detail))
+        else:
+            parts.append(f"{source} #{detail['rank']}")
+    return "; ".join(parts)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Where data enters and leaves: the command line, HTTP."""

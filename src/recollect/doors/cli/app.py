@@ -1,0 +1,63 @@
+"""The commands, in the order `recollect --help` shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from recollect import __version__
+from recollect.doors.cli import finding, memories, remembering, running, upkeep
+from recollect.doors.cli.options import MEMORIES, RUNNING, UPKEEP
+
+Command = Callable[..., Any]
+
+app = typer.Typer(
+    name="recollect",
+    help="Long-term memory for LLM agents that never loses an acknowledged write.",
+    epilog='Example: recollect remember "I moved to Lisbon." --user ann',
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"recollect {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+_MEMORIES: dict[str, Command] = {
+    "remember": remembering.remember,
+    "recall": finding.recall,
+    "context": finding.context,
+    "status": memories.status,
+    "forget": memories.forget,
+    "history": memories.history,
+}
+_UPKEEP: dict[str, Command] = {
+    "doctor": upkeep.doctor,
+    "import": upkeep.import_,
+    "export": upkeep.export,
+    "backup": upkeep.backup,
+    "restore": upkeep.restore,
+}
+_RUNNING: dict[str, Command] = {"worker": running.worker, "serve": running.serve}
+
+for panel, commands in ((MEMORIES, _MEMORIES), (UPKEEP, _UPKEEP), (RUNNING, _RUNNING)):
+    for name, command in commands.items():
+        *_, example = (command.__doc__ or "").strip().splitlines()
+        about = (command.__doc__ or "").replace(example, "")
+        app.command(name, help=about, epilog=example.strip(), rich_help_panel=panel)(command)
+
+app.add_typer(running.jobs, name="jobs", rich_help_panel=UPKEEP)
+app.add_typer(running.keys, name="keys", rich_help_panel=RUNNING)

@@ -1,0 +1,190 @@
+"""recall and context: memories for a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.doors.cli.options import (
+    Agent,
+    AsJson,
+    ConfigFile,
+    Db,
+    Session,
+    User,
+    Workspace,
+    pairs,
+)
+from recollect.doors.cli.show import day, document, line, note, safe, several
+from recollect.types import Hit, Scope
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+#: A longer memory is cut on the screen unless --full.
+_SHOWN_CHARACTERS = 400
+
+Limit = Annotated[int, typer.Option("--limit", "-n", help="At most so many memories, 1..200.")]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="Only what was said by then.", show_default=False),
+]
+KnownAt = Annotated[
+    str | None,
+    typer.Option(
+        "--known-at", metavar="TIME", help="Only what was stored by then.", show_default=False
+    ),
+]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="NAME=VALUE",
+        help="Only memories with this session, role, name or agent; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+Query = Annotated[str, typer.Argument(help="What is asked.")]
+Full = Annotated[bool, typer.Option("--full", help="Do not cut long memories.")]
+Budget = Annotated[
+    int | None,
+    typer.Option(
+        "--budget",
+        metavar="TOKENS",
+        help="At most so many tokens. Default: contextBudgetTokens.",
+        show_default=False,
+    ),
+]
+
+
+def recall(  # noqa: PLR0913 (one per option)
+    *,
+    query: Query,
+    user: User,
+    limit: Limit = 10,
+    workspace: Workspace = "default",
+    agent: Agent = None,
+    session: Session = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    filter: Filters = None,
+    full: Full = False,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Find the memories that answer a question, best first, with score and reason.
+
+    Example: recollect recall "Where does Ann live?" --user ann
+    """
+    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+
+    with memory_at(db, config) as memory:
+        hits = memory.recall(
+            query,
+            user=user,
+            workspace=workspace,
+            agent=agent,
+            session=session,
+            limit=limit,
+            as_of=as_of,
+            known_at=known_at,
+            filters=pairs(filter, "--filter"),
+        )
+        empty = "" if hits else _why_nothing(memory, user, workspace)
+    for reason in hits.degraded:
+        note(f"note: searched without {reason}")
+    if json:
+        document({"count": len(hits), "degraded": hits.degraded, "hits": list(hits)})
+    elif empty:
+        line(empty)
+    else:
+        _show_hits(hits, full=full)
+
+
+def context(  # noqa: PLR0913 (one per option)
+    *,
+    query: Query,
+    user: User,
+    budget: Budget = None,
+    limit: Limit = 50,
+    workspace: Workspace = "default",
+    agent: Agent = None,
+    session: Session = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    filter: Filters = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Print the memories for the next model call, packed into a token budget.
+
+    Example: recollect context "Plan Ann's week" --user ann --budget 2000
+    """
+    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+
+    with memory_at(db, config) as memory:
+        packed = memory.context(
+            query,
+            user=user,
+            workspace=workspace,
+            agent=agent,
+            session=session,
+            budget_tokens=budget,
+            limit=limit,
+            as_of=as_of,
+            known_at=known_at,
+            filters=pairs(filter, "--filter"),
+        )
+        nothing = not packed.hits and not packed.dropped
+        empty = _why_nothing(memory, user, workspace) if nothing else ""
+    if json:
+        document(packed)
+        return
+    if packed.text:
+        line(packed.text)
+    note(
+        empty
+        or f"{several(len(packed.hits), 'memory', 'memories')}, {packed.tokens} tokens,"
+        f" {len(packed.dropped)} did not fit"
+    )
+
+
+def _why_nothing(memory: Memory, user: str, workspace: str) -> str:
+    if memory.store.scan(Scope(workspace, user), limit=1):
+        return "nothing found"
+    where = "" if workspace == "default" else f" in workspace {workspace}"
+    return f"nothing remembered yet for user {user}{where}"
+
+
+def _show_hits(hits: Sequence[Hit], *, full: bool) -> None:
+    for place, hit in enumerate(hits, 1):
+        who = f"{hit.name} ({hit.role})" if hit.name else hit.role
+        session = f"  session {hit.session}" if hit.session else ""
+        line(f"{place:>2}. {hit.score:.3f}  {day(hit.created_at)}  {who}{session}")
+        content = hit.content
+        if not full and len(content) > _SHOWN_CHARACTERS:
+            content = content[:_SHOWN_CHARACTERS] + " …"
+        for part in safe(content).splitlines() or [""]:
+            line("    " + part)
+        for name, value in hit.metadata.items():
+            line(f"    {name}: {value}")
+        line(f"    why: {_why(hit)}")
+        line(f"    id: {hit.id}")
+
+
+def _why(hit: Hit) -> str:
+    parts = []
+    for source, told in hit.why.items():
+        if isinstance(told, dict) and "rank" in told:
+            parts.append(f"{source} #{told['rank']}")
+        elif isinstance(told, list):
+            parts.append(f"{source} " + ", ".join(repr(each) for each in told))
+        else:
+            parts.append(f"{source} {told}")
+    return "; ".join(parts)

@@ -1,0 +1,56 @@
+"""From --db and --config to an open memory or store. Imports the machinery: only when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect import wiring
+from recollect.config import default_db, load_for_command_line
+from recollect.errors import RecollectError
+from recollect.memory import Memory
+from recollect.store.base import Store
+
+
+@contextmanager
+def memory_at(db: str | None, config: Path | None, *, must_exist: bool = True) -> Iterator[Memory]:
+    """The memory, without a background thread: a command does its work and ends."""
+    url = db or default_db()
+    settings = load_for_command_line(config)
+    if must_exist:
+        _check_exists(url)
+    with wiring.open(url, config=settings, worker=False) as memory:
+        yield memory
+
+
+@contextmanager
+def store_at(db: str | None, config: Path | None, *, must_exist: bool = True) -> Iterator[Store]:
+    """The store alone, for the operator's commands: no model is touched and no job is queued."""
+    url = db or default_db()
+    load_for_command_line(config)  # A wrong setting is told here as everywhere.
+    if must_exist:
+        _check_exists(url)
+    store = wiring.make_store(url)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def file_of(url: str) -> Path | None:
+    """The file behind a path or sqlite:///path; None for what lies elsewhere."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return Path(url)
+    return Path(rest.removeprefix("/")) if scheme == "sqlite" else None
+
+
+def _check_exists(url: str) -> None:
+    """Reading must not leave an empty database behind where a name was mistyped."""
+    path = file_of(url)
+    if path is not None and not path.exists():
+        raise RecollectError(
+            f"no memory at {path}: store something with `recollect remember`,"
+            " or name another file with --db"
+        )

@@ -1,0 +1,57 @@
+"""Options that many commands share, said once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recollect.errors import InvalidInput
+
+MEMORIES = "Memories"
+UPKEEP = "Upkeep"
+RUNNING = "Running"
+
+Db = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="PATH|URL",
+        help="The memory. Default: RECOLLECT_DB, then recollect.db.",
+        show_default=False,
+    ),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Settings. Default: RECOLLECT_CONFIG, then recollect.yml.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+User = Annotated[str, typer.Option("--user", "-u", metavar="NAME", help="Whose memory.")]
+Workspace = Annotated[str, typer.Option("--workspace", metavar="NAME", help="Of which workspace.")]
+Agent = Annotated[
+    str | None,
+    typer.Option("--agent", metavar="NAME", help="On behalf of which agent.", show_default=False),
+]
+Session = Annotated[
+    str | None,
+    typer.Option("--session", metavar="NAME", help="In which session.", show_default=False),
+]
+MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The full id, 32 hex digits.")]
+
+
+def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:
+    """["a=1"] as {"a": "1"}."""
+    found: dict[str, str] = {}
+    for each in given or ():
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise InvalidInput(f"{option} must look like name=value, not {each!r}", field=option)
+        found[name] = value
+    return found

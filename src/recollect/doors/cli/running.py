@@ -1,0 +1,287 @@
+"""Commands that run, and the queue and keys they run with: worker, serve, jobs, keys."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.doors.cli.options import AsJson, ConfigFile, Db
+from recollect.doors.cli.show import columns, day, document, line, note, progress, several
+from recollect.errors import ConfigError, NotFound
+from recollect.types import Drained
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+_LOOK_AGAIN_SECONDS = 0.05
+
+jobs = typer.Typer(
+    help="List the jobs of the queue: ready, running and dead; replay the dead.",
+    epilog="Example: recollect jobs --state dead",
+    invoke_without_command=True,
+)
+keys = typer.Typer(
+    help="Keys of the service: create, list, revoke.",
+    epilog="Example: recollect keys create --role write",
+    no_args_is_help=True,
+)
+
+
+def worker(
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Work off what is queued, then exit.")
+    ] = False,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Work off the queue until SIGTERM or Ctrl-C; the batch in hand is finished first.
+
+    Example: recollect worker --db recollect.db
+    """
+    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    with _Signals() as signals, memory_at(db, config, must_exist=False) as memory:
+        done = _work_off(memory, signals) if once else _work(memory, signals)
+    if json:
+        document(done)
+        return
+    left = f", {done.pending} left" if done.pending else ""
+    line(f"{several(done.done, 'job', 'jobs')} done, {done.dead} dead{left}, {done.seconds:.1f} s")
+
+
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 3050,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Run the HTTP service; on a new store it makes an admin key and prints it once.
+
+    Example: recollect serve --db recollect.db --port 3050
+    """
+    from recollect.config import default_db, load_for_command_line  # noqa: PLC0415
+
+    try:
+        from recollect.doors.http import serve as run  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("recollect"):
+            raise
+        raise ConfigError(
+            f"the service needs the package {error.name}: pip install 'recollect[server]'"
+        ) from error
+    run(db or default_db(), host=host, port=port, config=load_for_command_line(config))
+
+
+@jobs.callback(invoke_without_command=True)
+def _list_jobs(
+    *,
+    context: typer.Context,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="ready, running or dead; may be repeated.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 100,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    if context.invoked_subcommand is not None:
+        context.obj = (db, config)
+        return
+    from recollect.doors.cli.opening import store_at  # noqa: PLC0415
+
+    states = state or ["ready", "running", "dead"]
+    if unknown := set(states) - {"ready", "running", "dead"}:
+        raise ConfigError(f"--state must be ready, running or dead, not {sorted(unknown)[0]!r}")
+    with store_at(db, config) as store:
+        found, counts = store.jobs(states=states, limit=limit), store.counts()
+    if json:
+        document({"counts": counts, "jobs": found})
+        return
+    if not found:
+        line("no jobs: everything is done" if not state else f"no {' or '.join(states)} jobs")
+        return
+    rows = [
+        (job.id, job.state, job.step, job.attempts, job.scope.user, job.subject, job.error or "")
+        for job in found
+    ]
+    columns(rows, heading=("id", "state", "step", "attempts", "user", "memory", "error"))
+    note(f"{counts.ready} ready, {counts.running} running, {counts.dead} dead")
+
+
+@jobs.command("replay", epilog="Example: recollect jobs replay 17 18")
+def _replay(
+    *,
+    context: typer.Context,
+    ids: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[ID]...", help="Default: all dead jobs.", show_default=False),
+    ] = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Make dead jobs ready again, with fresh attempts; the next worker takes them."""
+    from recollect.doors.cli.opening import store_at  # noqa: PLC0415
+
+    outer_db, outer_config = context.obj or (None, None)
+    with store_at(db or outer_db, config or outer_config) as store:
+        replayed = store.replay(ids or None)
+    if json:
+        document({"replayed": replayed})
+    else:
+        line(f"ready again: {several(replayed, 'job', 'jobs')}")
+
+
+@keys.command("create", epilog="Example: recollect keys create --user ann --role read --json")
+def _create_key(
+    *,
+    workspace: Annotated[str, typer.Option(help="Of which workspace.")] = "default",
+    user: Annotated[
+        str | None, typer.Option(help="Of one user. Default: every user.", show_default=False)
+    ] = None,
+    role: Annotated[str, typer.Option(help="read, write (also reads) or admin.")] = "write",
+    expires: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="ISO 8601 with a zone. Default: never.", show_default=False
+        ),
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="A note.", show_default=False)] = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Make a key and print it: this once, only its digest is kept."""
+    from recollect.doors.cli.opening import store_at  # noqa: PLC0415
+    from recollect.keys import create_key  # noqa: PLC0415
+
+    with store_at(db, config, must_exist=False) as store:
+        key, secret = create_key(
+            store, workspace=workspace, user=user, role=role, expires_at=expires, label=label
+        )
+    if json:
+        document({**asdict(key), "key": secret})
+        return
+    line(secret)
+    who = key.user or "every user"
+    note(f"key {key.id}: {key.role}, {who} of workspace {key.workspace}; it is not shown again")
+
+
+@keys.command("list", epilog="Example: recollect keys list")
+def _list_keys(*, json: AsJson = False, db: Db = None, config: ConfigFile = None) -> None:
+    """List the keys, without their secrets."""
+    from recollect.doors.cli.opening import store_at  # noqa: PLC0415
+
+    with store_at(db, config) as store:
+        found = store.api_keys()
+    if json:
+        document(found)
+        return
+    if not found:
+        line("no keys yet: make one with `recollect keys create`")
+        return
+    rows = [
+        (
+            key.id,
+            key.workspace,
+            key.user or "(every user)",
+            key.role,
+            day(key.created_at),
+            day(key.expires_at),
+            day(key.revoked_at),
+            key.label or "",
+        )
+        for key in found
+    ]
+    columns(
+        rows,
+        heading=("id", "workspace", "user", "role", "created", "expires", "revoked", "label"),
+    )
+
+
+@keys.command("revoke", epilog="Example: recollect keys revoke 5f3a9c0112345678")
+def _revoke_key(
+    *,
+    id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Revoke a key: from now on it opens nothing."""
+    from recollect.doors.cli.opening import store_at  # noqa: PLC0415
+
+    with store_at(db, config) as store:
+        if not any(key.id == id for key in store.api_keys()):
+            raise NotFound(f"there is no key {id!r}")
+        changed = store.revoke_key(id, at=datetime.now(UTC))
+    if json:
+        document({"id": id, "changed": changed})
+    else:
+        line("revoked" if changed else "nothing to do: it was revoked already")
+
+
+class _Signals:
+    """Notes SIGTERM and SIGINT instead of dying of them; a second one is obeyed at once."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __enter__(self) -> _Signals:
+        self._before = {each: signal.signal(each, self._note) for each in _ENDING}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self.came = True
+        signal.signal(number, self._before[signal.Signals(number)])
+
+
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+def _work(memory: Memory, signals: _Signals) -> Drained:
+    """Work in a thread (a signal handler must not touch its locks) until a signal comes."""
+    began = time.monotonic()
+    note("working; end with Ctrl-C or SIGTERM")
+    thread = threading.Thread(target=memory.worker.run, name="recollect-worker")
+    thread.start()
+    while thread.is_alive() and not signals.came:
+        time.sleep(_LOOK_AGAIN_SECONDS)
+    memory.worker.stop()
+    thread.join()
+    tally, counts = memory.worker.tally, memory.store.counts()
+    seconds = time.monotonic() - began
+    return Drained(tally.done, tally.dead, seconds, counts.ready + counts.running)
+
+
+def _work_off(memory: Memory, signals: _Signals) -> Drained:
+    """Batch by batch, until nothing is left that this model can do, or a signal comes."""
+    began = time.monotonic()
+    total = memory.store.counts().ready
+    done = dead = pending = 0
+    with progress("working") as step:
+        while not signals.came:
+            part = memory.drain(timeout=0)
+            done, dead, pending = done + part.done, dead + part.dead, part.pending
+            step(done + dead, max(total, done + dead + pending))
+            if not pending:
+                break
+            if not part.done and not part.dead:  # Another worker has the rest.
+                time.sleep(_LOOK_AGAIN_SECONDS)
+    return Drained(done, dead, time.monotonic() - began, pending)

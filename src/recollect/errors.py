@@ -1,0 +1,98 @@
+"""Every error a caller can meet, in one tree.
+
+    RecollectError
+    ├── InvalidInput (also ValueError)   a value that breaks a rule; names the field and the limit
+    │   ├── TooLarge                     a size over its limit
+    │   └── ScopeError                   a scope word missing or malformed
+    ├── NotFound (also LookupError)      no such id in this scope
+    ├── Conflict                         an idempotency key used before with another body
+    ├── ConfigError                      a setting that does not exist or has a wrong value
+    ├── Closed                           the memory was closed
+    ├── StoreError                       the file or database cannot do it
+    │   ├── StoreBusy                    another process holds the store for too long
+    │   ├── StoreFull                    no space left on the disk
+    │   ├── StoreReadOnly                the file or its folder cannot be written
+    │   ├── NotAStore                    the file is no Recollect database, or is damaged
+    │   └── SchemaTooNew                 the file was written by a newer version
+    └── ModelError                       an embedder or model failed or answered nonsense
+        └── ModelUnavailable             it cannot be reached just now; worth another try
+
+The docstring of a class is its default message.
+"""
+
+from __future__ import annotations
+
+
+class RecollectError(Exception):
+    """Something went wrong in Recollect."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+
+class InvalidInput(RecollectError, ValueError):
+    """A value is not acceptable."""
+
+    def __init__(self, message: str | None = None, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class TooLarge(InvalidInput):
+    """A value is larger than its limit."""
+
+
+class ScopeError(InvalidInput):
+    """The scope is incomplete: name a user."""
+
+
+class NotFound(RecollectError, LookupError):
+    """There is no such memory in this scope."""
+
+
+class Conflict(RecollectError):
+    """This idempotency key was used before with another body."""
+
+
+class ConfigError(RecollectError):
+    """A setting is wrong."""
+
+
+class Closed(RecollectError):
+    """This memory is closed: open it again with recollect.open()."""
+
+
+class StoreError(RecollectError):
+    """The store failed."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the store; try again."""
+
+
+class StoreFull(StoreError):
+    """The disk is full: nothing was stored. Free some space and try again."""
+
+
+class StoreReadOnly(StoreError):
+    """The store cannot be written: check the permissions of the file and its folder."""
+
+
+class NotAStore(StoreError):
+    """The file is not a Recollect database."""
+
+
+class SchemaTooNew(StoreError):
+    """The file was written by a newer version of Recollect: upgrade Recollect to open it."""
+
+
+class ModelError(RecollectError):
+    """The model failed."""
+
+
+class ModelUnavailable(ModelError):
+    """The model cannot be reached just now."""
+
+    def __init__(self, message: str | None = None, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

@@ -1,0 +1,1 @@
+"""Search indexes in memory, one per owner, derived from the store's feed of changes."""

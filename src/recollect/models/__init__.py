@@ -1,0 +1,1 @@
+"""Who thinks: Protocols in `base`, one file per adapter."""

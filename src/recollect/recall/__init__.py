@@ -1,0 +1,1 @@
+"""The read path: query -> rankings -> fused hits -> context."""

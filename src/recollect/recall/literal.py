@@ -1,0 +1,116 @@
+"""Literal protection: who asks for "INV-2026-0417" wants the memory that holds it, first.
+
+A literal is a quoted string, a word with a digit in it, or a word so rare that it names one thing.
+A literal that many memories hold singles nothing out and protects nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.index.resident import View
+from recollect.recall.bm25 import postings
+from recollect.recall.query import Query
+from recollect.text import fold, terms
+
+#: A literal protects the memories that hold it if they are at most this share, or this few.
+_SHARE = 0.01
+_FEW = 5
+#: A plain word is a literal in a store of this size or more if it is rarer than one in a thousand.
+_LARGE = 1000
+_RARE_SHARE = 0.001
+_SHORT_NUMBER = 2
+#: Quoted strings are compared to the letter in at most this many candidates.
+_READ_BLINDLY = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The literals a document holds, and how much they single it out."""
+
+    literals: tuple[str, ...]
+    weight: float
+
+
+def held_literals(
+    view: View,
+    query: Query,
+    holders: Mapping[str, NDArray[np.int32]],
+    visible: NDArray[np.bool_] | None,
+    content: Callable[[Sequence[int]], Mapping[int, str]],
+) -> dict[int, Held]:
+    """Document -> the literals it holds. `content` reads the text of a few documents."""
+    found: dict[int, Held] = {}
+    size = len(view) if visible is None else int(np.count_nonzero(visible))
+    most = max(_FEW, int(_SHARE * size))
+    for literal, docs in _wanted(view, query, holders, visible, size):
+        exact = _to_the_letter(docs, literal, content) if literal in query.quoted else docs.tolist()
+        if not exact or len(exact) > most:
+            continue
+        weight = math.log(1 + size / len(exact))
+        for doc in exact:
+            before = found.get(doc, Held((), 0.0))
+            found[doc] = Held((*before.literals, literal), before.weight + weight)
+    return found
+
+
+def _wanted(
+    view: View,
+    query: Query,
+    holders: Mapping[str, NDArray[np.int32]],
+    visible: NDArray[np.bool_] | None,
+    size: int,
+) -> list[tuple[str, NDArray[np.int32]]]:
+    """(literal, documents): quoted strings, coded words, and in a large store rare words."""
+    # A short number is a name among thousands of like texts; in a small store it is a coincidence.
+    coded = [each for each in query.coded if size >= _LARGE or len(each) > _SHORT_NUMBER]
+    wanted = {
+        literal: _holding_all(view, terms(literal), holders, visible)
+        for literal in (*query.quoted, *coded)
+    }
+    for literal, docs in wanted.items():
+        if not len(docs) and not terms(literal):  # "The Who": no word of it is in the index.
+            wanted[literal] = _newest(view, visible)
+    if size >= _LARGE:
+        rare = max(1, int(_RARE_SHARE * size))
+        for term, docs in holders.items():
+            if 0 < len(docs) <= rare:
+                wanted.setdefault(term, docs)
+    if visible is not None:  # Terms were counted over more than the caller's filters let through.
+        wanted = {literal: docs[visible[docs]] for literal, docs in wanted.items()}
+    return list(wanted.items())
+
+
+def _newest(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
+    docs = np.arange(len(view)) if visible is None else np.flatnonzero(visible)
+    return docs[-_READ_BLINDLY:].astype(np.int32)
+
+
+def _holding_all(
+    view: View,
+    words: Sequence[str],
+    holders: Mapping[str, NDArray[np.int32]],
+    visible: NDArray[np.bool_] | None,
+) -> NDArray[np.int32]:
+    """Documents that hold all these terms."""
+    lists = [
+        holders[word] if word in holders else postings(view, word, visible)[0] for word in words
+    ]
+    lists.sort(key=len)
+    docs = lists[0] if lists else np.empty(0, dtype=np.int32)
+    for more in lists[1:]:
+        docs = np.intersect1d(docs, more, assume_unique=True)
+    return docs
+
+
+def _to_the_letter(
+    docs: NDArray[np.int32], literal: str, content: Callable[[Sequence[int]], Mapping[int, str]]
+) -> list[int]:
+    needle = " ".join(fold(literal).split())
+    texts = content(docs[-_READ_BLINDLY:].tolist())
+    return [doc for doc, text in texts.items() if needle in " ".join(fold(text).split())]

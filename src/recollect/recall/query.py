@@ -1,0 +1,87 @@
+"""A question, checked and typed, before any search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.text import coded, quoted, terms
+from recollect.types import TIERS, Scope
+
+#: What `filters=` understands.
+FILTERS = ("agent", "name", "role", "session")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked, by whom, as of when."""
+
+    text: str
+    scope: Scope
+    limit: int
+    now: datetime
+    #: Only what was said by then.
+    as_of: datetime | None = None
+    #: Only what we knew by then.
+    known_at: datetime | None = None
+    filters: Mapping[str, str] = field(default_factory=dict)
+    terms: tuple[str, ...] = ()
+    #: Strings in quotation marks, and words that carry a digit.
+    quoted: tuple[str, ...] = ()
+    coded: tuple[str, ...] = ()
+
+
+def query(
+    text: str,
+    scope: Scope,
+    *,
+    limit: int,
+    now: datetime,
+    as_of: datetime | None,
+    known_at: datetime | None,
+    filters: Mapping[str, Any] | None,
+) -> Query:
+    """A query from checked parts; its words are taken apart once."""
+    return Query(
+        text=text,
+        scope=scope,
+        limit=limit,
+        now=now,
+        as_of=as_of,
+        known_at=known_at,
+        filters=_checked(filters),
+        # Each term once: a query that repeats itself does not mean it twice.
+        terms=tuple(dict.fromkeys(terms(text))),
+        quoted=tuple(quoted(text)),
+        coded=tuple(coded(text)),
+    )
+
+
+def check_tiers(tiers: Sequence[str] | None) -> None:
+    """Refuse a tier that does not exist."""
+    if isinstance(tiers, str):
+        raise InvalidInput("tiers must be a list, for example ['session']", field="tiers")
+    for tier in tiers or ():
+        if tier not in TIERS:
+            raise InvalidInput(
+                f"tiers: {tier!r} is not a tier; known: {', '.join(TIERS)}", field="tiers"
+            )
+
+
+def _checked(filters: Mapping[str, Any] | None) -> dict[str, str]:
+    if filters is None:
+        return {}
+    if not isinstance(filters, Mapping):
+        raise InvalidInput("filters must be a mapping", field="filters")
+    for name, value in filters.items():
+        if name not in FILTERS:
+            raise InvalidInput(
+                f"filters.{name} is not a filter; known: {', '.join(FILTERS)}",
+                field=f"filters.{name}",
+            )
+        if not isinstance(value, str):
+            raise InvalidInput(f"filters.{name} must be a text", field=f"filters.{name}")
+    return dict(filters)

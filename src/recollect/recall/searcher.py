@@ -1,0 +1,151 @@
+"""The searcher: keeps what is needed between questions and turns a query into hits.
+
+It knows which vectors answer (our model's, or an older model's while ours are being made), keeps
+the indexes of the users in use and the embeddings of recent questions, and reads the records of the
+winners. The order of the stages is in pipeline.py.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.config import Config
+from recollect.errors import ModelError
+from recollect.index.resident import Shelf, View
+from recollect.models.base import Embedder
+from recollect.models.call import embedded
+from recollect.recall.pipeline import Ranked, rank
+from recollect.recall.query import Query
+from recollect.store.base import Space, Store
+from recollect.types import Hit, Hits, Scope
+
+log = logging.getLogger("recollect")
+
+_REMEMBERED_QUERIES = 512
+
+
+class Searcher:
+    """Answers queries over a store. Threads may share it."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        *,
+        recipe: int,
+        older_embedder: Callable[[str], Embedder | None],
+        cache_bytes: int,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._recipe = recipe
+        self._older_embedder = older_embedder
+        self._shelf = Shelf(store, most_bytes=cache_bytes)
+        self._vectors = _QueryVectors()
+        self._answering: tuple[Space, Embedder] | None = None
+
+    def warm(self) -> None:
+        """Load the model now instead of at the first question."""
+        self._query_vector("warm up", self._answering_space())
+
+    def search(self, asked: Query, config: Config) -> Hits:
+        """The hits for a query."""
+        answering = self._answering_space()
+        vector, degraded = self._query_vector(asked.text, answering)
+        view = self._shelf.view(asked.scope, answering[0] if answering else None)
+        ranked = rank(
+            view,
+            asked,
+            vector,
+            config=config,
+            content=lambda docs: self._contents(asked.scope, view, docs),
+        )
+        hits = self._hydrated(asked.scope, view, ranked)
+        hits.degraded = degraded
+        return hits
+
+    def _answering_space(self) -> tuple[Space, Embedder] | None:
+        """The vectors that answer and the model for the question: our own, or those of an older
+        model while ours are being made; None when there are none at all."""
+        if self._answering is None or not self._answering[0].dim:
+            spaces = [space for space in self._store.spaces() if space.state != "retired"]
+            ours = [
+                s for s in spaces if (s.model, s.recipe) == (self._embedder.model_id, self._recipe)
+            ]
+            if ours and ours[-1].state == "active":
+                self._answering = (ours[-1], self._embedder)
+                return self._answering
+            for space in spaces:
+                older = self._older_embedder(space.model)
+                if space.state == "active" and older is not None and older.dim == space.dim:
+                    return space, older
+            return (ours[-1], self._embedder) if ours else None
+        return self._answering
+
+    def _query_vector(
+        self, text: str, answering: tuple[Space, Embedder] | None
+    ) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
+        if answering is None:
+            return None, ()
+        try:
+            return self._vectors.get(answering[1], answering[0], text), ()
+        except ModelError as error:
+            # Keywords still answer, and the answer says so.
+            log.warning("recall without vectors: %s", error)
+            return None, (f"vector: {error}",)
+
+    def _contents(self, scope: Scope, view: View, docs: Sequence[int]) -> dict[int, str]:
+        numbers = {view.ids[doc]: doc for doc in docs}
+        return {
+            numbers[record.id]: record.content for record in self._store.get(scope, list(numbers))
+        }
+
+    def _hydrated(self, scope: Scope, view: View, ranked: Sequence[Ranked]) -> Hits:
+        by_id = {view.ids[each.doc]: each for each in ranked}
+        return Hits(
+            Hit(
+                id=record.id,
+                content=record.content,
+                tier=record.tier,
+                kind=record.kind,
+                score=round(by_id[record.id].score, 6),
+                confidence=record.confidence,
+                created_at=record.valid_from,
+                metadata=record.metadata,
+                sources=record.sources,
+                source_metadata=(record.metadata,),
+                why=by_id[record.id].why,
+                role=record.role,
+                name=record.name,
+                session=record.session,
+                origin=record.origin,
+            )
+            for record in self._store.get(scope, list(by_id))
+        )
+
+
+class _QueryVectors:
+    """Embeddings of recent questions: asking again costs nothing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, str], NDArray[np.float32]] = OrderedDict()
+
+    def get(self, embedder: Embedder, space: Space, text: str) -> NDArray[np.float32]:
+        key = (space.id, text)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        vector: NDArray[np.float32] = embedded(embedder, [text])[0]
+        with self._lock:
+            self._kept[key] = vector
+            if len(self._kept) > _REMEMBERED_QUERIES:
+                self._kept.popitem(last=False)
+        return vector

@@ -1,0 +1,1 @@
+"""Where memories lie: Protocols in `base`, one package per backend."""

@@ -1,0 +1,57 @@
+"""The embedded store: one SQLite file, safe for threads and for several processes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from recollect.errors import StoreError
+from recollect.store.sqlite.check import SqliteCheck
+from recollect.store.sqlite.connection import ReadPool, connect, errors_of
+from recollect.store.sqlite.feed import SqliteFeed
+from recollect.store.sqlite.jobs import SqliteQueue
+from recollect.store.sqlite.keys import SqliteKeys
+from recollect.store.sqlite.log import SqliteLog
+from recollect.store.sqlite.migrate import migrate
+from recollect.store.sqlite.records import SqliteRecords
+from recollect.store.sqlite.transfer import SqliteTransfer
+from recollect.store.sqlite.writer import Writer
+
+
+class SqliteStore(
+    SqliteLog, SqliteRecords, SqliteFeed, SqliteQueue, SqliteKeys, SqliteCheck, SqliteTransfer
+):
+    """`Store` on one SQLite file. `synchronous` other than FULL is for the power-loss harness."""
+
+    def __init__(
+        self, path: str | Path, *, vfs: str | None = None, synchronous: str = "FULL"
+    ) -> None:
+        if str(path).startswith(":"):
+            raise StoreError(f"{path} would live in one connection only: name a file")
+        # Absolute: the working directory may change before the next connection is opened.
+        self._path = os.path.abspath(path)
+        is_new = not os.path.exists(self._path)
+        connection = connect(self._path, vfs=vfs, synchronous=synchronous)
+        try:
+            with errors_of(self._path):
+                migrate(connection, self._path)
+        except BaseException:
+            connection.close()
+            raise
+        if is_new and vfs is None:
+            _sync_folder(Path(self._path))
+        self._pool = ReadPool(self._path, vfs=vfs)
+        self._writer = Writer(connection, self._path)
+
+    def close(self) -> None:
+        self._pool.close()
+        self._writer.close()
+
+
+def _sync_folder(path: Path) -> None:
+    """Without this a power cut could lose the name of a new file, and with it everything inside."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,178 @@
+"""What the search indexes follow: changes of records, and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import apsw
+
+from recollect.store.base import Change, Head, Space, Vector
+from recollect.store.sqlite.rows import Part, chunks, marks, owner_of
+from recollect.types import Scope
+
+#: Rows removed per transaction when a space is retired, so that writers are not held up.
+_PURGE = 500
+
+
+class SqliteFeed(Part):
+    """`Feed` on SQLite."""
+
+    def head(self, scope: Scope) -> Head:
+        with self._pool.reader() as connection:
+            row = connection.execute(
+                "SELECT epoch, change FROM owners WHERE workspace = ? AND user = ?",
+                (scope.workspace, scope.user),
+            ).fetchone()
+        return Head(*row) if row else Head(0, 0)
+
+    def changes(self, scope: Scope, *, after: int) -> list[Change]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            rows = connection.execute(
+                "SELECT r.change, r.id, r.tier, r.forgotten_at IS NOT NULL, e.arrival,"
+                " r.valid_from, r.known_from, e.role, e.name, e.agent, e.session, r.length, r.terms"
+                " FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
+                " WHERE r.owner = ? AND r.change > ? ORDER BY r.change",
+                (owner, after),
+            )
+            return [Change(row[0], row[1].hex(), row[2], bool(row[3]), *row[4:]) for row in rows]
+
+    def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            rows = connection.execute(
+                "SELECT change, record, passage, digest, data FROM vectors"
+                " WHERE owner = ? AND space = ? AND change > ? ORDER BY change, passage",
+                (owner, space, after),
+            )
+            return [Vector(row[0], row[1].hex(), *row[2:]) for row in rows]
+
+    def known_vectors(
+        self, scope: Scope, space: int, digests: Collection[bytes]
+    ) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            for some in chunks(list(digests)):
+                found |= dict(
+                    connection.execute(
+                        "SELECT digest, data FROM vectors WHERE owner = ? AND space = ?"
+                        f" AND digest IN ({marks(len(some))})",
+                        (owner, space, *some),
+                    )
+                )
+        return found
+
+    def spaces(self) -> list[Space]:
+        with self._pool.reader() as connection:
+            rows = connection.execute(
+                "SELECT id, model, dim, recipe, state FROM spaces ORDER BY id"
+            )
+            return [Space(*row) for row in rows]
+
+    def use_space(self, model: str, dim: int, recipe: int) -> Space:
+        spaces = self.spaces()
+        for space in spaces:
+            same = (space.model, space.recipe) == (model, recipe) and dim in (space.dim, 0)
+            if same and space.state != "retired":
+                if space.state == "active" and any(s.state == "building" for s in spaces):
+                    self._back_to(space)
+                return space
+        return self._writer.run(lambda c: _made_space(c, model, dim, recipe))
+
+    def _back_to(self, space: Space) -> None:
+        """A change of model was given up half-way: the space in use is used again."""
+        unfinished = self._writer.run(_given_up)
+        self._purge(unfinished)
+        self._writer.run(lambda c: queue_missing(c, [f"embed:{space.id}"]))
+
+    def _purge(self, spaces: list[int]) -> None:
+        left = len(spaces)
+        while left:
+            left = self._writer.run(lambda c: _purged(c, spaces))
+
+    def promote(self, space: int) -> bool:
+        replaced = self._writer.run(lambda c: _promoted(c, space))
+        self._purge(replaced or [])
+        return replaced is not None
+
+
+def queue_missing(connection: apsw.Connection, steps: Sequence[str]) -> int:
+    """One job per step for every record that lacks the step's result; how many."""
+    total = 0
+    for step in steps:
+        connection.execute(
+            "INSERT OR IGNORE INTO jobs (owner, subject, step, due) SELECT r.owner, r.id, ?, 0"
+            " FROM records r WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.owner = r.owner"
+            " AND v.space = ? AND v.record = r.id) ORDER BY r.owner, r.change",
+            (step, int(step.split(":")[1])),
+        )
+        total += connection.changes()
+    return total
+
+
+def _made_space(connection: apsw.Connection, model: str, dim: int, recipe: int) -> Space:
+    connection.execute(
+        "UPDATE OR IGNORE spaces SET dim = ? WHERE model = ? AND dim = 0 AND recipe = ?",
+        (dim, model, recipe),
+    )
+    active = connection.execute(
+        "SELECT count(*) FROM spaces WHERE state = 'active'"
+        " AND NOT (model = ? AND dim = ? AND recipe = ?)",
+        (model, dim, recipe),
+    ).get
+    state = "building" if active else "active"
+    row: Any = connection.execute(
+        "INSERT INTO spaces (model, dim, recipe, state) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (model, dim, recipe) DO UPDATE SET"
+        " state = CASE state WHEN 'retired' THEN excluded.state ELSE state END"
+        " RETURNING id, state",
+        (model, dim, recipe, state),
+    ).fetchone()
+    queue_missing(connection, [f"embed:{row[0]}"])
+    return Space(row[0], model, dim, recipe, row[1])
+
+
+def _promoted(connection: apsw.Connection, space: int) -> list[int] | None:
+    """Make a space active; the spaces it replaces, or None when it is not ready."""
+    state = connection.execute("SELECT state FROM spaces WHERE id = ?", (space,)).get
+    if state == "active":
+        return []
+    if state != "building":
+        return None
+    # A process that still uses the old model queued its turns for that alone.
+    queue_missing(connection, [f"embed:{space}"])
+    left = connection.execute(
+        "SELECT count(*) FROM jobs WHERE step = ? AND state != 'dead'", (f"embed:{space}",)
+    ).get
+    if left:
+        return None
+    old = [row[0] for row in connection.execute("SELECT id FROM spaces WHERE state = 'active'")]
+    connection.execute("UPDATE spaces SET state = 'retired' WHERE state = 'active'")
+    connection.execute("UPDATE spaces SET state = 'active' WHERE id = ?", (space,))
+    _drop_jobs(connection, old)
+    return old
+
+
+def _given_up(connection: apsw.Connection) -> list[int]:
+    """Retire every space that is being built; which."""
+    rows = connection.execute("SELECT id FROM spaces WHERE state = 'building'")
+    spaces: list[int] = [row[0] for row in rows]
+    connection.execute("UPDATE spaces SET state = 'retired' WHERE state = 'building'")
+    _drop_jobs(connection, spaces)
+    return spaces
+
+
+def _drop_jobs(connection: apsw.Connection, spaces: list[int]) -> None:
+    steps = [f"embed:{each}" for each in spaces]
+    connection.execute(f"DELETE FROM jobs WHERE step IN ({marks(len(steps))})", steps)
+
+
+def _purged(connection: apsw.Connection, spaces: list[int]) -> int:
+    connection.execute(
+        "DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors"
+        f" WHERE space IN ({marks(len(spaces))}) LIMIT {_PURGE})",
+        spaces,
+    )
+    return connection.changes()

@@ -1,0 +1,244 @@
+"""The durable queue: leases, attempts counted before the call, dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from recollect.store.base import QueueCounts, Vector
+from recollect.store.sqlite.log import EVENT, to_event
+from recollect.store.sqlite.rows import (
+    Part,
+    chunks,
+    from_us,
+    marks,
+    next_changes,
+    owner_of,
+    to_id,
+    to_us,
+)
+from recollect.types import Event, Job, Scope
+
+_JOB = (
+    "j.id, o.workspace, o.user, j.subject, j.step, j.attempts, j.state, j.due, j.error, j.transient"
+)
+
+
+class SqliteQueue(Part):
+    """`Queue` on SQLite."""
+
+    def claim(
+        self,
+        steps: Sequence[str],
+        *,
+        limit: int,
+        now: datetime,
+        lease_s: float,
+        max_attempts: int,
+        ignore_backoff: bool = False,
+    ) -> list[Job]:
+        moment = to_us(now)
+        latest = (1 << 62) if ignore_backoff else moment
+        # Looking costs nothing; only a due job is worth a write transaction.
+        with self._pool.reader() as connection:
+            if not _due(connection, steps, 1, moment, latest):
+                return []
+
+        def work(connection: apsw.Connection) -> list[Job]:
+            ids = _due(connection, steps, limit, moment, latest)
+            _bury(connection, ids, max_attempts)
+            lease = moment + int(lease_s * 1e6)
+            connection.executemany(
+                "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?"
+                " WHERE id = ? AND state != 'dead'",
+                ((lease, each) for each in ids),
+            )
+            jobs = _jobs(connection, ids)
+            return [job for job in jobs if job.state == "running"]
+
+        return self._writer.run(work)
+
+    def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
+        def work(connection: apsw.Connection) -> int:
+            mine = _still_mine(connection, jobs)
+            subjects: dict[str, int] = {}
+            for job in mine:
+                if (owner := owner_of(connection, job.scope)) is not None:
+                    subjects[job.subject] = owner
+            _write_vectors(
+                connection, space, [v for v in vectors if v.record in subjects], subjects
+            )
+            connection.executemany("DELETE FROM jobs WHERE id = ?", ((job.id,) for job in mine))
+            return len(mine)
+
+        return self._writer.run(work)
+
+    def fail(self, job: Job, *, error: str, due: datetime | None, transient: bool = False) -> None:
+        def work(connection: apsw.Connection) -> None:
+            if _still_mine(connection, [job]):
+                connection.execute(
+                    "UPDATE jobs SET state = ?, due = coalesce(?, due), lease_until = NULL,"
+                    " error = ?, transient = ? WHERE id = ?",
+                    (
+                        "ready" if due else "dead",
+                        to_us(due) if due else None,
+                        error,
+                        int(transient),
+                        job.id,
+                    ),
+                )
+
+        self._writer.run(work)
+
+    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event]:
+        columns = ", ".join("e." + column for column in EVENT.split(", "))
+        found: dict[int, Event] = {}
+        with self._pool.snapshot() as connection:
+            for some in chunks([job.id for job in jobs]):
+                rows = connection.execute(
+                    f"SELECT j.id, {columns} FROM jobs j"
+                    " JOIN events e ON e.owner = j.owner AND e.id = j.subject"
+                    f" WHERE j.id IN ({marks(len(some))})",
+                    some,
+                )
+                found |= {row[0]: to_event(row[1:]) for row in rows}
+        return found
+
+    def release(self, jobs: Sequence[Job]) -> None:
+        def work(connection: apsw.Connection) -> None:
+            connection.executemany(
+                "UPDATE jobs SET state = 'ready', attempts = attempts - 1, lease_until = NULL"
+                " WHERE id = ?",
+                ((job.id,) for job in _still_mine(connection, jobs)),
+            )
+
+        self._writer.run(work)
+
+    def jobs(
+        self, *, states: Sequence[str] = ("ready", "running", "dead"), limit: int = 100
+    ) -> list[Job]:
+        with self._pool.snapshot() as connection:
+            rows = connection.execute(
+                f"SELECT {_JOB} FROM jobs j JOIN owners o USING (owner)"
+                f" WHERE j.state IN ({marks(len(states))}) ORDER BY j.id LIMIT ?",
+                (*states, limit),
+            )
+            return [_to_job(row) for row in rows]
+
+    def counts(
+        self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
+    ) -> QueueCounts:
+        which, values = "", []
+        if steps is not None:
+            which, values = f" AND step IN ({marks(len(steps))})", list[Any](steps)
+        with self._pool.snapshot() as connection:
+            if subject is not None:
+                which += " AND owner = ? AND subject = ?"
+                values += [owner_of(connection, subject[0]), to_id(subject[1])]
+            counts: list[Any] = connection.execute(
+                f"SELECT state, count(*) FROM jobs WHERE TRUE{which} GROUP BY state", values
+            ).fetchall()
+        return QueueCounts(**dict(counts))
+
+    def replay(self, ids: Collection[int] | None = None, *, transient_only: bool = False) -> int:
+        which = "" if ids is None else f" AND id IN ({marks(len(ids))})"
+        if transient_only:
+            which += " AND transient = 1"
+
+        def work(connection: apsw.Connection) -> int:
+            connection.execute(
+                "UPDATE jobs SET state = 'ready', attempts = 0, due = 0, lease_until = NULL"
+                f" WHERE state = 'dead'{which}",
+                tuple(ids or ()),
+            )
+            return connection.changes()
+
+        return self._writer.run(work)
+
+
+def _due(
+    connection: apsw.Connection, steps: Sequence[str], limit: int, moment: int, latest: int
+) -> list[int]:
+    """Jobs that may run now: due ones, and those whose worker let its lease run out."""
+    wanted = marks(len(steps))
+    rows: list[Any] = connection.execute(
+        f"SELECT id FROM jobs WHERE state = 'ready' AND due <= ? AND step IN ({wanted})"
+        " ORDER BY due, owner, id LIMIT ?",
+        (latest, *steps, limit),
+    ).fetchall()
+    if len(rows) < limit:
+        rows += connection.execute(
+            f"SELECT id FROM jobs WHERE state = 'running' AND lease_until < ?"
+            f" AND step IN ({wanted}) ORDER BY id LIMIT ?",
+            (moment, *steps, limit - len(rows)),
+        ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _bury(connection: apsw.Connection, ids: Sequence[int], max_attempts: int) -> None:
+    """A job that used up its attempts and whose worker never answered is a dead letter."""
+    connection.executemany(
+        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = coalesce(error,"
+        " 'the worker died in each of ' || attempts || ' attempts')"
+        " WHERE id = ? AND state = 'running' AND attempts >= ?",
+        ((each, max_attempts) for each in ids),
+    )
+
+
+def _jobs(connection: apsw.Connection, ids: Sequence[int]) -> list[Job]:
+    found: dict[int, Job] = {}
+    for some in chunks(ids):
+        rows = connection.execute(
+            f"SELECT {_JOB} FROM jobs j JOIN owners o USING (owner)"
+            f" WHERE j.id IN ({marks(len(some))})",
+            some,
+        )
+        found |= {job.id: job for job in map(_to_job, rows)}
+    return [found[each] for each in ids if each in found]
+
+
+def _still_mine(connection: apsw.Connection, jobs: Sequence[Job]) -> list[Job]:
+    """Those that nobody took over: a claim by another worker has counted one attempt more."""
+    now = {job.id: job for job in _jobs(connection, [job.id for job in jobs])}
+    return [
+        job
+        for job in jobs
+        if job.id in now and now[job.id].state == "running" and now[job.id].attempts == job.attempts
+    ]
+
+
+def _write_vectors(
+    connection: apsw.Connection, space: int, vectors: Sequence[Vector], owners: dict[str, int]
+) -> None:
+    first: dict[int, int] = {}
+    for owner in set(owners.values()):
+        count = sum(1 for vector in vectors if owners[vector.record] == owner)
+        first[owner] = next_changes(connection, owner, count) if count else 0
+    for vector in vectors:
+        owner = owners[vector.record]
+        connection.execute(
+            "INSERT INTO vectors (owner, space, record, passage, change, digest, data)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, space, record, passage) DO NOTHING",
+            (
+                owner, space, bytes.fromhex(vector.record), vector.passage, first[owner],
+                vector.digest, vector.data,
+            ),
+        )  # fmt: skip
+        first[owner] += 1
+
+
+def _to_job(row: Sequence[Any]) -> Job:
+    return Job(
+        id=row[0],
+        scope=Scope(row[1], row[2]),
+        subject=row[3].hex(),
+        step=row[4],
+        attempts=row[5],
+        state=row[6],
+        due=from_us(row[7]),
+        error=row[8],
+        transient=bool(row[9]),
+    )

@@ -1,0 +1,64 @@
+"""Keys of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from recollect.store.sqlite.rows import Part, from_us, marks, maybe_from_us, to_us
+from recollect.types import ApiKey
+
+_KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label"
+
+
+class SqliteKeys(Part):
+    """`Keys` on SQLite."""
+
+    def add_key(self, key: ApiKey, digest: bytes) -> None:
+        row = (
+            key.id, key.workspace, key.user, key.role, to_us(key.created_at),
+            to_us(key.expires_at) if key.expires_at else None, None, key.label, digest,
+        )  # fmt: skip
+
+        def work(connection: apsw.Connection) -> None:
+            connection.execute(f"INSERT INTO api_keys ({_KEY}, digest) VALUES ({marks(9)})", row)
+
+        self._writer.run(work)
+
+    def find_key(self, digest: bytes) -> ApiKey | None:
+        with self._pool.reader() as connection:
+            row = connection.execute(
+                f"SELECT {_KEY} FROM api_keys WHERE digest = ?", (digest,)
+            ).fetchone()
+        return _to_key(row) if row else None
+
+    def api_keys(self) -> list[ApiKey]:
+        with self._pool.reader() as connection:
+            rows = connection.execute(f"SELECT {_KEY} FROM api_keys ORDER BY created_at, id")
+            return [_to_key(row) for row in rows]
+
+    def revoke_key(self, key_id: str, *, at: datetime) -> bool:
+        def work(connection: apsw.Connection) -> bool:
+            connection.execute(
+                "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
+                (to_us(at), key_id),
+            )
+            return connection.changes() > 0
+
+        return self._writer.run(work)
+
+
+def _to_key(row: Sequence[Any]) -> ApiKey:
+    return ApiKey(
+        id=row[0],
+        workspace=row[1],
+        user=row[2],
+        role=row[3],
+        created_at=from_us(row[4]),
+        expires_at=maybe_from_us(row[5]),
+        revoked_at=maybe_from_us(row[6]),
+        label=row[7],
+    )

@@ -1,0 +1,214 @@
+"""The append-only log: events, their session records, their jobs, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from recollect.errors import Conflict, NotFound
+from recollect.store.base import Appended, Entry, KeyUse
+from recollect.store.sqlite.rows import (
+    Part,
+    chunks,
+    from_json,
+    from_us,
+    known_ids,
+    marks,
+    next_changes,
+    owner_made,
+    owner_of,
+    to_id,
+    to_json,
+    to_us,
+)
+from recollect.types import Event, Scope, State, Status
+
+EVENT = "id, arrival, role, content, at, known_at, origin, name, agent, session, metadata"
+_ID = 16
+
+
+class SqliteLog(Part):
+    """`Log` on SQLite."""
+
+    def append(
+        self,
+        scope: Scope,
+        entries: Sequence[Entry],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+        key: KeyUse | None = None,
+    ) -> Appended:
+        def work(connection: apsw.Connection) -> Appended:
+            owner = owner_made(connection, scope)
+            if key and (earlier := _earlier_use(connection, owner, key)) is not None:
+                return Appended(earlier, duplicate=True)
+            _insert(connection, owner, scope, entries, to_us(known_at))
+            _enqueue(connection, owner, entries, steps, to_us(known_at))
+            if key:
+                ids = b"".join(bytes.fromhex(entry.id) for entry in entries)
+                connection.execute(
+                    "INSERT INTO idempotency (owner, key, body, events, used_at)"
+                    " VALUES (?, ?, ?, ?, ?)",
+                    (owner, key.key, key.body, ids, to_us(known_at)),
+                )
+            return Appended(tuple(entry.id for entry in entries), duplicate=False)
+
+        return self._writer.run(work)
+
+    def events(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        found: dict[str, Event] = {}
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            if owner is None:
+                return []
+            for some in chunks(known_ids(ids)):
+                rows = connection.execute(
+                    f"SELECT {EVENT} FROM events WHERE owner = ? AND id IN ({marks(len(some))})"
+                    " AND NOT EXISTS (SELECT 1 FROM records WHERE records.owner = events.owner"
+                    " AND records.id = events.id AND forgotten_at IS NOT NULL)",
+                    (owner, *some),
+                )
+                found |= {event.id: event for event in map(to_event, rows)}
+        return [found[each] for each in ids if each in found]
+
+    def scan(self, scope: Scope, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            rows = connection.execute(
+                f"SELECT {EVENT} FROM events WHERE owner = ? AND arrival > ?"
+                " AND NOT EXISTS (SELECT 1 FROM records WHERE records.owner = events.owner"
+                " AND records.id = events.id AND forgotten_at IS NOT NULL)"
+                " ORDER BY arrival LIMIT ?",
+                (owner, after, limit),
+            )
+            return [to_event(row) for row in rows]
+
+    def status(self, scope: Scope, event: str) -> Status:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            known = connection.execute(
+                "SELECT 1 FROM events WHERE owner = ? AND id = ?", (owner, to_id(event))
+            ).get
+            if not known:
+                raise NotFound(f"there is no memory {event!r} in this scope")
+            rows: list[Any] = connection.execute(
+                "SELECT step, state, attempts, error FROM jobs WHERE owner = ? AND subject = ?"
+                " ORDER BY id",
+                (owner, to_id(event)),
+            ).fetchall()
+        errors = [row[3] for row in rows if row[3]]
+        pending = tuple(row[0].split(":")[0] for row in rows)
+        return Status(event, _state(rows), pending, errors[-1] if errors else None)
+
+    def forget_keys(self, before: datetime) -> int:
+        def work(connection: apsw.Connection) -> int:
+            connection.execute("DELETE FROM idempotency WHERE used_at < ?", (to_us(before),))
+            return connection.changes()
+
+        return self._writer.run(work)
+
+
+def to_event(row: Sequence[Any]) -> Event:
+    """A row of `EVENT` columns as an Event."""
+    return Event(
+        id=row[0].hex(),
+        arrival=row[1],
+        role=row[2],
+        content=row[3],
+        at=from_us(row[4]),
+        known_at=from_us(row[5]),
+        origin=row[6],
+        name=row[7],
+        agent=row[8],
+        session=row[9],
+        metadata=from_json(row[10]),
+    )
+
+
+def _earlier_use(connection: apsw.Connection, owner: int, key: KeyUse) -> tuple[str, ...] | None:
+    row = connection.execute(
+        "SELECT body, events FROM idempotency WHERE owner = ? AND key = ?", (owner, key.key)
+    ).fetchone()
+    if row is None:
+        return None
+    if row[0] != key.body:
+        raise Conflict(f"the key {key.key!r} was used before with another body: use a new key")
+    return tuple(row[1][i : i + _ID].hex() for i in range(0, len(row[1]), _ID))
+
+
+def _insert(
+    connection: apsw.Connection, owner: int, scope: Scope, entries: Sequence[Entry], known: int
+) -> None:
+    change = next_changes(connection, owner, len(entries))
+    last: int = connection.execute(
+        "UPDATE owners SET arrival = arrival + ? WHERE owner = ? RETURNING arrival",
+        (len(entries), owner),
+    ).get
+    first = last - len(entries) + 1
+    connection.executemany(
+        f"INSERT INTO events (owner, {EVENT}) VALUES (?, {marks(11)})",
+        (
+            (
+                owner, bytes.fromhex(e.id), first + i, e.role, e.content, to_us(e.at), known,
+                e.origin, e.name, scope.agent, scope.session, to_json(e.metadata),
+            )
+            for i, e in enumerate(entries)
+        ),
+    )  # fmt: skip
+    connection.executemany(
+        "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
+        " origin, length, terms) VALUES (?, ?, ?, 'session', 'turn', ?, ?, 1.0, ?, ?, ?)",
+        (
+            (
+                owner,
+                bytes.fromhex(e.id),
+                change + i,
+                to_us(e.at),
+                known,
+                e.origin,
+                e.length,
+                e.terms,
+            )
+            for i, e in enumerate(entries)
+        ),
+    )
+
+
+def _enqueue(
+    connection: apsw.Connection,
+    owner: int,
+    entries: Sequence[Entry],
+    steps: Sequence[str],
+    due: int,
+) -> None:
+    current = [each for step in steps for each in current_steps(connection, step)]
+    connection.executemany(
+        "INSERT OR IGNORE INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, ?)",
+        ((owner, bytes.fromhex(e.id), step, due) for e in entries for step in current),
+    )
+
+
+def current_steps(connection: apsw.Connection, step: str) -> list[str]:
+    """The step itself; if its vector space was retired meanwhile, those of the spaces in use."""
+    kind, _, space = step.partition(":")
+    state = connection.execute("SELECT state FROM spaces WHERE id = ?", (space,)).get
+    if state != "retired":
+        return [step]
+    rows = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
+    return [f"{kind}:{row[0]}" for row in rows]
+
+
+def _state(rows: Sequence[Sequence[Any]]) -> State:
+    """The state of an event from its (step, state, attempts, error) jobs."""
+    if not rows:
+        return "done"
+    states = {row[1] for row in rows}
+    if "running" in states:
+        return "processing"
+    if "ready" in states:
+        return "failed" if any(row[3] for row in rows) else "stored"
+    return "dead"

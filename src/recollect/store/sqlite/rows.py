@@ -1,0 +1,114 @@
+"""Between Python values and SQLite columns; and the connection that all parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import apsw
+import orjson
+
+from recollect.errors import NotFound
+from recollect.store.sqlite.connection import ReadPool
+from recollect.store.sqlite.writer import Writer
+from recollect.types import Metadata, Scope
+
+T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_ID_BYTES = 16
+#: SQLite's own limit of bound values is higher; this keeps statements few and cacheable.
+_IDS_AT_ONCE = 200
+
+
+class Part:
+    """What every part of the store works with."""
+
+    _path: str
+    _pool: ReadPool
+    _writer: Writer
+
+    def _owner_for_reading(self, connection: apsw.Connection, scope: Scope) -> int | None:
+        return owner_of(connection, scope)
+
+
+def owner_of(connection: apsw.Connection, scope: Scope) -> int | None:
+    """The number of (workspace, user), None when nothing was ever stored for it."""
+    found: int | None = connection.execute(
+        "SELECT owner FROM owners WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)
+    ).get
+    return found
+
+
+def owner_made(connection: apsw.Connection, scope: Scope) -> int:
+    """The number of (workspace, user), made when new. For the writer only."""
+    found = owner_of(connection, scope)
+    if found is None:
+        connection.execute(
+            "INSERT INTO owners (workspace, user) VALUES (?, ?)", (scope.workspace, scope.user)
+        )
+        found = connection.last_insert_rowid()
+    return found
+
+
+def next_changes(connection: apsw.Connection, owner: int, count: int) -> int:
+    """Take `count` change numbers of an owner; the first of them."""
+    last: int = connection.execute(
+        "UPDATE owners SET change = change + ? WHERE owner = ? RETURNING change", (count, owner)
+    ).get
+    return last - count + 1
+
+
+def to_us(moment: datetime) -> int:
+    """Microseconds since 1970, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_us(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def maybe_from_us(value: int | None) -> datetime | None:
+    return None if value is None else from_us(value)
+
+
+def to_id(text: str) -> bytes:
+    """The 16 bytes of a hex id; what is no id is an id that does not exist."""
+    try:
+        raw = bytes.fromhex(text)
+    except (ValueError, TypeError):
+        raw = b""
+    if len(raw) != _ID_BYTES:
+        raise NotFound(f"there is no memory {text!r} in this scope")
+    return raw
+
+
+def known_ids(texts: Iterable[str]) -> list[bytes]:
+    """Those that can be ids at all."""
+    ids = []
+    for text in texts:
+        try:
+            ids.append(to_id(text))
+        except NotFound:
+            continue
+    return ids
+
+
+def to_json(metadata: Metadata | None) -> str | None:
+    return orjson.dumps(dict(metadata)).decode() if metadata else None
+
+
+def from_json(text: str | None) -> Metadata:
+    return orjson.loads(text) if text else {}
+
+
+def chunks(values: Sequence[T], size: int = _IDS_AT_ONCE) -> Iterator[Sequence[T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def marks(count: int) -> str:
+    """Question marks for an IN list."""
+    return ", ".join("?" * count)

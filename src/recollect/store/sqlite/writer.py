@@ -1,0 +1,146 @@
+"""One writer per process, and group commit: whoever waits shares the next fsync.
+
+A commit with synchronous=FULL costs one fsync, whether it holds one row or a thousand. So callers
+queue their work; the writer thread runs all that waits in one BEGIN IMMEDIATE transaction, each in
+a savepoint of its own, commits once, and only then answers. Work that fails is undone alone.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import apsw
+
+from recollect.errors import Closed, StoreError
+from recollect.store.sqlite.connection import translated
+
+T = TypeVar("T")
+Work = Callable[[apsw.Connection], T]
+
+#: More than this in one transaction delays the first caller for little gain.
+_MOST_AT_ONCE = 256
+
+
+@dataclass(slots=True)
+class _Request:
+    work: Work[Any]
+    answer: Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Writer:
+    """Runs pieces of work on the only writing connection of this process."""
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self._connection = connection
+        self._path = path
+        self._pid = os.getpid()
+        self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._broken: StoreError | None = None
+        self._thread = threading.Thread(target=self._loop, name="recollect-writer", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Work[T]) -> T:
+        """Run `work` in a transaction and return once its effects are on stable storage."""
+        if os.getpid() != self._pid:
+            raise StoreError("this memory was opened before a fork: open it again in this process")
+        request = _Request(work, Future())
+        with self._lock:
+            if self._closed:
+                raise Closed
+            self._waiting.put(request)
+        result: T = request.answer.result()
+        return result
+
+    def close(self) -> None:
+        """Finish what waits, then stop."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._waiting.put(None)
+        if os.getpid() == self._pid:
+            self._thread.join()
+            self._connection.close()
+
+    def _loop(self) -> None:
+        while True:
+            batch = self._next_batch()
+            requests = [request for request in batch if request is not None]
+            try:
+                if requests:
+                    self._commit(requests)
+            except BaseException as error:  # noqa: BLE001 (nobody may wait for ever)
+                self._broken = StoreError(f"{self._path}: the writer failed: {error!r}")
+                for request in requests:
+                    if not request.answer.done():
+                        request.answer.set_exception(self._broken)
+            if batch[-1] is None:
+                return
+
+    def _next_batch(self) -> list[_Request | None]:
+        """Everything that waits now; ends with None when the writer is to stop."""
+        batch: list[_Request | None] = [self._waiting.get()]
+        while batch[-1] is not None and len(batch) < _MOST_AT_ONCE:
+            try:
+                batch.append(self._waiting.get_nowait())
+            except queue.Empty:
+                break
+        return batch
+
+    def _commit(self, requests: list[_Request]) -> None:
+        failure: BaseException | None = self._broken
+        if failure is None:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                for request in requests:
+                    self._run_alone(request)
+                self._connection.execute("COMMIT")
+            except apsw.Error as error:
+                failure = self._given_up(error)
+        for request in requests:
+            if failure is not None:
+                request.answer.set_exception(failure)
+            elif request.error is not None:
+                request.answer.set_exception(request.error)
+            else:
+                request.answer.set_result(request.result)
+
+    def _run_alone(self, request: _Request) -> None:
+        """Run one piece of work in a savepoint; its failure is its own."""
+        self._connection.execute("SAVEPOINT one")
+        try:
+            request.result = request.work(self._connection)
+        except BaseException as error:
+            if isinstance(error, apsw.Error):
+                fatal = isinstance(error, apsw.IOError | apsw.FullError)
+                if fatal or not self._connection.in_transaction:
+                    raise  # The whole transaction is lost, not this work alone.
+                error = translated(error, self._path)
+            request.error = error
+            self._connection.execute("ROLLBACK TO one")
+        self._connection.execute("RELEASE one")
+
+    def _given_up(self, error: apsw.Error) -> BaseException:
+        """Undo the transaction; after an I/O error never trust this handle again."""
+        if self._connection.in_transaction:
+            try:
+                self._connection.execute("ROLLBACK")
+            except apsw.Error as worse:
+                self._broken = StoreError(f"{self._path}: {worse}: open the memory again")
+        failure = translated(error, self._path)
+        if isinstance(error, apsw.IOError):
+            # A failed fsync may have dropped the dirty pages: a retry would lie.
+            self._broken = StoreError(
+                f"{self._path}: {error}: nothing more is accepted; open the memory again"
+            )
+        return failure

@@ -1,0 +1,132 @@
+"""Words: how text becomes terms, for the index and for the query alike.
+
+A term is a folded, stemmed word; a compound such as "INV-2026-0417" or "ann@example.org" gives
+itself and its parts; scripts without spaces give pairs of characters: nothing needs a dictionary.
+This module knows nothing about documents, scopes or scores.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from hashlib import blake2b
+from threading import Lock
+
+import snowballstemmer
+
+#: Changes whenever the same text would give other terms; stored with the index.
+TERMS_VERSION = 1
+
+# Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han (with extensions), Hangul.
+_DENSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
+# The vowel signs of Indic scripts (Devanagari to Sinhala) are parts of a word; the danda is not.
+_PART = rf"(?:[^\W_{_DENSE}]|[\u0900-\u0963\u0966-\u0dff])+"
+_TOKEN = re.compile(
+    rf"(?P<word>{_PART}(?:['\u2019._@/:+#-]{_PART})*)|(?P<dense>[{_DENSE}]+)|(?P<emoji>[{_EMOJI}])"
+)
+_INNER = re.compile(r"[._@/:+#-]+")
+# Of limited length: a text full of opening marks must not be searched to its end for each.
+_QUOTED = re.compile(
+    r"\"([^\"]{1,300})\"|“([^”]{1,300})”|«([^»]{1,300})»|`([^`]{1,300})`"
+    r"|(?<!\w)'([^']{1,300})'(?!\w)"
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Latin accents, Hebrew points, Arabic vowel marks.
+_COMBINING = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]"
+)
+_MAX_TERM = 64  # A longer "word" is noise (base64, a hash of a hash): its start is enough.
+
+_STOP = """
+a about after again all also am an and any are as at be because been before being but by can could
+did do does doing don down during each few for from further had has have having he her here hers
+him his how i if in into is it its just let may me might more most must my no nor not now of off
+on once only or other our ours out over own same shall she should so some such than that the their
+theirs them then there these they this those through to too under until up us very was we were
+what when where which while who whom why will with would you your yours ll ve re s t d m im ive id
+dont didnt doesnt isnt wasnt arent cant couldnt wont wouldnt youre thats whats
+"""
+STOP_WORDS = frozenset(_STOP.split())
+
+_stemmer = snowballstemmer.stemmer("english")
+_stemming = Lock()  # The stemmer keeps its word in itself: two threads would mix theirs.
+
+
+def fold(text: str) -> str:
+    """Lower case, compatibility forms unified, accents and optional vowel marks removed."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text).casefold()
+    return unicodedata.normalize("NFC", _COMBINING.sub("", decomposed))
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text in order, with repeats, without stop words."""
+    found: list[str] = []
+    for match in _tokens(fold(text)):
+        kind = match.lastgroup
+        token = match.group()
+        if kind == "word":
+            found.extend(_word_terms(token[:_MAX_TERM]))
+        elif kind == "dense":
+            found.extend(_pairs(token))
+        else:
+            found.append(token)
+    return found
+
+
+def quoted(query: str) -> list[str]:
+    """The strings that the query puts in quotation marks."""
+    found = [next(filter(None, groups)).strip() for groups in _QUOTED.findall(query)]
+    return list(dict.fromkeys(text for text in found if text))
+
+
+def coded(query: str) -> list[str]:
+    """The words outside quotation marks that carry a digit: ids, codes, numbers."""
+    found = [
+        match.group()
+        for match in _tokens(_QUOTED.sub(" ", query))
+        if match.lastgroup == "word" and any(c.isdigit() for c in match.group())
+    ]
+    return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=65536)
+def term_id(term: str) -> int:
+    """A stable 64-bit number for a term: the same in every process, store and version."""
+    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little")
+
+
+@lru_cache(maxsize=65536)
+def _word_terms(word: str) -> tuple[str, ...]:
+    word = word.replace("\u2019", "'")
+    if word.endswith("'s"):
+        word = word[:-2]
+    word = word.replace("'", "")
+    parts = [part for part in _INNER.split(word) if part]
+    whole = (word,) if len(parts) > 1 else ()
+    return whole + tuple(_stem(part) for part in parts if part not in STOP_WORDS)
+
+
+def _stem(word: str) -> str:
+    if len(word) > 3 and word.isascii() and word.isalpha():
+        with _stemming:
+            return str(_stemmer.stemWord(word))
+    return word
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    # 4,860 and 4860 are one number.
+    return _TOKEN.finditer(_THOUSANDS.sub("", text))
+
+
+def _pairs(run: str) -> list[str]:
+    if len(run) == 1:
+        return [run]
+    return [run[i : i + 2] for i in range(len(run) - 1)]

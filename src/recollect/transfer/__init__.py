@@ -1,0 +1,11 @@
+"""Export and import: a whole store as JSON lines, and back to the identical store.
+
+The first line of an export is a header with counts, so that a cut file is noticed; then one object
+per line with a `type`: event, act (forgotten or restored), key (idempotency), vectors. The same
+store gives the same bytes. Import also reads plain messages, one per line.
+"""
+
+from recollect.transfer.exporting import export_to
+from recollect.transfer.importing import Imported, Problem, import_from
+
+__all__ = ["Imported", "Problem", "export_to", "import_from"]

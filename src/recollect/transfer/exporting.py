@@ -1,0 +1,41 @@
+"""A store as JSON lines."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import BinaryIO
+
+from recollect.store.base import Progress, Upkeep
+from recollect.transfer.lines import FORMAT, TYPES, to_fields, to_line
+
+_REPORT_EVERY = 256
+
+
+def export_to(
+    store: Upkeep,
+    out: BinaryIO,
+    *,
+    vectors: bool = True,
+    spool: Path | None = None,
+    progress: Progress | None = None,
+) -> dict[str, int]:
+    """Write everything but jobs and API keys; how many rows of each type.
+
+    The counts come first, so the rows wait in a nameless temporary file (in `spool`, a folder).
+    """
+    counts = dict.fromkeys(TYPES, 0)
+    stats = store.stats()
+    expected = stats["events"] + (stats["vectors"] if vectors else 0)
+    with tempfile.TemporaryFile(dir=spool) as body:
+        for number, row in enumerate(store.dump(vectors=vectors), 1):
+            fields = to_fields(row)
+            counts[fields["type"]] += 1
+            body.write(to_line(fields))
+            if progress and number % _REPORT_EVERY == 0:
+                progress(number, max(expected, number))
+        out.write(to_line({"recollect_export": FORMAT, **counts}))
+        body.seek(0)
+        shutil.copyfileobj(body, out)
+    return counts

@@ -1,0 +1,226 @@
+"""The nouns. Frozen values; this module imports nothing of ours.
+
+Ids are 128 bits, shown as 32 hex digits. Times are aware datetimes in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Metadata = Mapping[str, Any]
+
+#: Where a record lives. More tiers come with the parts that fill them.
+Tier = Literal["session"]
+TIERS: tuple[Tier, ...] = ("session",)
+
+#: Who may speak, and the origin that the channel gives to what was said.
+ORIGIN_OF_ROLE: Mapping[str, str] = {
+    "user": "user",
+    "assistant": "agent",
+    "system": "agent",
+    "tool": "tool",
+}
+ROLES: tuple[str, ...] = tuple(ORIGIN_OF_ROLE)
+
+State = Literal["stored", "processing", "done", "failed", "dead"]
+Role = Literal["read", "write", "admin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory is meant. Every store call takes one first; there is no "all"."""
+
+    workspace: str
+    user: str
+    #: On a read: see what this agent wrote and what no agent wrote; None sees everything.
+    agent: str | None = None
+    #: A label on a write; on a read the session under way. It hides nothing.
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What was said, raw and append-only: the source of truth."""
+
+    id: str
+    #: Counts up per owner; the order inside a session is (at, arrival).
+    arrival: int
+    role: str
+    content: str
+    #: When it was said (valid time).
+    at: datetime
+    #: When we learned of it (known time).
+    known_at: datetime
+    origin: str
+    name: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One memory: a view of its content with its times, its scalars and its sources."""
+
+    id: str
+    tier: Tier
+    kind: str
+    content: str
+    valid_from: datetime
+    valid_to: datetime | None
+    known_from: datetime
+    known_to: datetime | None
+    origin: str
+    confidence: float
+    sources: tuple[str, ...]
+    role: str
+    name: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What `remember` promises: these events are on disk."""
+
+    #: In message order.
+    events: tuple[str, ...]
+    key: str | None = None
+    #: True when this key had been used before with the same body: nothing was stored again.
+    duplicate: bool = False
+    state: State = "stored"
+    #: What was changed on the way in, for example a NUL that became U+FFFD.
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far one event has come."""
+
+    event: str
+    state: State
+    #: Steps still to do, for example ("embed",).
+    pending: tuple[str, ...] = ()
+    #: The reason of the last failure.
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found record, its score, and why."""
+
+    id: str
+    content: str
+    tier: Tier
+    kind: str
+    #: 0..1, comparable within one call.
+    score: float
+    confidence: float
+    created_at: datetime
+    metadata: Metadata = field(default_factory=dict)
+    #: Event ids, most relevant first.
+    sources: tuple[str, ...] = ()
+    #: The metadata of each source, in the same order.
+    source_metadata: tuple[Metadata, ...] = ()
+    why: Mapping[str, Any] = field(default_factory=dict)
+    role: str = "user"
+    name: str | None = None
+    session: str | None = None
+    origin: str = "user"
+
+
+class Hits(list[Hit]):
+    """Found memories, best first; `degraded` says which part of the search could not be asked."""
+
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A hit that did not fit into the budget."""
+
+    id: str
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The packed block for the model, with what went in and what did not."""
+
+    id: str
+    text: str
+    #: Exact cl100k_base tokens of `text`; never above the budget.
+    tokens: int
+    hits: tuple[Hit, ...]
+    dropped: tuple[Dropped, ...] = ()
+    task_profile: str = "general"
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What one `drain` did."""
+
+    done: int
+    dead: int
+    seconds: float
+    #: Jobs left because the timeout came first.
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One line of a record's history."""
+
+    action: Literal["stored", "forgotten", "restored"]
+    at: datetime
+    #: None while the record is forgotten.
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One step to do for one event, durable until done."""
+
+    id: int
+    scope: Scope
+    #: The event it is about.
+    subject: str
+    step: str
+    attempts: int
+    state: Literal["ready", "running", "dead"] = "ready"
+    #: Not before this time.
+    due: datetime | None = None
+    error: str | None = None
+    #: True when the last failure may go away by itself.
+    transient: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of the service, without its secret."""
+
+    id: str
+    workspace: str
+    #: None: every user of the workspace.
+    user: str | None
+    role: Role
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One invariant that `doctor` looked at."""
+
+    check: str
+    ok: bool
+    detail: str
+    #: True when `doctor --rebuild` can mend it.
+    repairable: bool = False

@@ -1,0 +1,91 @@
+"""open(url) -> Memory. The only module that knows the adapters; it imports one when it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recollect.config import Config, load
+from recollect.errors import ConfigError
+from recollect.memory import Memory
+from recollect.models.base import Embedder
+
+if TYPE_CHECKING:
+    from recollect.store.base import Store
+
+DEFAULT_URL = "recollect.db"
+
+
+def open(
+    url: str | Path = DEFAULT_URL,
+    *,
+    config: Config | Mapping[str, Any] | str | Path | None = None,
+    worker: bool = True,
+    clock: Callable[[], datetime] | None = None,
+    embedder: Embedder | None = None,
+) -> Memory:
+    """Open a memory: a path or sqlite:///path; the file is made when missing.
+
+    `worker=False` starts no background thread: call `drain()` or run `recollect worker`.
+    `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
+    """
+    settings = load(config)
+    chosen = embedder if embedder is not None else make_embedder(settings)
+    store = make_store(url)
+    try:
+        return Memory(
+            store,
+            chosen,
+            config=settings,
+            clock=clock,
+            worker=worker,
+            older_embedder=_shipped_embedder,
+        )
+    except BaseException:
+        store.close()
+        raise
+
+
+def make_store(url: str | Path) -> Store:
+    """The store behind a URL."""
+    text = str(url)
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        scheme, rest = "sqlite", "/" + text
+    match scheme:
+        case "sqlite":
+            from recollect.store.sqlite import SqliteStore
+
+            path = rest.removeprefix("/")
+            if not path:
+                raise ConfigError(f"{text!r} names no file: use sqlite:///memory.db")
+            return SqliteStore(path)
+    raise ConfigError(f"cannot open {scheme}://: known are a path and sqlite:///path")
+
+
+def make_embedder(config: Config) -> Embedder:
+    """The embedder that the configuration names."""
+    if config.embedding.provider == "remote":
+        from recollect.models.remote import RemoteEmbedder
+
+        remote = config.embedding
+        return RemoteEmbedder(
+            remote.url, remote.model, remote.api_key, timeout_s=remote.timeout_seconds
+        )
+    return _local()
+
+
+def _shipped_embedder(model: str) -> Embedder | None:
+    """The shipped model by its id: it answers for an old index while a new one is built."""
+    local = _local()
+    return local if local.model_id == model else None
+
+
+@lru_cache(maxsize=1)
+def _local() -> Embedder:
+    from recollect.models.local import LocalEmbedder
+
+    return LocalEmbedder()

@@ -1,0 +1,1 @@
+"""The write path: messages -> events, then background steps -> what is derived."""

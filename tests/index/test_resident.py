@@ -1,0 +1,236 @@
+"""An owner's index follows the store, whoever writes, and a view is a moment."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recollect
+from recollect.index.resident import Shelf, View
+from recollect.memory import Memory
+from recollect.store.base import Change, Feed, Head, Space, Vector
+from recollect.store.sqlite import SqliteStore
+from recollect.testing import HashEmbedder
+from recollect.text import term_id, terms
+from recollect.types import Scope
+
+ANN = Scope("default", "ann")
+BOB = Scope("default", "bob")
+
+
+def open_memory(path: Path) -> Memory:
+    return recollect.open(path / "m.db", embedder=HashEmbedder(16), worker=False)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(tmp_path) as opened:
+        yield opened
+
+
+def a_shelf(memory: Memory, most_bytes: int = 1 << 30) -> Shelf:
+    return Shelf(memory.store, most_bytes=most_bytes)
+
+
+def the_space(memory: Memory) -> Space:
+    return memory.worker.space
+
+
+def holders(view: View, word: str) -> list[str]:
+    """Ids of the living documents that hold a word."""
+    found: list[str] = []
+    for part in view.segments:
+        docs, _ = part.find(term_id(terms(word)[0]))
+        found += [view.ids[doc] for doc in docs if view.alive[doc]]
+    return found
+
+
+def test_an_owner_never_seen_has_an_empty_view(memory: Memory) -> None:
+    view = a_shelf(memory).view(ANN, the_space(memory))
+    assert len(view) == 0
+    assert view.vectors is None
+    assert holders(view, "cat") == []
+
+
+def test_what_was_stored_is_in_the_view(memory: Memory) -> None:
+    receipt = memory.remember(
+        [{"content": "a cat", "name": "Ann", "at": "2026-03-01T10:00Z"}, {"content": "a dog"}],
+        user="ann", agent="helper", session="s1",
+    )  # fmt: skip
+    view = a_shelf(memory).view(ANN, the_space(memory))
+    assert list(view.ids) == list(receipt.events)
+    assert view.at_us[0] == datetime(2026, 3, 1, 10, tzinfo=UTC).timestamp() * 1_000_000
+    assert view.lengths.tolist() == [2.0, 1.0]
+    assert view.order.tolist() == [1, 2]
+    assert view.names.tolist() == [view.codes["Ann"], -1]
+    assert set(view.agents.tolist()) == {view.codes["helper"]}
+    assert set(view.sessions.tolist()) == {view.codes["s1"]}
+    assert holders(view, "cat") == [receipt.events[0]]
+
+
+def test_an_unchanged_store_gives_the_same_view(memory: Memory) -> None:
+    memory.remember("a cat", user="ann")
+    shelf = a_shelf(memory)
+    assert shelf.view(ANN, the_space(memory)) is shelf.view(ANN, the_space(memory))
+
+
+def test_the_writes_of_another_memory_are_followed(memory: Memory, tmp_path: Path) -> None:
+    with open_memory(tmp_path) as other:
+        for i in range(5):
+            event = other.remember(f"number{i}", user="ann").events[0]
+            assert [hit.id for hit in memory.recall(f"number{i}", user="ann", limit=1)] == [event]
+        other.forget(event, user="ann")
+        assert event not in [hit.id for hit in memory.recall("number4", user="ann")]
+        other.restore(event, user="ann")
+        assert memory.recall("number4", user="ann")[0].id == event
+
+
+def test_the_vectors_of_another_memory_are_followed(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("a cat", user="ann")
+    assert "vector" not in memory.recall("cat", user="ann")[0].why
+    with open_memory(tmp_path) as other:
+        assert other.drain().done == 1
+    assert "vector" in memory.recall("cat", user="ann")[0].why
+
+
+def test_a_forgotten_document_is_dead_until_restored(memory: Memory) -> None:
+    event = memory.remember("a cat", user="ann").events[0]
+    shelf, space = a_shelf(memory), the_space(memory)
+    before = shelf.view(ANN, space)
+    memory.forget(event, user="ann")
+    hidden = shelf.view(ANN, space)
+    assert (hidden.has_dead, holders(hidden, "cat")) == (True, [])
+    assert holders(before, "cat") == [event], "a view is a moment"
+    memory.restore(event, user="ann")
+    back = shelf.view(ANN, space)
+    assert (back.has_dead, holders(back, "cat")) == (False, [event])
+    assert holders(hidden, "cat") == []
+
+
+def test_one_forgotten_before_it_was_ever_loaded_is_dead(memory: Memory) -> None:
+    kept, gone = memory.remember([{"content": "cat"}, {"content": "cat"}], user="ann").events
+    memory.forget(gone, user="ann")
+    view = a_shelf(memory).view(ANN, the_space(memory))
+    assert holders(view, "cat") == [kept]
+
+
+def test_a_wipe_starts_the_index_over(memory: Memory) -> None:
+    gone, kept = memory.remember([{"content": "cat"}, {"content": "cat"}], user="ann").events
+    memory.drain()
+    shelf, space = a_shelf(memory), the_space(memory)
+    assert len(shelf.view(ANN, space)) == 2
+    memory.forget(gone, user="ann")
+    epoch = memory.store.head(ANN).epoch
+    assert memory.store.wipe(forgotten_before=datetime.now(UTC) + timedelta(days=1)) == 1
+    assert memory.store.head(ANN).epoch > epoch
+    view = shelf.view(ANN, space)
+    assert (list(view.ids), view.has_dead) == ([kept], False)
+    assert view.vectors is not None
+    docs, _ = view.vectors.cosines(np.ones(16, dtype=np.float32), None)
+    assert docs.tolist() == [0]
+    late = memory.remember("a bird", user="ann").events[0]
+    assert holders(shelf.view(ANN, space), "bird") == [late]
+
+
+def test_every_owner_has_an_index_of_their_own(memory: Memory) -> None:
+    event = memory.remember("a cat", user="ann").events[0]
+    memory.remember("a cat", user="bob")
+    memory.remember("a cat", user="ann", workspace="other")
+    assert list(a_shelf(memory).view(ANN, the_space(memory)).ids) == [event]
+
+
+def test_many_small_writes_keep_few_segments(memory: Memory) -> None:
+    shelf, space = a_shelf(memory), the_space(memory)
+    for i in range(60):
+        memory.remember(f"cat number{i}", user="ann")
+        shelf.view(ANN, space)
+    view = shelf.view(ANN, space)
+    assert len(view.segments) <= 6
+    assert sum(part.documents for part in view.segments) == 60
+    assert len(holders(view, "cat")) == 60
+
+
+def test_a_short_shelf_drops_the_least_used_and_still_answers(memory: Memory) -> None:
+    for user in ("ann", "bob"):
+        memory.remember("a cat", user=user)
+    shelf, space = a_shelf(memory, most_bytes=1), the_space(memory)
+    first = shelf.view(ANN, space)
+    shelf.view(BOB, space)
+    again = shelf.view(ANN, space)
+    assert again is not first
+    assert list(again.ids) == list(first.ids)
+
+
+def test_threads_search_while_one_catches_up(tmp_path: Path, memory: Memory) -> None:
+    def write(_: int) -> list[str]:
+        with open_memory(tmp_path) as other:
+            made = []
+            for i in range(30):
+                made += other.remember(f"cat number{i}", user="ann").events
+                if i % 3 == 2:
+                    other.forget(made[-1], user="ann")
+                if i % 10 == 9:
+                    other.drain()
+            return made
+
+    def read(_: int) -> None:
+        seen = 0
+        for _ in range(60):
+            hits = memory.recall("cat", user="ann", limit=200)
+            assert all("cat" in hit.content for hit in hits)
+            assert len({hit.id for hit in hits}) == len(hits)
+            seen = max(seen, len(hits))
+        assert seen <= 30
+
+    memory.remember("cat zero", user="ann")
+    with ThreadPoolExecutor(5) as pool:
+        writer = pool.submit(write, 0)
+        readers = [pool.submit(read, i) for i in range(4)]
+        for each in readers:
+            each.result()
+        written = writer.result()
+    forgotten = set(written[2::3])
+    alive = {hit.id for hit in memory.recall("cat", user="ann", limit=200)}
+    assert alive & set(written) == set(written) - forgotten
+
+
+class LateFeed:
+    """A feed in which more was written between the question and the answer."""
+
+    def __init__(self, feed: Feed, write: Iterator[object]) -> None:
+        self._feed = feed
+        self._write = write
+
+    def head(self, scope: Scope) -> Head:
+        head = self._feed.head(scope)
+        next(self._write, None)
+        return head
+
+    def changes(self, scope: Scope, *, after: int) -> list[Change]:
+        return self._feed.changes(scope, after=after)
+
+    def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
+        found = self._feed.vectors(scope, space, after=after)
+        next(self._write, None)
+        return found
+
+
+def test_a_write_in_the_middle_of_catching_up_is_neither_lost_nor_doubled(memory: Memory) -> None:
+    assert isinstance(memory.store, SqliteStore)
+
+    def writes() -> Iterator[object]:
+        for i in range(20):
+            memory.remember(f"cat number{i}", user="ann")
+            yield memory.drain() if i % 2 else None
+
+    shelf = Shelf(LateFeed(memory.store, writes()), most_bytes=1 << 30)  # type: ignore[arg-type]
+    for _ in range(25):
+        view = shelf.view(ANN, the_space(memory))
+    assert len(set(view.ids)) == len(view.ids) == len(view) == 20
+    assert len(holders(view, "cat")) == 20
+    assert view.vectors is not None
+    docs, _ = view.vectors.cosines(np.ones(16, dtype=np.float32), None)
+    assert sorted(docs.tolist()) == list(range(20))

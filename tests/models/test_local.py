@@ -1,0 +1,127 @@
+"""The shipped embedder: the real model, on real texts."""
+
+import hashlib
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect.errors import ModelError
+from recollect.models.local import FOLDER, LocalEmbedder, equal_lengths
+
+EMBEDDER = LocalEmbedder()
+TEXTS = [
+    "Caroline moved to Berlin in May 2019 and found work at a bakery near the river.",
+    "",
+    "ok",
+    "She likes tea.",
+    "今日は良い天気ですね。",
+    "The invoice INV-2026-0417 was paid late, so the supplier stopped delivering for two weeks.",
+    "He likes tea.",
+    "👩‍👩‍👧 \x00\ud800",
+    "How do I reset my password?",
+]
+
+
+def test_rows_follow_the_order_of_the_texts_bit_for_bit() -> None:
+    together = EMBEDDER.embed(TEXTS * 3)
+    alone = np.concatenate([EMBEDDER.embed([text]) for text in TEXTS])
+    np.testing.assert_array_equal(together, np.tile(alone, (3, 1)))
+
+
+def test_neither_neighbours_nor_threads_change_a_row() -> None:
+    one_thread = LocalEmbedder(threads=1).embed(TEXTS)
+    np.testing.assert_array_equal(LocalEmbedder(threads=2).embed(TEXTS[::-1])[::-1], one_thread)
+
+
+def test_rows_are_finite_unit_float32() -> None:
+    vectors = EMBEDDER.embed(TEXTS)
+    assert vectors.shape == (len(TEXTS), EMBEDDER.dim)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_an_empty_list_gives_no_rows() -> None:
+    assert EMBEDDER.embed([]).shape == (0, 384)
+
+
+@pytest.mark.parametrize(
+    ("text", "near", "far"),
+    [
+        ("How do I reset my password?", "I forgot my login credentials", "Bananas hold potassium"),
+        ("She moved to Berlin in 2019", "When did she relocate to Germany?", "The cat is asleep"),
+        ("My daughter plays the violin", "What instrument does my child play?", "Rent is due"),
+    ],
+)
+def test_similar_beats_dissimilar(text: str, near: str, far: str) -> None:
+    one, two, three = EMBEDDER.embed([text, near, far])
+    assert one @ two > 0.4
+    assert one @ three < 0.2
+
+
+@pytest.mark.parametrize(
+    ("other", "cosine"),
+    [("very happy person", 0.943), ("happy dog", 0.695)],
+)
+def test_cosines_are_near_those_of_the_published_float32_model(other: str, cosine: float) -> None:
+    one, two = EMBEDDER.embed(["That is a happy person", f"That is a {other}"])
+    assert one @ two == pytest.approx(cosine, abs=0.02)
+
+
+def test_a_very_long_text_is_cut() -> None:
+    start = "the river rose and the village moved uphill " * 40
+    long, longer = EMBEDDER.embed([start, start + "quarterly revenue " * 100_000])
+    np.testing.assert_array_equal(long, longer)
+
+
+def test_tokens_are_counted_with_their_marks_and_not_cut() -> None:
+    assert EMBEDDER.count_tokens("") == 2
+    assert EMBEDDER.count_tokens("hello world") == 4
+    assert EMBEDDER.count_tokens("hello " * 1000) == 1002
+
+
+def test_many_threads_may_call_a_fresh_embedder() -> None:
+    expected = EMBEDDER.embed(TEXTS)
+    fresh = LocalEmbedder()
+    with ThreadPoolExecutor(8) as pool:
+        for vectors in pool.map(lambda _: fresh.embed(TEXTS), range(16)):
+            np.testing.assert_array_equal(vectors, expected)
+
+
+def test_batches_hold_one_length_and_every_row_once() -> None:
+    tokens = [[0] * (number % 7 + 2) for number in range(100)]
+    batches = list(equal_lengths(tokens))
+    assert sorted(row for rows in batches for row in rows) == list(range(100))
+    assert all(len({len(tokens[row]) for row in rows}) == 1 for rows in batches)
+
+
+@pytest.mark.parametrize("model", [None, b"", b"no model at all"])
+def test_a_damaged_installation_says_so(tmp_path: Path, model: bytes | None) -> None:
+    (tmp_path / "vocab.txt").write_bytes((FOLDER / "vocab.txt").read_bytes())
+    if model is not None:
+        (tmp_path / "model.onnx").write_bytes(model)
+    with pytest.raises(ModelError, match="reinstall recollect"):
+        LocalEmbedder(folder=tmp_path).embed(["hello"])
+
+
+def test_a_damaged_vocabulary_says_so(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("nothing\n")
+    with pytest.raises(ModelError, match="reinstall recollect"):
+        LocalEmbedder(folder=tmp_path).embed(["hello"])
+
+
+def test_the_shipped_files_are_those_of_the_readme() -> None:
+    readme = (FOLDER / "README.md").read_text()
+    for name in ("model.onnx", "vocab.txt"):
+        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() in readme
+
+
+def test_onnxruntime_is_loaded_only_when_something_is_embedded() -> None:
+    script = (
+        "import sys; from recollect.models.local import LocalEmbedder; LocalEmbedder().embed([]);"
+        "sys.exit('onnxruntime' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -1,0 +1,243 @@
+"""Every file ever written can be opened; one from the future is refused in words."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect.errors import NotAStore, SchemaTooNew
+from recollect.memory import Memory
+from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.connection import APPLICATION_ID
+from recollect.store.sqlite.migrate import migrations
+from recollect.testing import HashEmbedder
+from recollect.types import Scope
+from recollect.write.prepare import index_row
+
+NEWEST = migrations()[-1][0]
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.db"))
+ANN = Scope("default", "ann")
+
+
+def open_memory(path: Path) -> Memory:
+    return recollect.open(path, embedder=HashEmbedder(16), worker=False)
+
+
+def version_of(path: Path) -> tuple[int, int]:
+    connection = apsw.Connection(str(path))
+    try:
+        return connection.pragma("application_id"), connection.pragma("user_version")
+    finally:
+        connection.close()
+
+
+def schema_of(path: Path) -> set[tuple[str, str]]:
+    connection = apsw.Connection(str(path))
+    try:
+        rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+        return {(name, " ".join(sql.split())) for name, sql in rows}
+    finally:
+        connection.close()
+
+
+def change(path: Path, *statements: str) -> None:
+    connection = apsw.Connection(str(path))
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [version for version, _ in migrations()] == list(range(1, NEWEST + 1))
+
+
+def test_a_fresh_file_is_ours_and_of_the_newest_schema(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "m.db").close()
+    assert version_of(tmp_path / "m.db") == (APPLICATION_ID, NEWEST)
+
+
+def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    open_memory(path).close()
+    before = path.read_bytes()
+    open_memory(path).close()
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    path.touch()
+    with open_memory(path) as memory:
+        memory.remember("a cat", user="ann")
+        assert len(memory.recall("cat", user="ann")) == 1
+
+
+# Golden files: one of every schema that ever landed
+
+
+@pytest.fixture(params=GOLDEN, ids=lambda path: path.stem)
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path: Path = request.param
+    return Path(shutil.copy(path, tmp_path / "m.db"))
+
+
+def test_there_is_a_golden_file_of_every_schema() -> None:
+    assert [path.stem for path in GOLDEN] == [f"{version:04}" for version, _ in migrations()]
+    for path in GOLDEN:
+        assert b"\x00\x00" in path.read_bytes(), "a database, not its text"
+
+
+def test_a_golden_file_has_the_schema_its_name_says(golden: Path) -> None:
+    application, version = version_of(golden)
+    assert (application, f"{version:04}") == (APPLICATION_ID, GOLDEN[version - 1].stem)
+
+
+def test_an_upgraded_golden_file_has_the_schema_of_a_fresh_one(
+    golden: Path, tmp_path: Path
+) -> None:
+    SqliteStore(golden).close()
+    SqliteStore(tmp_path / "fresh.db").close()
+    assert version_of(golden) == (APPLICATION_ID, NEWEST)
+    assert schema_of(golden) == schema_of(tmp_path / "fresh.db")
+
+
+def test_everything_in_a_golden_file_is_still_there(golden: Path) -> None:
+    with open_memory(golden) as memory:
+        hit = memory.recall("Where is INV-2026-0417?", user="ann")[0]
+        assert hit.content == "I moved to Lisbon in March. My invoice is INV-2026-0417."
+        assert hit.metadata == {"turn": "D1:1", "nested": {"list": [1, 2.5, None, True]}}
+        assert (hit.role, hit.name, hit.session) == ("user", "Ann", "s1")
+        assert hit.created_at.isoformat() == "2026-01-01T10:00:00.000001+00:00"
+        assert set(hit.why) >= {"keyword", "vector", "literal"}
+        assert memory.recall("東京 ünïcode", user="ann")[0].content == "Café Ünïcode 東京 🚀 noted."
+        assert memory.recall("bees", user="bob", workspace="team")[0].content == "Bob keeps bees."
+        assert [hit.content for hit in memory.recall("cats", user="ann", workspace="team")] == [
+            "Ann of the team keeps cats."
+        ]
+        assert not any("xylophone" in hit.content for hit in memory.recall("password", user="ann"))
+        assert len(memory.store.scan(ANN)) == 5
+        (key,) = memory.store.api_keys()
+        assert (key.workspace, key.user, key.role, key.label) == ("team", "bob", "read", "golden")
+
+
+def test_what_was_done_in_a_golden_file_is_still_known(golden: Path) -> None:
+    with open_memory(golden) as memory:
+        marimba = memory.recall("marimba", user="ann")[0].id
+        actions = [each.action for each in memory.history(marimba, user="ann")]
+        assert actions == ["stored", "forgotten", "restored"]
+        assert memory.store.stats()["forgotten"] == 1
+        with pytest.raises(recollect.RecollectError, match="turn-1"):
+            memory.remember("something else", user="ann", key="turn-1")
+
+
+def test_a_golden_file_is_sound_and_its_work_can_be_finished(golden: Path) -> None:
+    with open_memory(golden) as memory:
+        assert [each.detail for each in memory.store.check(index_row) if not each.ok] == []
+        okapi = memory.recall("okapi", user="ann")[0]
+        assert memory.status(okapi.id, user="ann").state == "stored"
+        assert memory.drain().done == 1
+        assert memory.status(okapi.id, user="ann").state == "done"
+        memory.remember("A new zebra.", user="ann")
+        memory.drain()
+        assert "vector" in memory.recall("zebra", user="ann")[0].why
+        assert [each.detail for each in memory.store.check(index_row) if not each.ok] == []
+
+
+# Files that are not for us
+
+
+def test_a_newer_file_is_refused_in_words_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    open_memory(path).close()
+    change(path, f"PRAGMA user_version = {NEWEST + 1}")
+    before = path.read_bytes()
+    with pytest.raises(SchemaTooNew) as told:
+        open_memory(path)
+    assert str(path) in str(told.value)
+    assert f"schema {NEWEST + 1}" in str(told.value)
+    assert "upgrade Recollect" in str(told.value)
+    assert path.read_bytes() == before
+
+
+def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    change(path, "CREATE TABLE orders (id INTEGER)", f"PRAGMA user_version = {NEWEST}")
+    before = schema_of(path)
+    with pytest.raises(NotAStore, match="another program"):
+        open_memory(path)
+    assert schema_of(path) == before
+    assert version_of(path) == (0, NEWEST)
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    # A table of ours is there already, by accident and without our mark: refused, not half made.
+    change(path, f"PRAGMA application_id = {APPLICATION_ID}", "CREATE TABLE vectors (x)")
+    with pytest.raises(recollect.RecollectError, match="vectors"):
+        open_memory(path)
+    assert version_of(path)[1] == 0
+    assert {name for name, _ in schema_of(path)} == {"vectors"}
+
+
+# Several processes
+
+OPENER = """
+import sys
+import recollect
+from recollect.testing import HashEmbedder
+print("ready", flush=True)
+sys.stdin.readline()
+with recollect.open(sys.argv[1], embedder=HashEmbedder(16), worker=False) as memory:
+    memory.remember(f"cat of process {sys.argv[2]}", user="ann")
+print("done", flush=True)
+"""
+
+
+def run_at_once(processes: int, command: Callable[[int], list[str]]) -> list[str]:
+    """Start processes, let them go in the same moment, and give what they said."""
+    running = [
+        subprocess.Popen(
+            command(number),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for number in range(processes)
+    ]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    return [process.communicate(timeout=60)[0] for process in running]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(3))
+def test_processes_that_open_a_fresh_file_at_once_make_one_store(
+    tmp_path: Path, attempt: int
+) -> None:
+    path = tmp_path / f"m{attempt}.db"
+    said = run_at_once(4, lambda number: [sys.executable, "-c", OPENER, str(path), str(number)])
+    assert said == ["done\n"] * 4
+    with open_memory(path) as memory:
+        assert len(memory.recall("cat", user="ann")) == 4
+        assert len(memory.store.spaces()) == 1
+        memory.drain()
+        assert [each.detail for each in memory.store.check(index_row) if not each.ok] == []
+
+
+def test_stores_that_open_a_fresh_file_in_turn_make_one_store(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with open_memory(path) as one, open_memory(path) as other:
+        one.remember("a cat", user="ann")
+        other.remember("a cat", user="ann")
+        assert len(one.recall("cat", user="ann")) == len(other.recall("cat", user="ann")) == 2

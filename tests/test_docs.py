@@ -1,0 +1,51 @@
+"""The documentation is true: its code runs, its settings exist."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from recollect import config
+
+ROOT = Path(__file__).parents[1]
+
+
+def code_blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_the_examples_of_a_page_run_one_after_another(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in code_blocks(page):
+        exec(compile(block, page, "exec"), names)
+    assert "Lisbon" in capsys.readouterr().out
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    page = (ROOT / "docs/reference/configuration.md").read_text()
+    rows = dict(re.findall(r"^\| `([\w.]+)` \*? ?\|([^|]*)\|", page, re.MULTILINE))
+    assert sorted(rows) == sorted(config.names())
+    for name, shown in rows.items():
+        default = dict(config._leaves(config.Config(), ""))[name]
+        assert _number(shown) == default, name
+
+
+def _number(text: str) -> object:
+    text = text.strip()
+    factor = {"KiB": 1024, "MiB": 1024 * 1024}
+    if match := re.fullmatch(r"([\d.]+) ?(KiB|MiB)?", text):
+        return float(match[1]) * factor.get(match[2] or "", 1)
+    return text
+
+
+def test_every_link_of_the_pages_leads_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target:
+                assert os.path.exists(page.parent / target), f"{page.name}: {target}"

@@ -1,0 +1,111 @@
+"""The house rules are enforced: no silent skips, no empty runs, a sum that can be trusted."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.run_suites import Suite, counted, main
+
+GATE = Path(__file__).with_name("skip_gate.py")
+ROOT = Path(__file__).parents[1]
+
+SKIPS = {
+    "a skipped test": """
+        import pytest
+        @pytest.mark.skip(reason="no moon tonight")
+        def test_tide(): pass
+        """,
+    "a test that skips itself": """
+        import pytest
+        def test_tide(): pytest.skip("no moon tonight")
+        """,
+    "an expected failure": """
+        import pytest
+        @pytest.mark.xfail(reason="no moon tonight")
+        def test_tide(): assert False
+        """,
+    "a test that expects to fail itself": """
+        import pytest
+        def test_tide(): pytest.xfail("no moon tonight")
+        """,
+    "a skipped module": """
+        import pytest
+        pytest.skip("no moon tonight", allow_module_level=True)
+        """,
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pytest inside these tests loads only what it is told to: four times as fast."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
+@pytest.fixture
+def gated(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A tiny project behind our gate, with one test that passes."""
+    pytester.makeconftest(GATE.read_text())
+    pytester.makefile(".txt", allowed_skips="# nothing yet")
+    pytester.makepyfile(test_fine="def test_fine(): pass")
+    return pytester
+
+
+@pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n1"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize("kind", SKIPS)
+def test_a_skip_fails_the_run_and_is_named(
+    gated: pytest.Pytester, kind: str, workers: list[str]
+) -> None:
+    gated.makepyfile(test_moon=SKIPS[kind])
+    result = gated.runpytest_subprocess(*workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*skipped, but not in allowed_skips.txt*", "*no moon tonight"])
+
+
+@pytest.mark.parametrize("kind", SKIPS)
+def test_an_allowed_reason_passes(gated: pytest.Pytester, kind: str) -> None:
+    gated.makefile(".txt", allowed_skips="# the moon is not ours\nno moon tonight\n")
+    gated.makepyfile(test_moon=SKIPS[kind])
+    assert gated.runpytest_subprocess().ret == pytest.ExitCode.OK
+
+
+def test_a_run_without_skips_passes(gated: pytest.Pytester) -> None:
+    result = gated.runpytest_subprocess("-p", "xdist", "-n1")
+    assert result.ret == pytest.ExitCode.OK
+    assert "allowed_skips" not in result.stdout.str()
+
+
+def test_words_of_the_closing_line_are_summed() -> None:
+    line = "2 failed, 7 passed, 1 skipped, 3 xfailed, 4 errors, 9 deselected"
+    assert counted(line, exit_status=1) == {"passed": 7, "failed": 6, "skipped": 4}
+
+
+def test_a_bad_end_without_a_failed_test_counts_as_one() -> None:
+    assert counted("5 passed", exit_status=3) == {"passed": 5, "failed": 1}
+
+
+def test_suites_are_summed_in_the_last_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_two.py").write_text("def test_a(): pass\ndef test_b(): pass\n")
+    (tmp_path / "test_bad.py").write_text("def test_c(): assert False\n")
+    plain = ["-c", "/dev/null", "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
+    good = Suite("good", [str(tmp_path / "test_two.py"), *plain])
+    bad = Suite("bad", [str(tmp_path / "test_bad.py"), *plain])
+    assert main([good]) == 0
+    assert capfd.readouterr().out.splitlines()[-1] == "2 passed, 0 failed"
+    assert main([good, bad]) == 1
+    assert capfd.readouterr().out.splitlines()[-1] == "2 passed, 1 failed"
+
+
+def test_an_empty_suite_fails(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    plain = ["-c", "/dev/null", "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
+    assert main([Suite("empty", [str(tmp_path), *plain])]) == 1
+    assert capfd.readouterr().out.splitlines()[-1] == "0 passed, 1 failed"
+
+
+def test_an_unknown_suite_fails() -> None:
+    command = [sys.executable, "scripts/run_suites.py", "no-such-suite"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
