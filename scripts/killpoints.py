@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import recollect
 from recollect.errors import StoreError, StoreFull
-from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite import SqliteStore, writer
 from scripts.crash import in_child
 from scripts.ledger import (
     CONFIG,
@@ -105,13 +105,11 @@ class Steps:
 
     def open(self) -> bool:
         try:
+            # So that the scenario sees checkpoints.
+            writer.PAGES_CHECKPOINT, writer.PAGES_START_OVER = 10, 30
             self._memory = recollect.open(
                 self._path, embedder=EMBEDDER, config=CONFIG, worker=False
             )
-            store = self._memory.store
-            assert isinstance(store, SqliteStore)
-            # So that the scenario sees checkpoints.
-            store._writer.run(lambda c: c.execute("PRAGMA wal_autocheckpoint = 10"))
         except StoreError as error:
             self._tell(f"refused open {type(error).__name__} {error}")
             return False

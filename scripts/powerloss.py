@@ -26,7 +26,7 @@ import apsw
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import recollect
-from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite import SqliteStore, writer
 from scripts.ledger import CONFIG, EMBEDDER, Actor, Fault, Ledger, Tell, examined, new_seed, retried
 
 SECTOR = 512
@@ -36,6 +36,7 @@ MOST_CALLS = 300
 CUTS_PER_LIFE = 8
 #: A checkpoint every so many pages, so that each run sees some.
 PAGES_PER_CHECKPOINT = 20
+PAGES_PER_RESTART = 60
 FILE = "memory.db"
 
 
@@ -190,8 +191,8 @@ class CutVFS(apsw.VFS):
 
 def opened(path: Path, synchronous: str) -> recollect.Memory:
     """A memory on the VFS, with its worker, that checkpoints often."""
+    writer.PAGES_CHECKPOINT, writer.PAGES_START_OVER = PAGES_PER_CHECKPOINT, PAGES_PER_RESTART
     store = SqliteStore(path, vfs="cut", synchronous=synchronous)
-    store._writer.run(lambda c: c.execute(f"PRAGMA wal_autocheckpoint = {PAGES_PER_CHECKPOINT}"))
     return recollect.Memory(store, EMBEDDER, config=CONFIG, clock=lambda: datetime.now(UTC))
 
 

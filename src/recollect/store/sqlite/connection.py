@@ -35,18 +35,35 @@ def connect(path: str, *, vfs: str | None = None, synchronous: str = "FULL") -> 
     check_library()
     with errors_of(path):
         connection = apsw.Connection(path, vfs=vfs) if vfs else apsw.Connection(path)
-        connection.set_busy_handler(_wait_fairly)
-        for pragma in (
-            "journal_mode = WAL",
-            f"synchronous = {synchronous}",
-            "foreign_keys = ON",
-            "secure_delete = ON",
-            "temp_store = MEMORY",
-            "cache_size = -16384",
-            "journal_size_limit = 67108864",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
+        try:
+            connection.set_busy_handler(wait_fairly)
+            # Before anything else: WAL mode is written into the file, and it may not be ours.
+            refuse_foreign(connection, path)
+            for pragma in (
+                "journal_mode = WAL",
+                f"synchronous = {synchronous}",
+                "foreign_keys = ON",
+                "secure_delete = ON",
+                "temp_store = MEMORY",
+                "cache_size = -16384",
+                "journal_size_limit = 67108864",
+            ):
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
     return connection
+
+
+def refuse_foreign(connection: apsw.Connection, path: str) -> None:
+    """NotAStore for a database that another program made."""
+    # One statement, one moment: another process may be making the store just now.
+    application, tables = connection.execute(
+        "SELECT (SELECT application_id FROM pragma_application_id),"
+        " (SELECT count(*) FROM sqlite_schema)"
+    ).fetchall()[0]
+    if tables and application != APPLICATION_ID:
+        raise NotAStore(f"{path} is a database of another program, not of Recollect")
 
 
 def check_library() -> None:
@@ -71,6 +88,8 @@ def errors_of(path: str) -> Iterator[None]:
 
 def translated(error: apsw.Error, path: str) -> RecollectError:  # noqa: PLR0911 (a table)
     """Our error for one of SQLite's."""
+    if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
+        error = apsw.FullError()  # No room for the -shm file: SQLite calls that an I/O error.
     match error:
         case apsw.NotADBError() | apsw.CorruptError():
             return NotAStore(f"{path} is not a Recollect database, or is damaged: {error}")
@@ -96,7 +115,7 @@ def _cannot_open(path: str) -> StoreError:
     return StoreReadOnly(f"{path} cannot be opened for writing: check the file and its folder")
 
 
-def _wait_fairly(attempt: int) -> bool:
+def wait_fairly(attempt: int) -> bool:
     """Short random pauses: SQLite's own growing ones let late comers starve the early ones."""
     pause = 0.001 + 0.004 * random.random()
     time.sleep(pause)

@@ -48,16 +48,15 @@ class SqliteQueue(Part):
                 return []
 
         def work(connection: apsw.Connection) -> list[Job]:
+            _bury(connection, steps, moment, max_attempts)
             ids = _due(connection, steps, limit, moment, latest)
-            _bury(connection, ids, max_attempts)
             lease = moment + int(lease_s * 1e6)
             connection.executemany(
                 "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?"
-                " WHERE id = ? AND state != 'dead'",
+                " WHERE id = ?",
                 ((lease, each) for each in ids),
             )
-            jobs = _jobs(connection, ids)
-            return [job for job in jobs if job.state == "running"]
+            return _jobs(connection, ids)
 
         return self._writer.run(work)
 
@@ -162,29 +161,35 @@ class SqliteQueue(Part):
 def _due(
     connection: apsw.Connection, steps: Sequence[str], limit: int, moment: int, latest: int
 ) -> list[int]:
-    """Jobs that may run now: due ones, and those whose worker let its lease run out."""
+    """Jobs that may run now: one whose worker let its lease run out, else those that are due.
+
+    The one comes alone: it may have killed its worker, and must not cost others their attempts.
+    """
     wanted = marks(len(steps))
     rows: list[Any] = connection.execute(
-        f"SELECT id FROM jobs WHERE state = 'ready' AND due <= ? AND step IN ({wanted})"
-        " ORDER BY due, owner, id LIMIT ?",
-        (latest, *steps, limit),
+        f"SELECT id FROM jobs WHERE state = 'running' AND lease_until < ?"
+        f" AND step IN ({wanted}) ORDER BY id LIMIT 1",
+        (moment, *steps),
     ).fetchall()
-    if len(rows) < limit:
+    if not rows:
         rows += connection.execute(
-            f"SELECT id FROM jobs WHERE state = 'running' AND lease_until < ?"
-            f" AND step IN ({wanted}) ORDER BY id LIMIT ?",
-            (moment, *steps, limit - len(rows)),
+            f"SELECT id FROM jobs WHERE state = 'ready' AND due <= ? AND step IN ({wanted})"
+            " ORDER BY due, owner, id LIMIT ?",
+            (latest, *steps, limit),
         ).fetchall()
     return [row[0] for row in rows]
 
 
-def _bury(connection: apsw.Connection, ids: Sequence[int], max_attempts: int) -> None:
+def _bury(
+    connection: apsw.Connection, steps: Sequence[str], moment: int, max_attempts: int
+) -> None:
     """A job that used up its attempts and whose worker never answered is a dead letter."""
-    connection.executemany(
+    connection.execute(
         "UPDATE jobs SET state = 'dead', lease_until = NULL, error = coalesce(error,"
         " 'the worker died in each of ' || attempts || ' attempts')"
-        " WHERE id = ? AND state = 'running' AND attempts >= ?",
-        ((each, max_attempts) for each in ids),
+        " WHERE state = 'running' AND lease_until < ? AND attempts >= ?"
+        f" AND step IN ({marks(len(steps))})",
+        (moment, max_attempts, *steps),
     )
 
 

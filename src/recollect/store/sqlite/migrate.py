@@ -7,7 +7,7 @@ from importlib import resources
 
 import apsw
 
-from recollect.errors import NotAStore, SchemaTooNew
+from recollect.errors import SchemaTooNew
 from recollect.store.sqlite.connection import APPLICATION_ID
 
 
@@ -42,11 +42,6 @@ def migrate(connection: apsw.Connection, path: str) -> None:
 def _version(connection: apsw.Connection, path: str) -> int:
     version = int(connection.pragma("user_version"))
     newest = migrations()[-1][0]
-    ours = int(connection.pragma("application_id")) == APPLICATION_ID
-    if not ours:
-        if connection.execute("SELECT count(*) FROM sqlite_schema").get:
-            raise NotAStore(f"{path} is a database of another program, not of Recollect")
-        return 0
     if version > newest:
         raise SchemaTooNew(
             f"{path} has schema {version}, this version of Recollect knows {newest}: "

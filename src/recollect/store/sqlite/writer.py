@@ -17,14 +17,19 @@ from typing import Any, TypeVar
 
 import apsw
 
-from recollect.errors import Closed, StoreError
-from recollect.store.sqlite.connection import translated
+from recollect.errors import Closed, StoreError, StoreFull
+from recollect.store.sqlite.connection import translated, wait_fairly
 
 T = TypeVar("T")
 Work = Callable[[apsw.Connection], T]
 
 #: More than this in one transaction delays the first caller for little gain.
 _MOST_AT_ONCE = 256
+#: Pages in the WAL after which they are moved into the database, and after which we also wait for
+#: the readers so that the WAL can start over; a reader that takes longer than this is let be.
+PAGES_CHECKPOINT = 1000
+PAGES_START_OVER = 4000
+_PATIENCE_MS = 50
 
 
 @dataclass(slots=True)
@@ -40,6 +45,7 @@ class Writer:
 
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
+        connection.set_wal_hook(self._checkpoint)
         self._path = path
         self._pid = os.getpid()
         self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
@@ -138,9 +144,30 @@ class Writer:
             except apsw.Error as worse:
                 self._broken = StoreError(f"{self._path}: {worse}: open the memory again")
         failure = translated(error, self._path)
-        if isinstance(error, apsw.IOError):
+        if isinstance(error, apsw.IOError) and not isinstance(failure, StoreFull):
             # A failed fsync may have dropped the dirty pages: a retry would lie.
             self._broken = StoreError(
                 f"{self._path}: {error}: nothing more is accepted; open the memory again"
             )
         return failure
+
+    def _checkpoint(self, connection: apsw.Connection, schema: str, pages: int) -> int:
+        """After a commit: move a grown WAL into the database.
+
+        A passive checkpoint never waits, so with readers always about the WAL would grow without
+        limit. The commit stands whatever happens here; busy readers or a full disk leave the work
+        to the next one. After an I/O error nothing more is accepted: a later fsync would lie.
+        """
+        if pages < PAGES_CHECKPOINT:
+            return apsw.SQLITE_OK
+        grown = pages >= PAGES_START_OVER
+        mode = apsw.SQLITE_CHECKPOINT_RESTART if grown else apsw.SQLITE_CHECKPOINT_PASSIVE
+        connection.set_busy_timeout(_PATIENCE_MS)
+        try:
+            connection.wal_checkpoint(schema, mode)
+        except (apsw.BusyError, apsw.LockedError, apsw.FullError):
+            pass
+        except apsw.Error as error:
+            self._broken = StoreError(f"{self._path}: {error}: open the memory again")
+        connection.set_busy_handler(wait_fairly)
+        return apsw.SQLITE_OK
