@@ -102,9 +102,9 @@ class Memory:
         ready = entries(
             batch.drafts, self._ids.make(len(batch.drafts), now), now=now, progress=progress
         )
-        appended = self._store.append(scope, ready, known_at=now, steps=self._worker.steps, key=use)
-        if progress:
+        if progress:  # Before the commit: if the caller's function raises, nothing is stored.
             progress(len(ready), len(ready))
+        appended = self._store.append(scope, ready, known_at=now, steps=self._worker.steps, key=use)
         if not appended.duplicate:
             self._worker.wake()
             return Receipt(appended.events, name, warnings=batch.warnings)

@@ -49,9 +49,10 @@ did do does doing don down during each few for from further had has have having 
 him his how i if in into is it its just let may me might more most must my no nor not now of off
 on once only or other our ours out over own same shall she should so some such than that the their
 theirs them then there these they this those through to too under until up us very was we were
-what when where which while who whom why will with would you your yours ll ve re s t d m im ive id
+what when where which while who whom why will with would you your yours ll ve re s t d m im ive
 dont didnt doesnt isnt wasnt arent cant couldnt wont wouldnt youre thats whats
 """
+_ENDINGS = ("'s", "'ll", "'ve", "'re", "'d", "'m")
 STOP_WORDS = frozenset(_STOP.split())
 
 _stemmer = snowballstemmer.stemmer("english")
@@ -106,8 +107,10 @@ def term_id(term: str) -> int:
 @lru_cache(maxsize=65536)
 def _word_terms(word: str) -> tuple[str, ...]:
     word = word.replace("\u2019", "'")
-    if word.endswith("'s"):
-        word = word[:-2]
+    if word.endswith("n't"):
+        return ()  # Auxiliaries all.
+    for ending in _ENDINGS:
+        word = word.removesuffix(ending)
     word = word.replace("'", "")
     parts = [part for part in _INNER.split(word) if part]
     whole = (word,) if len(parts) > 1 else ()

@@ -43,7 +43,7 @@ def holders(view: View, word: str) -> list[str]:
     """Ids of the living documents that hold a word."""
     found: list[str] = []
     for part in view.segments:
-        docs, _ = part.find(term_id(terms(word)[0]))
+        ((docs, _),) = part.find(np.array([term_id(terms(word)[0])], dtype=np.uint64))
         found += [view.ids[doc] for doc in docs if view.alive[doc]]
     return found
 
@@ -129,7 +129,7 @@ def test_a_wipe_starts_the_index_over(memory: Memory) -> None:
     view = shelf.view(ANN, space)
     assert (list(view.ids), view.has_dead) == ([kept], False)
     assert view.vectors is not None
-    docs, _ = view.vectors.cosines(np.ones(16, dtype=np.float32), None)
+    docs, _ = view.vectors.cosines(np.ones(16, dtype=np.float32), None, depth=10)
     assert docs.tolist() == [0]
     late = memory.remember("a bird", user="ann").events[0]
     assert holders(shelf.view(ANN, space), "bird") == [late]
@@ -232,5 +232,5 @@ def test_a_write_in_the_middle_of_catching_up_is_neither_lost_nor_doubled(memory
     assert len(set(view.ids)) == len(view.ids) == len(view) == 20
     assert len(holders(view, "cat")) == 20
     assert view.vectors is not None
-    docs, _ = view.vectors.cosines(np.ones(16, dtype=np.float32), None)
+    docs, _ = view.vectors.cosines(np.ones(16, dtype=np.float32), None, depth=10)
     assert sorted(docs.tolist()) == list(range(20))

@@ -37,7 +37,7 @@ def a_matrix(rows: Matrix, docs: NDArray[np.int32] | None = None, steps: int = 1
 
 
 def best(view: VectorView, query: Matrix, count: int, wanted: object = None) -> list[int]:
-    docs, cosines = view.cosines(query, wanted)  # type: ignore[arg-type]
+    docs, cosines = view.cosines(query, wanted, depth=50)  # type: ignore[arg-type]
     order = np.lexsort((docs, -cosines))[:count]
     return [int(doc) for doc in docs[order]]
 
@@ -50,7 +50,7 @@ def test_a_small_matrix_is_searched_exactly() -> None:
     rows = random_units(500, 48)
     view = a_matrix(rows, steps=7).view()
     for query in random_units(20, 48, seed=2):
-        docs, cosines = view.cosines(query, None)
+        docs, cosines = view.cosines(query, None, depth=50)
         assert docs.tolist() == list(range(500))
         np.testing.assert_allclose(cosines, rows @ query, atol=1e-6)
         assert best(view, query, 10) == brute_force(rows, query, 10)
@@ -60,7 +60,7 @@ def test_only_wanted_documents_are_given() -> None:
     rows = random_units(100, 16)
     wanted = np.zeros(100, dtype=np.bool_)
     wanted[[3, 50, 99]] = True
-    docs, cosines = a_matrix(rows).view().cosines(rows[7], wanted)
+    docs, cosines = a_matrix(rows).view().cosines(rows[7], wanted, depth=50)
     assert docs.tolist() == [3, 50, 99]
     np.testing.assert_allclose(cosines, rows[[3, 50, 99]] @ rows[7], atol=1e-6)
 
@@ -68,7 +68,9 @@ def test_only_wanted_documents_are_given() -> None:
 def test_every_passage_of_a_document_is_given() -> None:
     rows = random_units(6, 16)
     docs, _ = (
-        a_matrix(rows, np.array([0, 0, 0, 1, 2, 2], dtype=np.int32)).view().cosines(rows[0], None)
+        a_matrix(rows, np.array([0, 0, 0, 1, 2, 2], dtype=np.int32))
+        .view()
+        .cosines(rows[0], None, depth=50)
     )
     assert docs.tolist() == [0, 0, 0, 1, 2, 2]
 
@@ -78,14 +80,14 @@ def test_a_filtered_search_of_a_large_matrix_finds_the_few_that_count() -> None:
     some = [5, EXACT_UP_TO, len(rows) - 1]
     wanted = np.zeros(len(rows), dtype=np.bool_)
     wanted[some] = True
-    docs, cosines = a_matrix(rows).view().cosines(rows[5], wanted)
+    docs, cosines = a_matrix(rows).view().cosines(rows[5], wanted, depth=50)
     assert sorted(docs.tolist()) == some
     assert cosines.max() > 0.999
 
 
 def test_a_filter_that_nothing_passes_finds_nothing() -> None:
     rows = random_units(EXACT_UP_TO + 1, 32)
-    docs, _ = a_matrix(rows).view().cosines(rows[0], np.zeros(len(rows), dtype=np.bool_))
+    docs, _ = a_matrix(rows).view().cosines(rows[0], np.zeros(len(rows), dtype=np.bool_), depth=50)
     assert len(docs) == 0
 
 
@@ -98,7 +100,7 @@ def test_prefiltering_a_large_matrix_finds_what_brute_force_finds() -> None:
     queries = around(centres, 100, spread=2.0, seed=2)
     found = 0
     for query in queries:
-        docs, _ = view.cosines(query, None)
+        docs, _ = view.cosines(query, None, depth=50)
         assert len(docs) < len(rows) / 10, "the filter let too much through to be one"
         found += len(set(best(view, query, 10)) & set(brute_force(rows, query, 10)))
     assert found / (10 * len(queries)) >= 0.99
@@ -106,7 +108,7 @@ def test_prefiltering_a_large_matrix_finds_what_brute_force_finds() -> None:
 
 def test_the_filter_gives_the_exact_cosine_of_what_it_lets_through() -> None:
     rows = around(some_centres(50, 64), EXACT_UP_TO + 1, spread=1.0)
-    docs, cosines = a_matrix(rows).view().cosines(rows[9], None)
+    docs, cosines = a_matrix(rows).view().cosines(rows[9], None, depth=50)
     assert 0 < len(docs) < len(rows)
     np.testing.assert_allclose(cosines, rows[docs] @ rows[9], atol=1e-6)
 
@@ -121,8 +123,8 @@ def test_crossing_the_limit_by_one_changes_no_first_place() -> None:
 
 def test_a_row_has_the_same_cosine_wherever_it_lies() -> None:
     rows = random_units(EXACT_UP_TO + 100, 100)
-    exact = a_matrix(rows[:50], steps=3).view().cosines(rows[3], None)
-    filtered = a_matrix(rows[::-1].copy(), steps=7).view().cosines(rows[3], None)
+    exact = a_matrix(rows[:50], steps=3).view().cosines(rows[3], None, depth=50)
+    filtered = a_matrix(rows[::-1].copy(), steps=7).view().cosines(rows[3], None, depth=50)
     few = dict(zip(exact[0].tolist(), exact[1].tolist(), strict=True))
     many = {
         len(rows) - 1 - doc: cosine
@@ -137,10 +139,10 @@ def test_growth_does_not_disturb_a_view() -> None:
     rows = random_units(300, 24)
     vectors = a_matrix(rows[:100])
     early = vectors.view()
-    before = early.cosines(rows[0], None)
+    before = early.cosines(rows[0], None, depth=50)
     for i in range(100, 300):
         vectors.extend(np.array([i], dtype=np.int32), rows[i].tobytes())
-    after = early.cosines(rows[0], None)
+    after = early.cosines(rows[0], None, depth=50)
     assert before[0].tolist() == after[0].tolist() == list(range(100))
     assert before[1].tobytes() == after[1].tobytes()
     assert best(vectors.view(), rows[299], 1) == [299]
@@ -155,14 +157,14 @@ def test_growth_across_the_limit_does_not_disturb_a_view() -> None:
         rows[EXACT_UP_TO : EXACT_UP_TO + 1_000].tobytes(),
     )
     filtered = vectors.view()
-    before = [view.cosines(rows[0], None)[1].tobytes() for view in (exact, filtered)]
+    before = [view.cosines(rows[0], None, depth=50)[1].tobytes() for view in (exact, filtered)]
     vectors.extend(
         np.arange(EXACT_UP_TO + 1_000, len(rows), dtype=np.int32),
         rows[EXACT_UP_TO + 1_000 :].tobytes(),
     )
-    after = [view.cosines(rows[0], None)[1].tobytes() for view in (exact, filtered)]
+    after = [view.cosines(rows[0], None, depth=50)[1].tobytes() for view in (exact, filtered)]
     assert before == after
-    assert len(exact.cosines(rows[0], None)[0]) == EXACT_UP_TO
+    assert len(exact.cosines(rows[0], None, depth=50)[0]) == EXACT_UP_TO
 
 
 def test_a_dimension_that_fills_no_word_is_filtered_too() -> None:
@@ -175,7 +177,7 @@ def test_a_dimension_that_fills_no_word_is_filtered_too() -> None:
 def test_nothing_added_is_nothing_found() -> None:
     vectors = Vectors(8)
     vectors.extend(np.empty(0, dtype=np.int32), b"")
-    docs, cosines = vectors.view().cosines(random_units(1, 8)[0], None)
+    docs, cosines = vectors.view().cosines(random_units(1, 8)[0], None, depth=50)
     assert (len(docs), len(cosines)) == (0, 0)
 
 

@@ -1,6 +1,6 @@
 """Which documents hold which term: sorted arrays, merged like the levels of a log-structured tree.
 
-A document's terms are packed once, when it is stored, as 64-bit term ids followed by their counts.
+A document's terms are packed once, when it is stored, as 64-bit term ids, each with its count.
 A `Segment` holds the postings of many documents, sorted by term. This module knows nothing about
 scores.
 """
@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 
 from recollect.text import term_id
 
-_ID_BYTES = 8
-_ROW_BYTES = _ID_BYTES + 1  # an id and its count
+#: A term in a packed row: its id and how often it occurs.
+_TERM = np.dtype([("id", "<u8"), ("count", "u1")])
 _MOST = 255
 
 
 def packed(terms: Sequence[str]) -> tuple[bytes, int]:
     """The index row of a text: its distinct term ids and their counts, and the number of terms."""
     counts = Counter(terms)
-    ids = np.fromiter((term_id(term) for term in counts), dtype="<u8", count=len(counts))
-    times = bytes(min(count, _MOST) for count in counts.values())
-    return ids.tobytes() + times, len(terms)
+    row = np.empty(len(counts), dtype=_TERM)
+    row["id"] = [term_id(term) for term in counts]
+    row["count"] = [min(count, _MOST) for count in counts.values()]
+    return row.tobytes(), len(terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,17 @@ class Segment:
     counts: NDArray[np.uint8]
     documents: int
 
-    def find(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Documents that hold a term, and how often."""
-        at = int(np.searchsorted(self.terms, np.uint64(term)))
-        if at == len(self.terms) or self.terms[at] != term:
-            return self.docs[:0], self.counts[:0]
-        window = slice(int(self.starts[at]), int(self.starts[at + 1]))
-        return self.docs[window], self.counts[window]
+    def find(self, terms: NDArray[np.uint64]) -> list[tuple[NDArray[np.int32], NDArray[np.uint8]]]:
+        """For each term the documents that hold it, and how often."""
+        if not len(self.terms):
+            return [(self.docs, self.counts)] * len(terms)
+        places = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        there = self.terms[places] == terms
+        first, last = self.starts[places].tolist(), self.starts[places + there].tolist()
+        return [
+            (self.docs[start:end], self.counts[start:end])
+            for start, end in zip(first, last, strict=True)
+        ]
 
     @property
     def size_bytes(self) -> int:
@@ -56,16 +61,11 @@ class Segment:
 
 def segment(numbers: Sequence[int], rows: Sequence[bytes]) -> Segment:
     """Index documents, given their numbers (ascending) and their packed rows."""
-    sizes = np.fromiter((len(row) // _ROW_BYTES for row in rows), dtype=np.int64, count=len(rows))
-    ids = b"".join(row[: len(row) // _ROW_BYTES * _ID_BYTES] for row in rows)
-    times = b"".join(row[len(row) // _ROW_BYTES * _ID_BYTES :] for row in rows)
+    sizes = np.array([len(row) for row in rows], dtype=np.int64) // _TERM.itemsize
+    flat = np.frombuffer(b"".join(rows), dtype=_TERM)
     docs = np.repeat(np.asarray(numbers, dtype=np.int32), sizes)
-    return _sorted(
-        np.frombuffer(ids, dtype="<u8").astype(np.uint64, copy=False),
-        docs,
-        np.frombuffer(times, dtype=np.uint8),
-        len(rows),
-    )
+    # Copies: the fields of a packed row lie at odd places.
+    return _sorted(flat["id"].astype(np.uint64), docs, flat["count"].astype(np.uint8), len(rows))
 
 
 def merged(segments: Iterable[Segment]) -> Segment:

@@ -7,9 +7,11 @@ later changes do not touch, so any number of threads may search while one catche
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +25,8 @@ from recollect.types import Scope
 
 #: A segment is merged into its elder once it is at least this share of its size.
 _MERGE_SHARE = 0.25
+#: While more changes than this are loaded, Python does not look for garbage among them.
+_MANY = 20_000
 #: What a document costs besides its postings and vectors: its id, its place in the maps.
 _DOCUMENT_BYTES = 300
 
@@ -73,7 +77,7 @@ class _Columns:
             name: np.empty(64, dtype=kind) for name, kind in self.KINDS
         }
 
-    def extend(self, columns: Mapping[str, Sequence[object]]) -> None:
+    def extend(self, columns: Mapping[str, Any]) -> None:
         more = len(columns["alive"])
         end = self.count + more
         for name, array in self._arrays.items():
@@ -118,17 +122,20 @@ class Resident:
             if head.epoch != self.seen.epoch:
                 self._start_over()
             if head != self.seen or self._view is None:
-                # Vectors first: whatever they belong to is then among the changes.
-                vectors = (
-                    feed.vectors(scope, self.space.id, after=self._vector_change)
-                    if self.space
-                    else []
-                )
-                self._apply_changes(feed.changes(scope, after=self._change))
-                self._apply_vectors(vectors)
+                with _no_collection(enough=head.change - self._change > _MANY):
+                    # Vectors first: whatever they belong to is then among the changes.
+                    vectors = self._new_vectors(feed, scope)
+                    self._apply_changes(feed.changes(scope, after=self._change))
+                    known = [vector for vector in vectors if vector.record in self._numbers]
+                    self._apply_vectors(known)
                 self.seen = head
                 self._view = self._moment()
             return self._view
+
+    def _new_vectors(self, feed: Feed, scope: Scope) -> list[Vector]:
+        if self.space is None:
+            return []
+        return feed.vectors(scope, self.space.id, after=self._vector_change)
 
     @property
     def size_bytes(self) -> int:
@@ -154,42 +161,58 @@ class Resident:
 
     def _add(self, new: list[Change]) -> None:
         first = len(self._ids)
-        self._ids.extend(change.id for change in new)
-        self._numbers.update((change.id, first + i) for i, change in enumerate(new))
+        numbers = range(first, first + len(new))
+        # All rows of a column at once: a large owner has 100,000 of them at the first search.
+        (
+            _,
+            ids,
+            _,
+            forgotten,
+            order,
+            at_us,
+            known_us,
+            role,
+            name,
+            agent,
+            session,
+            length,
+            terms,
+        ) = zip(*new, strict=True)
+        self._ids.extend(ids)
+        self._numbers.update(zip(ids, numbers, strict=True))
         self._columns.extend(
             {
-                "alive": [not change.forgotten for change in new],
-                "order": [change.order for change in new],
-                "at_us": [change.at_us for change in new],
-                "known_us": [change.known_us for change in new],
-                "lengths": [change.length for change in new],
-                "roles": [self._code(change.role) for change in new],
-                "names": [self._code(change.name) for change in new],
-                "agents": [self._code(change.agent) for change in new],
-                "sessions": [self._code(change.session) for change in new],
+                "alive": np.logical_not(forgotten),
+                "order": order,
+                "at_us": at_us,
+                "known_us": known_us,
+                "lengths": length,
+                "roles": self._coded(role),
+                "names": self._coded(name),
+                "agents": self._coded(agent),
+                "sessions": self._coded(session),
             }
         )
-        numbers = range(first, first + len(new))
-        self._segments.append(segment(numbers, [change.terms for change in new]))
+        self._segments.append(segment(numbers, terms))
         while len(self._segments) > 1 and (
             self._segments[-1].documents >= _MERGE_SHARE * self._segments[-2].documents
         ):
             self._segments[-2:] = [merged(self._segments[-2:])]
 
     def _apply_vectors(self, vectors: list[Vector]) -> None:
-        if not vectors or self.space is None:
+        if not vectors:
             return
         self._vector_change = vectors[-1].change
-        known = [vector for vector in vectors if vector.record in self._numbers]
-        if not known:
-            return
         if self._vectors is None:
-            self._vectors = Vectors(len(known[0].data) // 4, capacity=max(64, len(known)))
-        docs = np.array([self._numbers[vector.record] for vector in known], dtype=np.int32)
-        self._vectors.extend(docs, b"".join(vector.data for vector in known))
+            self._vectors = Vectors(len(vectors[0].data) // 4, capacity=max(64, len(vectors)))
+        docs = np.array([self._numbers[vector.record] for vector in vectors], dtype=np.int32)
+        self._vectors.extend(docs, b"".join([vector.data for vector in vectors]))
 
-    def _code(self, text: str | None) -> int:
-        return -1 if text is None else self._codes.setdefault(text, len(self._codes))
+    def _coded(self, texts: Sequence[str | None]) -> list[int]:
+        """Small numbers for texts, the same number for the same text; -1 for None."""
+        for text in sorted({text for text in texts if text is not None} - self._codes.keys()):
+            self._codes[text] = len(self._codes)
+        return [-1 if text is None else self._codes[text] for text in texts]
 
     def _moment(self) -> View:
         columns = {name: self._columns[name] for name, _ in _Columns.KINDS}
@@ -201,6 +224,19 @@ class Resident:
             vectors=self._vectors.view() if self._vectors else None,
             **columns,
         )
+
+
+@contextmanager
+def _no_collection(*, enough: bool) -> Iterator[None]:
+    """No garbage collection meanwhile: it would walk over the new rows again and again."""
+    pause = enough and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
 
 
 class Shelf:

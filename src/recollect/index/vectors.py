@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 EXACT_UP_TO = 4_000
 #: Share of the passages that the filter lets through, and the least number.
 _SHARE = 0.04
-_LEAST = 1_000
+_LEAST = 500
+#: and how many times the number asked for.
+_FACTOR = 8
 
 
 class Vectors:
@@ -79,13 +81,14 @@ class VectorView:
         self._bits = bits
 
     def cosines(
-        self, query: NDArray[np.float32], wanted: NDArray[np.bool_] | None
+        self, query: NDArray[np.float32], wanted: NDArray[np.bool_] | None, *, depth: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """(document, cosine) of the passages worth ranking; `wanted` says which documents count."""
+        """(document, cosine) of the passages worth ranking for the `depth` nearest documents;
+        `wanted` says which documents count."""
         if self._bits is None:
             docs, cosines = self._docs, _products(self._rows, query)
         else:
-            near = self._near(query, wanted)
+            near = self._near(query, wanted, depth)
             docs, cosines = self._docs[near], _products(self._rows[near], query)
         if wanted is not None:
             keep = wanted[docs]
@@ -93,18 +96,16 @@ class VectorView:
         return docs, cosines
 
     def _near(
-        self, query: NDArray[np.float32], wanted: NDArray[np.bool_] | None
+        self, query: NDArray[np.float32], wanted: NDArray[np.bool_] | None, depth: int
     ) -> NDArray[np.intp]:
         """The passages whose sign bits differ least from the query's."""
         bits = self._bits
         assert bits is not None  # The caller looked.
         probe = _sign_bits(query[None, :])[:, 0]
-        distance = np.zeros(bits.shape[1], dtype=np.uint16)
-        for row, word in zip(bits, probe, strict=True):
-            distance += np.bitwise_count(row ^ word)
+        distance = np.bitwise_count(bits ^ probe[:, None]).sum(axis=0, dtype=np.uint16)
         if wanted is not None:
             distance[~wanted[self._docs]] = np.iinfo(np.uint16).max
-        keep = max(_LEAST, int(_SHARE * len(distance)))
+        keep = max(_LEAST, _FACTOR * depth, int(_SHARE * len(distance)))
         # Few distances are possible: counting them finds the border faster than sorting.
         reach = int(np.searchsorted(np.cumsum(np.bincount(distance)), keep))
         return np.flatnonzero(distance <= min(reach, self._rows.shape[1]))

@@ -33,8 +33,7 @@ def bm25(
     lengths = view.lengths if visible is None else view.lengths[visible]
     average = max(float(lengths.mean()), 1.0)
     norms = np.float32(K1 * (1.0 - B)) + np.float32(K1 * B / average) * view.lengths
-    for term in terms:
-        docs, counts = postings(view, term, visible)
+    for term, (docs, counts) in zip(terms, postings(view, terms, visible), strict=True):
         holders[term] = docs
         if not len(docs):
             continue
@@ -45,14 +44,24 @@ def bm25(
 
 
 def postings(
-    view: View, term: str, visible: NDArray[np.bool_] | None
+    view: View, terms: Sequence[str], visible: NDArray[np.bool_] | None
+) -> list[tuple[NDArray[np.int32], NDArray[np.uint8]]]:
+    """For each term the visible documents that hold it, ascending, and how often."""
+    ids = np.array([term_id(term) for term in terms], dtype=np.uint64)
+    parts = [segment.find(ids) for segment in view.segments]
+    return [_joined([part[i] for part in parts], visible) for i in range(len(terms))]
+
+
+def _joined(
+    parts: Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]],
+    visible: NDArray[np.bool_] | None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """The visible documents that hold a term, ascending, and how often."""
-    parts = [segment.find(term_id(term)) for segment in view.segments]
-    if len(parts) == 1 and visible is None:
-        return parts[0]
-    docs = np.concatenate([part[0] for part in parts]) if parts else np.empty(0, dtype=np.int32)
-    counts = np.concatenate([part[1] for part in parts]) if parts else np.empty(0, dtype=np.uint8)
+    if not parts:
+        return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)
+    docs, counts = parts[0]
+    if len(parts) > 1:
+        docs = np.concatenate([part[0] for part in parts])
+        counts = np.concatenate([part[1] for part in parts])
     if visible is not None:
         keep = visible[docs]
         docs, counts = docs[keep], counts[keep]

@@ -25,8 +25,9 @@ _FEW = 5
 _LARGE = 1000
 _RARE_SHARE = 0.001
 _SHORT_NUMBER = 2
-#: Quoted strings are compared to the letter in at most this many candidates.
-_READ_BLINDLY = 2_000
+#: Quoted strings are compared to the letter in at most this many candidates, some at a time.
+_READ_BLINDLY = 10_000
+_READ_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,9 @@ def held_literals(
     size = len(view) if visible is None else int(np.count_nonzero(visible))
     most = max(_FEW, int(_SHARE * size))
     for literal, docs in _wanted(view, query, holders, visible, size):
-        exact = _to_the_letter(docs, literal, content) if literal in query.quoted else docs.tolist()
+        exact = docs.tolist()
+        if literal in query.quoted:
+            exact = _to_the_letter(exact, literal, most, content)
         if not exact or len(exact) > most:
             continue
         weight = math.log(1 + size / len(exact))
@@ -98,9 +101,9 @@ def _holding_all(
     visible: NDArray[np.bool_] | None,
 ) -> NDArray[np.int32]:
     """Documents that hold all these terms."""
-    lists = [
-        holders[word] if word in holders else postings(view, word, visible)[0] for word in words
-    ]
+    missing = [word for word in words if word not in holders]
+    found = dict(zip(missing, postings(view, missing, visible), strict=True))
+    lists = [holders[word] if word in holders else found[word][0] for word in words]
     lists.sort(key=len)
     docs = lists[0] if lists else np.empty(0, dtype=np.int32)
     for more in lists[1:]:
@@ -109,8 +112,18 @@ def _holding_all(
 
 
 def _to_the_letter(
-    docs: NDArray[np.int32], literal: str, content: Callable[[Sequence[int]], Mapping[int, str]]
+    docs: Sequence[int],
+    literal: str,
+    most: int,
+    content: Callable[[Sequence[int]], Mapping[int, str]],
 ) -> list[int]:
+    """Those that hold the literal to the letter; once they are more than `most`, some of them."""
     needle = " ".join(fold(literal).split())
-    texts = content(docs[-_READ_BLINDLY:].tolist())
-    return [doc for doc, text in texts.items() if needle in " ".join(fold(text).split())]
+    found: list[int] = []
+    newest = docs[-_READ_BLINDLY:]
+    for start in range(0, len(newest), _READ_AT_ONCE):
+        texts = content(newest[start : start + _READ_AT_ONCE])
+        found += [doc for doc, text in texts.items() if needle in " ".join(fold(text).split())]
+        if len(found) > most:
+            break
+    return found

@@ -58,17 +58,17 @@ def rank(
     )
     held = held_literals(view, query, found.holders, found.visible, content)
     top = highest(config.rrf.k, {source: weights[source] for source in found.rankings})
-    scored = _protected(fused, held, top)[: query.limit]
+    scored = _protected(fused[: query.limit], held, dict(fused), top)[: query.limit]
     return [Ranked(doc, score, _why(doc, held.get(doc), found, config)) for doc, score in scored]
 
 
 def _protected(
-    fused: list[tuple[int, float]], held: Mapping[int, Held], top: float
+    best: list[tuple[int, float]], held: Mapping[int, Held], fused: Mapping[int, float], top: float
 ) -> list[tuple[int, float]]:
     """Scores in 0..1; the upper half of the scale belongs to those that hold a literal."""
     if not held:
-        return [(doc, min(score / top, 1.0)) for doc, score in fused]
-    scores = dict.fromkeys(held, 0.0) | dict(fused)
+        return [(doc, min(score / top, 1.0)) for doc, score in best]
+    scores = {doc: fused.get(doc, 0.0) for doc in held} | dict(best)
     heaviest = max(each.weight for each in held.values())
     scored = []
     for doc, score in scores.items():

@@ -42,7 +42,8 @@ def search(view: View, query: Query, vector: NDArray[np.float32] | None, *, dept
     scores, holders = bm25(view, query.terms, seen)
     if wanted is not None:
         scores[~wanted] = 0.0
-    matching = np.flatnonzero(scores)
+    matching = _border(scores, depth)
+    matching = matching[scores[matching] > 0]
     rankings = {"keyword": _best(view, matching, scores[matching], depth)}
     if vector is not None:
         rankings["vector"] = _nearest(view, vector, wanted, depth)
@@ -83,7 +84,7 @@ def _nearest(
 ) -> Ranking:
     if view.vectors is None:
         return NOTHING
-    docs, cosines = view.vectors.cosines(vector, wanted)
+    docs, cosines = view.vectors.cosines(vector, wanted, depth=depth)
     # A document has several passages at times: take more passages until there are enough documents.
     most = depth
     while True:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
@@ -28,6 +29,7 @@ from recollect.types import Hit, Hits, Scope
 log = logging.getLogger("recollect")
 
 _REMEMBERED_QUERIES = 512
+_LOOK_AGAIN_SECONDS = 2.0
 
 
 class Searcher:
@@ -49,6 +51,7 @@ class Searcher:
         self._shelf = Shelf(store, most_bytes=cache_bytes)
         self._vectors = _QueryVectors()
         self._answering: tuple[Space, Embedder] | None = None
+        self._looked = 0.0
 
     def warm(self) -> None:
         """Load the model now instead of at the first question."""
@@ -73,7 +76,8 @@ class Searcher:
     def _answering_space(self) -> tuple[Space, Embedder] | None:
         """The vectors that answer and the model for the question: our own, or those of an older
         model while ours are being made; None when there are none at all."""
-        if self._answering is None or not self._answering[0].dim:
+        if self._answering is None or not self._answering[0].dim or self._stale():
+            self._answering = None
             spaces = [space for space in self._store.spaces() if space.state != "retired"]
             ours = [
                 s for s in spaces if (s.model, s.recipe) == (self._embedder.model_id, self._recipe)
@@ -87,6 +91,13 @@ class Searcher:
                     return space, older
             return (ours[-1], self._embedder) if ours else None
         return self._answering
+
+    def _stale(self) -> bool:
+        """Now and then: has another process retired the vectors that answer?"""
+        late = time.monotonic() - self._looked > _LOOK_AGAIN_SECONDS
+        if late:
+            self._looked = time.monotonic()
+        return late
 
     def _query_vector(
         self, text: str, answering: tuple[Space, Embedder] | None

@@ -113,6 +113,11 @@ class Worker:
                 log.warning("worker: %s", error)
                 self._stop.wait(_PAUSE_AFTER_ERROR_SECONDS)
                 continue
+            except Exception:
+                # The outermost door of this thread: a clock that raises must not end it silently.
+                log.exception("worker: an unexpected error; trying again")
+                self._stop.wait(_PAUSE_AFTER_ERROR_SECONDS)
+                continue
             if not busy:
                 self._wake.wait(self._config.jobs.poll_seconds)
                 self._wake.clear()
@@ -149,11 +154,15 @@ class Worker:
             counts = self._store.counts(steps=self.steps)
             left = counts.ready + counts.running
             late = timeout is not None and time.monotonic() - began > timeout
-            if left == 0 or late:
+            if late:
                 break
-            if not claimed:
+            if left == 0:
+                # A new space may find that a process with the old model wrote more meanwhile.
+                self._store.promote(self.space.id)
+                if not self._store.counts(steps=self.steps).ready:
+                    break
+            elif not claimed:
                 time.sleep(_LOOK_AGAIN_SECONDS)
-        self._store.promote(self.space.id)
         return Drained(
             done=self.tally.done - before.done,
             dead=self.tally.dead - before.dead,

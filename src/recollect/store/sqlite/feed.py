@@ -30,23 +30,23 @@ class SqliteFeed(Part):
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             rows = connection.execute(
-                "SELECT r.change, r.id, r.tier, r.forgotten_at IS NOT NULL, e.arrival,"
+                "SELECT r.change, lower(hex(r.id)), r.tier, r.forgotten_at IS NOT NULL, e.arrival,"
                 " r.valid_from, r.known_from, e.role, e.name, e.agent, e.session, r.length, r.terms"
                 " FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
                 " WHERE r.owner = ? AND r.change > ? ORDER BY r.change",
                 (owner, after),
             )
-            return [Change(row[0], row[1].hex(), row[2], bool(row[3]), *row[4:]) for row in rows]
+            return list(map(Change._make, rows))
 
     def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             rows = connection.execute(
-                "SELECT change, record, passage, digest, data FROM vectors"
+                "SELECT change, lower(hex(record)), passage, digest, data FROM vectors"
                 " WHERE owner = ? AND space = ? AND change > ? ORDER BY change, passage",
                 (owner, space, after),
             )
-            return [Vector(row[0], row[1].hex(), *row[2:]) for row in rows]
+            return list(map(Vector._make, rows))
 
     def known_vectors(
         self, scope: Scope, space: int, digests: Collection[bytes]

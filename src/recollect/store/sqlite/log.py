@@ -17,7 +17,6 @@ from recollect.store.sqlite.rows import (
     from_us,
     known_ids,
     marks,
-    next_changes,
     owner_made,
     owner_of,
     to_id,
@@ -143,12 +142,13 @@ def _earlier_use(connection: apsw.Connection, owner: int, key: KeyUse) -> tuple[
 def _insert(
     connection: apsw.Connection, owner: int, scope: Scope, entries: Sequence[Entry], known: int
 ) -> None:
-    change = next_changes(connection, owner, len(entries))
-    last: int = connection.execute(
-        "UPDATE owners SET arrival = arrival + ? WHERE owner = ? RETURNING arrival",
-        (len(entries), owner),
-    ).get
-    first = last - len(entries) + 1
+    count = len(entries)
+    row: Any = connection.execute(
+        "UPDATE owners SET arrival = arrival + ?, change = change + ? WHERE owner = ?"
+        " RETURNING arrival, change",
+        (count, count, owner),
+    ).fetchone()
+    first, change = row[0] - count + 1, row[1] - count + 1
     connection.executemany(
         f"INSERT INTO events (owner, {EVENT}) VALUES (?, {marks(11)})",
         (

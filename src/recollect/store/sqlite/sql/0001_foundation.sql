@@ -42,7 +42,7 @@ CREATE TABLE records (
     origin       TEXT NOT NULL,
     forgotten_at INTEGER,
     length       INTEGER NOT NULL,          -- terms with repeats
-    terms        BLOB NOT NULL              -- derived: term ids, then counts
+    terms        BLOB NOT NULL              -- derived: 8 bytes of term id and 1 of count, each
 ) STRICT;
 CREATE UNIQUE INDEX records_id ON records (owner, id);
 CREATE INDEX records_change ON records (owner, change);
