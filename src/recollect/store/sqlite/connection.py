@@ -6,9 +6,11 @@ import os
 import queue
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
@@ -21,6 +23,8 @@ from recollect.errors import (
     StoreFull,
     StoreReadOnly,
 )
+
+T = TypeVar("T")
 
 #: Older libraries can corrupt a WAL when two connections write and checkpoint.
 OLDEST_SAFE_SQLITE = (3, 51, 3)
@@ -38,7 +42,7 @@ def connect(path: str, *, vfs: str | None = None, synchronous: str = "FULL") -> 
         try:
             connection.set_busy_handler(wait_fairly)
             # Before anything else: WAL mode is written into the file, and it may not be ours.
-            refuse_foreign(connection, path)
+            patiently(lambda: refuse_foreign(connection, path))
             for pragma in (
                 "journal_mode = WAL",
                 f"synchronous = {synchronous}",
@@ -48,7 +52,7 @@ def connect(path: str, *, vfs: str | None = None, synchronous: str = "FULL") -> 
                 "cache_size = -16384",
                 "journal_size_limit = 67108864",
             ):
-                connection.execute(f"PRAGMA {pragma}")
+                patiently(partial(connection.execute, f"PRAGMA {pragma}"))
         except BaseException:
             connection.close()
             raise
@@ -121,6 +125,22 @@ def wait_fairly(attempt: int) -> bool:
     time.sleep(pause)
     # The mean pause is 3 ms.
     return attempt * 0.003 < BUSY_SECONDS
+
+
+def patiently(action: Callable[[], T]) -> T:
+    """Run an action, and again while the store is busy.
+
+    For what SQLite refuses at once without asking the busy handler: the change to WAL mode, a
+    recovery under way in another process.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return action()
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            wait_fairly(0)
 
 
 class ReadPool:

@@ -8,7 +8,7 @@ from importlib import resources
 import apsw
 
 from recollect.errors import SchemaTooNew
-from recollect.store.sqlite.connection import APPLICATION_ID
+from recollect.store.sqlite.connection import APPLICATION_ID, patiently
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -27,7 +27,7 @@ def migrate(connection: apsw.Connection, path: str) -> None:
     if _version(connection, path) == newest:
         return
     for version, sql in migrations():
-        connection.execute("BEGIN IMMEDIATE")
+        patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
         try:
             if _version(connection, path) < version:
                 connection.execute(sql)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import apsw
 
 from recollect.errors import Closed, StoreError, StoreFull
-from recollect.store.sqlite.connection import translated, wait_fairly
+from recollect.store.sqlite.connection import patiently, translated, wait_fairly
 
 T = TypeVar("T")
 Work = Callable[[apsw.Connection], T]
@@ -107,7 +107,7 @@ class Writer:
         failure: BaseException | None = self._broken
         if failure is None:
             try:
-                self._connection.execute("BEGIN IMMEDIATE")
+                patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
                 for request in requests:
                     self._run_alone(request)
                 self._connection.execute("COMMIT")
