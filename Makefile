@@ -4,7 +4,7 @@ CUTS ?= 1000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check fix bench crash powerloss lock clean
+.PHONY: help setup demo serve test check fix eval bench crash powerloss lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -39,6 +39,10 @@ check: .venv/.dev ## format, lint, types, layers and fast tests, in under a minu
 fix: .venv/.dev ## format the code and mend what ruff can mend
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which of them
+	@$(BIN)/recollect bench retrieval $(if $(DATA),--data "$(DATA)") $(if $(SETS),--sets "$(SETS)") \
+		--cache .cache/embeddings.db --out .cache/eval
 
 bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 	@$(BIN)/python scripts/bench.py

@@ -35,7 +35,14 @@ _LONGEST_DAYS = 36_525
 #: Environment variables with the prefix that are not settings.
 _NOT_SETTINGS = frozenset({"RECOLLECT_DB", "RECOLLECT_CONFIG"})
 #: Parts of the tree that one call may override: nothing here loosens scope or safety.
-_PER_CALL = ("searchTopK", "contextBudgetTokens", "rrf")
+_PER_CALL = (
+    "searchTopK",
+    "contextBudgetTokens",
+    "fusion",
+    "rrf",
+    "blend",
+    "instructionLane",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,19 @@ class Rrf:
 
     k: int = 60
     weights: SourceWeights = field(default_factory=SourceWeights)
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """Weights of the default fusion; see recall/blend.py and docs/decisions/0006."""
+
+    window: float = 0.7
+    people: float = 0.4
+    session: float = 0.2
+    vector: float = 0.7
+    around: float = 0.8
+    role: float = 0.8
+    speaker: float = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +130,12 @@ class Config:
     key_days: int = 30
     #: Memory for the search indexes of the users in use.
     index_cache_megabytes: int = 512
+    #: "blend" (weighted scores) or "rrf" (exact weighted reciprocal rank fusion).
+    fusion: str = "blend"
     rrf: Rrf = field(default_factory=Rrf)
+    blend: Blend = field(default_factory=Blend)
+    #: At most this many of the first ten are standing instructions that the question did not find.
+    instruction_lane: int = 3
     limits: Limits = field(default_factory=Limits)
     jobs: Jobs = field(default_factory=Jobs)
     embedding: Embedding = field(default_factory=Embedding)
@@ -266,6 +291,14 @@ def _check(config: Config) -> Config:
         days = value if name.endswith("Days") else value / 86_400
         if name.endswith(("Days", "Seconds")) and days > _LONGEST_DAYS:
             raise ConfigError(f"{name} must be at most {_LONGEST_DAYS} days, not {value!r}")
+    return _check_choices(config)
+
+
+def _check_choices(config: Config) -> Config:
+    if config.fusion not in ("blend", "rrf"):
+        raise ConfigError(f'fusion must be "blend" or "rrf", not {config.fusion!r:.64}')
+    if not sum(value for name, value in _leaves(config.blend, "")):
+        raise ConfigError("blend: at least one weight must be above 0")
     remote = config.embedding
     if remote.provider not in ("local", "remote"):
         raise ConfigError('embedding.provider must be "local" or "remote"')

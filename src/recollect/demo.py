@@ -16,6 +16,7 @@ from rich.table import Table
 
 from recollect import sample
 from recollect.memory import Memory
+from recollect.recall.explain import in_words
 from recollect.types import Hit
 from recollect.wiring import open as open_memory
 
@@ -70,7 +71,7 @@ def remembered(console: Console, memory: Memory) -> None:
 
 def recalled(console: Console, memory: Memory) -> None:
     """Ask the sample's own questions and show what came back and why."""
-    console.rule("2. recall: keyword and vector, fused by rank")
+    console.rule("2. recall: keyword, vector, who spoke and what surrounds it, blended")
     table = Table("question", "turn", "found first", "evidence", "why", "ms", show_lines=True)
     at_all = 0
     questions = sample.questions()
@@ -87,7 +88,7 @@ def recalled(console: Console, memory: Memory) -> None:
             first.metadata["turn"],
             escape(_short(first.content)),
             f"rank {place}" if place else "not in 10",
-            _why(first),
+            in_words(first.why),
             f"{1e3 * seconds:.0f}",
         )
     console.print(table)
@@ -144,16 +145,6 @@ def _place(hits: list[Hit], evidence: list[str]) -> int | None:
         if hit.metadata["turn"] in evidence:
             return place
     return None
-
-
-def _why(hit: Hit) -> str:
-    parts = []
-    for source, detail in hit.why.items():
-        if source == "literal":
-            parts.append("holds " + ", ".join(detail))
-        else:
-            parts.append(f"{source} #{detail['rank']}")
-    return "; ".join(parts)
 
 
 def _short(text: str) -> str:

@@ -132,7 +132,7 @@ def test_what_was_remembered_is_recalled(run: Run) -> None:
     assert "I moved to Lisbon." in ended.out
     assert "2026-03-01 10:00  Ann (user)  session s1" in ended.out
     assert "turn: D1:3" in ended.out
-    assert "why: keyword #1; vector #1" in ended.out
+    assert "why: keyword window 1.00, people 1.00; vector vector 1.00" in ended.out
     assert "secret" not in ended.out
     found = run("recall", "Lisbon", "--user", "ann", "--json").json
     assert found["count"] == 1

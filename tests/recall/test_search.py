@@ -155,11 +155,17 @@ def test_of_equals_the_newest_comes_first(memory: Memory) -> None:
     events = memory.remember([{"content": "same cat"}] * 10, user="ann").events
     late = memory.remember("same cat", user="ann").events
     memory.drain()
-    hits = memory.recall("cat", user="ann", limit=11)
+    by_rank = {"fusion": "rrf"}  # What surrounds them would tell them apart.
+    hits = memory.recall("cat", user="ann", limit=11, overrides=by_rank)
     assert [hit.id for hit in hits] == [*late, *events[::-1]]
-    assert [hit.id for hit in memory.recall("cat", user="ann", limit=3)] == [
-        hit.id for hit in hits[:3]
-    ]
+    first = memory.recall("cat", user="ann", limit=3, overrides=by_rank)
+    assert [hit.id for hit in first] == [hit.id for hit in hits[:3]]
+
+
+def test_of_equals_in_sessions_of_their_own_the_newest_comes_first(memory: Memory) -> None:
+    events = [memory.remember("same cat", user="ann", session=f"s{i}").events[0] for i in range(5)]
+    memory.drain()
+    assert [hit.id for hit in memory.recall("cat", user="ann")] == events[::-1]
 
 
 def test_the_limit_is_kept(memory: Memory) -> None:
@@ -172,7 +178,7 @@ def test_the_limit_is_kept(memory: Memory) -> None:
 def test_a_shallow_search_asks_each_source_for_that_much(memory: Memory) -> None:
     memory.remember([{"content": f"cat {i}"} for i in range(30)], user="ann")
     memory.drain()
-    hits = memory.recall("cat", user="ann", limit=200, overrides={"searchTopK": 5})
+    hits = memory.recall("cat", user="ann", limit=200, overrides={"searchTopK": 5, "fusion": "rrf"})
     assert 5 <= len(hits) <= 10
 
 
@@ -181,13 +187,13 @@ def test_meaning_alone_finds_what_has_a_vector(memory: Memory) -> None:
     memory.drain()
     # Only stop words: no keyword can match, the vector still does.
     (hit,) = memory.recall("who is it?", user="ann")
-    assert set(hit.why) == {"vector"}
+    assert set(hit.why) == {"vector", "who"}
 
 
 def test_keywords_alone_find_what_has_no_vector_yet(memory: Memory) -> None:
     memory.remember("the cat sleeps", user="ann")
     (hit,) = memory.recall("cats", user="ann")
-    assert set(hit.why) == {"keyword"}
+    assert set(hit.why) == {"keyword", "who"}
 
 
 def test_a_long_message_scores_as_its_best_passage_and_comes_back_once(memory: Memory) -> None:
@@ -211,9 +217,9 @@ def test_scores_fall_within_zero_and_one_from_best_to_worst(memory: Memory) -> N
 def test_the_weights_of_one_call_enter_its_formula(memory: Memory) -> None:
     memory.remember("cat", user="ann")
     memory.drain()
-    override = {"rrf.weights.keyword": 3, "rrf.k": 9}
+    override = {"fusion": "rrf", "rrf.weights.keyword": 3, "rrf.k": 9}
     (hit,) = memory.recall("cat", user="ann", overrides=override)
     assert hit.why["keyword"]["rrf"] == pytest.approx(3 / 10)
     assert hit.why["vector"]["rrf"] == pytest.approx(1 / 10)
-    (plain,) = memory.recall("cat", user="ann")
+    (plain,) = memory.recall("cat", user="ann", overrides={"fusion": "rrf"})
     assert plain.why["keyword"]["rrf"] == pytest.approx(1 / 61, abs=1e-6)

@@ -432,7 +432,7 @@ def test_a_forgotten_memory_is_embedded_so_that_it_can_come_back(tmp_path: Path)
         memory.forget(event, user="ann")
         assert memory.drain().done == 1
         memory.restore(event, user="ann")
-        assert set(memory.recall("cat", user="ann")[0].why) == {"keyword", "vector"}
+        assert set(memory.recall("cat", user="ann")[0].why) == {"keyword", "vector", "who"}
 
 
 def test_one_wiped_before_its_turn_is_no_trouble(tmp_path: Path) -> None:

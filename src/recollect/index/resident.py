@@ -47,10 +47,13 @@ class View:
     names: NDArray[np.int32]
     agents: NDArray[np.int32]
     sessions: NDArray[np.int32]
+    kinds: NDArray[np.int32]
     #: Text of a role, name, agent or session -> its code; None is coded as -1.
     codes: Mapping[str, int]
     segments: tuple[Segment, ...]
     vectors: VectorView | None
+    #: What is derived from this moment once and used by many searches.
+    kept: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.alive)
@@ -69,6 +72,7 @@ class _Columns:
         ("names", np.int32),
         ("agents", np.int32),
         ("sessions", np.int32),
+        ("kinds", np.int32),
     )
 
     def __init__(self) -> None:
@@ -166,7 +170,7 @@ class Resident:
         (
             _,
             ids,
-            _,
+            kind,
             forgotten,
             order,
             at_us,
@@ -191,6 +195,7 @@ class Resident:
                 "names": self._coded(name),
                 "agents": self._coded(agent),
                 "sessions": self._coded(session),
+                "kinds": self._coded(kind),
             }
         )
         self._segments.append(segment(numbers, terms))
@@ -222,6 +227,7 @@ class Resident:
             codes=self._codes,
             segments=tuple(self._segments),
             vectors=self._vectors.view() if self._vectors else None,
+            kept={},
             **columns,
         )
 

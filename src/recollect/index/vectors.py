@@ -80,6 +80,16 @@ class VectorView:
         self._docs = docs
         self._bits = bits
 
+    def by_document(self, query: NDArray[np.float32], documents: int) -> NDArray[np.float32]:
+        """The cosine of every document's best passage; 0 where there is none or it is negative."""
+        best = np.zeros(documents, dtype=np.float32)
+        cosines = _products(self._rows, query)
+        if len(cosines):
+            # Passages of a document lie side by side.
+            starts = np.flatnonzero(np.diff(self._docs, prepend=-1))
+            best[self._docs[starts]] = np.maximum.reduceat(cosines, starts)
+        return np.maximum(best, 0.0)
+
     def cosines(
         self, query: NDArray[np.float32], wanted: NDArray[np.bool_] | None, *, depth: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

@@ -1,15 +1,17 @@
 """The read path in one place: sources -> fusion -> stages, in this order.
 
-search    keyword and vector rankings over what may be seen      search.py, bm25.py
-fuse      exact weighted reciprocal rank fusion                  fuse.py
-protect   a literal of the question comes first                  literal.py
+see       who may be seen: alive, times, agent, filters            search.py
+blend     weighted sum of keyword, vector, role and speaker        blend.py      (the default)
+or fuse   exact weighted reciprocal rank fusion of two rankings    search.py, bm25.py, fuse.py
+lane      standing instructions get places of their own            lane.py
+protect   a literal of the question comes first                    literal.py
 cut       the caller's limit
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,15 +19,24 @@ from numpy.typing import NDArray
 
 from recollect.config import Config
 from recollect.index.resident import View
+from recollect.recall.blend import blend
 from recollect.recall.fuse import fuse, highest
+from recollect.recall.lane import lane, merged
 from recollect.recall.literal import Held, held_literals
 from recollect.recall.query import Query
-from recollect.recall.search import Found, search
+from recollect.recall.search import best, border, filtered, search, visible
 
 #: Results asked of each source when the caller does not say: this many times the limit, at least
 #: so many, because fusion needs to see a document in both lists to prefer it.
 _DEPTH_FACTOR = 4
 _LEAST_DEPTH = 50
+
+#: How the features of the blend are told: by source, each as a share of the best document's.
+_SOURCES = {
+    "keyword": ("window", "people", "session"),
+    "vector": ("vector", "around"),
+    "who": ("role", "speaker"),
+}
 
 ReadContent = Callable[[Sequence[int]], Mapping[int, str]]
 
@@ -48,6 +59,57 @@ def rank(
     content: ReadContent,
 ) -> list[Ranked]:
     """The best documents for a query."""
+    fusion = _by_rank if config.fusion == "rrf" else _by_score
+    fused = fusion(view, query, vector, config)
+    held = held_literals(view, query, fused.holders, fused.visible, content)
+    scored = _protected(fused.best[: query.limit], held, dict(fused.best))[: query.limit]
+    return [Ranked(doc, score, _why(fused.why(doc), held.get(doc))) for doc, score in scored]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fused:
+    """What a fusion gives: (document, score in 0..1) best first, and how to explain one."""
+
+    best: list[tuple[int, float]]
+    holders: Mapping[str, NDArray[np.int32]]
+    visible: NDArray[np.bool_] | None
+    why: Callable[[int], dict[str, Any]]
+
+
+def _by_score(
+    view: View, query: Query, vector: NDArray[np.float32] | None, config: Config
+) -> _Fused:
+    seen = visible(view, query)
+    wanted = filtered(view, query, seen)
+    blended = blend(view, query, vector, seen, weights=asdict(config.blend))
+    scores = blended.scores if wanted is None else blended.scores * wanted
+    depth = max(query.limit, config.search_top_k)
+    top = border(scores, depth)
+    top = top[scores[top] > 0]
+    ranking = best(view, top, scores[top], depth)
+    pairs = list(zip(ranking.docs, ranking.scores, strict=True))
+    rules = lane(view, scores, blended.features.get("vector"), wanted, config.instruction_lane)
+
+    def why(doc: int) -> dict[str, Any]:
+        parts = {
+            source: {
+                name: round(float(blended.features[name][doc]), 4)
+                for name in names
+                if name in blended.features and blended.features[name][doc] > 0
+            }
+            for source, names in _SOURCES.items()
+        }
+        told: dict[str, Any] = {source: part for source, part in parts.items() if part}
+        if "vector" in told and blended.cosines is not None:
+            told["vector"]["score"] = round(float(blended.cosines[doc]), 6)
+        return {**told, **({"lane": "instruction"} if doc in rules else {})}
+
+    return _Fused(merged(pairs, rules), blended.holders, wanted, why)
+
+
+def _by_rank(
+    view: View, query: Query, vector: NDArray[np.float32] | None, config: Config
+) -> _Fused:
     depth = config.search_top_k or max(_LEAST_DEPTH, _DEPTH_FACTOR * query.limit)
     found = search(view, query, vector, depth=depth)
     weights = {"keyword": config.rrf.weights.keyword, "vector": config.rrf.weights.vector}
@@ -56,41 +118,39 @@ def rank(
         k=config.rrf.k,
         weights=weights,
     )
-    held = held_literals(view, query, found.holders, found.visible, content)
     top = highest(config.rrf.k, {source: weights[source] for source in found.rankings})
-    scored = _protected(fused[: query.limit], held, dict(fused), top)[: query.limit]
-    return [Ranked(doc, score, _why(doc, held.get(doc), found, config)) for doc, score in scored]
+
+    def why(doc: int) -> dict[str, Any]:
+        parts: dict[str, Any] = {}
+        for source, ranking in found.rankings.items():
+            if doc in ranking.docs:
+                place = ranking.docs.index(doc) + 1
+                parts[source] = {
+                    "rank": place,
+                    "score": round(ranking.scores[place - 1], 6),
+                    "rrf": round(weights[source] / (config.rrf.k + place), 6),
+                }
+        return parts
+
+    pairs = [(doc, min(score / top, 1.0)) for doc, score in fused]
+    return _Fused(pairs, found.holders, found.visible, why)
 
 
 def _protected(
-    best: list[tuple[int, float]], held: Mapping[int, Held], fused: Mapping[int, float], top: float
+    best: list[tuple[int, float]], held: Mapping[int, Held], scores: Mapping[int, float]
 ) -> list[tuple[int, float]]:
-    """Scores in 0..1; the upper half of the scale belongs to those that hold a literal."""
+    """The upper half of the scale belongs to those that hold a literal."""
     if not held:
-        return [(doc, min(score / top, 1.0)) for doc, score in best]
-    scores = {doc: fused.get(doc, 0.0) for doc in held} | dict(best)
+        return best
     heaviest = max(each.weight for each in held.values())
-    scored = []
-    for doc, score in scores.items():
-        share = min(score / top, 1.0)
+    lifted = []
+    for doc, score in ({doc: scores.get(doc, 0.0) for doc in held} | dict(best)).items():
         literal = held.get(doc)
         # The more it is singled out the higher; the fused score decides among equals.
-        lifted = 0.5 + 0.25 * literal.weight / heaviest + 0.25 * share if literal else 0.5 * share
-        scored.append((doc, lifted))
-    return sorted(scored, key=lambda pair: -pair[1])
+        lift = 0.5 + 0.25 * literal.weight / heaviest + 0.25 * score if literal else 0.5 * score
+        lifted.append((doc, lift))
+    return sorted(lifted, key=lambda pair: -pair[1])
 
 
-def _why(doc: int, literal: Held | None, found: Found, config: Config) -> dict[str, Any]:
-    why: dict[str, Any] = {}
-    weights = {"keyword": config.rrf.weights.keyword, "vector": config.rrf.weights.vector}
-    for source, ranking in found.rankings.items():
-        if doc in ranking.docs:
-            place = ranking.docs.index(doc) + 1
-            why[source] = {
-                "rank": place,
-                "score": round(ranking.scores[place - 1], 6),
-                "rrf": round(weights[source] / (config.rrf.k + place), 6),
-            }
-    if literal:
-        why["literal"] = list(literal.literals)
-    return why
+def _why(parts: dict[str, Any], literal: Held | None) -> dict[str, Any]:
+    return {**parts, "literal": list(literal.literals)} if literal else parts

@@ -38,13 +38,13 @@ class Found:
 def search(view: View, query: Query, vector: NDArray[np.float32] | None, *, depth: int) -> Found:
     """Ask every source. `vector` None: the question has no embedding just now."""
     seen = visible(view, query)
-    wanted = _filtered(view, query, seen)
+    wanted = filtered(view, query, seen)
     scores, holders = bm25(view, query.terms, seen)
     if wanted is not None:
         scores[~wanted] = 0.0
-    matching = _border(scores, depth)
+    matching = border(scores, depth)
     matching = matching[scores[matching] > 0]
-    rankings = {"keyword": _best(view, matching, scores[matching], depth)}
+    rankings = {"keyword": best(view, matching, scores[matching], depth)}
     if vector is not None:
         rankings["vector"] = _nearest(view, vector, wanted, depth)
     return Found(rankings, holders, wanted)
@@ -65,7 +65,7 @@ def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
     """The visible documents that pass the caller's filters. Statistics do not follow filters."""
     columns = {
         "agent": view.agents,
@@ -88,17 +88,17 @@ def _nearest(
     # A document has several passages at times: take more passages until there are enough documents.
     most = depth
     while True:
-        near = _border(cosines, most)
+        near = border(cosines, most)
         found = np.unique(docs[near])
         if len(found) >= min(depth, len(docs)) or len(near) == len(docs):
             break
         most *= 2
-    best = np.full(len(found), -2.0, dtype=np.float32)
-    np.maximum.at(best, np.searchsorted(found, docs[near]), cosines[near])
-    return _best(view, found, best, depth)
+    cosine_of = np.full(len(found), -2.0, dtype=np.float32)
+    np.maximum.at(cosine_of, np.searchsorted(found, docs[near]), cosines[near])
+    return best(view, found, cosine_of, depth)
 
 
-def _border(values: NDArray[np.float32], most: int) -> NDArray[np.intp]:
+def border(values: NDArray[np.float32], most: int) -> NDArray[np.intp]:
     """Places of the `most` highest values and of all that equal the last of them."""
     if len(values) <= most:
         return np.arange(len(values))
@@ -106,11 +106,11 @@ def _border(values: NDArray[np.float32], most: int) -> NDArray[np.intp]:
     return np.flatnonzero(values >= np.partition(values, cut)[cut])
 
 
-def _best(
+def best(
     view: View, docs: NDArray[np.integer[Any]], values: NDArray[np.float32], depth: int
 ) -> Ranking:
     """The `depth` best documents; of equals the newest, the same on every machine."""
-    top = _border(values, depth)
+    top = border(values, depth)
     docs, values = docs[top], values[top]
     order = np.lexsort((-view.order[docs], -values))[:depth]
     return Ranking(tuple(docs[order].tolist()), tuple(values[order].tolist()))

@@ -34,6 +34,8 @@ class Entry:
     length: int
     name: str | None = None
     metadata: Metadata | None = None
+    #: "turn", or "instruction" when the turn holds a standing rule of the user.
+    kind: str = "turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Change(NamedTuple):
 
     change: int
     id: str
-    tier: str
+    kind: str
     forgotten: bool
     #: Arrival number: stable order for ties, newer is higher.
     order: int
@@ -156,8 +158,8 @@ class DumpedVectors:
 
 
 Dumped = DumpedEvent | DumpedAct | DumpedKey | DumpedVectors
-#: Derives the index row of an event: packed terms and their number.
-MakeTerms = Callable[[Event], tuple[bytes, int]]
+#: Derives from an event what its record keeps for search: packed terms, their number, its kind.
+MakeTerms = Callable[[Event], tuple[bytes, int, str]]
 Progress = Callable[[int, int], None]
 
 

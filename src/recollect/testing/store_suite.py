@@ -271,7 +271,7 @@ class FeedSuite:
         assert (change.terms, change.length) == (entry.terms, entry.length)
         assert (change.role, change.name, change.agent, change.session) == ("user", "Ann", "a", "s")
         assert change.known_us - change.at_us == 400 * 86_400_000_000
-        assert (change.tier, change.order) == ("session", 1)
+        assert (change.kind, change.order) == ("turn", 1)
 
     def test_one_owners_changes_do_not_move_anothers_head(self, store: Store) -> None:
         put(store, ANN, an_entry(1))
@@ -474,7 +474,7 @@ class UpkeepSuite:
     def test_another_recipe_makes_index_rows_anew_once(self, store: Store) -> None:
         fill(store)
         assert store.use_terms(1, index_row) == 0
-        assert store.use_terms(2, lambda event: packed([event.content])) == 5
+        assert store.use_terms(2, lambda event: (*packed([event.content]), "turn")) == 5
         assert store.use_terms(2, index_row) == 0
         changed = {int(change.id, 16): change for change in store.changes(ANN, after=0)}
         assert changed[1].terms == packed(["I drink tea."])[0]

@@ -9,6 +9,7 @@ from recollect.index.postings import packed
 from recollect.store.base import Entry
 from recollect.text import terms
 from recollect.types import ORIGIN_OF_ROLE, Event
+from recollect.write.tag import detect
 from recollect.write.validate import Draft
 
 #: Messages between two calls of the progress callback.
@@ -37,6 +38,7 @@ def entries(
                 length=length,
                 name=draft.name,
                 metadata=draft.metadata,
+                kind=kind_of(draft.role, draft.content),
             )
         )
         if progress and len(made) % _REPORT_EVERY == 0:
@@ -44,9 +46,17 @@ def entries(
     return made
 
 
-def index_row(event: Event) -> tuple[bytes, int]:
-    """The index row of a stored event: what `entries` made when it was stored."""
-    return packed(indexed_terms(event.name, event.content))
+def kind_of(role: str, content: str) -> str:
+    """ "instruction" when a user's turn holds a standing rule; only users can give one."""
+    if ORIGIN_OF_ROLE[role] == "user" and any(each.kind == "rule" for each in detect(content)):
+        return "instruction"
+    return "turn"
+
+
+def index_row(event: Event) -> tuple[bytes, int, str]:
+    """The index row and the kind of a stored event: what `entries` made when it was stored."""
+    row, length = packed(indexed_terms(event.name, event.content))
+    return row, length, kind_of(event.role, event.content)
 
 
 def indexed_terms(name: str | None, content: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from recollect import __version__
-from recollect.doors.cli import finding, memories, remembering, running, upkeep
+from recollect.doors.cli import benching, finding, memories, remembering, running, upkeep
 from recollect.doors.cli.options import MEMORIES, RUNNING, UPKEEP
 
 Command = Callable[..., Any]
@@ -61,3 +61,4 @@ for panel, commands in ((MEMORIES, _MEMORIES), (UPKEEP, _UPKEEP), (RUNNING, _RUN
 
 app.add_typer(running.jobs, name="jobs", rich_help_panel=UPKEEP)
 app.add_typer(running.keys, name="keys", rich_help_panel=RUNNING)
+app.add_typer(benching.bench, name="bench", rich_help_panel=UPKEEP)

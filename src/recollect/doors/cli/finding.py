@@ -22,6 +22,7 @@ from recollect.types import Hit, Scope
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
+from recollect.recall.explain import in_words
 
 #: A longer memory is cut on the screen unless --full.
 _SHOWN_CHARACTERS = 400
@@ -174,17 +175,5 @@ def _show_hits(hits: Sequence[Hit], *, full: bool) -> None:
             line("    " + part)
         for name, value in hit.metadata.items():
             line(f"    {name}: {value}")
-        line(f"    why: {_why(hit)}")
+        line(f"    why: {in_words(hit.why)}")
         line(f"    id: {hit.id}")
-
-
-def _why(hit: Hit) -> str:
-    parts = []
-    for source, told in hit.why.items():
-        if isinstance(told, dict) and "rank" in told:
-            parts.append(f"{source} #{told['rank']}")
-        elif isinstance(told, list):
-            parts.append(f"{source} " + ", ".join(repr(each) for each in told))
-        else:
-            parts.append(f"{source} {told}")
-    return "; ".join(parts)

@@ -151,15 +151,16 @@ def _integrity(connection: apsw.Connection) -> Finding:
 
 def _stale_rows(
     connection: apsw.Connection, make_terms: MakeTerms
-) -> Iterator[tuple[bytes, int, int, bytes]]:
-    """(terms, length, owner, id) of records whose stored terms differ from their text's."""
+) -> Iterator[tuple[bytes, int, str, int, bytes]]:
+    """(terms, length, kind, owner, id) of records that differ from what their text gives."""
+    columns = ", ".join("e." + column for column in EVENT.split(", "))
     rows = connection.execute(
-        f"SELECT e.owner, r.terms, r.length, {', '.join('e.' + c for c in EVENT.split(', '))}"
+        f"SELECT e.owner, r.terms, r.length, r.kind, {columns}"
         " FROM events e JOIN records r ON r.owner = e.owner AND r.id = e.id"
     )
-    for owner, terms, length, *event in rows:
+    for owner, terms, length, kind, *event in rows:
         fresh = make_terms(to_event(event))
-        if fresh != (terms, length):
+        if fresh != (terms, length, kind):
             yield (*fresh, owner, event[0])
 
 
@@ -210,15 +211,18 @@ def _mend_rows(connection: apsw.Connection) -> int:
     return mended
 
 
-def _index_rows(rows: Sequence[tuple[bytes, int, int, bytes]]) -> Callable[[apsw.Connection], None]:
+def _index_rows(
+    rows: Sequence[tuple[bytes, int, str, int, bytes]],
+) -> Callable[[apsw.Connection], None]:
     def work(connection: apsw.Connection) -> None:
-        for terms, length, owner, record in rows:
+        for terms, length, kind, owner, record in rows:
             change = next_changes(connection, owner, 1)
             connection.execute(
-                "UPDATE records SET terms = ?, length = ?, change = ? WHERE owner = ? AND id = ?",
-                (terms, length, change, owner, record),
+                "UPDATE records SET terms = ?, length = ?, kind = ?, change = ?"
+                " WHERE owner = ? AND id = ?",
+                (terms, length, kind, change, owner, record),
             )
-        owners = {(row[2],) for row in rows}
+        owners = {(row[3],) for row in rows}
         connection.executemany("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", owners)
 
     return work

@@ -30,7 +30,7 @@ class SqliteFeed(Part):
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             rows = connection.execute(
-                "SELECT r.change, lower(hex(r.id)), r.tier, r.forgotten_at IS NOT NULL, e.arrival,"
+                "SELECT r.change, lower(hex(r.id)), r.kind, r.forgotten_at IS NOT NULL, e.arrival,"
                 " r.valid_from, r.known_from, e.role, e.name, e.agent, e.session, r.length, r.terms"
                 " FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
                 " WHERE r.owner = ? AND r.change > ? ORDER BY r.change",

@@ -161,12 +161,13 @@ def _insert(
     )  # fmt: skip
     connection.executemany(
         "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
-        " origin, length, terms) VALUES (?, ?, ?, 'session', 'turn', ?, ?, 1.0, ?, ?, ?)",
+        " origin, length, terms) VALUES (?, ?, ?, 'session', ?, ?, ?, 1.0, ?, ?, ?)",
         (
             (
                 owner,
                 bytes.fromhex(e.id),
                 change + i,
+                e.kind,
                 to_us(e.at),
                 known,
                 e.origin,

@@ -178,14 +178,15 @@ def _load_event(
             event.origin, event.name, event.agent, event.session, to_json(event.metadata),
         ),
     )  # fmt: skip
-    terms, length = make_terms(event)
+    terms, length, kind = make_terms(event)
     connection.execute(
         "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
         " origin, forgotten_at, length, terms)"
-        " VALUES (?, ?, ?, 'session', 'turn', ?, ?, 1.0, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, 'session', ?, ?, ?, 1.0, ?, ?, ?, ?)",
         (
-            owner, raw, next_changes(connection, owner, 1), to_us(event.at), to_us(event.known_at),
-            event.origin, to_us(row.forgotten_at) if row.forgotten_at else None, length, terms,
+            owner, raw, next_changes(connection, owner, 1), kind, to_us(event.at),
+            to_us(event.known_at), event.origin,
+            to_us(row.forgotten_at) if row.forgotten_at else None, length, terms,
         ),
     )  # fmt: skip
     current = [each for step in steps for each in current_steps(connection, step)]

@@ -1,0 +1,110 @@
+"""How good a ranking is, judged by the turns that answer the question.
+
+recall@k      share of the evidence among the first k turns
+all@10        1 when all of the evidence is among the first ten
+ndcg@10       gain 1 a turn of evidence, discount log2(rank + 1), over that of the best ranking
+mrr           1 / rank of the first turn of evidence, 0 when there is none
+tokens@N      share of the evidence inside N tokens: hits are taken in order, each whole, while they
+              fit; one that does not fit is skipped (as recall/pack.py does)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+CUTS = (5, 10, 20)
+BUDGETS_TOKENS = (1000, 2000, 4000)
+NAMES = (
+    *(f"recall@{cut}" for cut in CUTS),
+    *("all@10", "ndcg@10", "mrr"),
+    *(f"tokens@{budget}" for budget in BUDGETS_TOKENS),
+)
+#: Its questions mislead on purpose: reported apart, and not part of the whole.
+ADVERSARIAL = "adversarial"
+OVERALL = "all"
+
+_DEEPEST = 10
+
+Scores = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One hit: the turns it comes from, most relevant first, and what it costs in a context."""
+
+    turns: tuple[str, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The means of a category."""
+
+    category: str
+    questions: int
+    means: Scores
+
+
+def judged(found: Sequence[Found], evidence: Sequence[str]) -> Scores:
+    """Every metric of one question; it must have evidence."""
+    wanted = set(evidence)
+    order = {turn: rank for rank, turn in enumerate(ranked(found), 1)}
+    ranks = sorted(order[turn] for turn in wanted if turn in order)
+    scores = {f"recall@{cut}": _within(ranks, cut) / len(wanted) for cut in CUTS}
+    scores["all@10"] = float(_within(ranks, _DEEPEST) == len(wanted))
+    ideal = range(1, min(len(wanted), _DEEPEST) + 1)
+    scores["ndcg@10"] = _gain(rank for rank in ranks if rank <= _DEEPEST) / _gain(ideal)
+    scores["mrr"] = 1 / ranks[0] if ranks else 0.0
+    for budget in BUDGETS_TOKENS:
+        inside = wanted & fitting(found, budget_tokens=budget)
+        scores[f"tokens@{budget}"] = len(inside) / len(wanted)
+    return scores
+
+
+def ranked(found: Sequence[Found]) -> list[str]:
+    """The turns of the hits, best first, each once."""
+    return list(dict.fromkeys(turn for hit in found for turn in hit.turns))
+
+
+def fitting(found: Sequence[Found], *, budget_tokens: int) -> set[str]:
+    """The turns of the hits that fit."""
+    left, inside = budget_tokens, set[str]()
+    for hit in found:
+        if hit.tokens <= left:
+            left -= hit.tokens
+            inside.update(hit.turns)
+    return inside
+
+
+def by_category(scored: Iterable[tuple[str, Scores]]) -> list[Row]:
+    """A row for the whole, then one a category by name; the adversarial stands last, apart."""
+    groups: dict[str, list[Scores]] = {}
+    for category, scores in scored:
+        groups.setdefault(category, []).append(scores)
+    apart = groups.pop(ADVERSARIAL, None)
+    whole = [scores for group in groups.values() for scores in group]
+    rows = [_row(OVERALL, whole)] if whole else []
+    rows += [_row(category, groups[category]) for category in sorted(groups)]
+    return rows + ([_row(ADVERSARIAL, apart)] if apart else [])
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The smallest value that at least `percent` of them do not exceed; 0 for none."""
+    if not values:
+        return 0.0
+    return sorted(values)[max(math.ceil(len(values) * percent / 100) - 1, 0)]
+
+
+def _row(category: str, group: Sequence[Scores]) -> Row:
+    means = {name: sum(scores[name] for scores in group) / len(group) for name in NAMES}
+    return Row(category, len(group), means)
+
+
+def _within(ranks: Sequence[int], cut: int) -> int:
+    return sum(rank <= cut for rank in ranks)
+
+
+def _gain(ranks: Iterable[int]) -> float:
+    return sum(1 / math.log2(rank + 1) for rank in ranks)

@@ -1,0 +1,233 @@
+"""The default fusion: a weighted sum of what each source says of every document.
+
+score(d) = sum over features f of weight(f) * f(d) / max f, divided by the sum of the weights, so
+that a document that is best everywhere scores 1. The features:
+
+    window    BM25 over the turn and its two neighbours on either side, neighbours counting less
+    people    BM25 over what people said, with the statistics of their turns alone
+    session   BM25 over whole sessions: where was this talked about at all
+    vector    cosine of the turn's best passage
+    around    the same, averaged with the turns before and after
+    role      said by a person, not by a machine
+    speaker   said by someone the question names
+
+Ranks throw away how sure a source is, which is why this beats reciprocal rank fusion; see
+docs/decisions/0006.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.index.resident import View
+from recollect.recall.bm25 import K1, B, postings
+from recollect.recall.query import Query
+from recollect.text import fold, terms
+
+Scores = NDArray[np.float32]
+Postings = Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]
+
+#: What a neighbour's words count in a window: one turn away, two turns away.
+_NEAR, _FAR = 0.7, 0.49
+#: What a neighbour's cosine counts beside the turn's own.
+_BESIDE = 0.5
+#: Names that say "not a person" for turns of the assistant, the system or a tool.
+_MACHINES = frozenset({"", "assistant", "agent", "ai", "bot", "model", "system", "tool"})
+
+
+@dataclass(frozen=True, slots=True)
+class Blended:
+    """Every document's score and what it is made of."""
+
+    scores: Scores
+    features: Mapping[str, Scores]
+    #: Cosines as they are, where there are any.
+    cosines: Scores | None
+    #: The documents that hold each query term.
+    holders: Mapping[str, NDArray[np.int32]]
+
+
+def blend(
+    view: View,
+    query: Query,
+    vector: NDArray[np.float32] | None,
+    visible: NDArray[np.bool_] | None,
+    *,
+    weights: Mapping[str, float],
+) -> Blended:
+    """Score every document. What nothing speaks for but its role or speaker scores 0."""
+    found = postings(view, query.terms, visible)
+    around = _neighbours(view, visible)
+    features = {
+        "window": _window(view, found, visible, around),
+        "people": _people(view, found, visible),
+        "session": _sessions(view, found, visible),
+    }
+    # Neighbours lend weight, never relevance: something of its own must speak for a document.
+    relevant = np.zeros(len(view), dtype=np.bool_)
+    for docs, _ in found:
+        relevant[docs] = True
+    cosines = None
+    if vector is not None and view.vectors is not None:
+        cosines = view.vectors.by_document(vector, len(view))
+        if visible is not None:
+            cosines *= visible
+        features |= {"vector": cosines, "around": _averaged(cosines, around)}
+        relevant |= cosines > 0
+    features |= {"role": persons(view), "speaker": _named(view, query)}
+    total = np.zeros(len(view), dtype=np.float32)
+    for name, values in features.items():
+        features[name] = _share(values, visible)
+        total += np.float32(weights[name]) * features[name]
+    total[~relevant] = 0.0
+    if visible is not None:
+        total[~visible] = 0.0
+    holders = {term: docs for term, (docs, _) in zip(query.terms, found, strict=True)}
+    return Blended(total / np.float32(sum(weights.values())), features, cosines, holders)
+
+
+def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
+    """Values as a share of the highest one that may be seen."""
+    seen = values if visible is None else values[visible]
+    top = float(seen.max(initial=0.0))
+    return values / np.float32(top) if top > 0 else np.zeros_like(values)
+
+
+def _neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
+    """(4, n): the turns one and two before, one and two after, in the same session, in order of
+    arrival, of those that may be seen; n where there is none."""
+    if visible is None and "neighbours" in view.kept:
+        kept: NDArray[np.int32] = view.kept["neighbours"]
+        return kept
+    n = len(view)
+    docs = np.arange(n) if visible is None else np.flatnonzero(visible)
+    docs = docs[np.lexsort((view.order[docs], view.sessions[docs]))]
+    around = np.full((4, n), n, dtype=np.int32)
+    for row, step in ((0, 1), (1, 2)):
+        same = view.sessions[docs[step:]] == view.sessions[docs[:-step]]
+        around[row, docs[step:][same]] = docs[:-step][same]
+        around[row + 2, docs[:-step][same]] = docs[step:][same]
+    if visible is None:
+        view.kept["neighbours"] = around
+    return around
+
+
+def _window(
+    view: View, found: Postings, visible: NDArray[np.bool_] | None, around: NDArray[np.int32]
+) -> Scores:
+    n = len(view)
+    docs_of = [_spread(docs, counts, around, n) for docs, counts in found]
+    return _bm25(docs_of, _window_lengths(view, visible, around), visible, n)
+
+
+def _window_lengths(
+    view: View, visible: NDArray[np.bool_] | None, around: NDArray[np.int32]
+) -> Scores:
+    """What cannot be seen has no length either."""
+    if visible is None and "window_lengths" in view.kept:
+        kept: Scores = view.kept["window_lengths"]
+        return kept
+    own = view.lengths if visible is None else view.lengths * visible
+    padded = np.append(own, np.float32(0.0))
+    near = padded[around[0]] + padded[around[2]]
+    far = padded[around[1]] + padded[around[3]]
+    lengths: Scores = own + np.float32(_NEAR) * near + np.float32(_FAR) * far
+    if visible is None:
+        view.kept["window_lengths"] = lengths
+    return lengths
+
+
+def _spread(
+    docs: NDArray[np.int32], counts: NDArray[np.uint8], around: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Documents in whose window a term occurs, and how much of it there is."""
+    places = np.concatenate([docs, *(row[docs] for row in around)])
+    weights = np.concatenate([counts, _NEAR * counts, _FAR * counts, _NEAR * counts, _FAR * counts])
+    dense = np.bincount(places, weights, minlength=n + 1)[:n].astype(np.float64, copy=False)
+    there = np.flatnonzero(dense)
+    return there, dense[there]
+
+
+def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
+    person = persons(view) > 0
+    seen = person if visible is None else person & visible
+    kept = [(docs[person[docs]], counts[person[docs]]) for docs, counts in found]
+    return _bm25(kept, view.lengths, seen, len(view))
+
+
+def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
+    """Every document gets the score of its session; one session tells nothing apart."""
+    if "sessions" not in view.kept:
+        codes, numbers = np.unique(view.sessions, return_inverse=True)
+        view.kept["sessions"] = (numbers, len(codes))
+    numbers, count = view.kept["sessions"]
+    if count < 2:
+        return np.zeros(len(view), dtype=np.float32)
+    own = view.lengths if visible is None else view.lengths * visible
+    lengths = np.bincount(numbers, own, minlength=count).astype(np.float32)
+    kept = []
+    for docs, counts in found:
+        dense = np.bincount(numbers[docs], counts, minlength=len(lengths))
+        there = np.flatnonzero(dense)
+        kept.append((there, dense[there]))
+    scores: Scores = _bm25(kept, lengths, None, len(lengths))[numbers]
+    return scores
+
+
+def _bm25(
+    found: Sequence[tuple[NDArray[np.integer], NDArray[np.number]]],
+    lengths: Scores,
+    visible: NDArray[np.bool_] | None,
+    count: int,
+) -> Scores:
+    """The formula of bm25.py over documents of any making."""
+    scores = np.zeros(count, dtype=np.float32)
+    total = count if visible is None else int(np.count_nonzero(visible))
+    if not total:
+        return scores
+    average = max(float((lengths if visible is None else lengths[visible]).mean()), 1.0)
+    norms = np.float32(K1 * (1.0 - B)) + np.float32(K1 * B / average) * lengths
+    for docs, counts in found:
+        if len(docs):
+            idf = math.log(1.0 + max(total - len(docs) + 0.5, 0.5) / (len(docs) + 0.5))
+            tf = counts.astype(np.float32)
+            scores[docs] += np.float32(idf * (K1 + 1.0)) * tf / (tf + norms[docs])
+    return scores
+
+
+def _averaged(cosines: Scores, around: NDArray[np.int32]) -> Scores:
+    padded = np.append(cosines, np.float32(0.0))
+    n = len(cosines)
+    beside = padded[around[0]] + padded[around[2]]
+    present = (around[0] < n).astype(np.float32) + (around[2] < n)
+    averaged: Scores = (cosines + _BESIDE * beside) / (1.0 + _BESIDE * present)
+    return averaged
+
+
+def persons(view: View) -> Scores:
+    """1 where a person speaks, 0 where a machine does."""
+    if "persons" not in view.kept:
+        texts = {code: text for text, code in view.codes.items()}
+        machine_roles = [view.codes.get(role, -2) for role in ("assistant", "system", "tool")]
+        codes = np.unique(view.names).tolist()
+        machine_names = [c for c in codes if fold(texts.get(c, "")) in _MACHINES]
+        machine = np.isin(view.roles, machine_roles) & np.isin(view.names, machine_names)
+        view.kept["persons"] = (~machine).astype(np.float32)
+    persons: Scores = view.kept["persons"]
+    return persons
+
+
+def _named(view: View, query: Query) -> Scores:
+    if "speakers" not in view.kept:
+        texts = {code: text for text, code in view.codes.items()}
+        codes = [code for code in np.unique(view.names).tolist() if code >= 0]
+        view.kept["speakers"] = {code: frozenset(terms(texts[code])) for code in codes}
+    asked = frozenset(query.terms)
+    speakers: dict[int, frozenset[str]] = view.kept["speakers"]
+    named = [code for code, words in speakers.items() if words & asked]
+    return np.isin(view.names, named).astype(np.float32)

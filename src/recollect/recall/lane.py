@@ -1,0 +1,53 @@
+"""The instruction lane: standing rules of the user are consulted on every recall.
+
+A rule such as "Always cite sources when I ask about history" shares few words with the question it
+is meant for, so it is seldom among the best documents, and no boost can lift what was not found.
+Rules therefore compete among themselves, and the best few are given places among the first ten,
+below what answers the question itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.index.resident import View
+from recollect.recall.blend import Scores, persons
+
+#: A rule fits if its cosine is at least this share of the best cosine of any document.
+FIT = 0.45
+#: Places counted from 1 at which rules are put in, when they are not further up anyway.
+_PLACES = (5, 8, 10, 12, 15)
+
+
+def lane(
+    view: View, scores: Scores, meaning: Scores | None, visible: NDArray[np.bool_] | None, most: int
+) -> list[int]:
+    """The rules that fit the question best, at most `most`: by meaning first, then by all else."""
+    # Where only people talk to each other, a rule was not given to a machine.
+    if not most or persons(view).all():
+        return []
+    wanted = view.kinds == view.codes.get("instruction", -2)
+    if visible is not None:
+        wanted = wanted & visible
+    if meaning is not None:
+        wanted = wanted & (meaning >= FIT)
+    rules = np.flatnonzero(wanted)
+    fit = scores[rules] if meaning is None else scores[rules] + meaning[rules]
+    order = np.lexsort((-view.order[rules], -fit))
+    return [int(rule) for rule in rules[order][:most]]
+
+
+def merged(best: list[tuple[int, float]], rules: list[int]) -> list[tuple[int, float]]:
+    """The ranking with the rules at their places; a rule that ranks higher stays where it is."""
+    places = {doc: place for place, (doc, _) in enumerate(best)}
+    merged = list(best)
+    for rule, place in zip(rules, _PLACES, strict=False):
+        if places.get(rule, len(best)) < place - 1:
+            continue
+        merged = [pair for pair in merged if pair[0] != rule]
+        at = min(place - 1, len(merged))
+        # Scores stay in order: a rule takes the score of its upper neighbour.
+        score = merged[at - 1][1] if at else 1.0
+        merged.insert(at, (rule, score))
+    return merged

@@ -1,0 +1,365 @@
+"""The words by which `tag` knows a standing rule: each cue with its weight and its reason.
+
+Everything is matched on a lower-case sentence whose quotations are blanked. No pattern has nested
+unbounded repeats: a hostile sentence costs no more than a long one.
+"""
+
+from __future__ import annotations
+
+import re
+
+# A question that asks, against one that requests ("could you ...?").
+ASKS = re.compile(
+    r"(?:(?:what|why|how|who|whom|where|which|when|is|are|was|were|do|does|did|has|have|had|should"
+    r"|shall|may|must|am|any)\b)(?!.*\b(?:can|could|would|will) you (?:always|never|stop)\b)"
+)
+REQUEST = re.compile(r"\b(?:can|could|would|will) (?:you|we)\b")
+
+# Someone else's words, or the user's own life: never a request to the assistant.
+REPORTED = re.compile(
+    r"\b(?:(?<!i )(?:said|says|told|shouted|shouts|wrote|advised|advises|insists|warned)\b"
+    r"|according to|they say|it says|as you (?:said|told|instructed|suggested)"
+    r"|(?:per|following) your (?:advice|instructions?)|(?:thanks|thank you) for"
+    r"|(?:wants?|wanted|asks?|asked|tells?|requires?|required|expects?|reminds?|taught|advises?) "
+    r"(?:(?:him|her|them|us|people|everyone|members) to|that (?:i|we)\b|me to|my \w+ to)"
+    r"|suppose|imagine|pretend|let's say|haha|lol|myself:|(?:rule|policy|motto) (?:in|at|of|is"
+    r"|for)\b)"
+)
+OWN_LIFE = re.compile(
+    r"(?:please )?(?:tell|ask|remind|teach|inform|let) (?!me\b|us\b|\w+ing\b|if\b|wh)(?:my|your"
+    r"|the|him|her|them|everyone|people|\w+ (?:to|that|whether|know))\b|(?:i|we|he|she|they|it|you"
+    r"|my \w+|the \w+)(?:'ve|'d|'ll|'m|'re| have| had| has)? (?:always|never|usually|mostly|used"
+    r"|was|were|will|wish|think|guess|hope|know|wonder|decided)\b|(?:i'll|i will|i'm (?:going"
+    r"|trying)|let me (?!know)|we'll|we will)\b|(?:i|we) (?:want|need|have|'d like|would like|had"
+    r"|try|must|should)(?: to| not)\b(?! (?:see|have) (?:the word|any|your|more|less|fewer))"
+    r"|(?:from the|notes from|house rules|instructions on|dear)\b|\bmyself: |\b(?:rule|policy"
+    r"|motto)"
+)
+
+# A sentence without any of these is no injection; looking them up is twenty times as fast.
+INJECTION_HINTS = (
+    *(
+        "ignor",
+        "disregard",
+        "forget",
+        "overrid",
+        "bypass",
+        "disobey",
+        "follow",
+        "system",
+        "assistant",
+    ),
+    *("developer", "[", "<", "you are", "mode", "prompt", "above", "have no", "had no", "safety"),
+    *("content", "restrictions", "hidden"),
+)
+INJECTION = re.compile(
+    r"^\W*(?:system|assistant|developer)\s*:|</?(?:system|assistant|instructions?)>|\[/?inst\]"
+    r"|<\|[a-z_]+\|>|\bnew system (?:instruction|prompt|message)|\b(?:ignore|disregard|forget"
+    r"|override|bypass|disobey|(?:do not|don't|never) follow) (?:(?:all|any|of|the|your|ur"
+    r"|previous|prior|above|earlier|these|those|and) ){1,5}(?:\w+ ){0,2}?(?:instructions?|rules"
+    r"|guidelines|directions|directives|prompts?|polic(?:y|ies)|safety|filters|restrictions"
+    r"|settings|programming|training|print|reveal)\b|\b(?:ignore|disregard|forget|override|bypass)"
+    r" (?:prior|previous|earlier|safety|system) \w+|\byou are now (?:in |an? )?(?:\w+ )?(?:dan"
+    r"|mode|unrestricted|jailbroken|free of|uncensored)|\byou are dan\b|\b(?:developer|god"
+    r"|jailbreak) mode\b|\b(?:reveal|print|show|repeat|output|leak|dump) (?:me )?(?:\w+"
+    r" ){0,3}?(?:system prompt|hidden (?:instructions|prompt)|initial prompt)|\b(?:print|repeat"
+    r"|output) everything above|\byou (?:have|had) no (?:rules|restrictions|content policy|limits"
+    r"|guidelines|filters)\b|\bhave no (?:restrictions|content policy|safety)|\b(?:safety|content)"
+    r" (?:guidelines|rules|polic(?:y|ies)|filters) (?:do not|don't|no longer|are off)"
+    r"|\brestrictions (?:lifted|removed|off)\b"
+)
+
+# Deeds in the world; how to answer is not among them.
+_ACTS = (
+    r"(?:delet|send|buy|purchas|book|pay|transfer|wir|sign|post|publish|shar|access|approv|accept"
+    r"|merg|push|deploy|install|run|execut|cancel|order|withdraw|invit|email|mov|spend|subscrib"
+    r"|upload|forward|remov|overwrit|reboot|restart|schedul|sell|trad|submit|authori[sz]|contact"
+    r"|messag|modify|(?:read|use|edit|drop|access|make|making|reading|open)(?= (?:all )?(?:my|the"
+    r" old|purchases|payments)))(?:e|es|ing|ting|ning|ping|s)?\b"
+)
+GRANT = re.compile(
+    r"\b(?:you (?:may|can|could)(?: always| also| just)?|you(?:'re| are) (?:allowed|free"
+    r"|authori[sz]ed|permitted) to|feel free to|go ahead and|permission to|(?:allow|permit"
+    r"|authori[sz]e) you to"
+    r"|consent to you|it(?:'s| is) (?:fine|ok|okay) to|and may) " + _ACTS
+)
+GRANTED = re.compile(
+    r"\b(?:i (?:hereby )?(?:grant|give|allow) you (?:\w+ ){0,2}?(?:access|permission|authority)"
+    r"|you have (?:my |full |complete )+(?:access|permission|authority))\b"
+)
+_UNASKED = (
+    r"(?:without (?:asking|checking with|telling|my (?:approval|permission|consent|ok))|(?:no need"
+    r"|(?:don't|do not) (?:need|have)|needn't)(?: to)? (?:ask|check with|my (?:approval"
+    r"|permission)))"
+)
+UNASKED = re.compile(rf"\b{_UNASKED}\b")
+ACTS = re.compile(rf"\b{_ACTS}")
+
+# The end of an earlier rule, in so many words.
+ENDS = re.compile(
+    r"(?:actually,? |ok(?:ay)?,? |please )*(?:forget|ignore|scrap|drop|cancel|disregard|never mind"
+    r"|undo|lift|remove) (?:what i (?:said|told you|asked)(?: earlier| before)? (?:about"
+    r"|regarding)|(?:my|the|that|your) (?:\w+ )?(?:rule|request|instruction|preference|wish)\b)"
+)
+REPLACES = re.compile(
+    r"\b(?:any ?more|any longer|no longer|again|stop|quit|changed my mind|go back to|instead of"
+    r"|no need to|don't (?:have|need) to|enough with|no more)\b"
+)
+
+# What may come before the request.
+FILLER = re.compile(
+    r"(?:(?:ok(?:ay)?|hi|hello|hey|thanks|thank you|also|and|but|so|then|actually|btw|anyway|oh"
+    r"|well|yes|yeah|sorry|by the way|one (?:more )?thing(?: though)?|for the record|honestly"
+    r"|instead|i(?:'ve)? changed my mind|please|pls|kindly|remember to|be sure to|make sure (?:to"
+    r"|you|that you)|(?:don't|do not) forget to)\b[,:;.!-]*\s+)+"
+)
+ONWARD = re.compile(
+    r"(?:from (?:now|here|today|this point) on(?:ward|wards)?(?: out)?|going forward|in (?:the"
+    r" )?future|for future \w+|as a (?:general )?(?:rule|default)|by default|in general|generally"
+    r"|at all times|until (?:i (?:tell|say)[^,]*|further notice)|next time(?= ?,)),?\s+"
+)
+REASON = re.compile(r"(?:since|because|as|given that) (?:i|i'm|i've|my)\b[^,]*,\s+")
+CONDITION = re.compile(
+    r"((?:when(?:ever)?|if|unless|every ?time|each time|any ?time|next time i|before|after|while"
+    r"|once|for|in|with|on|at|during|instead of)\b[^,]*),\s+"
+    r"|((?:when(?:ever)?|if|every time|each time|any ?time) (?:i|we|you)\b[^,]{3,80}?)\s+"
+    r"(?=(?:just|please|always|never|don't|do not|only|give me|tell me|show me|use)\b)"
+)
+# Where a second thought of the sentence begins, which may be the request.
+TURNS = re.compile(
+    r",? so,? (?:please )?|[;:] (?:please )?|,? (?:and |but )?(?:please|pls) | [-–—] (?:please )?"
+    r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no)\b)"
+)
+TAIL = re.compile(
+    r"(?<=\s)(?:when(?:ever)?|if|unless|every (?:single )?time|each time|any ?time|before|while)"
+    r"\s+(?:i|we|you|i'm|we're|you're|a|an|any|my|asked|\w+ing|it comes|there|something)\b.*"
+)
+_TALK = (
+    r"(?:ask|say|paste|send|share|mention|type|write|upload|forget|request|tell|talk|discuss|speak"
+    r"|give|make|submit|post|show|use|start|don't|do not|quote|cite|list|translate|summari[sz]e"
+    r"|answer|reply|respond|explain|suggest|recommend|describe|plan|do|work on|draft|review|edit"
+    r"|slip|say|have to|mean|call|need|phrase|propose|compare|offer|am|are|bring up|refer)"
+)
+STRONG_WHEN = re.compile(
+    r"(?:whenever|every (?:single )?time|each time|any ?time|next time i|unless i|until i)\b"
+    rf"|(?:when|if) (?:(?:i|we|you)(?: \w+ly)? {_TALK}|i'm|we're|you're)\b"
+    r"|(?:when|while|before|after) (?:asked|\w+ing\b|it comes to)|before you (?!go|leave)"
+    r"|(?:for|in|with|on|during) (?:all|any|every|each|your|future)\b"
+    r"|(?:after|at the end of) (?:each|every|your|any)\b|on (?:\w+days|weekends)\b"
+)
+WEAK_WHEN = re.compile(
+    r"(?:when|if) (?:i|we|you|a|an|any|anyone|someone|something|there|my)\b"
+    r"|(?:for|in|with|on) (?:(?!the |this |my )\w+ ){0,2}?\w{3,}s\b"
+    r"|(?:for|with|in) (?:travel|code|maths?|work|prose|food)\b|it comes to"
+)
+ONCE_WHEN = re.compile(
+    r"(?:for|in|on|at|during|with|before|after) (?:this|the (?!end)|that|now|today|it|those"
+    r"|these)\b|(?:when|if|before) (?:you (?:have (?!to)|need|still|get|can|could|want|look|go|see"
+    r"|were|'re done)|you're (?:done|ready|finished|in|back|free|there)|possible|i (?:was|were|had"
+    r"|get|run|click)|it\b|the\b)|at (?:six|\d)"
+)
+
+# Verbs of answering and of conduct, as orders.
+STYLE_VERB = (
+    r"(?:use|answer|reply|respond|write|format|keep|speak|talk|explain|cite|quote|show|give"
+    r"|include|put|provide|list|limit|start|begin|end|finish|sign|round|stick|default|prefer"
+    r"|prioriti[sz]e|favou?r|assume|treat|address|refer|call|link|spell|number|translate|correct"
+    r"|check|ask|tell|warn|flag|let me know|remind|think|be|stay|mark|state|name|mention|add"
+    r"|convert|express|present|structure|phrase|remember|note|bear|summari[sz]e|point|suggest"
+    r"|recommend|double-check|confirm|make|leave|break|go back|wrap|highlight|label|specify"
+    r"|consider|offer|challenge|return|describe|simplify|rank|refuse|say|quiz|outline|restate"
+    r"|comment|listen|verify|aim|focus|err|lean|help|plot|draw|sort|render|count|order)"
+)
+_NO_VERB = (
+    r"(?:a|an|the|and|or|but|i|we|he|she|it|they|my|our|his|her|their|there|here|happy|glad|mind"
+    r"|again|better|heard|seen|been|had|done|gone|knew|thought|felt|got|made|said|gonna|too|so|to"
+    r"|in|on|at|of|for|with|as|if|mine|forever|sunny|good|nice|great|is|are|was|were|will|would"
+    r"|can|could|you|your|this|that|these|those|what|nothing|everything|all|no|not|never|always"
+    r"|people)\b"
+)
+_PAST = r"(?:\w+[^e]ed|\w+ing)\b(?<!bring)(?<!embed)(?<!shed)"
+ANY_VERB = re.compile(rf"(?:just )?(?!{_NO_VERB}|{_PAST})[a-z]+(?: \w|\.?$)")
+_SPEAKING = (
+    r"(?:saying|telling|using|adding|asking|calling|apologi[sz]ing|repeating|explaining|suggesting"
+    r"|ending|recommending|citing|quoting|giving|writing|answering|replying|responding|starting"
+    r"|putting|including|mentioning|reminding|lecturing|being so|converting|translating"
+    r"|summari[sz]ing|correcting|assuming|guessing|making up|agreeing|flattering|interrupting"
+    r"|offering|formatting|treating me|showing|listing|hedging|praising|morali[sz]ing|speculating"
+    r"|padding|inventing)\b"
+)
+_OUTPUT = (
+    r"(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|code|recipes|suggestions"
+    r"|tone|links|recommendations|options|emojis?|disclaimers|bullets?|bullet points|tables|lists"
+    r"|dates|units|prices|amounts|temperatures|sums|numbers|sentences|paragraphs|citations|sources"
+    r"|examples|spelling|jargon|greetings|feedback|headings|translations|definitions|measurements"
+    r"|the words?|all \w+ in|everything in)"
+)
+_WISH = (
+    r"i(?:'d| would)?(?: really| only| just)* "
+    r"(?:want|need|expect|like|prefer|rather|appreciate|love)"
+)
+
+# (weight, pattern): the first that matches at the start of the request decides; None is a refusal.
+FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
+    (weight, re.compile(pattern))
+    for weight, pattern in (
+        (
+            None,
+            r"(?:don't|do not|never) (?:worry|get me|you\b|mind|panic|bother|hurry|tell me|let\b"
+            r"|stop\b|say never)|keep (?:going|me|it up|the change|your (?:eyes|hands))|no"
+            r" (?:problem|idea|way|wonder|matter|chance|more (?:for|sugar)|thanks|one|doubt"
+            r"|worries|rush|need to (?:hurry|worry|come|rush|wait))|be (?:right|back|there)\b|call"
+            r" me (?:a|an|back|tomorrow|later|tonight|at|when|on|if)\b|write back|use your|less"
+            r" than|more than|go on|answer (?:him|her|them)|reply to|feel free to (?:ask|come)"
+            r"|(?:do )?let me know if you|stay with",
+        ),
+        (3.0, rf"(?:always|never) (?:ever )?(?!{_NO_VERB}|{_PAST})[a-z]"),
+        (2.0, rf"(?:(?:can|could|would) you (?:please )?)?(?:stop|quit) {_SPEAKING}"),
+        (
+            2.0,
+            rf"(?:you can |(?:can|could) you |don't |do not |dont |{_WISH} you to )?(?:call"
+            rf"|address) me (?=\w|\")"
+            r"|(?:treat|speak to|talk to) me (?:like|as|in)\b|refer to (?:\w+ ){1,4}as\b",
+        ),
+        (1.0, r"(?:do not|don't|dont) (?:ever )?\w+"),
+        (
+            1.0,
+            r"(?:stop|quit|avoid|refrain from|cut|skip|drop|leave out|omit|no more|ditch|spare"
+            r" me) \w+",
+        ),
+        (
+            2.0,
+            r"i (?:really )?(?:like|love|hate|enjoy|don't like|dislike|can't stand|prefer) (?:it"
+            r" )?when you\b|i don't (?:want|need|like) you\b",
+        ),
+        (1.5, rf"{_WISH}(?: it)?(?: if| that)? you\b"),
+        (
+            1.0,
+            rf"(?:{_WISH}|i (?:no longer|don't) (?:want|need|like)(?: to see)?|i (?:can't stand"
+            rf"|hate|dislike)) (?:(?!to |using )[\w'-]+ ){{0,3}}?{_OUTPUT}\b",
+        ),
+        (
+            2.0,
+            r"it(?:'d|'s| would| is)? (?:really )?(?:helps?|bothers?|annoys|be (?:great|nice|good"
+            r"|helpful)|important)(?: (?:to |for )?me)? (?:if|when|that) you (?!could (?:come|look"
+            r"|help|send))",
+        ),
+        (0.5, r"(?:let's|can we|could we) (?:stick|keep|use|agree|speak|talk|write)\b"),
+        (
+            -0.5,
+            rf"(?:can|could|would|will) (?:you|we) (?:please |mind |just )*(?:{STYLE_VERB}\b"
+            rf"|\w+ing\b)",
+        ),
+        (1.0, r"(?:can|could|would|will) you (?:please )?(?:always|never|not)\b"),
+        (
+            1.0,
+            r"you (?:don't need to|don't have to|no longer (?:have|need) to|needn't|can (?:skip"
+            r"|stop|be|use|drop|leave|assume))\b|it's (?:ok|okay|fine) (?:to|if you)\b|feel free"
+            r" to (?:be|swear|disagree|use|skip|joke|challenge|correct|interrupt)\b",
+        ),
+        (0.5, r"you (?:should|must|need to|ought to)\b"),
+        (
+            1.0,
+            rf"(?:(?:all|any|every|each)(?: my| your)? (?:\w+ )?{_OUTPUT}|everything you \w+|your"
+            rf" (?:\w+ )?{_OUTPUT})\b(?!.* our\b)[^,]{{0,60}}? (?:should|must|has to|have to)\b",
+        ),
+        (1.0, r"no (?:need to )?\w+|(?:less|fewer|more) \w+|just the \w+"),
+        (1.0, rf"(?:just |only |do )*{STYLE_VERB}\b"),
+        (
+            1.0,
+            rf"(?!{_NO_VERB})(?:\w+ ){{1,4}}?(?:(?:only|first|please)(?=[,.!]|$| (?:when|if"
+            rf"|unless|and))"
+            r"|throughout|at a time|over \w+)\b",
+        ),
+        (1.0, r"\w+ in \w+(?=,? please)"),
+    )
+)
+
+# Words about how to answer: a request with one of them is about manner.
+_MANNER = """
+abbreviations acronyms adjectives adverbs advice agree american amounts analogies answer answers
+apologise apologising apologize apologizing arabic ascii assume basics beginner bengali blunt
+bluntly brief briefly british bullet bullets buzzword buzzwords calm camelcase cantonese caps casual
+catalan celsius chatter chatty chinese citations cm code comma commas comments concise contractions
+critical currency czech danish dashes dates decimals default detailed direct disagree disclaimer
+disclaimers docstrings dollars dutch emoji emojis english euros exclamation expert explanation
+explanations facts fahrenheit feedback filler finnish flatter flattery fluff formal formally format
+formatting francs french friendly gendered gentle german grams greek greeting greetings guess
+hallucinate headers headings hebrew hindi hints honest html humor humour hungarian hyphens igbo
+imperative imperial inclusive indonesian informal informally interrupt intro introduction
+introductions intros invent irish iso italian japanese jargon jokes json kelvin kg kilograms
+kilometers kilometres korean kr kroner language latex latin lecture legalese links lists literal
+lower-case lowercase mandarin markdown measurements metric miles mood moralise moralize neutral
+norwegian numbers options oxford paragraph paragraphs passive patient pirate plain plainly
+pleasantries polish polite politics portuguese pounds preachy preamble prices professional pronouns
+punctuation recommendations references repeat replies reply response responses romanian russian
+sarcasm sarcastic semicolons sentence sentences serious short shorter simple simpler slang
+small-talk snake_case sources spaces spanish speculate spelling spoilers step-by-step strict
+succinct sugarcoat suggestions summaries swahili swear swedish tables tabs talk tamil temperatures
+tense terse thai tone turkish type-hints typed ukrainian units uppercase urdu verbose vietnamese
+voice welsh words wordy working yaml yen yoruba
+"""
+MANNER = frozenset(_MANNER.split())
+GENERAL = re.compile(
+    r"\b(?:always|never|ever|whenever|every ?time|each time|from (?:now|here|today|this point) on"
+    r"|going forward|in (?:the )?future|for future|by default|as a (?:general )?(?:rule|default)"
+    r"|in general|generally|at all times|any ?more|no longer|throughout|unless i|until i|every"
+    r" single|otherwise|so many|(?:in|for|to|with|of) (?:all|any|every|each) (?:my|your|future)"
+    r"|(?:can|ok|okay|fine|free)\b.*\bagain)\b"
+)
+# Whole classes of things: "all dates", "each reply", "anything you write", "my emails".
+CLASSES = re.compile(
+    r"\b(?:all|any|every|each|everything|anything|things|wherever|anyone|anybody|answers?|replies"
+    r"|at a time|as we go|(?:no|not|me) more than|you (?:write|give|draft|use)|my (?:\w+"
+    r" )?(?:texts|emails|mails|drafts|reports|letters|posts|files|documents|questions|spreadsheets"
+    r"|essays|notes|ideas|assumptions|mistakes|typos|messages|articles|projects|photos|arguments"
+    r"|poems|stories|translations|plans))\b|\b(?:with|to) me[.!]?$|\b(?:write|use|say|saying"
+    r"|words?|phrase) \"_"
+)
+# A bare plural is a kind, not a thing: "in charts".
+PLURAL = re.compile(
+    r"\b(?:in|on|with|of|for|use|using|avoid|without|give|show|add|no|suggest|explain|write) "
+    r"(?:(?!the |these |those |my |your |our |his |her )[a-z-]+ )?[a-z]{3,}[^s'\W]s\b"
+)
+PERSONAL = re.compile(
+    r"(?:i'm|i am|i have|i've got|my|keep in mind|remember:?(?: that)? i|note that i)\b"
+)
+# The thing at hand.
+AT_HAND = re.compile(
+    r"\b(?:(?<!new to )this|these|those|that \w+(?= (?:with|of|in|on|for)\b|[.!?]|$)|attached"
+    r"|below|above|previous|following|today|tonight|tomorrow|yesterday|right now|(?<!from )now(?!"
+    r" and)|yet|this time|once|here(?! on)|the (?:second|third|fourth|last|next)(?! person)|again"
+    r" with|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|at (?:\d+|one|two|three|four|five|six"
+    r"|seven|eight|nine|ten)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|for now|(?:he|she|they"
+    r"|him|his)(?= ))\b"
+)
+DEFINITE = re.compile(r"\bthe ([a-z]+)")
+ONE = re.compile(
+    r"(?:(?!the )\w+ ){1,2}(?:me |us )?(?:a|an|some|one|two|three|four|five|ten|\d+)\b(?! (?:time"
+    r"|at|\w+ at a time))"
+)
+SHOWS = re.compile(
+    r"(?:add|give me|tell me|show me|find me|explain|list) (?:a|an|the|this|some|it|how|about|our"
+    r"|why|what)\b"
+)
+# Something is to be made: an "always" after it is a property of that thing.
+MAKES = re.compile(
+    r"(?:write|draft|create|build|implement|design|compose|make|generate|develop|prepare|translate)"
+    r" (?:me |us )?(?:(?:a|an|the|this|some|it|our|three|two|up)\b|\")"
+)
+
+HAN = re.compile("[\u4e00-\u9fff]")
+HAN_RULE = re.compile(
+    "从现在(?:开始|起)|以后|今后|往后|每次|每当|永远(?:不要|别)|不要再|别再|总是|始终|一律|一直(?:用|叫)|默认"
+    "|请?(?:叫|称呼)我|请?(?:只)?用.{1,8}(?:回答|回复|写|说|跟我)|回答(?:时|的时候|要|请)|当我.{1,20}(?:时|的时候)"
+    "|(?:如果|只要)我.{1,20}[,，]|不要用|别用|请不要|我希望你|我想让你|我更?喜欢你"
+)
+HAN_ASK = re.compile(
+    "请|不要|别|用.{0,8}(?:回答|回复|写|说|单位|制)|回答|回复|叫我|称呼我|给我|告诉我|列出|提醒我|希望你|让你|喜欢你|保持"
+)
+HAN_LIFE = re.compile(
+    "(?:我|他|她|我们|他们|她们|妈|爸|老板|同事|孩子)(?:们)?(?:总是|始终|每次|从不|一直|以后(?:要|会|想))"
+    "|(?:他|她|妈妈|爸爸|老板|老师|医生)(?:说|告诉|让|叫)|[吗呢么？?]$|这(?:个|次|篇|段|封|份)|今天|明天|现在(?!开始|起)"
+)
+HAN_WHEN = re.compile("(?:每次|每当|当|如果|只要)我?[^,，。]{1,20}?(?:时|的时候|(?=[,，]))")
+HAN_REPLACES = re.compile("不要再|别再|不用再|不再|改(?:成|用|为)|可以再|忘(?:了|掉)我说")

@@ -1,0 +1,91 @@
+"""Every metric on rankings one can judge by hand."""
+
+import math
+
+import pytest
+
+from recollect.bench.metrics import (
+    NAMES,
+    Found,
+    by_category,
+    fitting,
+    judged,
+    percentile,
+    ranked,
+)
+
+
+def a_ranking(*turns: str, tokens: int = 100) -> list[Found]:
+    return [Found((turn,), tokens) for turn in turns]
+
+
+def test_a_perfect_ranking_scores_one_everywhere() -> None:
+    assert judged(a_ranking("a", "b", "x"), ["b", "a"]) == dict.fromkeys(NAMES, 1.0)
+
+
+def test_a_ranking_without_evidence_scores_zero_everywhere() -> None:
+    assert judged(a_ranking("x", "y"), ["a"]) == dict.fromkeys(NAMES, 0.0)
+    assert judged([], ["a"]) == dict.fromkeys(NAMES, 0.0)
+
+
+def test_evidence_on_rank_two_and_eleven() -> None:
+    others = [f"x{number}" for number in range(9)]
+    scores = judged(a_ranking("x", "a", *others[:8], "b", tokens=400), ["a", "b"])
+    assert scores["recall@5"] == scores["recall@10"] == 0.5
+    assert scores["recall@20"] == 1.0
+    assert scores["all@10"] == 0.0
+    assert scores["ndcg@10"] == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3)))
+    assert scores["mrr"] == 0.5
+    # 1,000 and 2,000 tokens hold 2 and 5 turns of 400, 4,000 hold 10.
+    assert [scores[f"tokens@{budget}"] for budget in (1000, 2000, 4000)] == [0.5, 0.5, 0.5]
+
+
+def test_the_best_ranking_of_more_evidence_than_ten_scores_one() -> None:
+    turns = [f"a{number}" for number in range(12)]
+    scores = judged(a_ranking(*turns), turns)
+    assert scores["ndcg@10"] == pytest.approx(1.0)
+    assert scores["recall@10"] == pytest.approx(10 / 12)
+    assert scores["all@10"] == 0.0
+
+
+def test_a_hit_that_does_not_fit_is_skipped_and_the_next_may_fit() -> None:
+    found = [Found(("a",), 600), Found(("b",), 500), Found(("c",), 400), Found(("d",), 1)]
+    assert fitting(found, budget_tokens=1000) == {"a", "c"}
+    assert fitting(found, budget_tokens=0) == set()
+
+
+def test_a_hit_of_several_turns_counts_for_each_of_them_once() -> None:
+    found = [Found(("a", "b"), 10), Found(("b",), 10), Found((), 10), Found(("c",), 10)]
+    assert ranked(found) == ["a", "b", "c"]
+    assert judged(found, ["c"])["mrr"] == pytest.approx(1 / 3)
+
+
+def test_the_whole_is_the_mean_of_questions_and_leaves_the_adversarial_out() -> None:
+    good, bad = dict.fromkeys(NAMES, 1.0), dict.fromkeys(NAMES, 0.0)
+    rows = by_category(
+        [("time", good), ("fact", good), ("adversarial", bad), ("fact", bad), ("fact", bad)]
+    )
+    assert [(row.category, row.questions) for row in rows] == [
+        ("all", 4),
+        ("fact", 3),
+        ("time", 1),
+        ("adversarial", 1),
+    ]
+    assert rows[0].means["mrr"] == 0.5
+    assert rows[1].means["mrr"] == pytest.approx(1 / 3)
+    assert rows[3].means["mrr"] == 0.0
+
+
+def test_no_questions_give_no_rows_and_only_adversarial_ones_no_whole() -> None:
+    assert by_category([]) == []
+    rows = by_category([("adversarial", dict.fromkeys(NAMES, 1.0))])
+    assert [row.category for row in rows] == ["adversarial"]
+
+
+@pytest.mark.parametrize(("percent", "value"), [(50, 2.0), (95, 4.0), (0, 1.0), (100, 4.0)])
+def test_percentiles_are_values_that_were_measured(percent: float, value: float) -> None:
+    assert percentile([4.0, 1.0, 3.0, 2.0], percent) == value
+
+
+def test_a_percentile_of_nothing_is_zero() -> None:
+    assert percentile([], 50) == 0.0

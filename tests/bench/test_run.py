@@ -1,0 +1,136 @@
+"""From a folder of labelled conversations to judged rankings, with a store and an embedder."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from recollect.bench.cache import CachedEmbedder
+from recollect.bench.data import LabelledSet, read_set
+from recollect.bench.metrics import OVERALL
+from recollect.bench.run import run_set
+from recollect.config import Config
+from recollect.errors import ModelError
+from recollect.recall.pack import Item, line
+from recollect.testing import HashEmbedder
+from recollect.tokens import count_tokens
+
+HARBOUR = [
+    ("t1", "s1", "Ann", "I keep bees on the roof of the bakery."),
+    ("t2", "s1", "Ben", "How lovely! I paint boats in the harbour."),
+    ("t3", "s2", "Ann", "My sister Zofia teaches chess in Gdansk."),
+    ("t4", "s2", "Ben", "Then you must play very well yourself."),
+]
+CODE = [
+    ("m0", "b1", "user", "Which port does our staging database listen on?"),
+    ("m1", "b1", "assistant", "Staging listens on port 6543, production on 5432."),
+]
+QUESTIONS = [
+    ("q1", "harbour", "Where does Ann keep her bees?", "fact", ["t1"]),
+    ("q2", "harbour", "Where does Zofia teach chess?", "fact", ["t3"]),
+    ("q3", "harbour", "Does Ben keep bees?", "adversarial", ["t1"]),
+    ("q4", "harbour", "What is Ann's shoe size?", "abstention", []),
+    ("q5", "code", "What port is staging on?", "literal", ["m1", "gone"]),
+]
+
+
+def a_set(folder: Path) -> LabelledSet:
+    folder.mkdir(exist_ok=True)
+    lists = {"harbour": HARBOUR, "code": CODE, "never asked about": HARBOUR}
+    conversations = [{"conv_id": id, "turns": _turns(told)} for id, told in lists.items()]
+    questions: list[dict[str, Any]] = [
+        {"qid": a, "conv_id": b, "question": c, "category": d, "evidence": e, "time": "2024-06-01"}
+        for a, b, c, d, e in QUESTIONS
+    ]
+    for name, rows in (("conversations", conversations), ("questions", questions)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return read_set(folder)
+
+
+def _turns(told: list[tuple[str, str, str, str]]) -> list[dict[str, str]]:
+    names = ("id", "session", "speaker", "text")
+    return [dict(zip(names, each, strict=True), time="2024-05-05") for each in told]
+
+
+def test_every_question_with_evidence_is_asked_and_judged(tmp_path: Path) -> None:
+    result = run_set(a_set(tmp_path / "tiny"), embedder=HashEmbedder(), config=Config())
+    assert (result.name, result.conversations, result.turns) == ("tiny", 2, 6)
+    assert (result.not_scored, result.dead) == (1, 0)
+    assert list(result.answers) == ["Recollect", "BM25", "vector", "plain RRF"]
+    for answers in result.answers.values():
+        assert [each.question.id for each in answers] == ["q1", "q2", "q3", "q5"]
+    found = {each.question.id: each.turns for each in result.answers["Recollect"]}
+    assert (found["q1"][0], found["q2"][0]) == ("t1", "t3")
+    assert set(found["q5"]) == {"m0", "m1"}  # Nothing of the other conversation.
+
+
+def test_the_rows_say_how_much_was_found(tmp_path: Path) -> None:
+    result = run_set(a_set(tmp_path), embedder=HashEmbedder(), config=Config())
+    rows = {row.category: row for row in result.rows("BM25")}
+    assert list(rows) == [OVERALL, "fact", "literal", "adversarial"]
+    assert rows["fact"].means["mrr"] == 1.0
+    assert rows["literal"].means["recall@10"] == 0.5  # Its other evidence does not exist.
+    assert rows[OVERALL].means["recall@10"] == pytest.approx((1 + 1 + 0.5) / 3)
+    assert rows[OVERALL].questions == 3
+
+
+def test_a_hit_costs_what_its_line_costs_in_a_context(tmp_path: Path) -> None:
+    result = run_set(a_set(tmp_path), embedder=HashEmbedder(), config=Config())
+    answer = next(each for each in result.answers["BM25"] if each.question.id == "q5")
+    cost = next(each.tokens for each in answer.found if each.turns == ("m1",))
+    # Ids differ from run to run, and with them the count by some tokens.
+    told = line(Item("0" * 32, "2024-05-05", "assistant", CODE[1][3]))
+    assert count_tokens(told) < cost < count_tokens(told) + 32
+
+
+def test_speed_is_measured_and_progress_told(tmp_path: Path) -> None:
+    steps: list[tuple[int, int]] = []
+    result = run_set(
+        a_set(tmp_path),
+        embedder=HashEmbedder(),
+        config=Config(),
+        progress=lambda done, total: steps.append((done, total)),
+    )
+    assert result.characters == sum(len(text) for *_, text in HARBOUR + CODE)
+    assert result.characters_per_second > 0
+    assert len(result.recall_seconds) == 4
+    assert steps == sorted(steps)
+    assert steps[-1] == (10, 10)
+
+
+def test_the_second_run_embeds_nothing_and_finds_the_same(tmp_path: Path) -> None:
+    found = []
+    for _ in range(2):
+        cached = CachedEmbedder(HashEmbedder(), tmp_path / "cache.db")
+        result = run_set(a_set(tmp_path), embedder=cached, config=Config())
+        found.append([each.turns for each in result.answers["vector"]])
+        made, kept = cached.made, cached.kept
+        cached.close()
+    assert (made, kept > 0) == (0, True)
+    assert found[0] == found[1]
+
+
+def test_turns_that_cannot_be_embedded_are_counted_and_keywords_still_answer(
+    tmp_path: Path,
+) -> None:
+    class Choking(HashEmbedder):
+        def embed(self, texts: list[str]) -> NDArray[np.float32]:
+            if any("boats" in text for text in texts):
+                raise ModelError("no boats, please")
+            return super().embed(texts)
+
+    result = run_set(a_set(tmp_path), embedder=Choking(), config=Config())
+    assert result.dead == 1
+    assert result.rows("BM25")[1].means["mrr"] == 1.0
+
+
+def test_a_set_without_evidence_asks_nothing(tmp_path: Path) -> None:
+    labelled = a_set(tmp_path)
+    empty = LabelledSet("empty", labelled.conversations, labelled.questions[3:4])
+    result = run_set(empty, embedder=HashEmbedder(), config=Config())
+    assert (result.conversations, result.not_scored) == (0, 1)
+    assert result.rows("Recollect") == []
+    assert result.characters_per_second == 0
