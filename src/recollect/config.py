@@ -72,6 +72,7 @@ class Blend:
     around: float = 0.8
     role: float = 0.8
     speaker: float = 0.7
+    time: float = 0.7
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ that a document that is best everywhere scores 1. The features:
     around    the same, averaged with the turns before and after
     role      said by a person, not by a machine
     speaker   said by someone the question names
+    time      mentions a time, where the question asks for one
 
 Ranks throw away how sure a source is, which is why this beats reciprocal rank fusion; see
 docs/decisions/0006.
@@ -36,6 +37,13 @@ Postings = Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]
 _NEAR, _FAR = 0.7, 0.49
 #: What a neighbour's cosine counts beside the turn's own.
 _BESIDE = 0.5
+#: Words of a text that tells a time: relative ones, days, months, years, days of a month.
+_TIME_WORDS = terms(
+    "yesterday today tonight tomorrow ago last next week weekend month year "
+    "monday tuesday wednesday thursday friday saturday sunday "
+    "january february march april june july august september october november december "
+    + " ".join(str(number) for number in (*range(1, 32), *range(1900, 2101)))
+)
 #: Names that say "not a person" for turns of the assistant, the system or a tool.
 _MACHINES = frozenset({"", "assistant", "agent", "ai", "bot", "model", "system", "tool"})
 
@@ -80,6 +88,8 @@ def blend(
         features |= {"vector": cosines, "around": _averaged(cosines, around)}
         relevant |= cosines > 0
     features |= {"role": persons(view), "speaker": _named(view, query)}
+    if query.asks_when:
+        features["time"] = _timed(view)
     total = np.zeros(len(view), dtype=np.float32)
     for name, values in features.items():
         features[name] = _share(values, visible)
@@ -88,7 +98,8 @@ def blend(
     if visible is not None:
         total[~visible] = 0.0
     holders = {term: docs for term, (docs, _) in zip(query.terms, found, strict=True)}
-    return Blended(total / np.float32(sum(weights.values())), features, cosines, holders)
+    total /= np.float32(sum(weights[name] for name in features) or 1.0)
+    return Blended(total, features, cosines, holders)
 
 
 def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
@@ -231,3 +242,13 @@ def _named(view: View, query: Query) -> Scores:
     speakers: dict[int, frozenset[str]] = view.kept["speakers"]
     named = [code for code, words in speakers.items() if words & asked]
     return np.isin(view.names, named).astype(np.float32)
+
+
+def _timed(view: View) -> Scores:
+    if "timed" not in view.kept:
+        timed = np.zeros(len(view), dtype=np.float32)
+        for docs, _ in postings(view, _TIME_WORDS, None):
+            timed[docs] = 1.0
+        view.kept["timed"] = timed
+    kept: Scores = view.kept["timed"]
+    return kept

@@ -15,7 +15,9 @@ from recollect.index.resident import View
 from recollect.recall.blend import Scores, persons
 
 #: A rule fits if its cosine is at least this share of the best cosine of any document.
-FIT = 0.45
+FIT = 0.35
+#: The score of a rule that nothing goes before.
+_ALONE = 0.5
 #: Places counted from 1 at which rules are put in, when they are not further up anyway.
 _PLACES = (5, 8, 10, 12, 15)
 
@@ -24,8 +26,7 @@ def lane(
     view: View, scores: Scores, meaning: Scores | None, visible: NDArray[np.bool_] | None, most: int
 ) -> list[int]:
     """The rules that fit the question best, at most `most`: by meaning first, then by all else."""
-    # Where only people talk to each other, a rule was not given to a machine.
-    if not most or persons(view).all():
+    if not most or _among_people(view):
         return []
     wanted = view.kinds == view.codes.get("instruction", -2)
     if visible is not None:
@@ -38,16 +39,21 @@ def lane(
     return [int(rule) for rule in rules[order][:most]]
 
 
+def _among_people(view: View) -> bool:
+    """Where only people with names talk to each other, no rule was given to a machine."""
+    return bool(persons(view).all() and (view.names >= 0).all())
+
+
 def merged(best: list[tuple[int, float]], rules: list[int]) -> list[tuple[int, float]]:
     """The ranking with the rules at their places; a rule that ranks higher stays where it is."""
     places = {doc: place for place, (doc, _) in enumerate(best)}
     merged = list(best)
     for rule, place in zip(rules, _PLACES, strict=False):
-        if places.get(rule, len(best)) < place - 1:
+        if rule in places and places[rule] < place - 1:
             continue
         merged = [pair for pair in merged if pair[0] != rule]
         at = min(place - 1, len(merged))
         # Scores stay in order: a rule takes the score of its upper neighbour.
-        score = merged[at - 1][1] if at else 1.0
+        score = merged[at - 1][1] if at else _ALONE
         merged.insert(at, (rule, score))
     return merged

@@ -36,6 +36,7 @@ _SOURCES = {
     "keyword": ("window", "people", "session"),
     "vector": ("vector", "around"),
     "who": ("role", "speaker"),
+    "when": ("time",),
 }
 
 ReadContent = Callable[[Sequence[int]], Mapping[int, str]]

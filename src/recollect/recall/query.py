@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,13 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.text import coded, quoted, terms
 from recollect.types import TIERS, Scope
+
+# English only; in other languages a question for a time is a question like any other.
+_WHEN = re.compile(
+    r"\bwhen (?:did|do|does|was|were|is|are|will|has|have|had|am)\b|^\s*when\b|\bhow long\b"
+    r"|\b(?:what|which) (?:date|day|week|month|year|time)\b",
+    re.IGNORECASE,
+)
 
 #: What `filters=` understands.
 FILTERS = ("agent", "name", "role", "session")
@@ -32,6 +40,8 @@ class Query:
     #: Strings in quotation marks, and words that carry a digit.
     quoted: tuple[str, ...] = ()
     coded: tuple[str, ...] = ()
+    #: The question asks for a time.
+    asks_when: bool = False
 
 
 def query(
@@ -57,6 +67,7 @@ def query(
         terms=tuple(dict.fromkeys(terms(text))),
         quoted=tuple(quoted(text)),
         coded=tuple(coded(text)),
+        asks_when=_WHEN.search(text) is not None,
     )
 
 

@@ -1,0 +1,98 @@
+"""The default fusion: what each feature adds, on memories one can check by hand."""
+
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from recollect.testing import HashEmbedder
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(dim=32))
+
+
+def turn(content: str, name: str | None = None, role: str = "user") -> dict[str, str]:
+    return {"content": content, "role": role, **({"name": name} if name else {})}
+
+
+def order(memory: Memory, question: str, **overrides: float) -> list[str]:
+    hits = memory.recall(
+        question, user="ann", overrides={f"blend.{k}": v for k, v in overrides.items()}
+    )
+    return [hit.content for hit in hits]
+
+
+def test_a_person_goes_before_a_machine_that_says_the_same(memory: Memory) -> None:
+    memory.remember(turn("the zebra ran"), user="ann", session="a")
+    memory.remember(turn("the zebra ran", role="assistant"), user="ann", session="b")
+    first, second = memory.recall("zebra", user="ann")
+    assert (first.role, second.role) == ("user", "assistant")
+    assert first.score > second.score
+
+
+def test_an_assistant_with_a_persons_name_counts_as_a_person(memory: Memory) -> None:
+    memory.remember(turn("the zebra ran"), user="ann", session="a")
+    memory.remember(turn("the zebra ran", "Melanie", "assistant"), user="ann", session="b")
+    scores = {
+        hit.score for hit in memory.recall("zebra", user="ann", overrides={"blend.speaker": 0})
+    }
+    assert len(scores) <= 2
+    assert all(hit.why["who"]["role"] == 1.0 for hit in memory.recall("zebra", user="ann"))
+
+
+def test_whom_the_question_names_goes_first(memory: Memory) -> None:
+    memory.remember(turn("I like the zebra", "Ann"), user="ann", session="a")
+    memory.remember(turn("I like the zebra", "Bob"), user="ann", session="b")
+    assert memory.recall("What does Ann like about the zebra?", user="ann")[0].name == "Ann"
+    assert memory.recall("What does Bob like about the zebra?", user="ann")[0].name == "Bob"
+
+
+def test_neighbours_lend_weight_but_not_relevance(memory: Memory) -> None:
+    memory.remember(
+        [turn("Where is the zebra?"), turn("It is in the barn."), turn("Rain today.")],
+        user="ann", session="a",
+    )  # fmt: skip
+    memory.remember([turn("A zebra."), turn("Fish.")], user="ann", session="b")
+    assert set(order(memory, "zebra barn")) == {
+        "It is in the barn.",
+        "Where is the zebra?",
+        "A zebra.",
+    }
+    assert order(memory, "zebra barn")[-1] == "A zebra."
+
+
+def test_who_asks_when_gets_what_mentions_a_time(memory: Memory) -> None:
+    memory.remember(turn("The zebra ran away, what a day."), user="ann", session="a")
+    memory.remember(turn("The zebra ran away last Tuesday."), user="ann", session="b")
+    memory.remember(turn("The zebra ran away, such a mess."), user="ann", session="c")
+    assert order(memory, "When did the zebra run away?")[0] == "The zebra ran away last Tuesday."
+    (first, *_) = memory.recall("When did the zebra run away?", user="ann")
+    assert first.why["when"] == {"time": 1.0}
+    assert "when" not in memory.recall("How did the zebra run away?", user="ann")[0].why
+
+
+def test_a_score_is_the_weighted_mean_of_its_features(memory: Memory) -> None:
+    memory.remember(turn("zebra"), user="ann")
+    (hit,) = memory.recall("zebra", user="ann")  # best at all it can be: window, people, role
+    weights = recollect.wiring.Config().blend
+    asked = weights.window + weights.people + weights.session + weights.role + weights.speaker
+    assert hit.score == pytest.approx((weights.window + weights.people + weights.role) / asked)
+
+
+def test_no_weight_but_one_gives_that_features_order(memory: Memory) -> None:
+    memory.remember(turn("zebra zebra zebra"), user="ann", session="a")
+    memory.remember(
+        turn("zebra and many other words about nothing at all"), user="ann", session="b"
+    )
+    only_people = dict.fromkeys(("window", "session", "vector", "around", "role", "speaker"), 0.0)
+    assert order(memory, "zebra", **only_people)[0] == "zebra zebra zebra"
+
+
+def test_other_users_do_not_change_a_score(memory: Memory) -> None:
+    memory.remember([turn("the zebra ran"), turn("the cat slept")], user="ann")
+    before = memory.recall("zebra", user="ann")
+    memory.remember([turn("the zebra ran", "Zoe")] * 50, user="bob")
+    assert memory.recall("zebra", user="ann") == before
