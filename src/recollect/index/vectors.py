@@ -79,16 +79,37 @@ class VectorView:
         self._rows = rows
         self._docs = docs
         self._bits = bits
+        self._by_doc: tuple[NDArray[np.intp], NDArray[np.int32]] | None = None
 
-    def by_document(self, query: NDArray[np.float32], documents: int) -> NDArray[np.float32]:
-        """The cosine of every document's best passage; 0 where there is none or it is negative."""
+    def by_document(
+        self, query: NDArray[np.float32], documents: int, *, also: NDArray[np.integer]
+    ) -> NDArray[np.float32]:
+        """The cosine of each document's best passage; 0 where it is negative or there is none.
+
+        Of a large matrix only the passages near the query and those of the documents in `also`
+        are looked at; the others count as far away.
+        """
         best = np.zeros(documents, dtype=np.float32)
-        cosines = _products(self._rows, query)
-        if len(cosines):
-            # Passages of a document lie side by side.
-            starts = np.flatnonzero(np.diff(self._docs, prepend=-1))
-            best[self._docs[starts]] = np.maximum.reduceat(cosines, starts)
-        return np.maximum(best, 0.0)
+        if self._bits is None:
+            docs, cosines = self._docs, _products(self._rows, query)
+        else:
+            passages = np.concatenate([self._near(query, None, 0), self._passages_of(also)])
+            docs, cosines = self._docs[passages], _products(self._rows[passages], query)
+        np.maximum.at(best, docs, cosines)
+        return best
+
+    def _passages_of(self, docs: NDArray[np.integer]) -> NDArray[np.intp]:
+        if self._by_doc is None:
+            order = np.argsort(self._docs, kind="stable")
+            self._by_doc = (order, self._docs[order])
+        order, sorted_docs = self._by_doc
+        first = np.searchsorted(sorted_docs, docs, side="left")
+        last = np.searchsorted(sorted_docs, docs, side="right")
+        counts = last - first
+        # All places first[i] .. last[i] - 1, without a loop.
+        starts = np.repeat(first - np.append(0, np.cumsum(counts)[:-1]), counts)
+        places: NDArray[np.intp] = order[starts + np.arange(counts.sum())]
+        return places
 
     def cosines(
         self, query: NDArray[np.float32], wanted: NDArray[np.bool_] | None, *, depth: int

@@ -37,6 +37,8 @@ Postings = Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]
 _NEAR, _FAR = 0.7, 0.49
 #: What a neighbour's cosine counts beside the turn's own.
 _BESIDE = 0.5
+#: So many documents are compared by meaning because of their keywords.
+_LIKELY = 256
 #: Words of a text that tells a time: relative ones, days, months, years, days of a month.
 _TIME_WORDS = terms(
     "yesterday today tonight tomorrow ago last next week weekend month year "
@@ -82,10 +84,11 @@ def blend(
         relevant[docs] = True
     cosines = None
     if vector is not None and view.vectors is not None:
-        cosines = view.vectors.by_document(vector, len(view))
+        likely = _likely(features["window"], around)
+        cosines = view.vectors.by_document(vector, len(view), also=likely)
         if visible is not None:
             cosines *= visible
-        features |= {"vector": cosines, "around": _averaged(cosines, around)}
+        features |= {"vector": cosines, "around": _averaged(view, cosines, around, visible)}
         relevant |= cosines > 0
     features |= {"role": persons(view), "speaker": _named(view, query)}
     if query.asks_when:
@@ -166,6 +169,8 @@ def _spread(
 
 def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
     person = persons(view) > 0
+    if person.all():
+        return _bm25(found, view.lengths, visible, len(view))
     seen = person if visible is None else person & visible
     kept = [(docs[person[docs]], counts[person[docs]]) for docs, counts in found]
     return _bm25(kept, view.lengths, seen, len(view))
@@ -211,12 +216,28 @@ def _bm25(
     return scores
 
 
-def _averaged(cosines: Scores, around: NDArray[np.int32]) -> Scores:
-    padded = np.append(cosines, np.float32(0.0))
+def _likely(window: Scores, around: NDArray[np.int32]) -> NDArray[np.integer]:
+    """The documents that keywords speak for most, and those beside them."""
+    most = min(_LIKELY, len(window))
+    best = np.argpartition(window, len(window) - most)[len(window) - most :]
+    best = best[window[best] > 0]
+    near = np.unique(np.concatenate([best, around[0, best], around[2, best]]))
+    return near[near < len(window)]
+
+
+def _averaged(
+    view: View, cosines: Scores, around: NDArray[np.int32], visible: NDArray[np.bool_] | None
+) -> Scores:
     n = len(cosines)
+    shares = view.kept.get("shares") if visible is None else None
+    if shares is None:
+        present = (around[0] < n).astype(np.float32) + (around[2] < n)
+        shares = (1.0 / (1.0 + _BESIDE * present)).astype(np.float32)
+        if visible is None:
+            view.kept["shares"] = shares
+    padded = np.append(cosines, np.float32(0.0))
     beside = padded[around[0]] + padded[around[2]]
-    present = (around[0] < n).astype(np.float32) + (around[2] < n)
-    averaged: Scores = (cosines + _BESIDE * beside) / (1.0 + _BESIDE * present)
+    averaged: Scores = (cosines + np.float32(_BESIDE) * beside) * shares
     return averaged
 
 
