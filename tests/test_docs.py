@@ -24,7 +24,9 @@ def test_the_examples_of_a_page_run_one_after_another(
     names: dict[str, object] = {}
     for block in code_blocks(page):
         exec(compile(block, page, "exec"), names)
-    assert "Lisbon" in capsys.readouterr().out
+    # The first thing that is found is where they live.
+    first_hit = next(line for line in capsys.readouterr().out.splitlines() if "moved" in line)
+    assert "Lisbon" in first_hit
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -145,11 +146,23 @@ class Config:
         """This configuration with some settings replaced for one call."""
         if values is None or values == {}:
             return self
+        try:  # The same few overrides come again and again; what cannot be hashed is worked out.
+            # Types are part of the key: 1 and True are equal, and only one of them is a number.
+            return _overridden(self, tuple((k, v, type(v)) for k, v in values.items()))
+        except (TypeError, AttributeError):
+            return self._override(values)
+
+    def _override(self, values: Mapping[str, Any]) -> Config:
         tree = _nested(values)
         for name in tree:
             if name not in _PER_CALL:
                 raise ConfigError(_unknown(name, _PER_CALL, "cannot be overridden per call"))
         return _check(_merged(self, tree, ""))
+
+
+@lru_cache(maxsize=64)
+def _overridden(config: Config, items: tuple[tuple[str, Any, type], ...]) -> Config:
+    return config._override({name: value for name, value, _ in items})
 
 
 def load(source: Config | Mapping[str, Any] | str | Path | None = None) -> Config:

@@ -17,7 +17,7 @@ from recollect.config import MIB, Config
 from recollect.errors import Closed, ConfigError, InvalidInput, NotFound
 from recollect.models.base import Embedder
 from recollect.recall.pack import pack
-from recollect.recall.query import check_tiers, query
+from recollect.recall.query import check_profile, check_tiers, query
 from recollect.recall.searcher import Searcher
 from recollect.store.base import KeyUse, Store
 from recollect.text import TERMS_VERSION
@@ -74,7 +74,7 @@ class Memory:
         self,
         messages: str | Message | Sequence[Message],
         *,
-        user: str,
+        user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
         session: str | None = None,
@@ -111,7 +111,7 @@ class Memory:
         state = self._state_of(scope, appended.events)
         return Receipt(appended.events, name, True, state, batch.warnings)
 
-    def forget(self, id: str, *, user: str, workspace: str = "default") -> bool:
+    def forget(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Hide a memory from every read at once; restorable for 30 days, then wiped.
 
         False when it was forgotten already.
@@ -120,7 +120,7 @@ class Memory:
         scope = validate.scope(workspace=workspace, user=user)
         return self._store.forget(scope, id, at=self._now())
 
-    def restore(self, id: str, *, user: str, workspace: str = "default") -> bool:
+    def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Bring a forgotten memory back; False when it was not forgotten."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
@@ -132,7 +132,7 @@ class Memory:
         self,
         text: str,
         *,
-        user: str,
+        user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
         session: str | None = None,
@@ -141,13 +141,20 @@ class Memory:
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
         known_at: datetime | str | None = None,
+        task_profile: str | None = None,
         overrides: Mapping[str, Any] | None = None,
         filters: Mapping[str, Any] | None = None,
+        explain: bool = False,
     ) -> Hits:
-        """The memories that answer a question, best first."""
+        """The memories that answer a question, best first.
+
+        `why` of a hit always tells all there is; `explain` is accepted for callers that ask.
+        """
         self._check_open()
         config = self._config.override(overrides)
-        check_tiers(tiers)
+        check_profile(task_profile)
+        if not check_tiers(tiers):
+            return Hits()
         asked = query(
             validate.checked_query(text, config.limits),
             validate.scope(workspace=workspace, user=user, agent=agent, session=session),
@@ -163,7 +170,7 @@ class Memory:
         self,
         messages: str | Sequence[Message],
         *,
-        user: str,
+        user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
         session: str | None = None,
@@ -173,11 +180,17 @@ class Memory:
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
         known_at: datetime | str | None = None,
+        task_profile: str | None = None,
         overrides: Mapping[str, Any] | None = None,
         filters: Mapping[str, Any] | None = None,
+        explain: bool = False,
         format: str = "safe",
+        record: bool = True,
     ) -> Context:
-        """The memories for the next model call, packed into a token budget."""
+        """The memories for the next model call, packed into a token budget.
+
+        Nothing is recorded about it yet, so `record=False` changes nothing.
+        """
         if format != "safe":
             raise InvalidInput(f'format must be "safe", not {format!r}', field="format")
         config = self._config.override(overrides)
@@ -187,18 +200,22 @@ class Memory:
             _question(messages),
             user=user, workspace=workspace, agent=agent, session=session, limit=limit,
             tiers=tiers, now=now, as_of=as_of, known_at=known_at, overrides=overrides,
-            filters=filters,
+            filters=filters, task_profile=task_profile, explain=explain,
         )  # fmt: skip
         text, tokens, kept, dropped = pack(hits, budget_tokens=budget)
         context_id = self._ids.make(1, self._now())[0]
         return Context(context_id, text, tokens, tuple(kept), tuple(dropped))
 
-    def status(self, event_id: str, *, user: str, workspace: str = "default") -> Status:
+    def status(
+        self, event_id: str, *, user: str | None = None, workspace: str = "default"
+    ) -> Status:
         """How far one event has come."""
         self._check_open()
         return self._store.status(validate.scope(workspace=workspace, user=user), event_id)
 
-    def history(self, id: str, *, user: str, workspace: str = "default") -> list[Version]:
+    def history(
+        self, id: str, *, user: str | None = None, workspace: str = "default"
+    ) -> list[Version]:
         """What happened to a memory, oldest first."""
         self._check_open()
         return self._store.history(validate.scope(workspace=workspace, user=user), id)

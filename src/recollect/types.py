@@ -14,7 +14,10 @@ Metadata = Mapping[str, Any]
 
 #: Where a record lives. More tiers come with the parts that fill them.
 Tier = Literal["session"]
-TIERS: tuple[Tier, ...] = ("session",)
+#: The tiers of the contract; those besides `session` are empty today.
+ALL_TIERS: tuple[str, ...] = (
+    "session", "fact", "note", "profile", "graph", "procedure", "knowledge", "workspace",
+)  # fmt: skip
 
 #: Who may speak, and the origin that the channel gives to what was said.
 ORIGIN_OF_ROLE: Mapping[str, str] = {

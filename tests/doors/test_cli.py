@@ -593,3 +593,17 @@ def test_ctrl_c_is_silent(shell: Callable[..., "subprocess.Popen[bytes]"], tmp_p
     importer.send_signal(signal.SIGINT)
     out, err = importer.communicate(timeout=60)
     assert (importer.returncode, out, err) == (130, b"", b"")
+
+
+def test_a_backup_never_lands_on_a_store_in_use_or_on_itself(tmp_path: Path, run: Run) -> None:
+    path, other = tmp_path / "a.db", tmp_path / "b.db"
+    with recollect.open(path, embedder=HashEmbedder(), worker=False) as memory:
+        memory.remember("kept", user="ann")
+        itself = run("backup", str(path), "--db", str(path), "--force")
+        assert (itself.code, "the memory itself" in itself.err) == (2, True)
+        export = run("export", str(path), "--db", str(path), "--force")
+        assert (export.code, "never overwrites" in export.err) == (2, True)
+        with recollect.open(other, embedder=HashEmbedder(), worker=False):
+            used = run("backup", str(other), "--db", str(path), "--force")
+            assert (used.code, "in use" in used.err) == (2, True)
+        assert memory.recall("kept", user="ann")[0].content == "kept"

@@ -182,7 +182,10 @@ def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) ->
         codes, numbers = np.unique(view.sessions, return_inverse=True)
         view.kept["sessions"] = (numbers, len(codes))
     numbers, count = view.kept["sessions"]
-    if count < 2:
+    seen = None
+    if visible is not None:
+        seen = np.bincount(numbers, visible, minlength=count) > 0
+    if count < 2 or (seen is not None and np.count_nonzero(seen) < 2):
         return np.zeros(len(view), dtype=np.float32)
     own = view.lengths if visible is None else view.lengths * visible
     lengths = np.bincount(numbers, own, minlength=count).astype(np.float32)
@@ -191,7 +194,7 @@ def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) ->
         dense = np.bincount(numbers[docs], counts, minlength=len(lengths))
         there = np.flatnonzero(dense)
         kept.append((there, dense[there]))
-    scores: Scores = _bm25(kept, lengths, None, len(lengths))[numbers]
+    scores: Scores = _bm25(kept, lengths, seen, len(lengths))[numbers]
     return scores
 
 
@@ -255,14 +258,23 @@ def persons(view: View) -> Scores:
 
 
 def _named(view: View, query: Query) -> Scores:
+    """Who has no name of their own is the user whose memory this is."""
+    asked = frozenset(query.terms)
+    named = [code for code, words in _speakers(view).items() if words & asked]
+    spoken = np.isin(view.names, named)
+    if asked & frozenset(terms(query.scope.user)):
+        spoken |= (view.names < 0) & (view.roles == view.codes.get("user", -2))
+    return spoken.astype(np.float32)
+
+
+def _speakers(view: View) -> dict[int, frozenset[str]]:
+    """Code of a speaker's name -> the words of it."""
     if "speakers" not in view.kept:
         texts = {code: text for text, code in view.codes.items()}
         codes = [code for code in np.unique(view.names).tolist() if code >= 0]
         view.kept["speakers"] = {code: frozenset(terms(texts[code])) for code in codes}
-    asked = frozenset(query.terms)
-    speakers: dict[int, frozenset[str]] = view.kept["speakers"]
-    named = [code for code, words in speakers.items() if words & asked]
-    return np.isin(view.names, named).astype(np.float32)
+    kept: dict[int, frozenset[str]] = view.kept["speakers"]
+    return kept
 
 
 def _timed(view: View) -> Scores:

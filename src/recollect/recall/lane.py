@@ -23,25 +23,35 @@ _PLACES = (5, 8, 10, 12, 15)
 
 
 def lane(
-    view: View, scores: Scores, meaning: Scores | None, visible: NDArray[np.bool_] | None, most: int
+    view: View,
+    scores: Scores,
+    meaning: Scores | None,
+    *,
+    seen: NDArray[np.bool_] | None,
+    wanted: NDArray[np.bool_] | None,
+    most: int,
 ) -> list[int]:
-    """The rules that fit the question best, at most `most`: by meaning first, then by all else."""
-    if not most or _among_people(view):
+    """The rules that fit the question best, at most `most`: by meaning first, then by all else.
+
+    `seen` are the documents the asker can know of, `wanted` those that pass the filters, too.
+    """
+    if not most or _among_people(view, seen):
         return []
-    wanted = view.kinds == view.codes.get("instruction", -2)
-    if visible is not None:
-        wanted = wanted & visible
+    fitting = view.kinds == view.codes.get("instruction", -2)
+    if wanted is not None:
+        fitting = fitting & wanted
     if meaning is not None:
-        wanted = wanted & (meaning >= FIT)
-    rules = np.flatnonzero(wanted)
+        fitting = fitting & (meaning >= FIT)
+    rules = np.flatnonzero(fitting)
     fit = scores[rules] if meaning is None else scores[rules] + meaning[rules]
     order = np.lexsort((-view.order[rules], -fit))
     return [int(rule) for rule in rules[order][:most]]
 
 
-def _among_people(view: View) -> bool:
+def _among_people(view: View, seen: NDArray[np.bool_] | None) -> bool:
     """Where only people with names talk to each other, no rule was given to a machine."""
-    return bool(persons(view).all() and (view.names >= 0).all())
+    named_person = (persons(view) > 0) & (view.names >= 0)
+    return bool((named_person if seen is None else named_person[seen]).all())
 
 
 def merged(best: list[tuple[int, float]], rules: list[int]) -> list[tuple[int, float]]:

@@ -89,7 +89,14 @@ def _by_score(
     top = top[scores[top] > 0]
     ranking = best(view, top, scores[top], depth)
     pairs = list(zip(ranking.docs, ranking.scores, strict=True))
-    rules = lane(view, scores, blended.features.get("vector"), wanted, config.instruction_lane)
+    rules = lane(
+        view,
+        scores,
+        blended.features.get("vector"),
+        seen=seen,
+        wanted=wanted,
+        most=config.instruction_lane,
+    )
 
     def why(doc: int) -> dict[str, Any]:
         parts = {

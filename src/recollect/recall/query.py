@@ -10,7 +10,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.text import coded, quoted, terms
-from recollect.types import TIERS, Scope
+from recollect.types import ALL_TIERS, Scope
 
 # English only; in other languages a question for a time is a question like any other.
 _WHEN = re.compile(
@@ -71,15 +71,26 @@ def query(
     )
 
 
-def check_tiers(tiers: Sequence[str] | None) -> None:
-    """Refuse a tier that does not exist."""
-    if isinstance(tiers, str):
+def check_tiers(tiers: Sequence[str] | None) -> bool:
+    """Whether a tier that holds anything today is asked for; refuses what is no tier."""
+    if tiers is None:
+        return True
+    if isinstance(tiers, str) or not isinstance(tiers, Sequence):
         raise InvalidInput("tiers must be a list, for example ['session']", field="tiers")
-    for tier in tiers or ():
-        if tier not in TIERS:
+    for tier in tiers:
+        if tier not in ALL_TIERS:
             raise InvalidInput(
-                f"tiers: {tier!r} is not a tier; known: {', '.join(TIERS)}", field="tiers"
+                f"tiers: {tier!r} is not a tier; known: {', '.join(ALL_TIERS)}", field="tiers"
             )
+    return not tiers or "session" in tiers
+
+
+def check_profile(task_profile: str | None) -> None:
+    """Refuse a task profile that does not exist."""
+    if task_profile not in (None, "general"):
+        raise InvalidInput(
+            f'task_profile must be "general", not {task_profile!r:.64}', field="task_profile"
+        )
 
 
 def _checked(filters: Mapping[str, Any] | None) -> dict[str, str]:

@@ -108,7 +108,8 @@ class Searcher:
             return self._vectors.get(answering[1], answering[0], text), ()
         except ModelError as error:
             # Keywords still answer, and the answer says so.
-            log.warning("recall without vectors: %s", error)
+            # The kind of error only: its text may quote the question.
+            log.warning("recall without vectors: %s", type(error.__cause__ or error).__name__)
             return None, (f"vector: {error}",)
 
     def _contents(self, scope: Scope, view: View, docs: Sequence[int]) -> dict[int, str]:

@@ -141,8 +141,19 @@ def idempotency_key(key: object) -> str | None:
 
 def body_digest(**sent: Any) -> bytes:
     """A digest of what the caller sent, before any default was filled in."""
-    text = json.dumps(sent, sort_keys=True, default=str, ensure_ascii=True)
+    text = json.dumps(sent, sort_keys=True, default=_as_sent, ensure_ascii=True)
     return hashlib.sha256(text.encode()).digest()
+
+
+def _as_sent(value: object) -> object:
+    """What JSON does not know, as what it stands for; never as an address in memory."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Sequence):
+        return list(value)
+    return f"{type(value).__name__} {value}"
 
 
 def moment(value: object, name: str) -> datetime:

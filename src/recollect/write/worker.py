@@ -7,6 +7,7 @@ runs out and another worker takes over.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import random
 import threading
@@ -57,7 +58,8 @@ class Worker:
         self._space: Space | None = None
         self._config = config
         self._clock = clock
-        self._turn = threading.Lock()  # One batch at a time in this process.
+        # One batch at a time in this process; an embedder may call `stop` from within.
+        self._turn = threading.RLock()
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -88,6 +90,8 @@ class Worker:
         """Work in a thread until `stop`."""
         self._thread = threading.Thread(target=self.run, name="recollect-worker", daemon=True)
         self._thread.start()
+        # A script that ends without close() while a model is at work would abort.
+        atexit.register(self.stop)
 
     def wake(self) -> None:
         """Something was queued: look now instead of at the next poll."""
@@ -99,6 +103,9 @@ class Worker:
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
+            atexit.unregister(self.stop)
+        with self._turn:  # Whoever drains has finished or handed back its batch.
+            pass
 
     def run(self) -> None:
         """Work until stopped. An error of the store is logged and tried again."""
@@ -154,6 +161,7 @@ class Worker:
             counts = self._store.counts(steps=self.steps)
             left = counts.ready + counts.running
             late = timeout is not None and time.monotonic() - began > timeout
+            late = late or self._stop.is_set()
             if late:
                 break
             if left == 0:
@@ -188,7 +196,9 @@ class Worker:
         # A model that is away comes back; only a caller who waits for the end gives up on it.
         dead = used_up and (draining or not transient)
         due = None if dead else self._clock() + self._pause(job.attempts, error)
-        log.warning("job %d: attempt %d failed: %s", job.id, job.attempts, error)
+        # The kind of error only: its text may quote what was said.
+        kind = type(error.__cause__ or error).__name__
+        log.warning("job %d: attempt %d failed: %s", job.id, job.attempts, kind)
         self._store.fail(job, error=str(error), due=due, transient=transient)
         self.tally.dead += dead
 

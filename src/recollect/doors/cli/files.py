@@ -36,6 +36,14 @@ def whole_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
             leftover.unlink(missing_ok=True)
 
 
+def is_database(path: Path) -> bool:
+    """Whether an SQLite database lies there."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+
+
 def beside(path: Path) -> list[Path]:
     """The files that SQLite may keep beside a database."""
     return [path.with_name(path.name + ending) for ending in BESIDE]

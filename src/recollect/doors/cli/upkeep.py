@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from recollect.doors.cli.files import whole_file
+from recollect.doors.cli.files import beside, is_database, whole_file
 from recollect.doors.cli.options import Agent, AsJson, ConfigFile, Db, Session, Workspace
 from recollect.doors.cli.show import columns, document, line, note, progress, several
+from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
     from recollect.store.base import Store
@@ -123,6 +124,8 @@ def export(
     from recollect.doors.cli.opening import store_at  # noqa: PLC0415
     from recollect.transfer import export_to  # noqa: PLC0415
 
+    if is_database(Path(file)):
+        raise RecollectError(f"{file} is a database: an export never overwrites one")
     with store_at(db, config) as store, progress("exporting") as step:
         vectors = not no_vectors
         if file == "-":
@@ -151,10 +154,16 @@ def backup(
     from recollect.config import default_db  # noqa: PLC0415
     from recollect.doors.cli.opening import file_of, store_at  # noqa: PLC0415
 
+    source = file_of(db or default_db())
+    if source is not None and file.exists() and file.samefile(source):
+        raise RecollectError(f"{file} is the memory itself: name another file for its backup")
+    if file.is_file() and any(other.exists() for other in beside(file)):
+        # The log of one store beside the file of another would be played into it.
+        raise RecollectError(f"{file} is a store in use, or was not closed: name another file")
     with store_at(db, config) as store, whole_file(file, overwrite=force) as part:
         with progress("backing up") as step:
             store.backup(part, progress=step)
-        if (source := file_of(db or default_db())) is not None:
+        if source is not None:
             shutil.copymode(source, part)  # What only its owner may read stays so.
         size = part.stat().st_size
     if json:
