@@ -18,7 +18,6 @@ docs/decisions/0006.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.index.resident import View
-from recollect.recall.bm25 import K1, B, postings
+from recollect.recall.bm25 import postings, weighed
 from recollect.recall.query import Query
 from recollect.text import fold, terms
 
@@ -136,7 +135,7 @@ def _window(
 ) -> Scores:
     n = len(view)
     docs_of = [_spread(docs, counts, around, n) for docs, counts in found]
-    return _bm25(docs_of, _window_lengths(view, visible, around), visible, n)
+    return weighed(docs_of, _window_lengths(view, visible, around), visible, n)
 
 
 def _window_lengths(
@@ -170,10 +169,10 @@ def _spread(
 def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
     person = persons(view) > 0
     if person.all():
-        return _bm25(found, view.lengths, visible, len(view))
+        return weighed(found, view.lengths, visible, len(view))
     seen = person if visible is None else person & visible
     kept = [(docs[person[docs]], counts[person[docs]]) for docs, counts in found]
-    return _bm25(kept, view.lengths, seen, len(view))
+    return weighed(kept, view.lengths, seen, len(view))
 
 
 def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
@@ -194,28 +193,7 @@ def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) ->
         dense = np.bincount(numbers[docs], counts, minlength=len(lengths))
         there = np.flatnonzero(dense)
         kept.append((there, dense[there]))
-    scores: Scores = _bm25(kept, lengths, seen, len(lengths))[numbers]
-    return scores
-
-
-def _bm25(
-    found: Sequence[tuple[NDArray[np.integer], NDArray[np.number]]],
-    lengths: Scores,
-    visible: NDArray[np.bool_] | None,
-    count: int,
-) -> Scores:
-    """The formula of bm25.py over documents of any making."""
-    scores = np.zeros(count, dtype=np.float32)
-    total = count if visible is None else int(np.count_nonzero(visible))
-    if not total:
-        return scores
-    average = max(float((lengths if visible is None else lengths[visible]).mean()), 1.0)
-    norms = np.float32(K1 * (1.0 - B)) + np.float32(K1 * B / average) * lengths
-    for docs, counts in found:
-        if len(docs):
-            idf = math.log(1.0 + max(total - len(docs) + 0.5, 0.5) / (len(docs) + 0.5))
-            tf = counts.astype(np.float32)
-            scores[docs] += np.float32(idf * (K1 + 1.0)) * tf / (tf + norms[docs])
+    scores: Scores = weighed(kept, lengths, seen, len(lengths))[numbers]
     return scores
 
 

@@ -25,22 +25,30 @@ def bm25(
     view: View, terms: Sequence[str], visible: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.int32]]]:
     """(score of every document, the documents that hold each term). `visible` None means all."""
-    scores = np.zeros(len(view), dtype=np.float32)
-    holders: dict[str, NDArray[np.int32]] = {}
-    total = len(view) if visible is None else int(np.count_nonzero(visible))
+    found = postings(view, terms, visible)
+    holders = {term: docs for term, (docs, _) in zip(terms, found, strict=True)}
+    return weighed(found, view.lengths, visible, len(view)), holders
+
+
+def weighed(
+    found: Sequence[tuple[NDArray[np.integer], NDArray[np.number]]],
+    lengths: NDArray[np.float32],
+    visible: NDArray[np.bool_] | None,
+    count: int,
+) -> NDArray[np.float32]:
+    """The formula over `count` documents of any making: turns, windows or whole sessions."""
+    scores = np.zeros(count, dtype=np.float32)
+    total = count if visible is None else int(np.count_nonzero(visible))
     if not total:
-        return scores, holders
-    lengths = view.lengths if visible is None else view.lengths[visible]
-    average = max(float(lengths.mean()), 1.0)
-    norms = np.float32(K1 * (1.0 - B)) + np.float32(K1 * B / average) * view.lengths
-    for term, (docs, counts) in zip(terms, postings(view, terms, visible), strict=True):
-        holders[term] = docs
-        if not len(docs):
-            continue
-        idf = math.log(1.0 + (total - len(docs) + 0.5) / (len(docs) + 0.5))
-        tf = counts.astype(np.float32)
-        scores[docs] += np.float32(idf * (K1 + 1.0)) * tf / (tf + norms[docs])
-    return scores, holders
+        return scores
+    average = max(float((lengths if visible is None else lengths[visible]).mean()), 1.0)
+    norms = np.float32(K1 * (1.0 - B)) + np.float32(K1 * B / average) * lengths
+    for docs, counts in found:
+        if len(docs):
+            idf = math.log(1.0 + max(total - len(docs) + 0.5, 0.5) / (len(docs) + 0.5))
+            tf = counts.astype(np.float32)
+            scores[docs] += np.float32(idf * (K1 + 1.0)) * tf / (tf + norms[docs])
+    return scores
 
 
 def postings(
