@@ -7,6 +7,7 @@ import pytest
 
 from recollect.config import Config, load, names
 from recollect.errors import ConfigError
+from recollect.profiles import Profile
 
 
 def a_file(folder: Path, text: str) -> Path:
@@ -168,6 +169,10 @@ def a_wrong_value(value: object) -> list[object]:
     """Values of every type but that of `value`."""
     if isinstance(value, str):
         return [1, 1.5, True, None, ["a"], {"a": 1}]
+    if isinstance(value, bool):
+        return ["true", 1, 0, 1.5, None, [True], {"a": 1}]
+    if isinstance(value, tuple):
+        return ["a", 1, 1.5, True, None, ["a"], [{"a": 1}], {"a": 1}, {"a": {"b": 1}}]
     if isinstance(value, float):
         return ["1", True, None, [1.0], {"a": 1}, float("nan"), float("inf"), -1.0]
     return ["1", 1.5, True, None, [1], {"a": 1}, -1]
@@ -257,7 +262,10 @@ def test_no_override_is_the_same_configuration() -> None:
         name
         for name in names()
         if name.split(".")[0]
-        not in ("searchTopK", "contextBudgetTokens", "fusion", "rrf", "blend", "instructionLane")
+        not in (
+            *("searchTopK", "contextBudgetTokens", "fusion", "rrf", "blend", "instructionLane"),
+            "boosting",
+        )
     ],
 )
 def test_what_keeps_the_store_safe_cannot_be_overridden(name: str) -> None:
@@ -283,6 +291,131 @@ def test_an_override_is_checked_like_a_file(wrong: dict[str, Any]) -> None:
 def test_overrides_of_another_kind_are_refused(wrong: Any) -> None:
     with pytest.raises(ConfigError):
         Config().override(wrong)
+
+
+def the_profile(config: Config, name: str) -> Profile:
+    (found,) = [profile for profile in config.boosting.profiles if profile.name == name]
+    return found
+
+
+def test_the_built_in_profiles_have_the_numbers_of_the_seed() -> None:
+    tiers = ("session", "graph", "knowledge", "workspace")
+    shown = {
+        profile.name: tuple(profile.weight(tier) for tier in tiers)
+        for profile in Config().boosting.profiles
+    }
+    assert shown == {
+        "research": (0.8, 1.8, 1.5, 1.0),
+        "debugging": (2.0, 0.7, 0.9, 1.2),
+        "debate": (0.9, 1.5, 2.0, 1.0),
+        "general": (1.0, 1.0, 1.0, 1.0),
+    }
+    assert the_profile(Config(), "research").weight("note") == 1.0
+
+
+def test_a_custom_profile_is_added_and_names_only_what_it_changes(tmp_path: Path) -> None:
+    text = (
+        "boosting: {profiles: {cooking: {weights: {note: 2}, triggers: [recipe, '  bake  it ']}}}"
+    )
+    config = load(a_file(tmp_path, text))
+    added = the_profile(config, "cooking")
+    assert (added.weight("note"), added.weight("session")) == (2.0, 1.0)
+    assert added.triggers == ("recipe", "bake it")
+    assert config.boosting.profiles[:4] == Config().boosting.profiles
+
+
+def test_a_profile_of_the_same_name_is_replaced_in_its_place() -> None:
+    config = load({"boosting.profiles.debugging": {"weights": {"session": 3}}})
+    names_in_order = [profile.name for profile in config.boosting.profiles]
+    assert names_in_order == ["research", "debugging", "debate", "general"]
+    changed = the_profile(config, "debugging")
+    assert changed.weights == (("session", 3.0),)
+    assert changed.triggers == the_profile(Config(), "debugging").triggers
+    muted = load({"boosting.profiles.debugging.triggers": []})
+    assert the_profile(muted, "debugging").triggers == ()
+    assert the_profile(muted, "debugging").weight("session") == 2.0
+
+
+def test_the_seeds_list_of_profiles_is_welcome(tmp_path: Path) -> None:
+    text = """
+settings:
+  memory:
+    boosting:
+      enabled: true
+      profiles:
+        - name: debate
+          triggers: ["argue", "rebut"]
+          weights:
+            knowledgeBase: 2.5
+            session: 0.9
+"""
+    debate = the_profile(load(a_file(tmp_path, text)), "debate")
+    assert debate == Profile("debate", (("knowledge", 2.5), ("session", 0.9)), ("argue", "rebut"))
+
+
+def test_profiles_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_BOOSTING_ENABLED", "false")
+    monkeypatch.setenv("RECOLLECT_BOOSTING_PROFILES", "{cooking: {triggers: [recipe]}}")
+    config = load()
+    assert config.boosting.enabled is False
+    assert the_profile(config, "cooking").triggers == ("recipe",)
+
+
+def test_a_profile_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_BOOSTING_PROFILES", "{cooking: ")
+    with pytest.raises(ConfigError, match="RECOLLECT_BOOSTING_PROFILES"):
+        load()
+
+
+def test_one_call_may_switch_boosting_off_or_bring_a_profile() -> None:
+    config = Config()
+    assert config.override({"boosting.enabled": False}).boosting.enabled is False
+    brought = config.override({"boosting.profiles": {"cooking": {"weights": {"note": 2}}}})
+    assert the_profile(brought, "cooking").weight("note") == 2.0
+    assert config == Config()
+
+
+def test_a_configuration_with_profiles_can_be_hashed() -> None:
+    config = load({"boosting.profiles": {"cooking": {"weights": {"note": 2}}}})
+    assert hash(config) == hash(load({"boosting.profiles.cooking.weights.note": 2}))
+    assert load({"boosting.profiles": Config().boosting.profiles}) == Config()
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"x": {"weights": {"graph": 0}}}, r"boosting\.profiles\.x\.weights\.graph .*above 0"),
+        ({"x": {"weights": {"graph": -1}}}, r"boosting\.profiles\.x\.weights\.graph .*above 0"),
+        ({"x": {"weights": {"graph": float("nan")}}}, r"x\.weights\.graph .*above 0"),
+        ({"x": {"weights": {"graph": float("inf")}}}, r"x\.weights\.graph .*above 0"),
+        ({"x": {"weights": {"graph": True}}}, r"x\.weights\.graph .*above 0"),
+        ({"x": {"weights": {"graph": "2"}}}, r"x\.weights\.graph .*above 0"),
+        ({"x": {"weights": {"kitchen": 1}}}, r"x\.weights\.kitchen.*known: session, fact"),
+        ({"x": {"weights": {"knowledge": 1, "knowledgeBase": 2}}}, r"knowledgeBase.* twice"),
+        ({"x": {"weights": [1]}}, r"boosting\.profiles\.x\.weights must map tiers"),
+        ({"x": {"triggers": "recipe"}}, r"boosting\.profiles\.x\.triggers must be a list"),
+        ({"x": {"triggers": [1]}}, r"x\.triggers\[0\] must be a word or phrase"),
+        ({"x": {"triggers": ["bake", "  "]}}, r"x\.triggers\[1\] must be a word or phrase"),
+        ({"x": {"triggers": ["a" * 201]}}, r"x\.triggers\[0\] .*at most 200"),
+        ({"x": {"triggers": ["a"] * 65}}, r"x\.triggers has 65 phrases, the limit is 64"),
+        (
+            {"x": {"weight": {"graph": 1}}},
+            r"boosting\.profiles\.x\.weight.*known: triggers, weights",
+        ),
+        ({"x": 1}, r"boosting\.profiles\.x must hold weights and triggers"),
+        ({"two words": {}}, r"boosting\.profiles\.two words.*one plain word"),
+        ({"": {}}, r"one plain word"),
+        ({"1st": {}}, r"boosting\.profiles\.1st.*one plain word"),
+        ({f"p{i}": {"triggers": []} for i in range(61)}, r"has 65 profiles, the limit is 64"),
+        ([{"triggers": []}], r"boosting\.profiles must map names"),
+        ([{"name": "x"}, {"name": "x"}], r"boosting\.profiles lists a name twice"),
+    ],
+)
+def test_a_mistake_in_a_profile_is_told_by_its_full_name(value: Any, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        load({"boosting": {"profiles": value}})
+    with pytest.raises(ConfigError, match=told):
+        Config().override({"boosting.profiles": value})
 
 
 def test_every_name_is_listed_once() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from recollect.errors import ConfigError
+from recollect.profiles import BUILT_IN, Profiles, laid_over
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ _PER_CALL = (
     "rrf",
     "blend",
     "instructionLane",
+    "boosting",
 )
 
 
@@ -74,6 +76,14 @@ class Blend:
     role: float = 0.8
     speaker: float = 0.7
     time: float = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """Task profiles: the tiers weighed by what the message is about; see recall/profile.py."""
+
+    enabled: bool = True
+    profiles: Profiles = BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +148,7 @@ class Config:
     blend: Blend = field(default_factory=Blend)
     #: At most this many of the first ten are standing instructions that the question did not find.
     instruction_lane: int = 3
+    boosting: Boosting = field(default_factory=Boosting)
     limits: Limits = field(default_factory=Limits)
     jobs: Jobs = field(default_factory=Jobs)
     embedding: Embedding = field(default_factory=Embedding)
@@ -232,7 +243,7 @@ def _from_environment() -> dict[str, Any]:
             # A text is taken to the letter, a number is read as one.
             found[name] = text if isinstance(default, str) else yaml.safe_load(text)
         except yaml.YAMLError:
-            raise ConfigError(f"{variable} is not a number: {text[:64]!r}") from None
+            raise ConfigError(f"{variable} cannot be read: {text[:64]!r}") from None
     return found
 
 
@@ -277,6 +288,8 @@ def _merged(base: T, values: Mapping[str, Any], prefix: str) -> T:
             if not isinstance(value, Mapping):
                 raise ConfigError(f"{full} holds settings of its own, for example {full}.…")
             changed[known[name]] = _merged(current, value, full + ".")
+        elif hints[known[name]] == Profiles:
+            changed[known[name]] = laid_over(current, value, full)
         else:
             changed[known[name]] = _typed(full, value, hints[known[name]])
     return replace(base, **changed)  # type: ignore[type-var]

@@ -8,7 +8,7 @@ This module knows nothing about SQLite, models or HTTP.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
@@ -16,12 +16,24 @@ from typing import Any
 from recollect.config import MIB, Config
 from recollect.errors import Closed, ConfigError, InvalidInput, NotFound
 from recollect.models.base import Embedder
-from recollect.recall.pack import pack
+from recollect.recall.expand import expand
+from recollect.recall.pack import GUARANTEED, pack
 from recollect.recall.query import check_profile, check_tiers, query
 from recollect.recall.searcher import Searcher
 from recollect.store.base import KeyUse, Store
 from recollect.text import TERMS_VERSION
-from recollect.types import Context, Drained, Finding, Hits, Receipt, Scope, State, Status, Version
+from recollect.types import (
+    Context,
+    Drained,
+    Finding,
+    Hit,
+    Hits,
+    Receipt,
+    Scope,
+    State,
+    Status,
+    Version,
+)
 from recollect.write import validate
 from recollect.write.ids import Ids
 from recollect.write.passages import RECIPE
@@ -185,26 +197,52 @@ class Memory:
         filters: Mapping[str, Any] | None = None,
         explain: bool = False,
         format: str = "safe",
+        packaging: str = "auto",
+        guaranteed: Collection[str] = GUARANTEED,
         record: bool = True,
     ) -> Context:
         """The memories for the next model call, packed into a token budget.
 
-        Nothing is recorded about it yet, so `record=False` changes nothing.
+        Of a list of messages the last user turn is the question, and what the user and the
+        assistant said before it what is being talked about. `format` is safe, astra or deerflow;
+        `packaging` auto, or full, overview or headline for all; hits of the `guaranteed` categories
+        are packed first. See recall/pack.py. Nothing is recorded about it yet, so `record=False`
+        changes nothing.
         """
-        if format != "safe":
-            raise InvalidInput(f'format must be "safe", not {format!r}', field="format")
         config = self._config.override(overrides)
         budget = config.context_budget_tokens if budget_tokens is None else budget_tokens
         validate.whole_number(budget, "budget_tokens", 0, _MOST_BUDGET_TOKENS)
+        question, before = _question(messages)
         hits = self.recall(
-            _question(messages),
+            question,
             user=user, workspace=workspace, agent=agent, session=session, limit=limit,
             tiers=tiers, now=now, as_of=as_of, known_at=known_at, overrides=overrides,
             filters=filters, task_profile=task_profile, explain=explain,
         )  # fmt: skip
-        text, tokens, kept, dropped = pack(hits, budget_tokens=budget)
+        done = pack(
+            hits, budget_tokens=budget, query=question, format=format, packaging=packaging,
+            guaranteed=guaranteed, talk=before,
+        )  # fmt: skip
         context_id = self._ids.make(1, self._now())[0]
-        return Context(context_id, text, tokens, tuple(kept), tuple(dropped))
+        return Context(
+            context_id, done.text, done.tokens, done.hits, done.dropped, levels=done.levels
+        )
+
+    def expand(
+        self,
+        ids: Sequence[str],
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> list[Hit]:
+        """The whole memories with these ids; NotFound names one that is not there.
+
+        The memory with the number n in a context's text is `context.hits[n - 1]`.
+        """
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        return expand(self._store, scope, ids)
 
     def status(
         self, event_id: str, *, user: str | None = None, workspace: str = "default"
@@ -295,15 +333,16 @@ class Memory:
         return min(states, key=order.index)
 
 
-def _question(messages: str | Sequence[Message]) -> str:
-    """The last user turn of a conversation, or the text itself."""
+def _question(messages: str | Sequence[Message]) -> tuple[str, Sequence[Message]]:
+    """The last user turn of a conversation and what was said before it, or the text itself."""
     if isinstance(messages, str):
-        return messages
+        return messages, ()
     if not isinstance(messages, Sequence):
         raise InvalidInput("messages must be a text or a list of messages", field="messages")
-    for message in reversed(messages):
+    turns: list[Any] = list(messages)  # Of a caller: anything may stand in it.
+    for place, message in reversed(list(enumerate(turns))):
         if isinstance(message, Mapping) and message.get("role", "user") == "user":
             content = message.get("content")
             if isinstance(content, str):
-                return content
+                return content, turns[:place]
     raise InvalidInput("messages hold no user turn to search for", field="messages")

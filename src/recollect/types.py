@@ -162,6 +162,8 @@ class Context:
     hits: tuple[Hit, ...]
     dropped: tuple[Dropped, ...] = ()
     task_profile: str = "general"
+    #: How much of each hit the text tells: full, overview or headline.
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

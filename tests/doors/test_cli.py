@@ -208,6 +208,15 @@ def test_context_fits_its_budget(run: Run) -> None:
     assert packed["hits"][0]["content"] == "I drink tea."
 
 
+def test_context_is_written_in_the_format_asked_for(run: Run) -> None:
+    remembered(run)
+    asked = ["context", "tea", "--user", "ann", "--format"]
+    assert run(*asked, "deerflow").out == "Facts:\n- [context | 1.00] I drink tea.\n"
+    assert "\nI drink tea.\nconfidence: 1.00\n" in run(*asked, "astra").out
+    assert run(*asked, "safe", "--packaging", "headline", "--json").json["levels"] == ["full"]
+    assert 'format must be one of "safe"' in run(*asked, "prose").err
+
+
 def test_filters_narrow(run: Run) -> None:
     remembered(run, "green tea", "--session", "s1")
     remembered(run, "black tea", "--session", "s2")

@@ -22,7 +22,7 @@ from recollect.doors.wait import WaitingRoom
 from recollect.errors import ModelUnavailable
 from recollect.keys import create_key
 from recollect.memory import Memory
-from recollect.recall.pack import parse
+from recollect.recall.safe import parse
 from recollect.testing import HashEmbedder
 from recollect.types import Scope
 
@@ -100,7 +100,7 @@ def test_what_was_ingested_is_found(client: TestClient) -> None:
     assert datetime.fromisoformat(hit["created_at"]).tzinfo is not None
     assert found["citations"] == [hit["id"]]
     (item,) = parse(found["injection_text"])
-    assert hit["id"].endswith(item.id)
+    assert (item.section, item.text) == ("instructions", hit["content"])
 
 
 def test_a_conversation_is_split_into_its_turns(client: TestClient) -> None:
@@ -154,13 +154,26 @@ def test_threshold_and_limit_leave_out_the_weaker(client: TestClient) -> None:
 def test_the_budget_bounds_the_block_and_not_the_list(client: TestClient) -> None:
     for number in range(5):
         tell(client, f"tea number {number} " + "with many words " * 30)
-    found = ask(client, "tea", token_budget=300)
+    found = ask(client, "tea", token_budget=100)
     assert found["count"] == 5
     assert 0 < len(found["citations"]) < 5
-    assert found["estimated_context_tokens"] <= 300
+    assert found["estimated_context_tokens"] <= 100
     assert found["budget_constrained"] is True
     assert ask(client, "tea", token_budget=0)["injection_text"] == ""
     assert ask(client, "tea")["budget_constrained"] is False
+
+
+def test_the_block_comes_in_the_format_asked_for(client: TestClient) -> None:
+    tell(client, "I like tea.")
+    block = ask(client, "tea", format="astra")["injection_text"]
+    assert block.startswith("[Memory: turn | ")
+    assert block.endswith("]\nI like tea.\nconfidence: 1.00")
+    facts = ask(client, "tea", format="deerflow")["injection_text"]
+    assert facts == "Facts:\n- [context | 1.00] I like tea."
+    body = {"user_id": "alice", "query": "tea", "format": "prose"}
+    answer = client.post(SEARCH, json=body)
+    assert answer.status_code == 400
+    assert "format must be 'safe', 'astra' or 'deerflow'" in answer.text
 
 
 def test_wait_answers_when_the_work_is_done(client: TestClient) -> None:

@@ -3,12 +3,22 @@
 import random
 import re
 import time
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.recall.astra import AstraItem, block, mark_line, parse, render, unmark
+from recollect.recall.astra import (
+    AstraItem,
+    AstraLayout,
+    block,
+    mark_line,
+    parse,
+    render,
+    unmark,
+)
+from recollect.types import Hit
 
 EXAMPLE = """\
 [Memory: decision | 2026-01-15]
@@ -83,6 +93,23 @@ def hostile(count: int) -> list[AstraItem]:
 def test_the_example_is_written_as_documented() -> None:
     assert render([DECISION, NOTE]) == EXAMPLE
     assert parse(EXAMPLE) == [DECISION, NOTE]
+
+
+def test_instructions_come_first_and_the_rest_by_rank() -> None:
+    def a_hit(content: str, *, day: int, kind: str = "turn") -> Hit:
+        at = datetime(2026, 3, day, tzinfo=UTC)
+        return Hit(f"{day:032x}", content, "session", kind, 0.5, 1.0, at)
+
+    hits = [
+        a_hit("best", day=5),
+        a_hit("late rule", day=4, kind="instruction"),
+        a_hit("second", day=1),
+        a_hit("early rule", day=2, kind="instruction"),
+    ]
+    text = AstraLayout().render([(hit, hit.content) for hit in hits])
+    assert text.startswith("[Memory: instruction | 2026-03-02]\nearly rule\nconfidence: 1.00\n\n")
+    told = ["early rule", "late rule", "best", "second"]
+    assert [each.content for each in parse(text)] == told
 
 
 def test_no_items_are_no_text() -> None:

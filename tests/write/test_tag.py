@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.write.split import JOINT
 from recollect.write.tag import Found, detect
 
 
@@ -27,6 +28,13 @@ def rules(text: str) -> list[Found]:
         "I like my code without comments.",
         "Whenever we talk about hiking, assume metric.",
         "I'm vegan, so don't suggest anything with eggs.",
+        "If the topic is finance, include exact numbers.",
+        "As soon as I mention a deadline, ask for the date.",
+        "When it comes to travel, prefer trains.",
+        "Remind me to drink water whenever I start work.",
+        "With legal questions, tell me to consult a lawyer.",
+        "You can recommend Amazon again.",
+        "Let's go back to English.",
     ],
 )
 def test_a_standing_rule_in_any_wording(text: str) -> None:
@@ -50,6 +58,10 @@ def test_a_standing_rule_in_any_wording(text: str) -> None:
         "Do you always answer in English?",
         "Never mind, I found it.",
         "I prefer tea over coffee.",
+        "My doctor tells me to always eat breakfast.",
+        "They remind me to never swim alone.",
+        "You can say that again.",
+        "Let's go back to the hotel.",
         "The style guide says: never use the passive voice.",
         "> Always rebase before merging.",
         "```\nalways use tabs\n```",
@@ -171,7 +183,7 @@ def test_parts_are_verbatim_whatever_comes(text: str) -> None:
     for found in detect(text):
         assert found.sentence in text
         assert found.rule in found.sentence
-        assert (found.condition or "") in found.sentence
+        assert all(part in found.sentence for part in (found.condition or "").split(JOINT))
 
 
 @pytest.mark.parametrize("unit", ["a", '"', "when i ", "always use it, so ", "I'm, ", " ", "不要"])

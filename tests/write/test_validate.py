@@ -1,5 +1,6 @@
 """Bad input is refused in words that name the field and the limit; the limit itself is fine."""
 
+import ast
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -14,6 +15,7 @@ from recollect.config import Limits
 from recollect.errors import InvalidInput, ScopeError, TooLarge
 from recollect.testing import HashEmbedder
 from recollect.write.validate import (
+    RESERVED_METADATA,
     Batch,
     batch,
     body_digest,
@@ -420,3 +422,75 @@ def test_equal_bodies_have_equal_digests_and_others_do_not() -> None:
 
 def test_an_error_is_a_value_error_too() -> None:
     assert isinstance(refusal(InvalidInput, checked, ""), ValueError)
+
+
+SYSTEM_NAMES = {"data", "metadata"}
+# Where callers' data is made up or carried: their own keys are no system keys.
+CALLERS = ("bench/", "demo.py", "doors/", "sample/", "testing/")
+
+
+def written_keys(source: str) -> set[str]:
+    """The keys that a module itself puts into something called data or metadata."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.keyword) and node.arg in SYSTEM_NAMES:
+            found |= literal_keys(node.value)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Subscript) and is_system(target.value):
+                    found |= {text_of(target.slice)} - {None}
+                elif is_system(target):
+                    found |= literal_keys(node.value)
+        elif isinstance(node, ast.FunctionDef) and node.name in SYSTEM_NAMES:
+            found |= {key for each in ast.walk(node) for key in literal_keys(each)}
+    return found
+
+
+def is_system(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Name) and node.id in SYSTEM_NAMES) or (
+        isinstance(node, ast.Attribute) and node.attr in SYSTEM_NAMES
+    )
+
+
+def literal_keys(node: ast.AST) -> set[str]:
+    keys = node.keys if isinstance(node, ast.Dict) else []
+    return {text for key in keys if key is not None and (text := text_of(key)) is not None}
+
+
+def text_of(node: ast.AST) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def test_the_scan_sees_keys_that_are_written() -> None:
+    assert written_keys('Entry(metadata={**old, "one": 1}, other={"no": 1})') == {"one"}
+    assert written_keys('data["two"] = 2; record.metadata["three"] = 3; x["no"] = 1') == {
+        "two",
+        "three",
+    }
+    assert written_keys('metadata: dict[str, int] = {"four": 4}') == {"four"}
+    assert written_keys('def data(rule):\n    return {"five": rule}') == {"five"}
+    assert written_keys('value = metadata["read"]') == set()
+
+
+def test_every_key_that_the_system_writes_is_reserved() -> None:
+    root = Path(recollect.__file__).parent
+    written: dict[str, str] = {}
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(CALLERS):
+            written |= dict.fromkeys(written_keys(path.read_text(encoding="utf-8")), name)
+    assert {"fact_role", "rule", "condition"} <= written.keys()
+    assert {key: name for key, name in written.items() if key not in RESERVED_METADATA} == {}
+
+
+@pytest.mark.parametrize("key", sorted(RESERVED_METADATA))
+def test_no_caller_can_set_a_key_of_the_system(key: str) -> None:
+    error = refusal(InvalidInput, checked, "a", metadata={"turn": 1, key: "x"})
+    assert f'the key "{key}" belongs to the system' in str(error)
+
+
+def test_the_keys_of_callers_are_theirs() -> None:
+    given = {"turn": 1, "externalId": "x", "source_site": "web", "sourceSite": "web", "topic": "t"}
+    assert checked("a", metadata=given).drafts[0].metadata == given
+    assert checked("a", metadata={"mine": {"rule": 1}}).drafts[0].metadata == {"mine": {"rule": 1}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -97,7 +96,8 @@ def write(folder: Path, told: Value, results: Sequence[SetResult]) -> list[Path]
 
 def settings(config: Config) -> Value:
     """Every setting by its full name; secrets are left out."""
-    told = dict(zip(names(config), _flat(asdict(config)), strict=True))
+    plain = orjson.loads(orjson.dumps(config))  # Values as a file gives them back: no tuples.
+    told = dict(zip(names(config), _flat(plain), strict=True))
     return {name: value for name, value in told.items() if name not in _SECRETS}
 
 

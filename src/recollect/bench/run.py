@@ -19,7 +19,7 @@ from recollect.bench.metrics import Found, Row, Scores, by_category, judged, ran
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.models.base import Embedder
-from recollect.recall.pack import item, line
+from recollect.recall.safe import item, line
 from recollect.tokens import count_tokens
 from recollect.types import Hit
 from recollect.wiring import open as open_memory
@@ -167,7 +167,7 @@ def _found(
     )
     for hit in hits:
         if hit.id not in costs:
-            costs[hit.id] = count_tokens(line(item(hit)) + "\n")
+            costs[hit.id] = count_tokens(line(item(hit, 1)) + "\n")
     return tuple(Found(tuple(_turns(hit)), costs[hit.id]) for hit in hits)
 
 

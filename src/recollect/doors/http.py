@@ -109,7 +109,8 @@ def search(*, body: SearchBody, key: Reader, memory: Held, response: Response) -
     )  # fmt: skip
     chosen, default = body.chosen(found), override.config.context_budget_tokens
     budget = default if body.token_budget is None else body.token_budget
-    return SearchAnswer.of(scope, found, chosen, pack(chosen, budget_tokens=budget))
+    packed = pack(chosen, budget_tokens=budget, query=body.query, format=body.format)
+    return SearchAnswer.of(scope, found, chosen, packed)
 
 
 def create_app(

@@ -91,6 +91,8 @@ def _listed(keys: list[str]) -> str:
 
 def _public(node: Any) -> Any:
     """The settings as plain values; a field that must not be printed is a secret."""
+    if isinstance(node, tuple):
+        return [_public(each) for each in node]
     if not is_dataclass(node):
         return node
     return {each.name: _public(getattr(node, each.name)) for each in fields(node) if each.repr}

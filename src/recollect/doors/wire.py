@@ -16,7 +16,8 @@ from pydantic_core import PydanticCustomError
 
 from recollect.doors.conversation import messages_of
 from recollect.errors import InvalidInput
-from recollect.types import Dropped, Hit, Hits, Metadata, Receipt, Scope, State
+from recollect.recall.pack import Packed
+from recollect.types import Hit, Hits, Metadata, Receipt, Scope, State
 
 _MOST_HITS = 200
 _MOST_BUDGET_TOKENS = 200_000
@@ -108,6 +109,8 @@ class SearchBody(Body):
     threshold: float = Field(0.0, ge=0.0, le=1.0)
     #: Only memories stored with this source_site, out of the 200 best.
     source_site: Text = None
+    #: How `injection_text` is written.
+    format: Literal["safe", "astra", "deerflow"] = "safe"
     retrieval_mode: Literal["flat"] = "flat"
     #: Of the seed; there is nothing to repair here.
     skip_repair: bool = False
@@ -221,7 +224,7 @@ class SearchAnswer(BaseModel):
     memories: list[FoundMemory]
     #: Fits into the budget; a memory in it cannot break out of it.
     injection_text: str
-    #: Ids of the memories in `injection_text`, in its order.
+    #: Ids of the memories in `injection_text`, best first; the number n in it is the n-th of these.
     citations: list[str]
     estimated_context_tokens: int
     #: True when a memory found did not fit into the budget.
@@ -235,9 +238,8 @@ class SearchAnswer(BaseModel):
         scope: Scope,
         found: Hits,
         chosen: Sequence[Hit],
-        packed: tuple[str, int, list[Hit], list[Dropped]],
+        packed: Packed,
     ) -> SearchAnswer:
-        text, tokens, inside, dropped = packed
         return cls(
             count=len(chosen),
             scope=SearchedScope(
@@ -247,10 +249,10 @@ class SearchAnswer(BaseModel):
                 session_id=scope.session,
             ),
             memories=[FoundMemory.of(hit) for hit in chosen],
-            injection_text=text,
-            citations=[hit.id for hit in inside],
-            estimated_context_tokens=tokens,
-            budget_constrained=bool(dropped),
+            injection_text=packed.text,
+            citations=[hit.id for hit in packed.hits],
+            estimated_context_tokens=packed.tokens,
+            budget_constrained=bool(packed.dropped),
             # The part alone: the reason may name an endpoint that is the operator's business.
             degraded=[part.split(":")[0] for part in found.degraded],
         )

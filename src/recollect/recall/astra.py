@@ -21,11 +21,13 @@ The zero-width joiners stay: emoji and Persian are written with them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date as _day
 
 from recollect.text import fold
+from recollect.tokens import count_tokens
+from recollect.types import Hit
 
 _HEADER = re.compile(r"\[Memory: (?P<kind>[^\n]*) \| (?P<date>\d{4}-\d{2}-\d{2})\]")
 _CONFIDENCE = re.compile(r"confidence: (?P<confidence>[01]\.\d{2})")
@@ -71,6 +73,12 @@ class AstraItem:
         object.__setattr__(self, "confidence", float(f"{abs(self.confidence):.2f}"))
 
 
+def item(hit: Hit, text: str | None = None) -> AstraItem:
+    """A hit as a block: its content, or the part of it given as `text`. Who said it is not told."""
+    content = hit.content if text is None else text
+    return AstraItem(hit.kind, hit.created_at.date().isoformat(), content, hit.confidence)
+
+
 def render(items: Sequence[AstraItem]) -> str:
     """The blocks in order; an empty text for no items."""
     return "\n\n".join(block(item) for item in items)
@@ -105,6 +113,29 @@ def mark_line(text: str) -> str:
 def unmark(text: str) -> str:
     """The text that was marked."""
     return _MARKED.sub(_unmark, text)
+
+
+class AstraLayout:
+    """What a memory costs in this format, and the blocks of those that were chosen."""
+
+    frame_tokens = 0
+
+    def tokens(self, hit: Hit, text: str) -> int:
+        """Tokens of a block and the blank line after it."""
+        return count_tokens(block(item(hit, text)) + "\n\n")
+
+    def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
+        """Blocks share nothing."""
+        return []
+
+    def render(self, chosen: Sequence[tuple[Hit, str]]) -> str:
+        """The blocks: instructions, which seldom change, oldest first; then the rest by rank."""
+        rules = sorted(
+            (pair for pair in chosen if pair[0].kind == "instruction"),
+            key=lambda pair: (pair[0].created_at, pair[0].id),
+        )
+        rest = (pair for pair in chosen if pair[0].kind != "instruction")
+        return render([item(hit, text) for hit, text in (*rules, *rest)])
 
 
 def _item(text: str) -> AstraItem:

@@ -21,7 +21,9 @@ REPORTED = re.compile(
     r"|according to|they say|it says|as you (?:said|told|instructed|suggested)"
     r"|(?:per|following) your (?:advice|instructions?)|(?:thanks|thank you) for"
     r"|(?:wants?|wanted|asks?|asked|tells?|requires?|required|expects?|reminds?|taught|advises?) "
-    r"(?:(?:him|her|them|us|people|everyone|members) to|that (?:i|we)\b|me to|my \w+ to)"
+    r"(?:(?:him|her|them|us|people|everyone|members) to|that (?:i|we)\b|my \w+ to)"
+    r"|(?:(?:\w+s|they|people|you) (?:want|ask|tell|expect|remind|advise)|wants|wanted|asks|asked"
+    r"|tells|requires|required|expects|reminds|reminded|taught|advises) me to"
     r"|suppose|imagine|pretend|let's say|haha|lol|myself:|(?:rule|policy|motto) (?:in|at|of|is"
     r"|for)\b)"
 )
@@ -121,7 +123,7 @@ ONWARD = re.compile(
 REASON = re.compile(r"(?:since|because|as|given that) (?:i|i'm|i've|my)\b[^,]*,\s+")
 CONDITION = re.compile(
     r"((?:when(?:ever)?|if|unless|every ?time|each time|any ?time|next time i|before|after|while"
-    r"|once|for|in|with|on|at|during|instead of)\b[^,]*),\s+"
+    r"|once|as soon as|for|in|with|on|at|during|instead of)\b[^,]*),\s+"
     r"|((?:when(?:ever)?|if|every time|each time|any ?time) (?:i|we|you)\b[^,]{3,80}?)\s+"
     r"(?=(?:just|please|always|never|don't|do not|only|give me|tell me|show me|use)\b)"
 )
@@ -132,7 +134,8 @@ TURNS = re.compile(
 )
 TAIL = re.compile(
     r"(?<=\s)(?:when(?:ever)?|if|unless|every (?:single )?time|each time|any ?time|before|while)"
-    r"\s+(?:i|we|you|i'm|we're|you're|a|an|any|my|asked|\w+ing|it comes|there|something)\b.*"
+    r"\s+(?:i|we|you|i'm|we're|you're|a|an|any|my|asked|\w+ing|it comes|there|something"
+    r"|the (?:topic|subject|question|conversation))\b.*"
 )
 _TALK = (
     r"(?:ask|say|paste|send|share|mention|type|write|upload|forget|request|tell|talk|discuss|speak"
@@ -141,7 +144,8 @@ _TALK = (
     r"|slip|say|have to|mean|call|need|phrase|propose|compare|offer|am|are|bring up|refer)"
 )
 STRONG_WHEN = re.compile(
-    r"(?:whenever|every (?:single )?time|each time|any ?time|next time i|unless i|until i)\b"
+    r"(?:whenever|every (?:single )?time|each time|any ?time|next time i|unless i|until i"
+    r"|as soon as i)\b|(?:when|if) (?:the|my) (?:topic|subject|question|conversation) "
     rf"|(?:when|if) (?:(?:i|we|you)(?: \w+ly)? {_TALK}|i'm|we're|you're)\b"
     r"|(?:when|while|before|after) (?:asked|\w+ing\b|it comes to)|before you (?!go|leave)"
     r"|(?:for|in|with|on|during) (?:all|any|every|each|your|future)\b"
@@ -156,7 +160,8 @@ ONCE_WHEN = re.compile(
     r"(?:for|in|on|at|during|with|before|after) (?:this|the (?!end)|that|now|today|it|those"
     r"|these)\b|(?:when|if|before) (?:you (?:have (?!to)|need|still|get|can|could|want|look|go|see"
     r"|were|'re done)|you're (?:done|ready|finished|in|back|free|there)|possible|i (?:was|were|had"
-    r"|get|run|click)|it\b|the\b)|at (?:six|\d)"
+    r"|get|run|click)|it\b(?! comes)|the\b(?! (?:topic|subject|question|conversation) ))"
+    r"|at (?:six|\d)"
 )
 
 # Verbs of answering and of conduct, as orders.
@@ -244,6 +249,7 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
             r"|helpful)|important)(?: (?:to |for )?me)? (?:if|when|that) you (?!could (?:come|look"
             r"|help|send))",
         ),
+        (1.0, r"let's (?:go back|switch) to\b"),
         (0.5, r"(?:let's|can we|could we) (?:stick|keep|use|agree|speak|talk|write)\b"),
         (
             -0.5,
@@ -254,8 +260,10 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (
             1.0,
             r"you (?:don't need to|don't have to|no longer (?:have|need) to|needn't|can (?:skip"
-            r"|stop|be|use|drop|leave|assume))\b|it's (?:ok|okay|fine) (?:to|if you)\b|feel free"
-            r" to (?:be|swear|disagree|use|skip|joke|challenge|correct|interrupt)\b",
+            r"|stop|be|use|drop|leave|assume|\w+ (?!that|this|it|here|there|now)\w+ again"
+            r"(?=[.!]|$)))\b"
+            r"|it's (?:ok|okay|fine) (?:to|if you)\b|feel free to (?:be|swear|disagree|use|skip"
+            r"|joke|challenge|correct|interrupt)\b",
         ),
         (0.5, r"you (?:should|must|need to|ought to)\b"),
         (

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recollect.write import cues
+from recollect.write.split import Span, parts
 
 Kind = Literal["rule", "action_grant", "injection"]
 
@@ -45,7 +46,10 @@ _WORD = re.compile(r"[a-z][a-z'_-]*")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One instruction in a text; `rule`, `condition` and `sentence` are verbatim parts of it."""
+    """One instruction in a text; `rule`, `condition` and `sentence` are verbatim parts of it.
+
+    Two conditions that do not stand side by side are joined by `split.JOINT`.
+    """
 
     kind: Kind
     rule: str
@@ -143,36 +147,28 @@ def _is_question(low: str) -> bool:
 
 
 def _scored(sentence: str, low: str) -> Found | None:
-    start, condition, weight = _openings(low)
+    start, conditions, weight = _openings(low)
     form, at = _best_form(low, start, firm=weight >= 2)
     if form is None:
         return None
     if at > start and cues.PERSONAL.match(low):
         weight += 0.5  # "I'm dyslexic, so ...": a lasting reason.
-    end = len(low)
     if tail := cues.TAIL.search(low, at + 3):
         weight += _condition_weight(low[tail.start() :])
-        if condition is None:
-            condition, end = tail.span(), tail.start()
     if form < 0 and weight < 2 and not cues.GENERAL.search(low):
         return None  # "Could you ...?" is about now, unless it says otherwise.
     score = form + weight + _generality(low, at) - _occasion(low, at, weight)
     if score < THRESHOLD:
         return None
-    return Found(
-        "rule",
-        sentence[at:end].strip(" ,;:.!"),
-        sentence[slice(*condition)].strip(" ,;:.!") if condition else None,
-        sentence,
-        min(1.0, score / (2 * THRESHOLD)),
-        bool(cues.REPLACES.search(low)),
-    )
+    rule, condition = parts(sentence, low, at, conditions)
+    replaces = cues.REPLACES.search(low) is not None
+    return Found("rule", rule, condition, sentence, min(1.0, score / (2 * THRESHOLD)), replaces)
 
 
-def _openings(low: str) -> tuple[int, tuple[int, int] | None, float]:
-    """Where the request starts, the span of its condition, and how general its openings are."""
+def _openings(low: str) -> tuple[int, list[Span], float]:
+    """Where the request starts, the spans of its conditions, and how general its openings are."""
     at, weight = 0, 0.0
-    condition: tuple[int, int] | None = None
+    conditions: list[Span] = []
     for _ in range(4):
         if filler := cues.FILLER.match(low, at):
             at = filler.end()
@@ -182,12 +178,13 @@ def _openings(low: str) -> tuple[int, tuple[int, int] | None, float]:
             at = reason.end()
             weight += 1
         elif clause := cues.CONDITION.match(low, at):
-            condition = clause.span(1) if clause[1] else clause.span(2)
-            weight += _condition_weight(low[slice(*condition)])
+            span = clause.span(1) if clause[1] else clause.span(2)
+            weight += _condition_weight(low[slice(*span)])
+            conditions.append(span)
             at = clause.end()
         else:
             break
-    return at, condition, weight
+    return at, conditions, weight
 
 
 def _condition_weight(clause: str) -> float:

@@ -18,7 +18,7 @@ from recollect.doors.cli.options import (
     pairs,
 )
 from recollect.doors.cli.show import day, document, line, note, safe, several
-from recollect.types import Hit, Scope
+from recollect.types import Context, Hit, Scope
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -59,6 +59,13 @@ Budget = Annotated[
         help="At most so many tokens. Default: contextBudgetTokens.",
         show_default=False,
     ),
+]
+
+
+Format = Annotated[str, typer.Option("--format", help="safe, astra or deerflow.")]
+Packaging = Annotated[
+    str,
+    typer.Option("--packaging", help="auto, or full, overview or headline for every memory."),
 ]
 
 
@@ -112,6 +119,8 @@ def context(  # noqa: PLR0913 (one per option)
     query: Query,
     user: User,
     budget: Budget = None,
+    format: Format = "safe",
+    packaging: Packaging = "auto",
     limit: Limit = 50,
     workspace: Workspace = "default",
     agent: Agent = None,
@@ -137,6 +146,8 @@ def context(  # noqa: PLR0913 (one per option)
             agent=agent,
             session=session,
             budget_tokens=budget,
+            format=format,
+            packaging=packaging,
             limit=limit,
             as_of=as_of,
             known_at=known_at,
@@ -149,11 +160,12 @@ def context(  # noqa: PLR0913 (one per option)
         return
     if packed.text:
         line(packed.text)
-    note(
-        empty
-        or f"{several(len(packed.hits), 'memory', 'memories')}, {packed.tokens} tokens,"
-        f" {len(packed.dropped)} did not fit"
-    )
+    note(empty or _how_full(packed))
+
+
+def _how_full(packed: Context) -> str:
+    count = several(len(packed.hits), "memory", "memories")
+    return f"{count}, {packed.tokens} tokens, {len(packed.dropped)} did not fit"
 
 
 def _why_nothing(memory: Memory, user: str, workspace: str) -> str:

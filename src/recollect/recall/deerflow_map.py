@@ -1,0 +1,194 @@
+r"""Our memories as facts of a DeerFlow memory document, and its text read back.
+
+| memory                                             | category of the fact               |
+|----------------------------------------------------|------------------------------------|
+| a standing instruction                             | constraint                         |
+| metadata `category`, or a kind, that DeerFlow knows | that one                          |
+| a turn                                             | context                            |
+| anything else                                      | other                              |
+
+`source` is the session, else "unknown"; the summaries of the document are empty. Who said it goes
+in front of the text, unless it was the user without a name: a fact reads as one about the user.
+
+A fact is one line (escape.py) and what DeerFlow would strip is escaped, so that parse gives back
+what was rendered; `<`, `>` and `&` are DeerFlow's to escape. Corrections and constraints are the
+guaranteed categories.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import Any
+
+from recollect.recall.deerflow import Talk, format_memory_for_injection
+from recollect.recall.escape import code, escaped, unescaped
+from recollect.recall.safe import who
+from recollect.tokens import count_tokens
+from recollect.types import Hit
+
+CATEGORIES = (
+    "preference", "correction", "context", "goal", "behavior", "identity", "constraint", "decision",
+    "other",
+)  # fmt: skip
+GUARANTEED = ("correction", "constraint")
+
+_HEADING = "Facts:\n"
+_LINE = re.compile(r"- \[(?P<category>[a-z]+) \| (?P<confidence>[01]\.\d\d)\] (?P<content>.+)")
+#: How an empty text is written: every other backslash is followed by something.
+_EMPTY = "\\"
+_NO_LIMIT = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class DeerItem:
+    """One fact. The confidence is kept as the format carries it, to two decimals."""
+
+    category: str
+    confidence: float
+    content: str
+
+    def __post_init__(self) -> None:
+        if self.category not in CATEGORIES:
+            raise ValueError(f"a category is one of {', '.join(CATEGORIES)}: {self.category!r}")
+        if not 0 <= self.confidence <= 1:
+            raise ValueError(f"a confidence lies within 0..1, not {self.confidence!r}")
+        # abs: a negative zero would be written with its sign.
+        object.__setattr__(self, "confidence", float(f"{abs(self.confidence):.2f}"))
+
+
+def item(hit: Hit, text: str | None = None) -> DeerItem:
+    """A hit as a fact: its content, or the part of it given as `text`."""
+    content = hit.content if text is None else text
+    if hit.name or hit.role != "user":
+        content = f"{who(hit)}: {content}"
+    return DeerItem(category(hit), hit.confidence, content)
+
+
+def category(hit: Hit) -> str:
+    """The category of a hit as DeerFlow names it."""
+    if hit.kind == "instruction":
+        return "constraint"
+    for named in (hit.metadata.get("category"), hit.kind):
+        if named in CATEGORIES:
+            return str(named)
+    return "context" if hit.kind == "turn" else "other"
+
+
+def document(chosen: Sequence[tuple[Hit, str]]) -> dict[str, Any]:
+    """The memory document of hits and their texts."""
+    last = max((hit.created_at for hit, _ in chosen), default=None)
+    return {
+        "version": "1.0",
+        "lastUpdated": _time(last) if last else "",
+        "user": {name: _no_summary() for name in ("workContext", "personalContext", "topOfMind")},
+        "history": {
+            name: _no_summary() for name in ("recentMonths", "earlierContext", "longTermBackground")
+        },
+        "facts": [
+            {
+                **fact(item(hit, text)),
+                "id": hit.id,
+                "createdAt": _time(hit.created_at),
+                "source": hit.session or "unknown",
+            }
+            for hit, text in chosen
+        ],
+    }
+
+
+def fact(one: DeerItem) -> dict[str, Any]:
+    """The part of a document's fact that its text shows."""
+    return {
+        "category": one.category,
+        "confidence": one.confidence,
+        "content": _line_of(one.content),
+    }
+
+
+def render(items: Sequence[DeerItem]) -> str:
+    """The facts as DeerFlow writes them: by confidence, the guaranteed categories first."""
+    return _formatted({"facts": [fact(one) for one in items]}, _NO_LIMIT, "")
+
+
+def parse(text: str) -> list[DeerItem]:
+    """The facts of a rendered text; ValueError for what `render` does not write."""
+    if not text:
+        return []
+    lines = text.removeprefix(_HEADING).split("\n")
+    matches = [_LINE.fullmatch(each) for each in lines]
+    items = [
+        DeerItem(match["category"], float(match["confidence"]), _content(match["content"]))
+        for match in matches
+        if match
+    ]
+    if not items or _HEADING + "\n".join(_written(one) for one in items) != text:
+        raise ValueError("not a list of facts")
+    return items
+
+
+class DeerLayout:
+    """What a memory costs in this format, and the text of those that were chosen."""
+
+    def __init__(self, budget_tokens: int, talk: Talk | None = None) -> None:
+        self._budget = budget_tokens
+        #: What is being talked about; it decides the order of the facts.
+        self._talk = talk
+
+    @property
+    def frame_tokens(self) -> int:
+        """Tokens of the heading, and of the break between guaranteed and other facts."""
+        return count_tokens(_HEADING) + 1
+
+    def tokens(self, hit: Hit, text: str) -> int:
+        """Tokens of a fact as DeerFlow counts them: its line and the break before it."""
+        return count_tokens("\n" + _written(item(hit, text)))
+
+    def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
+        """Facts share nothing."""
+        return []
+
+    def render(self, chosen: Sequence[tuple[Hit, str]]) -> str:
+        """The text for hits and their texts. They fit by DeerFlow's own count: all are in it."""
+        return _formatted(document(chosen), self._budget, self._talk)
+
+
+def _formatted(memory: Mapping[str, Any], most_tokens: int, talk: Talk | None) -> str:
+    return format_memory_for_injection(
+        memory,
+        most_tokens,
+        guaranteed_categories=GUARANTEED,
+        guaranteed_token_budget=most_tokens,
+        current_context=talk,
+    )
+
+
+def _written(one: DeerItem) -> str:
+    content = escape(_line_of(one.content), quote=False)
+    return f"- [{one.category} | {one.confidence:.2f}] {content}"
+
+
+def _line_of(content: str) -> str:
+    """One line that DeerFlow does not strip: its ends are no spaces, and it is not empty."""
+    line = escaped(content, angles=False)
+    if line[:1].isspace():
+        line = code(line[0]) + line[1:]
+    if line[-1:].isspace():
+        line = line[:-1] + code(line[-1])
+    return line or _EMPTY
+
+
+def _content(line: str) -> str:
+    text = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return "" if text == _EMPTY else unescaped(text)
+
+
+def _no_summary() -> dict[str, str]:
+    return {"summary": "", "updatedAt": ""}
+
+
+def _time(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,55 @@
+"""A moment of a small index for tests of stages: documents that have nothing but their times."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from recollect.config import Config
+from recollect.index.resident import View
+from recollect.recall.query import query
+from recollect.recall.stage import Candidate, Moment
+from recollect.types import Scope
+
+NOW = datetime(2024, 5, 15, 10, 30, tzinfo=UTC)
+
+
+def a_view(days: Sequence[str]) -> View:
+    """Documents 0, 1, ... said on these days, in this order of arrival."""
+    n = len(days)
+    moments = [datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() for day in days]
+    at_us = np.array([round(each * 1_000_000) for each in moments], dtype=np.int64)
+    codes = np.full(n, -1, dtype=np.int32)
+    return View(
+        ids=[f"r{number}" for number in range(n)],
+        alive=np.ones(n, dtype=np.bool_),
+        has_dead=False,
+        order=np.arange(n, dtype=np.int64),
+        at_us=at_us,
+        known_us=at_us,
+        lengths=np.ones(n, dtype=np.float32),
+        roles=codes,
+        names=codes,
+        agents=codes,
+        sessions=codes,
+        kinds=codes,
+        codes={},
+        segments=(),
+        vectors=None,
+    )
+
+
+def a_moment(text: str, days: Sequence[str]) -> Moment:
+    """A question asked at `NOW` of documents said on these days."""
+    asked = query(
+        text, Scope("w", "ann"), limit=10, now=NOW, as_of=None, known_at=None, filters=None
+    )
+    return Moment(
+        view=a_view(days), query=asked, config=Config(), vector=None, cosines=None, seen=None,
+        wanted=None, content=lambda docs: {},
+    )  # fmt: skip
+
+
+def scored(*scores: float) -> list[Candidate]:
+    """Documents 0, 1, ... with these scores, which come best first."""
+    return [Candidate(doc, score) for doc, score in enumerate(scores)]
