@@ -6,14 +6,19 @@ when a schema lands and never again: a file that exists is left alone.
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
 import recollect
+from recollect.index.postings import packed
 from recollect.keys import create_key
+from recollect.store.base import ContextNote, Derived
 from recollect.store.sqlite.migrate import migrations
 from recollect.testing import HashEmbedder
+from recollect.types import Scope
+from recollect.write.prepare import indexed_terms
 
 FOLDER = Path(__file__).parents[1] / "tests" / "store" / "golden"
 
@@ -56,8 +61,47 @@ def fill(memory: recollect.Memory) -> None:
     memory.forget(restored, user="ann")
     memory.restore(restored, user="ann")
     memory.drain()
+    learn(memory)
+    memory.drain()
     memory.remember("Still waiting: okapi.", user="ann")
     create_key(memory.store, workspace="team", user="bob", role="read", label="golden")
+
+
+def learn(memory: recollect.Memory) -> None:
+    """Records of other tiers: one that holds, one superseded, one changed, one hidden with its
+    turn; and a note of a context. In a workspace of their own."""
+    scope = Scope("derived", "ann")
+    said = [{"content": "Always cite sources."}, {"content": "I live in Porto."}]
+    rule, home = memory.remember(said, user="ann", workspace="derived").events
+    (gone,) = memory.remember("I used to smoke.", user="ann", workspace="derived").events
+    steps, at = memory.worker.steps, datetime(2026, 1, 2, tzinfo=UTC)
+    lisbon = a_record(2, "Ann lives in Lisbon.", home, tier="fact")
+    porto = a_record(3, "Ann lives in Porto.", home, tier="fact")
+    cites = a_record(1, "Cite sources.", rule, tier="procedure")
+    memory.store.put(
+        scope,
+        [
+            replace(cites, data={"condition": "in every answer", "fact_role": "instruction"}),
+            lisbon,
+            replace(porto, supersedes=(lisbon.id,)),
+            a_record(4, "Ann smokes.", gone, tier="note"),
+        ],
+        known_at=at,
+        steps=steps,
+    )
+    memory.store.put(scope, [replace(porto, confidence=0.9)], known_at=at, steps=steps)
+    memory.forget(gone, user="ann", workspace="derived")
+    note = ContextNote("c" * 32, at, "Where does Ann live?", b"digest", b"body")
+    memory.store.note_context(scope, note)
+
+
+def a_record(number: int, content: str, source: str, *, tier: str) -> Derived:
+    terms, length = packed(indexed_terms(None, content))
+    return Derived(
+        id=f"{number:032x}", tier=tier, kind=tier, content=content, data={}, confidence=0.8,
+        importance=0.6, origin="agent", terms=terms, length=length, sources=(source,), role="user",
+        valid_from=datetime(2026, 1, 1, 12, tzinfo=UTC),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 import recollect
 from recollect.errors import RecollectError, ScopeError
 from recollect.memory import Memory
+from recollect.store.base import Derived
 from recollect.testing import HashEmbedder
+from recollect.testing.store_suite import NOON, a_fact
 from recollect.transfer import Imported, export_to, import_from
 from recollect.write.prepare import index_row
 
@@ -60,6 +62,21 @@ KEY: dict[str, Any] = {
     "body": b64(bytes(32)),
     "events": [ID],
     "used_at": "2026-03-01T10:00:00Z",
+}
+RECORD: dict[str, Any] = {
+    "type": "record",
+    **SCOPE,
+    "id": "f" * 32,
+    "tier": "fact",
+    "kind": "fact",
+    "content": "Ann drinks tea.",
+    "origin": "agent",
+    "role": "user",
+    "confidence": 0.5,
+    "importance": 0.5,
+    "sources": [],
+    "valid_from": "2026-03-01T10:00:00Z",
+    "known_from": "2026-03-01T10:00:00Z",
 }
 ACT: dict[str, Any] = {
     "type": "act",
@@ -120,6 +137,83 @@ def fill(memory: Memory) -> None:
     memory.drain()
 
 
+def fill_derived(memory: Memory) -> list[str]:
+    """Facts of every fate, in the scope of Ann; the ids of their turns."""
+    said = [{"content": f"turn {number}"} for number in range(3)]
+    turns = list(memory.remember(said, user="ann").events)
+    scope = recollect.Scope("default", "ann", "bot", "s9")
+    learn(memory, scope, a_fact(50, turns[0], name="Ann", data={"fact_role": "x", "b": [1, None]}))
+    learn(memory, scope, a_fact(51, turns[0], turns[1], valid_to=NOON), a_fact(52))
+    learn(memory, scope, a_fact(53, turns[2], supersedes=(a_fact(50).id,)))
+    learn(memory, scope, a_fact(52, content="another text", confidence=1.0))
+    learn(memory, scope, a_fact(54, turns[1]), a_fact(55, turns[2], tier="graph", kind="edge"))
+    memory.forget(a_fact(55).id, user="ann")
+    memory.forget(turns[1], user="ann")
+    memory.forget(turns[2], user="ann")
+    memory.restore(turns[2], user="ann")
+    memory.drain()
+    return turns
+
+
+def learn(memory: Memory, scope: recollect.Scope, *facts: Derived) -> None:
+    now = datetime.now(UTC)
+    memory.store.put(scope, facts, known_at=now, steps=memory.worker.steps)
+
+
+def test_derived_records_come_along_with_their_fates(open_at: Open) -> None:
+    memory, copy = open_at("a.db"), open_at("b.db")
+    turns = fill_derived(memory)
+    data = exported(memory)
+    done = imported(copy, data)
+    assert (done.failed, done.warnings, done.new["record"]) == (0, [], 6)
+    assert exported(copy) == data
+    ann = recollect.Scope("default", "ann")
+    for tier in ("fact", "graph"):
+        listed = copy.store.listed(ann, tier=tier, current=False)
+        assert listed == memory.store.listed(ann, tier=tier, current=False)
+    for number in range(50, 56):
+        record = a_fact(number).id
+        assert copy.history(record, user="ann") == memory.history(record, user="ann")
+    assert all(finding.ok for finding in copy.store.check(index_row))
+    assert copy.store.counts().ready == 0
+    for each in (memory, copy):  # What went with its turn comes back with it, on both sides.
+        each.restore(turns[1], user="ann")
+    ids = [a_fact(54).id, a_fact(55).id]
+    assert [r.id for r in copy.store.get(ann, ids)] == [a_fact(54).id]
+    assert [r.id for r in memory.store.get(ann, ids)] == [a_fact(54).id]
+
+
+def test_a_second_import_of_derived_records_changes_nothing(open_at: Open) -> None:
+    memory, copy = open_at("a.db"), open_at("b.db")
+    fill_derived(memory)
+    data = exported(memory)
+    imported(copy, data)
+    again = imported(copy, data)
+    assert (again.failed, again.new) == (0, dict.fromkeys(again.new, 0))
+    assert again.present["record"] == 6
+    assert exported(copy) == data
+
+
+def test_a_turn_that_was_restored_before_something_was_learned_leaves_no_line(
+    open_at: Open,
+) -> None:
+    memory, copy = open_at("a.db"), open_at("b.db")
+    (turn,) = memory.remember("tea", user="ann").events
+    memory.forget(turn, user="ann")
+    memory.restore(turn, user="ann")
+    learn(memory, recollect.Scope("default", "ann"), a_fact(50, turn))
+    imported(copy, exported(memory))
+    assert [v.action for v in copy.history(a_fact(50).id, user="ann")] == ["stored"]
+    assert exported(copy) == exported(memory)
+
+
+def test_a_store_without_derived_records_exports_what_older_versions_read(open_at: Open) -> None:
+    memory = open_at("a.db")
+    fill(memory)
+    header, *_ = exported(memory).splitlines()
+    assert sorted(json.loads(header)) == ["act", "event", "key", "recollect_export", "vectors"]
+
+
 def test_the_same_store_gives_the_same_bytes(open_at: Open) -> None:
     memory = open_at("a.db")
     fill(memory)
@@ -132,7 +226,7 @@ def test_an_import_into_an_empty_store_gives_the_identical_store(open_at: Open) 
     data = exported(memory)
     done = imported(copy, data)
     assert (done.failed, done.warnings, done.other_model) == (0, [], 0)
-    assert done.new == {"event": 6, "act": 3, "key": 3, "vectors": 6}
+    assert done.new == {"event": 6, "record": 0, "act": 3, "key": 3, "vectors": 6}
     assert exported(copy) == data
     assert all(finding.ok for finding in copy.store.check(index_row))
     assert copy.store.counts().ready == 0
@@ -184,7 +278,7 @@ def test_a_second_import_changes_nothing(open_at: Open) -> None:
     imported(copy, data)
     again = imported(copy, data)
     assert again.new == dict.fromkeys(again.new, 0)
-    assert again.present == {"event": 6, "act": 3, "key": 3, "vectors": 6}
+    assert again.present == {"event": 6, "record": 0, "act": 3, "key": 3, "vectors": 6}
     assert exported(copy) == data
 
 
@@ -291,6 +385,19 @@ BAD_LINES = {
     "NUL in a stored text": (EVENT | {"content": "a\0b"}, "U+FFFD"),
     "an extra field": (EVENT | {"arrival": 5}, "arrival is not a field"),
     "a wrong end": (EVENT | {"forgotten_at": "now"}, "forgotten_at is not ISO 8601"),
+    "a record without its events": (RECORD | {"sources": [ID]}, "there is no memory"),
+    "a record that is a turn": (RECORD | {"tier": "session"}, "tier must be one of"),
+    "a record of no tier": (RECORD | {"tier": []}, "tier must be one of"),
+    "a record without text": (RECORD | {"content": " "}, "content is blank"),
+    "a record too sure": (RECORD | {"confidence": 1.5}, "confidence must lie in 0..1"),
+    "a record of no weight": (RECORD | {"importance": "high"}, "importance must lie in 0..1"),
+    "a record without a beginning": (RECORD | {"valid_from": None}, "valid_from must be a time"),
+    "a record with a wrong end": (RECORD | {"valid_to": "soon"}, "valid_to is not ISO 8601"),
+    "a list for data": (RECORD | {"data": [1]}, "data must be an object"),
+    "NUL in data": (RECORD | {"data": {"rule": "a\0b"}}, "U+FFFD"),
+    "a source that is no id": (RECORD | {"sources": ["x"]}, "sources must be 32 hex digits"),
+    "a record hidden along with nothing": (RECORD | {"along": True}, "along must be"),
+    "a record with more": (RECORD | {"terms": "x"}, "unknown field 'terms'"),
     "an act without event": (ACT, "there is no memory"),
     "an unknown act": (ACT | {"action": "erased"}, "action must be"),
     "a key without body": (KEY | {"body": None}, "body must be a text in base64"),

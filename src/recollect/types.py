@@ -12,9 +12,7 @@ from typing import Any, Literal
 
 Metadata = Mapping[str, Any]
 
-#: Where a record lives. More tiers come with the parts that fill them.
-Tier = Literal["session"]
-#: The tiers of the contract; those besides `session` are empty today.
+#: Where a record lives. `session` holds what was said; the others hold what was derived from it.
 ALL_TIERS: tuple[str, ...] = (
     "session", "fact", "note", "profile", "graph", "procedure", "knowledge", "workspace",
 )  # fmt: skip
@@ -69,7 +67,7 @@ class Record:
     """One memory: a view of its content with its times, its scalars and its sources."""
 
     id: str
-    tier: Tier
+    tier: str
     kind: str
     content: str
     valid_from: datetime
@@ -78,12 +76,17 @@ class Record:
     known_to: datetime | None
     origin: str
     confidence: float
+    #: Event ids, most relevant first.
     sources: tuple[str, ...]
     role: str
     name: str | None = None
     agent: str | None = None
     session: str | None = None
+    #: What the caller gave with the event; of a derived record: with its first source.
     metadata: Metadata = field(default_factory=dict)
+    importance: float = 0.5
+    #: What the system keeps with a derived record: its rule, its condition, its entity, ...
+    data: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class Hit:
 
     id: str
     content: str
-    tier: Tier
+    tier: str
     kind: str
     #: 0..1, comparable within one call.
     score: float
@@ -181,19 +184,19 @@ class Drained:
 class Version:
     """One line of a record's history."""
 
-    action: Literal["stored", "forgotten", "restored"]
+    action: Literal["stored", "forgotten", "restored", "superseded", "changed", "confirmed"]
     at: datetime
-    #: None while the record is forgotten.
+    #: None while the record is forgotten, and before its last change: old texts are not kept.
     content: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One step to do for one event, durable until done."""
+    """One step to do for one record, durable until done."""
 
     id: int
     scope: Scope
-    #: The event it is about.
+    #: The event or the derived record it is about.
     subject: str
     step: str
     attempts: int

@@ -11,9 +11,10 @@ import pytest
 import recollect
 from recollect.index.resident import Shelf, View
 from recollect.memory import Memory
-from recollect.store.base import Change, Feed, Head, Space, Vector
+from recollect.store.base import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import HashEmbedder
+from recollect.testing.store_suite import NOON, a_fact
 from recollect.text import term_id, terms
 from recollect.types import Scope
 
@@ -29,6 +30,10 @@ def open_memory(path: Path) -> Memory:
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with open_memory(tmp_path) as opened:
         yield opened
+
+
+def learn(memory: Memory, *facts: Derived) -> None:
+    memory.store.put(ANN, facts, known_at=NOON, steps=memory.worker.steps)
 
 
 def a_shelf(memory: Memory, most_bytes: int = 1 << 30) -> Shelf:
@@ -133,6 +138,109 @@ def test_a_wipe_starts_the_index_over(memory: Memory) -> None:
     assert docs.tolist() == [0]
     late = memory.remember("a bird", user="ann").events[0]
     assert holders(shelf.view(ANN, space), "bird") == [late]
+
+
+def numbers_of(view: View) -> dict[str, int]:
+    return {each: number for number, each in enumerate(view.ids)}
+
+
+def has_vector(view: View, number: int) -> bool:
+    assert view.vectors is not None
+    docs, _ = view.vectors.cosines(np.ones(16, dtype=np.float32), None, depth=10)
+    return number in docs.tolist()
+
+
+def test_a_derived_record_is_a_document_with_a_source(memory: Memory) -> None:
+    event = memory.remember("a cat", user="ann").events[0]
+    shelf, space = a_shelf(memory), the_space(memory)
+    turns = shelf.view(ANN, space)
+    assert (turns.has_derived, turns.has_ends, turns.source.tolist()) == (False, False, [-1])
+    learn(memory, a_fact(50, event, content="Ann has a cat."), a_fact(51))
+    view = shelf.view(ANN, space)
+    doc = numbers_of(view)
+    fact, lone = doc[a_fact(50).id], doc[a_fact(51).id]
+    assert view.has_derived
+    assert holders(view, "cat") == [event, a_fact(50).id]
+    assert view.tiers.tolist() == [view.codes["session"], *[view.codes["fact"]] * 2]
+    assert (view.source[fact], view.source[lone]) == (doc[event], -1)
+    assert view.confidence.tolist() == [1.0, np.float32(0.8), np.float32(0.8)]
+    assert set(view.until_us.tolist()) == {FOREVER_US}
+    assert len(turns) == 1, "a view is a moment"
+
+
+def test_a_source_that_comes_later_is_found_all_the_same(memory: Memory) -> None:
+    event = memory.remember("a cat", user="ann").events[0]
+    learn(memory, a_fact(50, event))
+    turn, fact = memory.store.changes(ANN, after=0)
+
+    class Backwards:
+        """The fact first, then the turn."""
+
+        def __init__(self) -> None:
+            self.batches = [[fact._replace(change=1)], [turn._replace(change=2)]]
+
+        def head(self, scope: Scope) -> Head:
+            return Head(0, 2 - len(self.batches))
+
+        def changes(self, scope: Scope, *, after: int) -> list[Change]:
+            return self.batches.pop(0)
+
+    shelf = Shelf(Backwards(), most_bytes=1 << 30)  # type: ignore[arg-type]
+    first = shelf.view(ANN, None)
+    assert first.source.tolist() == [-1]
+    assert shelf.view(ANN, None).source.tolist() == [1, -1]
+    assert first.source.tolist() == [-1], "a view is a moment"
+
+
+def test_a_superseded_record_has_an_end(memory: Memory) -> None:
+    shelf, space = a_shelf(memory), the_space(memory)
+    learn(memory, a_fact(50))
+    before = shelf.view(ANN, space)
+    learn(memory, a_fact(51, supersedes=(a_fact(50).id,)))
+    view = shelf.view(ANN, space)
+    doc = numbers_of(view)
+    assert (before.has_ends, view.has_ends) == (False, True)
+    assert view.until_us[doc[a_fact(50).id]] == view.at_us[doc[a_fact(51).id]]
+    assert view.known_until_us[doc[a_fact(50).id]] == view.known_us[doc[a_fact(51).id]]
+    assert view.until_us[doc[a_fact(51).id]] == FOREVER_US
+
+
+def test_another_confidence_is_followed(memory: Memory) -> None:
+    shelf, space = a_shelf(memory), the_space(memory)
+    learn(memory, a_fact(50))
+    before = shelf.view(ANN, space)
+    learn(memory, a_fact(50, confidence=0.25))
+    assert shelf.view(ANN, space).confidence.tolist() == [0.25]
+    assert before.confidence.tolist() == [np.float32(0.8)]
+
+
+def test_a_new_text_takes_the_old_words_and_vectors_away(memory: Memory) -> None:
+    shelf, space = a_shelf(memory), the_space(memory)
+    event = memory.remember("a dog", user="ann").events[0]
+    learn(memory, a_fact(50, event, content="Ann has a cat."))
+    memory.drain()
+    view = shelf.view(ANN, space)
+    assert has_vector(view, numbers_of(view)[a_fact(50).id])
+    learn(memory, a_fact(50, event, content="Ann has a bird."))
+    view = shelf.view(ANN, space)
+    assert (holders(view, "cat"), holders(view, "bird")) == ([], [a_fact(50).id])
+    doc = numbers_of(view)
+    assert has_vector(view, doc[event])
+    assert not has_vector(view, doc[a_fact(50).id])
+    memory.drain()
+    view = shelf.view(ANN, space)
+    assert has_vector(view, numbers_of(view)[a_fact(50).id])
+
+
+def test_what_hides_with_its_turn_is_dead(memory: Memory) -> None:
+    shelf, space = a_shelf(memory), the_space(memory)
+    event = memory.remember("a dog", user="ann").events[0]
+    learn(memory, a_fact(50, event))
+    assert shelf.view(ANN, space).alive.all()
+    memory.forget(event, user="ann")
+    assert not shelf.view(ANN, space).alive.any()
+    memory.restore(event, user="ann")
+    assert shelf.view(ANN, space).alive.all()
 
 
 def test_every_owner_has_an_index_of_their_own(memory: Memory) -> None:

@@ -59,7 +59,8 @@ class ShowsTheForgotten(SqliteStore):
             for job in hidden
             if (job.scope.user, job.scope.workspace) == (scope.user, scope.workspace)
         ]
-        return seen + list(self.subjects(mine).values())
+        found = self.subjects(mine).values()
+        return seen + [each for each in found if isinstance(each, Event)]
 
 
 PLANTS = (

@@ -1,5 +1,6 @@
 """Every file ever written can be opened; one from the future is refused in words."""
 
+import io
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.connection import APPLICATION_ID
 from recollect.store.sqlite.migrate import migrations
 from recollect.testing import HashEmbedder
+from recollect.transfer import export_to, import_from
 from recollect.types import Scope
 from recollect.write.prepare import index_row
 
@@ -130,7 +132,8 @@ def test_what_was_done_in_a_golden_file_is_still_known(golden: Path) -> None:
         marimba = memory.recall("marimba", user="ann")[0].id
         actions = [each.action for each in memory.history(marimba, user="ann")]
         assert actions == ["stored", "forgotten", "restored"]
-        assert memory.store.stats()["forgotten"] == 1
+        forgotten = memory.store.scan(ANN), memory.store.changes(ANN, after=0)
+        assert len(forgotten[1]) - len(forgotten[0]) == 1
         with pytest.raises(recollect.RecollectError, match="turn-1"):
             memory.remember("something else", user="ann", key="turn-1")
 
@@ -145,6 +148,54 @@ def test_a_golden_file_is_sound_and_its_work_can_be_finished(golden: Path) -> No
         memory.remember("A new zebra.", user="ann")
         memory.drain()
         assert "vector" in memory.recall("zebra", user="ann")[0].why
+        assert [each.detail for each in memory.store.check(index_row) if not each.ok] == []
+
+
+def test_the_records_of_every_tier_in_a_golden_file_are_still_there(golden: Path) -> None:
+    if golden_version(golden) < 2:
+        with open_memory(golden) as memory:
+            assert memory.store.stats()["records"] == 0
+        return
+    scope = Scope("derived", "ann")
+    with open_memory(golden) as memory:
+        (rule,) = memory.store.listed(scope, tier="procedure")
+        assert (rule.content, rule.confidence, rule.importance) == ("Cite sources.", 0.8, 0.6)
+        assert rule.data == {"condition": "in every answer", "fact_role": "instruction"}
+        assert [memory.store.events(scope, rule.sources)[0].content] == ["Always cite sources."]
+        (home,) = memory.store.listed(scope, tier="fact")
+        assert (home.content, home.confidence) == ("Ann lives in Porto.", 0.9)
+        old = [r for r in memory.store.listed(scope, tier="fact", current=False) if r.known_to]
+        assert [record.content for record in old] == ["Ann lives in Lisbon."]
+        assert memory.store.listed(scope, tier="note") == []
+        assert memory.restore(hidden_turn(memory, scope), user="ann", workspace="derived")
+        assert [record.content for record in memory.store.listed(scope, tier="note")] == [
+            "Ann smokes."
+        ]
+        assert memory.store.context_note(scope, "cccccc").body == b"body"
+
+
+def golden_version(path: Path) -> int:
+    return version_of(path)[1]
+
+
+def hidden_turn(memory: Memory, scope: Scope) -> str:
+    (hidden,) = [
+        change.id
+        for change in memory.store.changes(scope, after=0)
+        if change.forgotten and change.tier == "session"
+    ]
+    return hidden
+
+
+def test_an_export_made_before_there_were_derived_records_is_still_read(tmp_path: Path) -> None:
+    old = Path(__file__).parent / "golden" / "0001.jsonl"
+    with open_memory(tmp_path / "m.db") as memory:
+        with old.open("rb") as source:
+            done = import_from(memory, source)
+        assert (done.failed, done.new["event"], done.new["act"]) == (0, 8, 3)
+        out = io.BytesIO()
+        export_to(memory.store, out)
+        assert out.getvalue() == old.read_bytes()
         assert [each.detail for each in memory.store.check(index_row) if not each.ok] == []
 
 

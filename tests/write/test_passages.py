@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.types import Event
-from recollect.write.passages import embed_texts, passages
+from recollect.types import Event, Record
+from recollect.write.passages import embed_texts, passages, record_texts
 
 MOST_PIECES = 200
 SENTENCE = "The harbour master counted {} boats before breakfast and wrote it down."
@@ -156,3 +156,26 @@ def test_every_passage_tells_who_spoke_and_when() -> None:
 
 def test_the_same_event_gives_the_same_texts() -> None:
     assert embed_texts(an_event(a_long_text())) == embed_texts(an_event(a_long_text()))
+
+
+def a_record(content: str, **data: object) -> Record:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    return Record("0" * 32, "procedure", "instruction", content, now, None, now, None, "user", 0.9,
+                  ("1" * 32,), "user", data=data)  # fmt: skip
+
+
+def test_a_derived_record_is_its_content_and_its_condition() -> None:
+    rule = "Cite sources when I ask about history."
+    texts = record_texts(a_record(rule, condition="when I ask about history"))
+    assert texts == [rule, "when I ask about history"]
+
+
+@pytest.mark.parametrize("condition", [None, "", " ", 5])
+def test_without_a_condition_a_derived_record_is_its_content(condition: object) -> None:
+    assert record_texts(a_record("Cite sources.", condition=condition)) == ["Cite sources."]
+
+
+def test_a_long_derived_record_is_cut_like_any_text() -> None:
+    long = a_long_text()
+    assert record_texts(a_record(long)) == passages(long)
+    assert len(passages(long)) > 1

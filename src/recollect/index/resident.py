@@ -10,9 +10,11 @@ from __future__ import annotations
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import not_
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 
 from recollect.index.postings import Segment, merged, segment
 from recollect.index.vectors import Vectors, VectorView
-from recollect.store.base import Change, Feed, Head, Space, Vector
+from recollect.store.base import FOREVER_US, Change, Feed, Head, Space, Vector
 from recollect.types import Scope
 
 #: A segment is merged into its elder once it is at least this share of its size.
@@ -39,16 +41,27 @@ class View:
     alive: NDArray[np.bool_]
     #: True when a document is hidden; then counts must be taken over `alive` alone.
     has_dead: bool
+    #: True when a document's valid or known time has an end.
+    has_ends: bool
+    #: True when a document is of another tier than `session`.
+    has_derived: bool
     order: NDArray[np.int64]
     at_us: NDArray[np.int64]
     known_us: NDArray[np.int64]
+    #: Ends of both times, FOREVER_US when open.
+    until_us: NDArray[np.int64]
+    known_until_us: NDArray[np.int64]
+    confidence: NDArray[np.float32]
     lengths: NDArray[np.float32]
     roles: NDArray[np.int32]
     names: NDArray[np.int32]
     agents: NDArray[np.int32]
     sessions: NDArray[np.int32]
     kinds: NDArray[np.int32]
-    #: Text of a role, name, agent or session -> its code; None is coded as -1.
+    tiers: NDArray[np.int32]
+    #: The number of a derived document's first source; -1 where there is none.
+    source: NDArray[np.int32]
+    #: Text of a role, name, agent, session, kind or tier -> its code; None is coded as -1.
     codes: Mapping[str, int]
     segments: tuple[Segment, ...]
     vectors: VectorView | None
@@ -67,12 +80,17 @@ class _Columns:
         ("order", np.int64),
         ("at_us", np.int64),
         ("known_us", np.int64),
+        ("until_us", np.int64),
+        ("known_until_us", np.int64),
+        ("confidence", np.float32),
         ("lengths", np.float32),
         ("roles", np.int32),
         ("names", np.int32),
         ("agents", np.int32),
         ("sessions", np.int32),
         ("kinds", np.int32),
+        ("tiers", np.int32),
+        ("source", np.int32),
     )
 
     def __init__(self) -> None:
@@ -81,8 +99,8 @@ class _Columns:
             name: np.empty(64, dtype=kind) for name, kind in self.KINDS
         }
 
-    def extend(self, columns: Mapping[str, Any]) -> None:
-        more = len(columns["alive"])
+    def extend(self, more: int, columns: Mapping[str, Iterable[Any]]) -> None:
+        """Add `more` rows."""
         end = self.count + more
         for name, array in self._arrays.items():
             roomy = array
@@ -90,14 +108,14 @@ class _Columns:
                 roomy = np.empty(max(end, len(array) * 2), dtype=array.dtype)
                 roomy[: self.count] = array[: self.count]
                 self._arrays[name] = roomy
-            roomy[self.count : end] = columns[name]
+            roomy[self.count : end] = np.fromiter(columns[name], array.dtype, count=more)
         self.count = end
 
-    def hide(self, number: int, *, alive: bool) -> None:
+    def replace(self, name: str, numbers: Sequence[int], values: Sequence[Any]) -> None:
         # A copy: a search under way keeps what it saw.
-        array = self._arrays["alive"].copy()
-        array[number] = alive
-        self._arrays["alive"] = array
+        array = self._arrays[name].copy()
+        array[list(numbers)] = values
+        self._arrays[name] = array
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._arrays[name][: self.count]
@@ -116,6 +134,8 @@ class Resident:
     _ids: list[str] = field(default_factory=list)
     _columns: _Columns = field(default_factory=_Columns)
     _codes: dict[str, int] = field(default_factory=dict)
+    #: Documents whose first source has not been seen yet.
+    _sought: dict[int, str] = field(default_factory=dict)
     _segments: list[Segment] = field(default_factory=list)
     _vectors: Vectors | None = None
     _view: View | None = None
@@ -154,51 +174,70 @@ class Resident:
                 setattr(self, name, getattr(fresh, name))
 
     def _apply_changes(self, changes: list[Change]) -> None:
-        new = [change for change in changes if change.id not in self._numbers]
-        for change in changes:
-            if change.id in self._numbers:
-                self._columns.hide(self._numbers[change.id], alive=not change.forgotten)
+        new = changes
+        if self._numbers:
+            new = [change for change in changes if change.id not in self._numbers]
+        if len(new) < len(changes):
+            self._update([change for change in changes if change.id in self._numbers])
         if new:
             self._add(new)
+            self._find_sources()
         if changes:
             self._change = changes[-1].change
+
+    def _update(self, changes: list[Change]) -> None:
+        """What can change without new words or vectors: those raise the epoch."""
+        numbers = [self._numbers[change.id] for change in changes]
+        for name, values in (
+            ("alive", [not change.forgotten for change in changes]),
+            ("until_us", [change.until_us for change in changes]),
+            ("known_until_us", [change.known_until_us for change in changes]),
+            ("confidence", [change.confidence for change in changes]),
+        ):
+            self._columns.replace(name, numbers, values)
+
+    def _find_sources(self) -> None:
+        found = {
+            doc: self._numbers[source]
+            for doc, source in self._sought.items()
+            if source in self._numbers
+        }
+        if found:
+            self._columns.replace("source", list(found), list(found.values()))
+            for doc in found:
+                del self._sought[doc]
 
     def _add(self, new: list[Change]) -> None:
         first = len(self._ids)
         numbers = range(first, first + len(new))
         # All rows of a column at once: a large owner has 100,000 of them at the first search.
-        (
-            _,
-            ids,
-            kind,
-            forgotten,
-            order,
-            at_us,
-            known_us,
-            role,
-            name,
-            agent,
-            session,
-            length,
-            terms,
-        ) = zip(*new, strict=True)
-        self._ids.extend(ids)
-        self._numbers.update(zip(ids, numbers, strict=True))
+        columns: Any = Change._make(zip(*new, strict=True))
+        self._ids.extend(columns.id)
+        self._numbers.update(zip(columns.id, numbers, strict=True))
+        if any(columns.source):
+            sources = zip(numbers, columns.source, strict=True)
+            self._sought.update((doc, source) for doc, source in sources if source is not None)
         self._columns.extend(
+            len(new),
             {
-                "alive": np.logical_not(forgotten),
-                "order": order,
-                "at_us": at_us,
-                "known_us": known_us,
-                "lengths": length,
-                "roles": self._coded(role),
-                "names": self._coded(name),
-                "agents": self._coded(agent),
-                "sessions": self._coded(session),
-                "kinds": self._coded(kind),
-            }
+                "alive": map(not_, columns.forgotten),
+                "order": columns.order,
+                "at_us": columns.at_us,
+                "known_us": columns.known_us,
+                "until_us": columns.until_us,
+                "known_until_us": columns.known_until_us,
+                "confidence": columns.confidence,
+                "lengths": columns.length,
+                "roles": self._coded(columns.role),
+                "names": self._coded(columns.name),
+                "agents": self._coded(columns.agent),
+                "sessions": self._coded(columns.session),
+                "kinds": self._coded(columns.kind),
+                "tiers": self._coded(columns.tier),
+                "source": repeat(-1, len(new)),
+            },
         )
-        self._segments.append(segment(numbers, terms))
+        self._segments.append(segment(numbers, columns.terms))
         while len(self._segments) > 1 and (
             self._segments[-1].documents >= _MERGE_SHARE * self._segments[-2].documents
         ):
@@ -213,17 +252,24 @@ class Resident:
         docs = np.array([self._numbers[vector.record] for vector in vectors], dtype=np.int32)
         self._vectors.extend(docs, b"".join([vector.data for vector in vectors]))
 
-    def _coded(self, texts: Sequence[str | None]) -> list[int]:
+    def _coded(self, texts: Sequence[str | None]) -> Iterator[int]:
         """Small numbers for texts, the same number for the same text; -1 for None."""
-        for text in sorted({text for text in texts if text is not None} - self._codes.keys()):
+        for text in sorted(text for text in set(texts) - self._codes.keys() if text is not None):
             self._codes[text] = len(self._codes)
-        return [-1 if text is None else self._codes[text] for text in texts]
+        coded: dict[str | None, int] = dict(self._codes.items())
+        coded[None] = -1
+        return map(coded.__getitem__, texts)
 
     def _moment(self) -> View:
         columns = {name: self._columns[name] for name, _ in _Columns.KINDS}
         return View(
             ids=self._ids,
             has_dead=not bool(columns["alive"].all()),
+            has_ends=bool(
+                (columns["until_us"] < FOREVER_US).any()
+                or (columns["known_until_us"] < FOREVER_US).any()
+            ),
+            has_derived=bool((columns["tiers"] != self._codes.get("session", -1)).any()),
             codes=self._codes,
             segments=tuple(self._segments),
             vectors=self._vectors.view() if self._vectors else None,

@@ -113,12 +113,14 @@ def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
 
 def _neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
     """(4, n): the turns one and two before, one and two after, in the same session, in order of
-    arrival, of those that may be seen; n where there is none."""
+    arrival, of those that may be seen; n where there is none. Only turns have neighbours."""
     if visible is None and "neighbours" in view.kept:
         kept: NDArray[np.int32] = view.kept["neighbours"]
         return kept
     n = len(view)
     docs = np.arange(n) if visible is None else np.flatnonzero(visible)
+    if view.has_derived:
+        docs = docs[_turns(view)[docs]]
     docs = docs[np.lexsort((view.order[docs], view.sessions[docs]))]
     around = np.full((4, n), n, dtype=np.int32)
     for row, step in ((0, 1), (1, 2)):
@@ -128,6 +130,14 @@ def _neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int
     if visible is None:
         view.kept["neighbours"] = around
     return around
+
+
+def _turns(view: View) -> NDArray[np.bool_]:
+    """What was said, not what was derived from it."""
+    if "turns" not in view.kept:
+        view.kept["turns"] = view.tiers == view.codes.get("session", -2)
+    turns: NDArray[np.bool_] = view.kept["turns"]
+    return turns
 
 
 def _window(
@@ -176,7 +186,11 @@ def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> S
 
 
 def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
-    """Every document gets the score of its session; one session tells nothing apart."""
+    """Every turn gets the score of its session; one session tells nothing apart."""
+    if view.has_derived:
+        turns = _turns(view)
+        visible = turns if visible is None else turns & visible
+        found = [(docs[turns[docs]], counts[turns[docs]]) for docs, counts in found]
     if "sessions" not in view.kept:
         codes, numbers = np.unique(view.sessions, return_inverse=True)
         view.kept["sessions"] = (numbers, len(codes))
@@ -194,7 +208,7 @@ def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) ->
         there = np.flatnonzero(dense)
         kept.append((there, dense[there]))
     scores: Scores = weighed(kept, lengths, seen, len(lengths))[numbers]
-    return scores
+    return scores * _turns(view) if view.has_derived else scores
 
 
 def _likely(window: Scores, around: NDArray[np.int32]) -> NDArray[np.integer]:

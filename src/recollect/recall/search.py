@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.index.resident import View
 from recollect.recall.bm25 import bm25
 from recollect.recall.query import Query
+from recollect.store.base import FOREVER_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,13 @@ def search(view: View, query: Query, vector: NDArray[np.float32] | None, *, dept
 
 
 def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
-    """Documents the asker can know of: alive, said and known by the asked times, of this agent."""
+    """Documents the asker can know of: alive, said and known by the asked times and valid then,
+    of this agent."""
     masks = []
     if view.has_dead:
         masks.append(view.alive)
+    if view.has_ends:
+        masks.append(_still_valid(view, query))
     if query.as_of is not None:
         masks.append(view.at_us <= _us(query.as_of.timestamp()))
     if query.known_at is not None:
@@ -63,6 +67,22 @@ def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
         own = view.codes.get(query.scope.agent, -2)
         masks.append((view.agents == own) | (view.agents == -1))
     return np.logical_and.reduce(masks) if masks else None
+
+
+def _still_valid(view: View, query: Query) -> NDArray[np.bool_]:
+    """Documents that had not ended: at `as_of`, as was known at `known_at`; without both, now.
+
+    An end that was learned after `known_at` was none then.
+    """
+    valid_at = _us((query.as_of or query.now).timestamp())
+    known_at = _us((query.known_at or query.now).timestamp())
+    ended: NDArray[np.bool_] = view.until_us <= valid_at
+    was_known = view.known_until_us <= known_at
+    if query.as_of is None:
+        ended = was_known if query.known_at is not None else ended | was_known
+    elif query.known_at is not None:
+        ended &= was_known | (view.known_until_us == FOREVER_US)
+    return ~ended
 
 
 def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:

@@ -1,7 +1,8 @@
 """What every backend promises. `recollect.testing.StoreSuite` is these promises, executable.
 
 Holds for every method of every part:
-- A write that returned is on stable storage; a write that raised left nothing behind.
+- A write that returned is on stable storage (a note of `Ledger` soon is); a write that raised left
+  nothing behind.
 - No method that takes a scope returns, counts or changes anything of another (workspace, user).
 - An id that is not in the scope is treated as an id that does not exist.
 - Reads see every write that was acknowledged before they began, by any process.
@@ -10,157 +11,57 @@ Holds for every method of every part:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from recollect.types import ApiKey, Event, Finding, Job, Metadata, Record, Scope, Status, Version
+from recollect.store.values import (
+    FOREVER_US,
+    Appended,
+    Change,
+    ContextNote,
+    Derive,
+    Derived,
+    Dumped,
+    DumpedAct,
+    DumpedEvent,
+    DumpedKey,
+    DumpedRecord,
+    DumpedVectors,
+    Entry,
+    Head,
+    KeyUse,
+    Made,
+    Progress,
+    QueueCounts,
+    Space,
+    Vector,
+)
+from recollect.types import ApiKey, Event, Finding, Job, Record, Scope, Status, Version
 
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A message ready to be appended."""
-
-    id: str
-    role: str
-    content: str
-    at: datetime
-    origin: str
-    #: Term ids and counts of the indexed text, as `index.postings.packed` makes them.
-    terms: bytes
-    #: Number of terms, with repeats.
-    length: int
-    name: str | None = None
-    metadata: Metadata | None = None
-    #: "turn", or "instruction" when the turn holds a standing rule of the user.
-    kind: str = "turn"
-
-
-@dataclass(frozen=True, slots=True)
-class KeyUse:
-    """An idempotency key and a digest of the body it came with."""
-
-    key: str
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """What `append` did: new ids, or those of the first use of the key."""
-
-    events: tuple[str, ...]
-    duplicate: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """Where an owner's feed of changes stands."""
-
-    #: Grows when rows were physically removed: a reader's copy must be thrown away.
-    epoch: int
-    #: Number of the last change.
-    change: int
-
-
-class Change(NamedTuple):
-    """The searchable side of one record, as it is now. A tuple: an index loads 100,000 at once."""
-
-    change: int
-    id: str
-    kind: str
-    forgotten: bool
-    #: Arrival number: stable order for ties, newer is higher.
-    order: int
-    at_us: int
-    known_us: int
-    role: str
-    name: str | None
-    agent: str | None
-    session: str | None
-    length: int
-    terms: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """A vector space: one model, one dimension, one way to cut text into passages."""
-
-    id: int
-    model: str
-    dim: int
-    recipe: int
-    state: str  # building | active | retired
-
-
-class Vector(NamedTuple):
-    """The embedding of one passage, float32 little-endian, unit length."""
-
-    change: int
-    record: str
-    passage: int
-    #: Digest of the passage's text: the same text of the same owner is not embedded twice.
-    digest: bytes
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class QueueCounts:
-    """How much there is to do."""
-
-    ready: int = 0
-    running: int = 0
-    dead: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DumpedEvent:
-    """An event with what was decided about it."""
-
-    scope: Scope
-    event: Event
-    forgotten_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class DumpedAct:
-    """A line of a record's history."""
-
-    scope: Scope
-    record: str
-    #: Counts up from 1 per record: the same act is not loaded twice.
-    number: int
-    action: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DumpedKey:
-    """An idempotency key in use."""
-
-    scope: Scope
-    key: KeyUse
-    events: tuple[str, ...]
-    used_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DumpedVectors:
-    """All passages of one record in one vector space, in order: (digest, data)."""
-
-    scope: Scope
-    model: str
-    dim: int
-    recipe: int
-    record: str
-    passages: tuple[tuple[bytes, bytes], ...]
-
-
-Dumped = DumpedEvent | DumpedAct | DumpedKey | DumpedVectors
-#: Derives from an event what its record keeps for search: packed terms, their number, its kind.
-MakeTerms = Callable[[Event], tuple[bytes, int, str]]
-Progress = Callable[[int, int], None]
+__all__ = [
+    "FOREVER_US",
+    "Appended",
+    "Change",
+    "ContextNote",
+    "Derive",
+    "Derived",
+    "Dumped",
+    "DumpedAct",
+    "DumpedEvent",
+    "DumpedKey",
+    "DumpedRecord",
+    "DumpedVectors",
+    "Entry",
+    "Head",
+    "KeyUse",
+    "Made",
+    "Progress",
+    "QueueCounts",
+    "Space",
+    "Vector",
+]
 
 
 class Log(Protocol):
@@ -175,7 +76,9 @@ class Log(Protocol):
         steps: Sequence[str],
         key: KeyUse | None = None,
     ) -> Appended:
-        """Store entries, their index rows and one job per entry and step: all of it or nothing.
+        """Store entries, their index rows, what is derived from them and one job per record and
+        step: all of it or nothing. A derived record whose id exists is left as it is; what it
+        supersedes ends with its beginning.
 
         With a key that was used before: same body gives the ids of the first use and stores
         nothing; another body raises Conflict.
@@ -195,22 +98,49 @@ class Log(Protocol):
 
 
 class Records(Protocol):
-    """Memories, their visibility and their history."""
+    """Memories of every tier, their visibility and their history."""
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
         """The records with these ids, in that order; unknown and forgotten ones left out."""
 
+    def listed(
+        self,
+        scope: Scope,
+        *,
+        tier: str,
+        kind: str | None = None,
+        current: bool = True,
+        limit: int = 100_000,
+    ) -> list[Record]:
+        """The records of a tier, those learned first first. `current`: without those that ended;
+        forgotten ones are left out in any case."""
+
+    def put(
+        self,
+        scope: Scope,
+        records: Sequence[Derived],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+    ) -> None:
+        """Store derived records outside of a turn, all or nothing. One whose id is known becomes
+        its new version, with a line in its history: changed, or confirmed when it says the same.
+        A new text loses its vectors and is queued for new ones. Sources add up."""
+
     def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
-        """Hide a record from every read; False when it was hidden already."""
+        """Hide a record from every read; False when it was hidden already. With a turn goes what
+        was derived from it and from no other turn that is still there."""
 
     def restore(self, scope: Scope, record: str, *, at: datetime) -> bool:
-        """Undo `forget`; False when it was not hidden."""
+        """Undo `forget`; False when it was not hidden. With a turn comes back what had gone for
+        want of a source, but nothing that was forgotten for its own sake."""
 
     def history(self, scope: Scope, record: str) -> list[Version]:
         """What happened to a record, oldest first; contents are withheld while it is forgotten."""
 
     def wipe(self, *, forgotten_before: datetime) -> int:
-        """Physically remove what was forgotten before a time, with its events and vectors."""
+        """Physically remove the records that were forgotten before a time, with their events,
+        vectors and what was derived from them alone; how many records."""
 
 
 class Feed(Protocol):
@@ -266,8 +196,9 @@ class Queue(Protocol):
     def fail(self, job: Job, *, error: str, due: datetime | None, transient: bool = False) -> None:
         """Put a job back for a later try, or (due=None) among the dead letters."""
 
-    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event]:
-        """The event of each job by the job's id, forgotten ones too; for the worker alone."""
+    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event | Record]:
+        """By the job's id the event or the derived record it is about, forgotten ones too; for
+        the worker alone."""
 
     def release(self, jobs: Sequence[Job]) -> None:
         """Hand jobs back untried: the attempt is not counted."""
@@ -280,10 +211,28 @@ class Queue(Protocol):
     def counts(
         self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
     ) -> QueueCounts:
-        """How many jobs there are: of all or of one event, of all steps or of some."""
+        """How many jobs there are: of all or of one record, of all steps or of some."""
 
     def replay(self, ids: Collection[int] | None = None, *, transient_only: bool = False) -> int:
         """Make dead letters ready again with fresh attempts; how many."""
+
+
+class Ledger(Protocol):
+    """Which contexts were handed out. Notes are of one owner and are not part of an export."""
+
+    def note_context(self, scope: Scope, note: ContextNote) -> None:
+        """Keep a note without waiting until it is on disk; the reads below see it all the same.
+        A note that could not be written is logged: it never fails the caller or a later write."""
+
+    def context_note(self, scope: Scope, id: str) -> ContextNote:
+        """The note with this id, or the only one whose id ends with these 6 digits or more;
+        NotFound otherwise."""
+
+    def context_notes(self, scope: Scope, *, since: datetime, limit: int) -> list[ContextNote]:
+        """Notes from a time on, newest first."""
+
+    def forget_contexts(self, before: datetime) -> int:
+        """Remove the notes older than a time; how many."""
 
 
 class Keys(Protocol):
@@ -305,33 +254,35 @@ class Keys(Protocol):
 class Upkeep(Protocol):
     """The operator's view of a whole store."""
 
-    def check(self, make_terms: MakeTerms) -> list[Finding]:
+    def check(self, derive: Derive) -> list[Finding]:
         """Look at every invariant."""
 
-    def use_terms(self, version: int, make_terms: MakeTerms) -> int:
-        """Make index rows anew if another version of the recipe made them; how many changed."""
+    def use_terms(self, version: int, derive: Derive) -> int:
+        """Make index rows anew if another version of the recipe made them, and the derived records
+        that are missing; how many changed."""
 
-    def rebuild(self, make_terms: MakeTerms, *, steps: Sequence[str]) -> int:
+    def rebuild(self, derive: Derive, *, steps: Sequence[str]) -> int:
         """Derive records and index rows anew from the events, drop derived rows without a source,
-        and queue the steps that are missing; how many rows were mended."""
+        and queue the steps that are missing; how many rows were mended. What was forgotten for
+        its own sake and wiped does not come back."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
         """Copy the store to a new file while it is in use, then verify the copy."""
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
-        """Everything but jobs and API keys, in a fixed order, from one snapshot."""
+        """Everything but jobs, API keys and contexts, in a fixed order, from one snapshot."""
 
-    def load(
-        self, rows: Sequence[Dumped], make_terms: MakeTerms, *, steps: Sequence[str]
-    ) -> list[bool]:
-        """Store rows of `dump`, all or nothing; for each whether it was new."""
+    def load(self, rows: Sequence[Dumped], derive: Derive, *, steps: Sequence[str]) -> list[bool]:
+        """Store rows of `dump`, all or nothing; for each whether it was new. What `derive` makes
+        of an event is stored with it; leave that to the rows where they hold derived records."""
 
     def stats(self) -> dict[str, int]:
-        """Counts: owners, events, forgotten, vectors, ready, running, dead."""
+        """Counts: owners, events, forgotten (of them), records (derived), vectors, ready, running,
+        dead."""
 
     def close(self) -> None:
         """Release everything; calling it twice is fine."""
 
 
-class Store(Log, Records, Feed, Queue, Keys, Upkeep, Protocol):
+class Store(Log, Records, Feed, Queue, Ledger, Keys, Upkeep, Protocol):
     """A backend: all parts over one connection pool."""

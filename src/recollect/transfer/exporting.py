@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from recollect.store.base import Progress, Upkeep
-from recollect.transfer.lines import FORMAT, TYPES, to_fields, to_line
+from recollect.transfer.lines import FORMAT, TYPES, promised, to_fields, to_line
 
 _REPORT_EVERY = 256
 
@@ -27,7 +27,7 @@ def export_to(
     """
     counts = dict.fromkeys(TYPES, 0)
     stats = store.stats()
-    expected = stats["events"] + (stats["vectors"] if vectors else 0)
+    expected = stats["events"] + stats["records"] + (stats["vectors"] if vectors else 0)
     with tempfile.TemporaryFile(dir=spool) as body:
         for number, row in enumerate(store.dump(vectors=vectors), 1):
             fields = to_fields(row)
@@ -35,7 +35,7 @@ def export_to(
             body.write(to_line(fields))
             if progress and number % _REPORT_EVERY == 0:
                 progress(number, max(expected, number))
-        out.write(to_line({"recollect_export": FORMAT, **counts}))
+        out.write(to_line({"recollect_export": FORMAT, **promised(counts)}))
         body.seek(0)
         shutil.copyfileobj(body, out)
     return counts

@@ -9,7 +9,15 @@ from typing import Any, BinaryIO
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.memory import Memory
-from recollect.store.base import Dumped, DumpedAct, DumpedEvent, DumpedVectors
+from recollect.store.base import (
+    Derive,
+    Dumped,
+    DumpedAct,
+    DumpedEvent,
+    DumpedRecord,
+    DumpedVectors,
+    Made,
+)
 from recollect.transfer.lines import (
     KIND,
     TYPES,
@@ -19,7 +27,7 @@ from recollect.transfer.lines import (
     parsed,
     refuse,
 )
-from recollect.types import ORIGIN_OF_ROLE
+from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write import validate
 from recollect.write.ids import Ids
 from recollect.write.prepare import index_row
@@ -108,6 +116,7 @@ class _Importer:
         self._default = default
         self._ids = Ids()
         self._promised: dict[str, int] = {}
+        self._derive: Derive = index_row
         self._seen = dict.fromkeys(TYPES, 0)
         self._last = 0
         self._rows: list[tuple[int, Dumped]] = []
@@ -145,6 +154,9 @@ class _Importer:
     def _take(self, number: int, fields: dict[str, Any], size: int) -> None:
         if "recollect_export" in fields:
             self._promised = from_header(fields, number)
+            if self._promised.get("record"):
+                # What was derived comes along as it is; nothing is derived again.
+                self._derive = _alone
             return
         if "type" in fields:
             kind = fields["type"]
@@ -192,7 +204,7 @@ class _Importer:
         if not rows:
             return
         kind = KIND[type(rows[0][1])]
-        loaded = self._store.load([row for _, row in rows], index_row, steps=self._steps)
+        loaded = self._store.load([row for _, row in rows], self._derive, steps=self._steps)
         self.done.new[kind] += sum(loaded)
         for (number, row), is_new in zip(rows, loaded, strict=True):
             if is_new:
@@ -207,11 +219,17 @@ class _Importer:
         """A row that was not stored must be there already; anything else is an error."""
         if isinstance(row, DumpedVectors):
             self._store.history(row.scope, row.record)
+        if isinstance(row, DumpedRecord):
+            self._store.history(row.scope, row.record.id)
         if isinstance(row, DumpedEvent):
             new = row.event
             for held in self._store.events(row.scope, [new.id]):
                 if (held.content, held.role, held.at) != (new.content, new.role, new.at):
                     refuse(f"the store holds another event with the id {new.id}")
+
+
+def _alone(subject: Event | Record) -> Made:
+    return index_row(subject)._replace(derived=())
 
 
 def _lines(source: BinaryIO) -> Iterator[bytes | None]:

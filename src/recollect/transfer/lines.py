@@ -11,6 +11,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeVar
 
@@ -24,10 +25,11 @@ from recollect.store.base import (
     DumpedAct,
     DumpedEvent,
     DumpedKey,
+    DumpedRecord,
     DumpedVectors,
     KeyUse,
 )
-from recollect.types import Event, Scope
+from recollect.types import ALL_TIERS, Event, Record, Scope
 from recollect.write import validate
 
 T = TypeVar("T")
@@ -35,6 +37,7 @@ T = TypeVar("T")
 FORMAT = 1
 KIND: dict[type, str] = {
     DumpedEvent: "event",
+    DumpedRecord: "record",
     DumpedAct: "act",
     DumpedKey: "key",
     DumpedVectors: "vectors",
@@ -42,6 +45,11 @@ KIND: dict[type, str] = {
 TYPES = tuple(KIND.values())
 
 _ORIGINS = ("user", "user_confirmed", "agent", "tool", "document", "web", "import")
+_ACTIONS = ("forgotten", "restored", "superseded", "changed", "confirmed")
+_RECORD_WORDS = (
+    "id", "tier", "kind", "content", "origin", "role", "name", "agent", "session",
+)  # fmt: skip
+_MAYBE_TIMES = ("valid_to", "known_to", "said_from", "forgotten_at")
 _ID = re.compile("[0-9a-f]{32}")
 _MOST_DIMENSIONS = 65_536
 
@@ -61,6 +69,8 @@ def to_fields(row: Dumped) -> dict[str, Any]:
     match row:
         case DumpedEvent():
             fields |= _event_fields(row)
+        case DumpedRecord():
+            fields |= _record_fields(row)
         case DumpedAct():
             fields |= {"event": row.record, "number": row.number}
             fields |= {"action": row.action, "at": _iso(row.at)}
@@ -90,6 +100,33 @@ def _event_fields(row: DumpedEvent) -> dict[str, Any]:
         "forgotten_at": _iso(row.forgotten_at) if row.forgotten_at else None,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _record_fields(row: DumpedRecord) -> dict[str, Any]:
+    record = row.record
+    times = {
+        "valid_from": record.valid_from,
+        "valid_to": record.valid_to,
+        "known_from": record.known_from,
+        "known_to": record.known_to,
+        "said_from": row.said_from,
+        "forgotten_at": row.forgotten_at,
+    }
+    fields: dict[str, Any] = {
+        **{name: getattr(record, name) for name in _RECORD_WORDS},
+        **{name: _iso(moment) for name, moment in times.items() if moment is not None},
+        "confidence": record.confidence,
+        "importance": record.importance,
+        "sources": record.sources,
+        "data": dict(record.data) or None,
+        "along": row.along or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def promised(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts of a header; derived records only if there are any, for older versions."""
+    return {kind: count for kind, count in counts.items() if count or kind != "record"}
 
 
 def _iso(moment: datetime) -> str:
@@ -141,7 +178,7 @@ def from_row(fields: dict[str, Any], limits: Limits) -> Dumped:
     """The row of a line; InvalidInput names the field that is wrong."""
     kind = fields.pop("type")
     words = {name: fields.pop(name, None) for name in ("workspace", "user")}
-    if kind == "event":
+    if kind in ("event", "record"):
         words |= {name: fields.pop(name, None) for name in ("agent", "session")}
     scope = validate.scope(**words)
     row = _READERS[kind](fields, scope, limits)
@@ -152,9 +189,7 @@ def from_row(fields: dict[str, Any], limits: Limits) -> Dumped:
 def _read_event(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedEvent:
     new_id = _id(fields.pop("id", None), "id")
     known_at = validate.moment(fields.pop("known_at", None), "known_at")
-    origin = fields.pop("origin", None)
-    if origin not in _ORIGINS:
-        refuse(f"origin must be one of {', '.join(_ORIGINS)}, not {str(origin)[:64]!r}")
+    origin = _origin(fields)
     forgotten = fields.pop("forgotten_at", None)
     for name in ("role", "at"):
         if fields.get(name) is None:
@@ -169,10 +204,78 @@ def _read_event(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedE
     return DumpedEvent(row.scope, row.event, validate.moment(forgotten, "forgotten_at"))
 
 
+def _read_record(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedRecord:
+    tier = fields.pop("tier", None)
+    if tier not in ALL_TIERS or tier == "session":
+        refuse(f"tier must be one of {', '.join(ALL_TIERS[1:])}, not {str(tier)[:64]!r}")
+    draft, data = _read_text(fields, limits)
+    valid_to, known_to, said_from, forgotten_at = (
+        None if fields.get(name) is None else validate.moment(fields[name], name)
+        for name in _MAYBE_TIMES
+    )
+    record = Record(
+        id=_id(fields.pop("id", None), "id"),
+        tier=tier,
+        kind=validate.word(_taken(fields, "kind", str), "kind"),
+        content=draft.content,
+        valid_from=validate.moment(fields.pop("valid_from", None), "valid_from"),
+        valid_to=valid_to,
+        known_from=validate.moment(fields.pop("known_from", None), "known_from"),
+        known_to=known_to,
+        origin=_origin(fields),
+        confidence=_share(fields, "confidence"),
+        sources=tuple(_id(each, "sources") for each in _taken(fields, "sources", list)),
+        role=draft.role,
+        name=draft.name,
+        agent=scope.agent,
+        session=scope.session,
+        importance=_share(fields, "importance"),
+        data=data,
+    )
+    along = fields.pop("along", False)
+    if not isinstance(along, bool) or (along and forgotten_at is None):
+        refuse("along must be true or false, and needs forgotten_at")
+    for name in _MAYBE_TIMES:
+        fields.pop(name, None)
+    return DumpedRecord(scope, record, forgotten_at, along, said_from)
+
+
+def _read_text(fields: dict[str, Any], limits: Limits) -> tuple[validate.Draft, dict[str, Any]]:
+    """What a record says, checked like a message, and its system fields, which may be larger."""
+    told = {name: fields.pop(name) for name in ("role", "content", "name") if name in fields}
+    batch = validate.batch(told, at=None, metadata=None, limits=limits)
+    warnings = list(batch.warnings)
+    roomy = replace(
+        limits, metadata_bytes=limits.message_bytes, metadata_keys=10_000, metadata_depth=32
+    )
+    # One level down: names that a caller may not use are the system's own here.
+    inside = {"data": fields.pop("data", None) or {}}
+    data = validate.checked_metadata(inside, "record", roomy, warnings)["data"]
+    if warnings:
+        refuse(warnings[0])
+    if not isinstance(data, dict):
+        refuse(f"data must be an object, not {type(data).__name__}")
+    return batch.drafts[0], data
+
+
+def _origin(fields: dict[str, Any]) -> str:
+    origin = fields.pop("origin", None)
+    if origin not in _ORIGINS:
+        refuse(f"origin must be one of {', '.join(_ORIGINS)}, not {str(origin)[:64]!r}")
+    return str(origin)
+
+
+def _share(fields: dict[str, Any], name: str) -> float:
+    value = fields.pop(name, None)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        refuse(f"{name} must lie in 0..1, not {str(value)[:64]!r}")
+    return float(value)
+
+
 def _read_act(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedAct:
     action = fields.pop("action", None)
-    if action not in ("forgotten", "restored"):
-        refuse(f"action must be forgotten or restored, not {str(action)[:64]!r}")
+    if action not in _ACTIONS:
+        refuse(f"action must be one of {', '.join(_ACTIONS)}, not {str(action)[:64]!r}")
     record = _id(fields.pop("event", None), "event")
     number = validate.whole_number(fields.pop("number", None), "number", 1, 2**31)
     return DumpedAct(scope, record, number, action, validate.moment(fields.pop("at", None), "at"))
@@ -205,6 +308,7 @@ def _read_vectors(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedVect
 
 _READERS: dict[str, Callable[[dict[str, Any], Scope, Limits], Dumped]] = {
     "event": _read_event,
+    "record": _read_record,
     "act": _read_act,
     "key": _read_key,
     "vectors": _read_vectors,

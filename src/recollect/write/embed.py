@@ -1,4 +1,4 @@
-"""The embed step: events -> vectors of their passages."""
+"""The embed step: events and derived records -> vectors of their passages."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from recollect.models.base import Embedder
 from recollect.models.call import embedded
 from recollect.store.base import Space, Store, Vector
-from recollect.types import Job
-from recollect.write.passages import embed_texts
+from recollect.types import Event, Job, Record
+from recollect.write.passages import embed_texts, record_texts
 
 
 def embed(store: Store, embedder: Embedder, space: Space, jobs: Sequence[Job]) -> int:
-    """Embed the events of these jobs and finish them; how many. Raises ModelError when it cannot.
+    """Embed the subjects of these jobs and finish them; how many. Raises ModelError when it cannot.
 
     The same passage of the same owner is embedded once: its vector is found by a digest.
     """
-    events = store.subjects(jobs)
+    subjects = store.subjects(jobs)
     wanted: dict[int, list[tuple[bytes, str]]] = {
-        job.id: [(_digest(text), text) for text in embed_texts(events[job.id])]
+        job.id: [(_digest(text), text) for text in _texts(subjects[job.id])]
         for job in jobs
-        if job.id in events
+        if job.id in subjects
     }
     known = _known(store, space, jobs, wanted)
     missing = list(
@@ -38,6 +38,10 @@ def embed(store: Store, embedder: Embedder, space: Space, jobs: Sequence[Job]) -
         for passage, (digest, _) in enumerate(wanted.get(job.id, ()))
     ]
     return store.finish(jobs, space=space.id, vectors=vectors)
+
+
+def _texts(subject: Event | Record) -> list[str]:
+    return record_texts(subject) if isinstance(subject, Record) else embed_texts(subject)
 
 
 def _known(

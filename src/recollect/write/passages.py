@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from recollect.types import Event
+from recollect.types import Event, Record
 
 #: Part of the identity of a vector space: change it whenever the same event gives other texts.
 RECIPE = 1
@@ -30,6 +30,14 @@ def embed_texts(event: Event) -> list[str]:
     speaker = event.name or event.role
     header = f"[{event.at.day} {event.at:%B %Y}] {speaker}: "
     return [header + passage for passage in passages(event.content)]
+
+
+def record_texts(record: Record) -> list[str]:
+    """The passages of a derived record: its content, and the condition it depends on by itself,
+    because a question is more like "when I ask about history" than like the whole rule."""
+    condition = record.data.get("condition")
+    alone = passages(condition) if isinstance(condition, str) and condition.strip() else []
+    return passages(record.content) + alone
 
 
 def passages(text: str) -> list[str]:

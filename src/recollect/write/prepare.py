@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from recollect.index.postings import packed
-from recollect.store.base import Entry
+from recollect.store.base import Entry, Made
 from recollect.text import terms
-from recollect.types import ORIGIN_OF_ROLE, Event
+from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write.tag import detect
 from recollect.write.validate import Draft
 
@@ -53,10 +53,12 @@ def kind_of(role: str, content: str) -> str:
     return "turn"
 
 
-def index_row(event: Event) -> tuple[bytes, int, str]:
-    """The index row and the kind of a stored event: what `entries` made when it was stored."""
-    row, length = packed(indexed_terms(event.name, event.content))
-    return row, length, kind_of(event.role, event.content)
+def index_row(subject: Event | Record) -> Made:
+    """The index row and the kind of what is stored: what it was given when it was stored."""
+    row, length = packed(indexed_terms(subject.name, subject.content))
+    if isinstance(subject, Record):
+        return Made(row, length, subject.kind)
+    return Made(row, length, kind_of(subject.role, subject.content))
 
 
 def indexed_terms(name: str | None, content: str) -> list[str]:

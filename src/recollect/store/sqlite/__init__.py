@@ -11,6 +11,7 @@ from recollect.store.sqlite.connection import ReadPool, connect, errors_of
 from recollect.store.sqlite.feed import SqliteFeed
 from recollect.store.sqlite.jobs import SqliteQueue
 from recollect.store.sqlite.keys import SqliteKeys
+from recollect.store.sqlite.ledger import SqliteLedger
 from recollect.store.sqlite.log import SqliteLog
 from recollect.store.sqlite.migrate import migrate
 from recollect.store.sqlite.records import SqliteRecords
@@ -19,7 +20,14 @@ from recollect.store.sqlite.writer import Writer
 
 
 class SqliteStore(
-    SqliteLog, SqliteRecords, SqliteFeed, SqliteQueue, SqliteKeys, SqliteCheck, SqliteTransfer
+    SqliteLog,
+    SqliteRecords,
+    SqliteFeed,
+    SqliteQueue,
+    SqliteLedger,
+    SqliteKeys,
+    SqliteCheck,
+    SqliteTransfer,
 ):
     """`Store` on one SQLite file. `synchronous` other than FULL is for the power-loss harness."""
 

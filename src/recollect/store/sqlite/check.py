@@ -1,17 +1,24 @@
-"""Doctor: every invariant of the file, and how to mend what is derived."""
+"""Doctor: every invariant of the file. How what is derived is mended: mend.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import apsw
-import numpy as np
 
-from recollect.store.base import MakeTerms
+from recollect.store.base import Derive
 from recollect.store.sqlite.connection import OLDEST_SAFE_SQLITE
 from recollect.store.sqlite.feed import queue_missing
-from recollect.store.sqlite.log import EVENT, to_event
-from recollect.store.sqlite.rows import Part, chunks, next_changes
+from recollect.store.sqlite.mend import (
+    add_missing,
+    bad_vectors,
+    differences,
+    index_rows,
+    mend_rows,
+    torn,
+    without_vectors,
+)
+from recollect.store.sqlite.rows import Part, chunks
 from recollect.types import Finding
 
 _ROWS_AT_ONCE = 500
@@ -28,7 +35,7 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
     (
         "records",
         "records without an event",
-        "SELECT count(*) FROM records r WHERE NOT EXISTS"
+        "SELECT count(*) FROM records r WHERE r.tier = 'session' AND NOT EXISTS"
         " (SELECT 1 FROM events e WHERE e.owner = r.owner AND e.id = r.id)",
         True,
     ),
@@ -62,7 +69,15 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         "records whose visibility differs from their journal",
         "SELECT count(*) FROM records r WHERE (r.forgotten_at IS NOT NULL) != coalesce("
         " (SELECT action = 'forgotten' FROM journal j WHERE j.owner = r.owner AND j.record = r.id"
-        "  ORDER BY change DESC LIMIT 1), 0)",
+        "  AND action IN ('forgotten', 'restored') ORDER BY change DESC LIMIT 1), 0)",
+        True,
+    ),
+    (
+        "provenance",
+        "traces that lead to no event or no record",
+        "SELECT count(*) FROM provenance p WHERE NOT EXISTS"
+        " (SELECT 1 FROM events e WHERE e.owner = p.owner AND e.id = p.event) OR NOT EXISTS"
+        " (SELECT 1 FROM records r WHERE r.owner = p.owner AND r.id = p.record)",
         True,
     ),
     (
@@ -87,27 +102,31 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
 class SqliteCheck(Part):
     """The checking half of `Upkeep` on SQLite."""
 
-    def check(self, make_terms: MakeTerms) -> list[Finding]:
+    def check(self, derive: Derive) -> list[Finding]:
         with self._pool.snapshot() as connection:
             findings = [_library(), _integrity(connection)]
             for name, what, sql, repairable in _MUST_BE_ZERO:
                 count = connection.execute(sql).get
                 findings.append(Finding(name, not count, f"{count} {what}", repairable))
-            stale = sum(1 for _ in _stale_rows(connection, make_terms))
-            findings.append(Finding("index", not stale, f"{stale} stale index rows", True))
-            bad = sum(1 for _ in _bad_vectors(connection))
-            findings.append(Finding("numbers", not bad, f"{bad} unusable vectors", True))
+            seen = differences(connection, derive)
+            for name, count, what in (
+                ("sources", len(torn(connection)), "derived records not traced to their sources"),
+                ("index", len(seen.stale), "stale index rows"),
+                ("derived", len(seen.missing), "derived records missing"),
+                ("numbers", len(bad_vectors(connection)), "unusable vectors"),
+            ):
+                findings.append(Finding(name, not count, f"{count} {what}", True))
             dead = connection.execute("SELECT count(*) FROM jobs WHERE state = 'dead'").get
             detail = f"{dead} dead letters" + ("; see `recollect jobs`" if dead else "")
             findings.append(Finding("dead letters", not dead, detail))
         return findings
 
-    def use_terms(self, version: int, make_terms: MakeTerms) -> int:
+    def use_terms(self, version: int, derive: Derive) -> int:
         with self._pool.reader() as connection:
             made_with = connection.execute("SELECT version FROM recipes WHERE name = 'terms'").get
         if made_with == version:
             return 0
-        changed = self._index_anew(make_terms)
+        changed = self._derive_anew(derive)
         self._writer.run(
             lambda connection: connection.execute(
                 "INSERT INTO recipes (name, version) VALUES ('terms', ?)"
@@ -117,22 +136,24 @@ class SqliteCheck(Part):
         )
         return changed
 
-    def _index_anew(self, make_terms: MakeTerms) -> int:
+    def _derive_anew(self, derive: Derive) -> int:
         with self._pool.snapshot() as connection:
-            stale = list(_stale_rows(connection, make_terms))
-        for some in chunks(stale, _ROWS_AT_ONCE):
-            self._writer.run(_index_rows(some))
-        return len(stale)
+            seen = differences(connection, derive)
+        for stale in chunks(seen.stale, _ROWS_AT_ONCE):
+            self._writer.run(index_rows(stale))
+        for missing in chunks(seen.missing, _ROWS_AT_ONCE):
+            self._writer.run(add_missing(missing))
+        return len(seen.stale) + len(seen.missing)
 
-    def rebuild(self, make_terms: MakeTerms, *, steps: Sequence[str]) -> int:
-        mended = self._writer.run(_mend_rows)
-        reindexed = self._index_anew(make_terms)
+    def rebuild(self, derive: Derive, *, steps: Sequence[str]) -> int:
+        mended = self._writer.run(mend_rows)
+        derived = self._derive_anew(derive)
         with self._pool.snapshot() as connection:
-            bad = list(_bad_vectors(connection))
+            bad = bad_vectors(connection)
         for some_bad in chunks(bad, _ROWS_AT_ONCE):
-            self._writer.run(_without_vectors(some_bad))
+            self._writer.run(without_vectors(some_bad))
         queued = self._writer.run(lambda connection: queue_missing(connection, steps))
-        return mended + reindexed + len(bad) + queued
+        return mended + derived + len(bad) + queued
 
 
 def _library() -> Finding:
@@ -147,91 +168,3 @@ def _integrity(connection: apsw.Connection) -> Finding:
     ok = rows == [("ok",)]
     detail = "the file is sound" if ok else "; ".join(str(row) for row in rows[:3])
     return Finding("integrity", ok, detail)
-
-
-def _stale_rows(
-    connection: apsw.Connection, make_terms: MakeTerms
-) -> Iterator[tuple[bytes, int, str, int, bytes]]:
-    """(terms, length, kind, owner, id) of records that differ from what their text gives."""
-    columns = ", ".join("e." + column for column in EVENT.split(", "))
-    rows = connection.execute(
-        f"SELECT e.owner, r.terms, r.length, r.kind, {columns}"
-        " FROM events e JOIN records r ON r.owner = e.owner AND r.id = e.id"
-    )
-    for owner, terms, length, kind, *event in rows:
-        fresh = make_terms(to_event(event))
-        if fresh != (terms, length, kind):
-            yield (*fresh, owner, event[0])
-
-
-def _bad_vectors(connection: apsw.Connection) -> Iterator[tuple[int, bytes]]:
-    """(owner, record) of vectors of the wrong size, not finite, or not of unit length."""
-    rows = connection.execute(
-        "SELECT v.owner, v.record, v.data, s.dim FROM vectors v JOIN spaces s ON s.id = v.space"
-    )
-    for owner, record, data, dim in rows:
-        vector = np.frombuffer(data, dtype="<f4") if len(data) == 4 * dim else None
-        if vector is None or not abs(float(np.linalg.norm(vector)) - 1.0) < 1e-3:
-            yield owner, record
-
-
-def _mend_rows(connection: apsw.Connection) -> int:
-    """Records from events, visibility from the journal, and no derived row without its source."""
-    before = connection.total_changes()
-    connection.execute(
-        "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
-        " origin, length, terms) SELECT owner, id, 0, 'session', 'turn', at, known_at, 1.0, origin,"
-        " 0, x'' FROM events e WHERE NOT EXISTS"
-        " (SELECT 1 FROM records r WHERE r.owner = e.owner AND r.id = e.id)"
-    )
-    for table, column in (("vectors", "record"), ("jobs", "subject")):
-        connection.execute(
-            f"DELETE FROM {table} WHERE NOT EXISTS (SELECT 1 FROM events e"
-            f" WHERE e.owner = {table}.owner AND e.id = {table}.{column})"
-        )
-    connection.execute(
-        "DELETE FROM vectors WHERE NOT EXISTS"
-        " (SELECT 1 FROM spaces s WHERE s.id = vectors.space AND s.state != 'retired')"
-    )
-    connection.execute(
-        "DELETE FROM records WHERE NOT EXISTS"
-        " (SELECT 1 FROM events e WHERE e.owner = records.owner AND e.id = records.id)"
-    )
-    connection.execute(
-        "UPDATE records SET forgotten_at = (SELECT CASE action WHEN 'forgotten' THEN at END"
-        " FROM journal j WHERE j.owner = records.owner AND j.record = records.id"
-        " ORDER BY change DESC LIMIT 1) WHERE (forgotten_at IS NOT NULL) != coalesce("
-        " (SELECT action = 'forgotten' FROM journal j WHERE j.owner = records.owner"
-        "  AND j.record = records.id ORDER BY change DESC LIMIT 1), 0)"
-    )
-    mended = connection.total_changes() - before
-    if mended:
-        # Whoever follows the feed must start over.
-        connection.execute("UPDATE owners SET epoch = epoch + 1")
-    return mended
-
-
-def _index_rows(
-    rows: Sequence[tuple[bytes, int, str, int, bytes]],
-) -> Callable[[apsw.Connection], None]:
-    def work(connection: apsw.Connection) -> None:
-        for terms, length, kind, owner, record in rows:
-            change = next_changes(connection, owner, 1)
-            connection.execute(
-                "UPDATE records SET terms = ?, length = ?, kind = ?, change = ?"
-                " WHERE owner = ? AND id = ?",
-                (terms, length, kind, change, owner, record),
-            )
-        owners = {(row[3],) for row in rows}
-        connection.executemany("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", owners)
-
-    return work
-
-
-def _without_vectors(rows: Sequence[tuple[int, bytes]]) -> Callable[[apsw.Connection], None]:
-    def work(connection: apsw.Connection) -> None:
-        connection.executemany("DELETE FROM vectors WHERE owner = ? AND record = ?", rows)
-        owners = {(owner,) for owner, _ in rows}
-        connection.executemany("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", owners)
-
-    return work

@@ -10,6 +10,7 @@ import apsw
 
 from recollect.store.base import QueueCounts, Vector
 from recollect.store.sqlite.log import EVENT, to_event
+from recollect.store.sqlite.records import EVENT_OF, RECORD, to_record
 from recollect.store.sqlite.rows import (
     Part,
     chunks,
@@ -20,7 +21,7 @@ from recollect.store.sqlite.rows import (
     to_id,
     to_us,
 )
-from recollect.types import Event, Job, Scope
+from recollect.types import Event, Job, Record, Scope
 
 _JOB = (
     "j.id, o.workspace, o.user, j.subject, j.step, j.attempts, j.state, j.due, j.error, j.transient"
@@ -92,9 +93,9 @@ class SqliteQueue(Part):
 
         self._writer.run(work)
 
-    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event]:
+    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event | Record]:
         columns = ", ".join("e." + column for column in EVENT.split(", "))
-        found: dict[int, Event] = {}
+        found: dict[int, Event | Record] = {}
         with self._pool.snapshot() as connection:
             for some in chunks([job.id for job in jobs]):
                 rows = connection.execute(
@@ -104,6 +105,14 @@ class SqliteQueue(Part):
                     some,
                 )
                 found |= {row[0]: to_event(row[1:]) for row in rows}
+            for some in chunks([job.id for job in jobs if job.id not in found]):
+                rows = connection.execute(
+                    f"SELECT j.id, {RECORD} FROM jobs j"
+                    f" JOIN records r ON r.owner = j.owner AND r.id = j.subject{EVENT_OF}"
+                    f" WHERE j.id IN ({marks(len(some))}) AND r.tier != 'session'",
+                    some,
+                )
+                found |= {row[0]: to_record(row[1:]) for row in rows}
         return found
 
     def release(self, jobs: Sequence[Job]) -> None:

@@ -1,4 +1,4 @@
-"""The append-only log: events, their session records, their jobs, in one transaction."""
+"""The append-only log: events, their records, what is derived, their jobs, in one transaction."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import apsw
 
 from recollect.errors import Conflict, NotFound
 from recollect.store.base import Appended, Entry, KeyUse
+from recollect.store.sqlite.derived import Writing, add, enqueue
 from recollect.store.sqlite.rows import (
     Part,
     chunks,
@@ -19,6 +20,7 @@ from recollect.store.sqlite.rows import (
     marks,
     owner_made,
     owner_of,
+    split_ids,
     to_id,
     to_json,
     to_us,
@@ -26,7 +28,6 @@ from recollect.store.sqlite.rows import (
 from recollect.types import Event, Scope, State, Status
 
 EVENT = "id, arrival, role, content, at, known_at, origin, name, agent, session, metadata"
-_ID = 16
 
 
 class SqliteLog(Part):
@@ -45,14 +46,18 @@ class SqliteLog(Part):
             owner = owner_made(connection, scope)
             if key and (earlier := _earlier_use(connection, owner, key)) is not None:
                 return Appended(earlier, duplicate=True)
-            _insert(connection, owner, scope, entries, to_us(known_at))
-            _enqueue(connection, owner, entries, steps, to_us(known_at))
+            known, current = to_us(known_at), all_current(connection, steps)
+            _insert(connection, owner, scope, entries, known)
+            ids = [bytes.fromhex(entry.id) for entry in entries]
+            enqueue(connection, owner, ids, current, known)
+            writing = Writing(owner, scope.agent, scope.session, known, current)
+            for derived in (each for entry in entries for each in entry.derived):
+                add(connection, writing, derived)
             if key:
-                ids = b"".join(bytes.fromhex(entry.id) for entry in entries)
                 connection.execute(
                     "INSERT INTO idempotency (owner, key, body, events, used_at)"
                     " VALUES (?, ?, ?, ?, ?)",
-                    (owner, key.key, key.body, ids, to_us(known_at)),
+                    (owner, key.key, key.body, b"".join(ids), known),
                 )
             return Appended(tuple(entry.id for entry in entries), duplicate=False)
 
@@ -136,7 +141,7 @@ def _earlier_use(connection: apsw.Connection, owner: int, key: KeyUse) -> tuple[
         return None
     if row[0] != key.body:
         raise Conflict(f"the key {key.key!r} was used before with another body: use a new key")
-    return tuple(row[1][i : i + _ID].hex() for i in range(0, len(row[1]), _ID))
+    return tuple(each.hex() for each in split_ids(row[1]))
 
 
 def _insert(
@@ -179,18 +184,9 @@ def _insert(
     )
 
 
-def _enqueue(
-    connection: apsw.Connection,
-    owner: int,
-    entries: Sequence[Entry],
-    steps: Sequence[str],
-    due: int,
-) -> None:
-    current = [each for step in steps for each in current_steps(connection, step)]
-    connection.executemany(
-        "INSERT OR IGNORE INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, ?)",
-        ((owner, bytes.fromhex(e.id), step, due) for e in entries for step in current),
-    )
+def all_current(connection: apsw.Connection, steps: Sequence[str]) -> list[str]:
+    """The steps as `current_steps` has them."""
+    return [each for step in steps for each in current_steps(connection, step)]
 
 
 def current_steps(connection: apsw.Connection, step: str) -> list[str]:

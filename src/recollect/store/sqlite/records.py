@@ -1,4 +1,4 @@
-"""Memories: reading them, hiding them, bringing them back, their history."""
+"""Memories: reading them, storing derived ones, hiding them, bringing them back, their history."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 import apsw
 
 from recollect.errors import NotFound
+from recollect.store.base import Derived
+from recollect.store.sqlite.derived import Writing, put_one
+from recollect.store.sqlite.log import all_current
 from recollect.store.sqlite.rows import (
     Part,
     chunks,
@@ -18,17 +21,32 @@ from recollect.store.sqlite.rows import (
     known_ids,
     marks,
     maybe_from_us,
-    next_changes,
+    owner_made,
     owner_of,
+    split_ids,
     to_id,
     to_us,
 )
+from recollect.store.sqlite.visibility import set_forgotten, wipe_forgotten
 from recollect.types import Record, Scope, Version
 
-_RECORD = (
-    "r.id, r.tier, r.kind, e.content, r.valid_from, r.valid_to, r.known_from, r.known_to, r.origin,"
-    " r.confidence, e.role, e.name, e.agent, e.session, e.metadata"
+#: A turn takes these from its event, a derived record has its own.
+_OWN = ", ".join(
+    f"iif(r.tier = 'session', e.{column}, r.{column})"
+    for column in ("content", "role", "name", "agent", "session")
 )
+#: Columns of a record `r`; `e` is the event of a turn, or the first source of a derived record.
+RECORD = (
+    "r.id, r.tier, r.kind, r.valid_from, r.valid_to, r.known_from, r.known_to, r.origin,"
+    f" r.confidence, r.importance, r.sources, r.data, {_OWN}, e.metadata"
+)
+#: What a forgotten event said about itself is not told by what was derived from it.
+EVENT_OF = (
+    " LEFT JOIN records s ON s.owner = r.owner"
+    " AND s.id = coalesce(substr(r.sources, 1, 16), r.id) AND s.forgotten_at IS NULL"
+    " LEFT JOIN events e ON e.owner = s.owner AND e.id = s.id"
+)
+_READABLE = " r.forgotten_at IS NULL AND coalesce(r.content, e.content) IS NOT NULL"
 
 
 class SqliteRecords(Part):
@@ -40,21 +58,59 @@ class SqliteRecords(Part):
             for some in chunks(known_ids(ids)):
                 rows = connection.execute(_get_sql(len(some)), (scope.workspace, scope.user, *some))
                 for row in rows:
-                    found[row[0].hex()] = _to_record(row)
+                    found[row[0].hex()] = to_record(row)
         return [found[each] for each in ids if each in found]
 
+    def listed(
+        self,
+        scope: Scope,
+        *,
+        tier: str,
+        kind: str | None = None,
+        current: bool = True,
+        limit: int = 100_000,
+    ) -> list[Record]:
+        which = " AND r.tier = 'session'" if tier == "session" else " AND r.tier != 'session'"
+        which += " AND r.kind = ?" if kind is not None else ""
+        which += " AND r.valid_to IS NULL AND r.known_to IS NULL" if current else ""
+        with self._pool.snapshot() as connection:
+            rows = connection.execute(
+                f"SELECT {RECORD} FROM records r{EVENT_OF} WHERE r.owner = ? AND r.tier = ?{which}"
+                f" AND{_READABLE} ORDER BY r.known_from, coalesce(r.arrival, e.arrival), r.id"
+                " LIMIT ?",
+                (owner_of(connection, scope), tier, *([] if kind is None else [kind]), limit),
+            )
+            return [to_record(row) for row in rows]
+
+    def put(
+        self,
+        scope: Scope,
+        records: Sequence[Derived],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+    ) -> None:
+        def work(connection: apsw.Connection) -> None:
+            current = all_current(connection, steps)
+            owner = owner_made(connection, scope)
+            writing = Writing(owner, scope.agent, scope.session, to_us(known_at), current)
+            for derived in records:
+                put_one(connection, writing, derived)
+
+        self._writer.run(work)
+
     def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
-        return self._writer.run(lambda c: _set_forgotten(c, scope, record, at, forgotten=True))
+        return self._writer.run(lambda c: set_forgotten(c, scope, record, at, forgotten=True))
 
     def restore(self, scope: Scope, record: str, *, at: datetime) -> bool:
-        return self._writer.run(lambda c: _set_forgotten(c, scope, record, at, forgotten=False))
+        return self._writer.run(lambda c: set_forgotten(c, scope, record, at, forgotten=False))
 
     def history(self, scope: Scope, record: str) -> list[Version]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             row = connection.execute(
-                "SELECT r.known_from, r.forgotten_at, e.content FROM records r"
-                " JOIN events e ON e.owner = r.owner AND e.id = r.id"
+                "SELECT r.known_from, r.forgotten_at, coalesce(r.content, e.content) FROM records r"
+                " LEFT JOIN events e ON e.owner = r.owner AND e.id = r.id"
                 " WHERE r.owner = ? AND r.id = ?",
                 (owner, to_id(record)),
             ).fetchone()
@@ -64,85 +120,51 @@ class SqliteRecords(Part):
                 "SELECT action, at FROM journal WHERE owner = ? AND record = ? ORDER BY change",
                 (owner, to_id(record)),
             ).fetchall()
-        content = row[2] if row[1] is None else None
-        first = Version("stored", from_us(row[0]), content)
-        return [first, *(Version(act, from_us(at), content) for act, at in acts)]
+        return _versions(row[0], acts, row[2] if row[1] is None else None)
 
     def wipe(self, *, forgotten_before: datetime) -> int:
-        def work(connection: apsw.Connection) -> int:
-            gone: list[Any] = connection.execute(
-                "SELECT owner, id FROM records WHERE forgotten_at < ?", (to_us(forgotten_before),)
-            ).fetchall()
-            for owner, record in gone:
-                wipe_one(connection, owner, record)
-            return len(gone)
-
-        return self._writer.run(work)
+        return self._writer.run(lambda c: wipe_forgotten(c, to_us(forgotten_before)))
 
 
 @lru_cache(maxsize=256)
 def _get_sql(count: int) -> str:
     return (
-        f"SELECT {_RECORD} FROM owners o JOIN records r ON r.owner = o.owner"
-        " JOIN events e ON e.owner = r.owner AND e.id = r.id"
-        f" WHERE o.workspace = ? AND o.user = ? AND r.id IN ({marks(count)})"
-        " AND r.forgotten_at IS NULL"
+        f"SELECT {RECORD} FROM owners o JOIN records r ON r.owner = o.owner{EVENT_OF}"
+        f" WHERE o.workspace = ? AND o.user = ? AND r.id IN ({marks(count)}) AND{_READABLE}"
     )
 
 
-def wipe_one(connection: apsw.Connection, owner: int, record: bytes) -> None:
-    """Physically remove one record and all that hangs on it."""
-    for table, column in (
-        ("records", "id"),
-        ("events", "id"),
-        ("journal", "record"),
-        ("vectors", "record"),
-        ("jobs", "subject"),
-    ):
-        connection.execute(f"DELETE FROM {table} WHERE owner = ? AND {column} = ?", (owner, record))
-    connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
+def _versions(known_from: int, acts: Sequence[Any], content: str | None) -> list[Version]:
+    """The lines of a history. Only the text of the last change is kept."""
+    lines = [("stored", known_from), *acts]
+    changed = max((i for i, (action, _) in enumerate(lines) if action == "changed"), default=0)
+    return [
+        Version(action, from_us(at), content if i >= changed else None)
+        for i, (action, at) in enumerate(lines)
+    ]
 
 
-def _set_forgotten(
-    connection: apsw.Connection, scope: Scope, record: str, at: datetime, *, forgotten: bool
-) -> bool:
-    owner = owner_of(connection, scope)
-    row = connection.execute(
-        "SELECT forgotten_at FROM records WHERE owner = ? AND id = ?", (owner, to_id(record))
-    ).fetchone()
-    if owner is None or row is None:
-        raise NotFound(f"there is no memory {record!r} in this scope")
-    if (row[0] is not None) == forgotten:
-        return False
-    change = next_changes(connection, owner, 1)
-    connection.execute(
-        "UPDATE records SET forgotten_at = ?, change = ? WHERE owner = ? AND id = ?",
-        (to_us(at) if forgotten else None, change, owner, to_id(record)),
-    )
-    connection.execute(
-        "INSERT INTO journal (owner, record, change, action, at) VALUES (?, ?, ?, ?, ?)",
-        (owner, to_id(record), change, "forgotten" if forgotten else "restored", to_us(at)),
-    )
-    return True
-
-
-def _to_record(row: Sequence[Any]) -> Record:
-    event = row[0].hex()
+def to_record(row: Sequence[Any]) -> Record:
+    """A row of `RECORD` columns as a Record."""
+    own_id = row[0].hex()
+    sources = tuple(each.hex() for each in split_ids(row[10]))
     return Record(
-        id=event,
+        id=own_id,
         tier=row[1],
         kind=row[2],
-        content=row[3],
-        valid_from=from_us(row[4]),
-        valid_to=maybe_from_us(row[5]),
-        known_from=from_us(row[6]),
-        known_to=maybe_from_us(row[7]),
-        origin=row[8],
-        confidence=row[9],
-        sources=(event,),
-        role=row[10],
-        name=row[11],
-        agent=row[12],
-        session=row[13],
-        metadata=from_json(row[14]),
+        valid_from=from_us(row[3]),
+        valid_to=maybe_from_us(row[4]),
+        known_from=from_us(row[5]),
+        known_to=maybe_from_us(row[6]),
+        origin=row[7],
+        confidence=row[8],
+        importance=row[9],
+        sources=(own_id,) if row[1] == "session" else sources,
+        data=from_json(row[11]),
+        content=row[12],
+        role=row[13],
+        name=row[14],
+        agent=row[15],
+        session=row[16],
+        metadata=from_json(row[17]),
     )

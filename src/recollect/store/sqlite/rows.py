@@ -61,6 +61,16 @@ def next_changes(connection: apsw.Connection, owner: int, count: int) -> int:
     return last - count + 1
 
 
+def noted(connection: apsw.Connection, owner: int, record: bytes, action: str, at: int) -> int:
+    """Write a line of a record's history; the change number it took."""
+    change = next_changes(connection, owner, 1)
+    connection.execute(
+        "INSERT INTO journal (owner, record, change, action, at) VALUES (?, ?, ?, ?, ?)",
+        (owner, record, change, action, at),
+    )
+    return change
+
+
 def to_us(moment: datetime) -> int:
     """Microseconds since 1970, exactly."""
     return (moment - _EPOCH) // _MICROSECOND
@@ -96,8 +106,19 @@ def known_ids(texts: Iterable[str]) -> list[bytes]:
     return ids
 
 
+def split_ids(joined: bytes | None) -> list[bytes]:
+    """Ids that were kept one after another."""
+    raw = joined or b""
+    return [raw[i : i + _ID_BYTES] for i in range(0, len(raw), _ID_BYTES)]
+
+
 def to_json(metadata: Metadata | None) -> str | None:
     return orjson.dumps(dict(metadata)).decode() if metadata else None
+
+
+def to_data(data: Metadata) -> str | None:
+    """JSON with sorted keys: the same fields are the same text."""
+    return orjson.dumps(dict(data), option=orjson.OPT_SORT_KEYS).decode() if data else None
 
 
 def from_json(text: str | None) -> Metadata:

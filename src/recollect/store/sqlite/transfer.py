@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
@@ -10,31 +11,42 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.store.base import (
+    Derive,
     Dumped,
     DumpedAct,
     DumpedEvent,
     DumpedKey,
+    DumpedRecord,
     DumpedVectors,
     KeyUse,
-    MakeTerms,
     Progress,
 )
 from recollect.store.sqlite.connection import connect, errors_of
-from recollect.store.sqlite.log import EVENT, current_steps, to_event
+from recollect.store.sqlite.derived import Writing, add, arrival_of, enqueue, existing, trace
+from recollect.store.sqlite.log import EVENT, all_current, to_event
+from recollect.store.sqlite.records import RECORD, to_record
 from recollect.store.sqlite.rows import (
     Part,
     from_us,
     marks,
     maybe_from_us,
     next_changes,
+    noted,
     owner_made,
+    split_ids,
+    to_data,
     to_json,
     to_us,
 )
-from recollect.types import Scope
+from recollect.store.sqlite.visibility import follow_source
+from recollect.types import Record, Scope
 
 _PAGES_AT_ONCE = 256
-_ID = 16
+#: What a record is made of besides its times, its sources and its data.
+_AS_IT_IS = (
+    "tier", "kind", "content", "origin", "confidence", "importance", "agent", "session", "name",
+    "role",
+)  # fmt: skip
 _IN_ORDER = "ORDER BY o.workspace, o.user"
 
 
@@ -63,16 +75,15 @@ class SqliteTransfer(Part):
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
         with self._pool.snapshot() as connection:
             yield from _dump_events(connection)
+            yield from _dump_records(connection)
             yield from _dump_acts(connection)
             yield from _dump_keys(connection)
             if vectors:
                 yield from _dump_vectors(connection)
 
-    def load(
-        self, rows: Sequence[Dumped], make_terms: MakeTerms, *, steps: Sequence[str]
-    ) -> list[bool]:
+    def load(self, rows: Sequence[Dumped], derive: Derive, *, steps: Sequence[str]) -> list[bool]:
         def work(connection: apsw.Connection) -> list[bool]:
-            return [_loaded(connection, row, make_terms, steps) for row in rows]
+            return [_loaded(connection, row, derive, steps) for row in rows]
 
         return self._writer.run(work)
 
@@ -83,7 +94,8 @@ class SqliteTransfer(Part):
                 for name, table in (
                     ("owners", "owners"),
                     ("events", "events"),
-                    ("forgotten", "records WHERE forgotten_at IS NOT NULL"),
+                    ("forgotten", "records WHERE forgotten_at IS NOT NULL AND tier = 'session'"),
+                    ("records", "records WHERE tier != 'session'"),
                     ("vectors", "vectors"),
                 )
             }
@@ -107,11 +119,29 @@ def _dump_events(connection: apsw.Connection) -> Iterator[DumpedEvent]:
         yield DumpedEvent(scope, event, maybe_from_us(row[2]))
 
 
+def _dump_records(connection: apsw.Connection) -> Iterator[DumpedRecord]:
+    # No event is joined: what a record shows of its first source is not its own.
+    rows = connection.execute(
+        f"SELECT o.workspace, o.user, r.forgotten_at, r.along, r.said_from, {RECORD} FROM owners o"
+        " JOIN records r ON r.owner = o.owner AND r.tier != 'session'"
+        f" LEFT JOIN events e ON FALSE {_IN_ORDER}, r.known_from, r.id"
+    )
+    for workspace, user, forgotten, along, said_from, *columns in rows:
+        record = to_record(columns)
+        scope = Scope(workspace, user, record.agent, record.session)
+        yield DumpedRecord(
+            scope, record, maybe_from_us(forgotten), bool(along), maybe_from_us(said_from)
+        )
+
+
 def _dump_acts(connection: apsw.Connection) -> Iterator[DumpedAct]:
     for row in connection.execute(
         "SELECT o.workspace, o.user, j.record, row_number() OVER"
         " (PARTITION BY j.owner, j.record ORDER BY j.change), j.action, j.at FROM owners o"
-        f" JOIN journal j ON j.owner = o.owner {_IN_ORDER}, j.change"
+        # What was wiped has lines left that are of no use elsewhere.
+        " JOIN journal j ON j.owner = o.owner"
+        " JOIN records r ON r.owner = j.owner AND r.id = j.record"
+        f" {_IN_ORDER}, j.change"
     ):
         yield DumpedAct(Scope(row[0], row[1]), row[2].hex(), row[3], row[4], from_us(row[5]))
 
@@ -121,7 +151,7 @@ def _dump_keys(connection: apsw.Connection) -> Iterator[DumpedKey]:
         "SELECT o.workspace, o.user, k.key, k.body, k.events, k.used_at FROM owners o"
         f" JOIN idempotency k ON k.owner = o.owner {_IN_ORDER}, k.key"
     ):
-        events = tuple(row[4][i : i + _ID].hex() for i in range(0, len(row[4]), _ID))
+        events = tuple(each.hex() for each in split_ids(row[4]))
         yield DumpedKey(Scope(row[0], row[1]), KeyUse(row[2], row[3]), events, from_us(row[5]))
 
 
@@ -137,13 +167,13 @@ def _dump_vectors(connection: apsw.Connection) -> Iterator[DumpedVectors]:
         yield DumpedVectors(Scope(workspace, user), model, dim, recipe, record.hex(), passages)
 
 
-def _loaded(
-    connection: apsw.Connection, row: Dumped, make_terms: MakeTerms, steps: Sequence[str]
-) -> bool:
+def _loaded(connection: apsw.Connection, row: Dumped, derive: Derive, steps: Sequence[str]) -> bool:
     owner = owner_made(connection, row.scope)
     match row:
         case DumpedEvent():
-            return _load_event(connection, owner, row, make_terms, steps)
+            return _load_event(connection, owner, row, derive, steps)
+        case DumpedRecord():
+            return _load_record(connection, owner, row, derive, steps)
         case DumpedAct():
             return _load_act(connection, owner, row)
         case DumpedKey():
@@ -162,7 +192,7 @@ def _load_event(
     connection: apsw.Connection,
     owner: int,
     row: DumpedEvent,
-    make_terms: MakeTerms,
+    derive: Derive,
     steps: Sequence[str],
 ) -> bool:
     event, raw = row.event, bytes.fromhex(row.event.id)
@@ -178,23 +208,73 @@ def _load_event(
             event.origin, event.name, event.agent, event.session, to_json(event.metadata),
         ),
     )  # fmt: skip
-    terms, length, kind = make_terms(event)
+    terms, length, kind, derived = derive(event)
     connection.execute(
         "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
         " origin, forgotten_at, length, terms)"
         " VALUES (?, ?, ?, 'session', ?, ?, ?, 1.0, ?, ?, ?, ?)",
         (
             owner, raw, next_changes(connection, owner, 1), kind, to_us(event.at),
-            to_us(event.known_at), event.origin,
-            to_us(row.forgotten_at) if row.forgotten_at else None, length, terms,
+            to_us(event.known_at), event.origin, _maybe_us(row.forgotten_at), length, terms,
         ),
     )  # fmt: skip
-    current = [each for step in steps for each in current_steps(connection, step)]
-    for step in current:
-        connection.execute(
-            "INSERT INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, 0)", (owner, raw, step)
-        )
+    current = all_current(connection, steps)
+    enqueue(connection, owner, [raw], current, 0)
+    writing = Writing(owner, event.agent, event.session, to_us(event.known_at), current)
+    for each in derived:
+        add(connection, writing, each)
     return True
+
+
+def _load_record(
+    connection: apsw.Connection,
+    owner: int,
+    row: DumpedRecord,
+    derive: Derive,
+    steps: Sequence[str],
+) -> bool:
+    record, raw = row.record, bytes.fromhex(row.record.id)
+    if connection.execute("SELECT 1 FROM records WHERE owner = ? AND id = ?", (owner, raw)).get:
+        return False
+    sources = existing(connection, owner, record.sources)
+    if record.sources and not sources:
+        return False
+    made = derive(record)
+    values = {
+        "owner": owner,
+        "id": raw,
+        "change": next_changes(connection, owner, 1),
+        "along": row.along,
+        "length": made.length,
+        "terms": made.terms,
+        "sources": b"".join(sources),
+        "arrival": arrival_of(connection, owner, sources),
+        "data": to_data(record.data),
+        **{name: getattr(record, name) for name in _AS_IT_IS},
+        **{name: _maybe_us(moment) for name, moment in _moments(row, record).items()},
+    }
+    connection.execute(
+        f"INSERT INTO records ({', '.join(values)}) VALUES ({marks(len(values))})",
+        tuple(values.values()),
+    )
+    trace(connection, owner, raw, sources)
+    enqueue(connection, owner, [raw], all_current(connection, steps), 0)
+    return True
+
+
+def _moments(row: DumpedRecord, record: Record) -> dict[str, datetime | None]:
+    return {
+        "valid_from": record.valid_from,
+        "valid_to": record.valid_to,
+        "known_from": record.known_from,
+        "known_to": record.known_to,
+        "forgotten_at": row.forgotten_at,
+        "said_from": row.said_from,
+    }
+
+
+def _maybe_us(moment: datetime | None) -> int | None:
+    return None if moment is None else to_us(moment)
 
 
 def _load_act(connection: apsw.Connection, owner: int, row: DumpedAct) -> bool:
@@ -204,15 +284,15 @@ def _load_act(connection: apsw.Connection, owner: int, row: DumpedAct) -> bool:
     ).get
     if row.number <= known:
         return False
-    change = next_changes(connection, owner, 1)
-    connection.execute(
-        "INSERT INTO journal (owner, record, change, action, at) VALUES (?, ?, ?, ?, ?)",
-        (owner, raw, change, row.action, to_us(row.at)),
-    )
-    connection.execute(
-        "UPDATE records SET forgotten_at = ?, change = ? WHERE owner = ? AND id = ?",
-        (to_us(row.at) if row.action == "forgotten" else None, change, owner, raw),
-    )
+    at, forgotten = to_us(row.at), row.action == "forgotten"
+    change = noted(connection, owner, raw, row.action, at)
+    if forgotten or row.action == "restored":
+        connection.execute(
+            "UPDATE records SET forgotten_at = ?, along = along AND ?, change = ?"
+            " WHERE owner = ? AND id = ?",
+            (at if forgotten else None, forgotten, change, owner, raw),
+        )
+        follow_source(connection, owner, raw, at, forgotten=forgotten, known_by=at)
     return True
 
 

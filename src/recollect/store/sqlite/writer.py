@@ -7,6 +7,7 @@ a savepoint of its own, commits once, and only then answers. Work that fails is 
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import threading
@@ -19,6 +20,8 @@ import apsw
 
 from recollect.errors import Closed, StoreError, StoreFull
 from recollect.store.sqlite.connection import patiently, translated, wait_fairly
+
+log = logging.getLogger("recollect.store")
 
 T = TypeVar("T")
 Work = Callable[[apsw.Connection], T]
@@ -36,8 +39,16 @@ _PATIENCE_MS = 50
 class _Request:
     work: Work[Any]
     answer: Future[Any]
+    #: What it writes, if nobody waits for the answer.
+    unawaited: str = ""
     result: Any = None
     error: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        """Tell the caller; where nobody waits, the log."""
+        if self.unawaited:
+            log.error("%s was not written: %s", self.unawaited, error)
+        self.answer.set_exception(error)
 
 
 class Writer:
@@ -52,20 +63,35 @@ class Writer:
         self._lock = threading.Lock()
         self._closed = False
         self._broken: StoreError | None = None
+        self._last_unawaited: Future[Any] | None = None
         self._thread = threading.Thread(target=self._loop, name="recollect-writer", daemon=True)
         self._thread.start()
 
     def run(self, work: Work[T]) -> T:
         """Run `work` in a transaction and return once its effects are on stable storage."""
+        result: T = self._handed_over(work).result()
+        return result
+
+    def later(self, work: Work[None], what: str) -> None:
+        """Run `work` soon, without waiting; a failure is logged as that of `what`."""
+        self._handed_over(work, unawaited=what)
+
+    def settle(self) -> None:
+        """Return once all that was handed to `later` before is written, or has failed."""
+        if self._last_unawaited is not None and os.getpid() == self._pid:
+            self._last_unawaited.exception()
+
+    def _handed_over(self, work: Work[T], *, unawaited: str = "") -> Future[T]:
         if os.getpid() != self._pid:
             raise StoreError("this memory was opened before a fork: open it again in this process")
-        request = _Request(work, Future())
+        request = _Request(work, Future(), unawaited)
         with self._lock:
             if self._closed:
                 raise Closed
             self._waiting.put(request)
-        result: T = request.answer.result()
-        return result
+            if unawaited:  # Work is done in order: the last one done, all are.
+                self._last_unawaited = request.answer
+        return request.answer
 
     def close(self) -> None:
         """Finish what waits, then stop."""
@@ -89,7 +115,7 @@ class Writer:
                 self._broken = StoreError(f"{self._path}: the writer failed: {error!r}")
                 for request in requests:
                     if not request.answer.done():
-                        request.answer.set_exception(self._broken)
+                        request.fail(self._broken)
             if batch[-1] is None:
                 return
 
@@ -115,9 +141,9 @@ class Writer:
                 failure = self._given_up(error)
         for request in requests:
             if failure is not None:
-                request.answer.set_exception(failure)
+                request.fail(failure)
             elif request.error is not None:
-                request.answer.set_exception(request.error)
+                request.fail(request.error)
             else:
                 request.answer.set_result(request.result)
 

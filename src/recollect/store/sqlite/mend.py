@@ -1,0 +1,231 @@
+"""What differs from what the events give, and how it is made right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import apsw
+import numpy as np
+
+from recollect.store.base import Derive, Derived
+from recollect.store.sqlite.derived import Writing, add, trace
+from recollect.store.sqlite.log import EVENT, to_event
+from recollect.store.sqlite.records import RECORD, to_record
+from recollect.store.sqlite.rows import next_changes, split_ids, to_us
+from recollect.store.sqlite.visibility import remove
+from recollect.types import Event
+
+#: (terms, length, kind, owner, id) of a record as it should be.
+Stale = tuple[bytes, int, str, int, bytes]
+
+
+@dataclass(slots=True)
+class Differences:
+    """Where the records are not what their texts give."""
+
+    stale: list[Stale] = field(default_factory=list)
+    #: (owner, the event it follows from, the record).
+    missing: list[tuple[int, Event, Derived]] = field(default_factory=list)
+
+
+def differences(connection: apsw.Connection, derive: Derive) -> Differences:
+    """Compare every event and every derived record with what is kept of it."""
+    found = Differences()
+    there = _derived_ids(connection)
+    columns = ", ".join("e." + column for column in EVENT.split(", "))
+    for owner, terms, length, kind, *row in connection.execute(
+        f"SELECT e.owner, r.terms, r.length, r.kind, {columns}"
+        " FROM events e JOIN records r ON r.owner = e.owner AND r.id = e.id"
+    ):
+        event = to_event(row)
+        made = derive(event)
+        if made[:3] != (terms, length, kind):
+            found.stale.append((*made[:3], owner, row[0]))
+        found.missing += [
+            (owner, event, each)
+            for each in made.derived
+            if (owner, bytes.fromhex(each.id)) not in there
+        ]
+    for owner, terms, length, *row in connection.execute(
+        f"SELECT r.owner, r.terms, r.length, {RECORD} FROM records r"
+        " LEFT JOIN events e ON FALSE WHERE r.tier != 'session'"
+    ):
+        made = derive(to_record(row))
+        if made[:3] != (terms, length, row[2]):
+            found.stale.append((*made[:3], owner, row[0]))
+    return found
+
+
+def _derived_ids(connection: apsw.Connection) -> set[tuple[int, bytes]]:
+    """(owner, id) of what is there, and of what was forgotten for its own sake and wiped."""
+    ids = set(connection.execute("SELECT owner, id FROM records WHERE tier != 'session'"))
+    ids |= set(
+        connection.execute(
+            "SELECT owner, record FROM journal j WHERE NOT EXISTS"
+            " (SELECT 1 FROM records r WHERE r.owner = j.owner AND r.id = j.record)"
+            " AND action = 'forgotten' AND NOT EXISTS (SELECT 1 FROM journal k"
+            " WHERE k.owner = j.owner AND k.record = j.record AND k.change > j.change"
+            " AND k.action = 'restored')"
+        )
+    )
+    return ids
+
+
+def index_rows(rows: Sequence[Stale]) -> Callable[[apsw.Connection], None]:
+    """Work that writes index rows anew."""
+
+    def work(connection: apsw.Connection) -> None:
+        for terms, length, kind, owner, record in rows:
+            change = next_changes(connection, owner, 1)
+            connection.execute(
+                "UPDATE records SET terms = ?, length = ?, kind = ?, change = ?"
+                " WHERE owner = ? AND id = ?",
+                (terms, length, kind, change, owner, record),
+            )
+        owners = {(row[3],) for row in rows}
+        connection.executemany("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", owners)
+
+    return work
+
+
+def add_missing(
+    rows: Sequence[tuple[int, Event, Derived]],
+) -> Callable[[apsw.Connection], None]:
+    """Work that stores derived records that are missing, as their turn would have."""
+
+    def work(connection: apsw.Connection) -> None:
+        spaces = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
+        steps = [f"embed:{row[0]}" for row in spaces]
+        for owner, event, derived in rows:
+            known = to_us(event.known_at)
+            add(connection, Writing(owner, event.agent, event.session, known, steps), derived)
+            _close_as_told(connection, owner, bytes.fromhex(derived.id))
+
+    return work
+
+
+def _close_as_told(connection: apsw.Connection, owner: int, record: bytes) -> None:
+    """A record that was superseded before it was lost is no longer valid now, either."""
+    connection.execute(
+        "UPDATE records SET known_to = j.at, valid_to = j.at FROM journal j"
+        " WHERE records.owner = ? AND records.id = ? AND records.known_to IS NULL"
+        " AND j.owner = records.owner AND j.record = records.id AND j.action = 'superseded'",
+        (owner, record),
+    )
+
+
+def torn(connection: apsw.Connection) -> list[tuple[int, bytes]]:
+    """(owner, id) of derived records whose traces are not their sources, or lead nowhere."""
+    traces: dict[tuple[int, bytes], set[bytes]] = {}
+    for owner, event, record in connection.execute(
+        "SELECT p.owner, p.event, p.record FROM provenance p"
+        " JOIN events e ON e.owner = p.owner AND e.id = p.event"
+    ):
+        traces.setdefault((owner, record), set()).add(event)
+    rows = connection.execute("SELECT owner, id, sources FROM records WHERE tier != 'session'")
+    return [
+        (owner, record)
+        for owner, record, sources in rows
+        if traces.get((owner, record), set()) != set(split_ids(sources))
+    ]
+
+
+def bad_vectors(connection: apsw.Connection) -> list[tuple[int, bytes]]:
+    """(owner, record) of vectors of the wrong size, not finite, or not of unit length."""
+    rows = connection.execute(
+        "SELECT v.owner, v.record, v.data, s.dim FROM vectors v JOIN spaces s ON s.id = v.space"
+    )
+    bad = []
+    for owner, record, data, dim in rows:
+        vector = np.frombuffer(data, dtype="<f4") if len(data) == 4 * dim else None
+        if vector is None or not abs(float(np.linalg.norm(vector)) - 1.0) < 1e-3:
+            bad.append((owner, record))
+    return bad
+
+
+def without_vectors(rows: Sequence[tuple[int, bytes]]) -> Callable[[apsw.Connection], None]:
+    """Work that removes the vectors of these records."""
+
+    def work(connection: apsw.Connection) -> None:
+        connection.executemany("DELETE FROM vectors WHERE owner = ? AND record = ?", rows)
+        owners = {(owner,) for owner, _ in rows}
+        connection.executemany("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", owners)
+
+    return work
+
+
+def mend_rows(connection: apsw.Connection) -> int:
+    """Records from events, visibility from the journal, and no derived row without its source."""
+    before = connection.total_changes()
+    connection.execute(
+        "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
+        " origin, length, terms) SELECT owner, id, 0, 'session', 'turn', at, known_at, 1.0, origin,"
+        " 0, x'' FROM events e WHERE NOT EXISTS"
+        " (SELECT 1 FROM records r WHERE r.owner = e.owner AND r.id = e.id)"
+    )
+    connection.execute(
+        "DELETE FROM records WHERE tier = 'session' AND NOT EXISTS"
+        " (SELECT 1 FROM events e WHERE e.owner = records.owner AND e.id = records.id)"
+    )
+    _mend_sources(connection)
+    for table, column in (("vectors", "record"), ("jobs", "subject")):
+        connection.execute(
+            f"DELETE FROM {table} WHERE NOT EXISTS (SELECT 1 FROM records r"
+            f" WHERE r.owner = {table}.owner AND r.id = {table}.{column})"
+        )
+    connection.execute(
+        "DELETE FROM vectors WHERE NOT EXISTS"
+        " (SELECT 1 FROM spaces s WHERE s.id = vectors.space AND s.state != 'retired')"
+    )
+    _mend_visibility(connection)
+    mended = connection.total_changes() - before
+    if mended:
+        # Whoever follows the feed must start over.
+        connection.execute("UPDATE owners SET epoch = epoch + 1")
+    return mended
+
+
+def _mend_sources(connection: apsw.Connection) -> None:
+    """Sources that are gone are left out; what has none left goes, too; traces follow."""
+    for owner, record in torn(connection):
+        sources = _sources(connection, owner, record)
+        left = [each for each in sources if _is_event(connection, owner, each)]
+        if sources and not left:
+            remove(connection, owner, record, whole=True)
+            continue
+        connection.execute(
+            "UPDATE records SET sources = ? WHERE owner = ? AND id = ?",
+            (b"".join(left), owner, record),
+        )
+        trace(connection, owner, record, left)
+    traces: list[Any] = connection.execute("SELECT owner, event, record FROM provenance").fetchall()
+    stray = [row for row in traces if row[1] not in _sources(connection, row[0], row[2])]
+    connection.executemany(
+        "DELETE FROM provenance WHERE owner = ? AND event = ? AND record = ?", stray
+    )
+
+
+def _is_event(connection: apsw.Connection, owner: int, event: bytes) -> bool:
+    found = connection.execute("SELECT 1 FROM events WHERE owner = ? AND id = ?", (owner, event))
+    return found.get is not None
+
+
+def _sources(connection: apsw.Connection, owner: int, record: bytes) -> list[bytes]:
+    return split_ids(
+        connection.execute(
+            "SELECT sources FROM records WHERE owner = ? AND id = ?", (owner, record)
+        ).get
+    )
+
+
+def _mend_visibility(connection: apsw.Connection) -> None:
+    last = (
+        " FROM journal j WHERE j.owner = records.owner AND j.record = records.id"
+        " AND action IN ('forgotten', 'restored') ORDER BY change DESC LIMIT 1"
+    )
+    connection.execute(
+        f"UPDATE records SET forgotten_at = (SELECT CASE action WHEN 'forgotten' THEN at END{last})"
+        f" WHERE (forgotten_at IS NOT NULL) != coalesce((SELECT action = 'forgotten'{last}), 0)"
+    )

@@ -1,0 +1,163 @@
+"""Hiding records, bringing them back, removing them; what was derived goes with its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from recollect.errors import NotFound
+from recollect.store.base import FOREVER_US
+from recollect.store.sqlite.rows import (
+    chunks,
+    marks,
+    next_changes,
+    noted,
+    owner_of,
+    split_ids,
+    to_id,
+    to_us,
+)
+from recollect.types import Scope
+
+
+def set_forgotten(
+    connection: apsw.Connection, scope: Scope, record: str, at: datetime, *, forgotten: bool
+) -> bool:
+    """Hide a record or bring it back, with what depends on it; False when it is so already."""
+    owner, raw = owner_of(connection, scope), to_id(record)
+    row = connection.execute(
+        "SELECT forgotten_at FROM records WHERE owner = ? AND id = ?", (owner, raw)
+    ).fetchone()
+    if owner is None or row is None:
+        raise NotFound(f"there is no memory {record!r} in this scope")
+    if (row[0] is not None) == forgotten:
+        return False
+    mark(connection, owner, raw, to_us(at), forgotten=forgotten)
+    follow_source(connection, owner, raw, to_us(at), forgotten=forgotten)
+    return True
+
+
+def mark(
+    connection: apsw.Connection,
+    owner: int,
+    record: bytes,
+    at: int,
+    *,
+    forgotten: bool,
+    along: bool = False,
+) -> None:
+    """Hide one record or bring it back, with a line in its history."""
+    change = noted(connection, owner, record, "forgotten" if forgotten else "restored", at)
+    connection.execute(
+        "UPDATE records SET forgotten_at = ?, along = ?, change = ? WHERE owner = ? AND id = ?",
+        (at if forgotten else None, along, change, owner, record),
+    )
+
+
+def follow_source(
+    connection: apsw.Connection,
+    owner: int,
+    event: bytes,
+    at: int,
+    *,
+    forgotten: bool,
+    known_by: int = FOREVER_US,
+) -> None:
+    """What was derived from an event hides with its last source and comes back with the first.
+
+    `known_by` leaves out what was learned later: for acts that are told again.
+    """
+    for record, sources, hidden, along in _derived_from(connection, owner, event, known_by):
+        if forgotten and not hidden and all_forgotten(connection, owner, sources) is not None:
+            mark(connection, owner, record, at, forgotten=True, along=True)
+        elif along and not forgotten:
+            mark(connection, owner, record, at, forgotten=False)
+
+
+def all_forgotten(connection: apsw.Connection, owner: int, sources: Sequence[bytes]) -> int | None:
+    """When the last of these events was forgotten; None while one of them is there."""
+    times: list[int | None] = []
+    for some in chunks(sources):
+        times += [
+            row[0]
+            for row in connection.execute(
+                f"SELECT forgotten_at FROM records WHERE owner = ? AND id IN ({marks(len(some))})",
+                (owner, *some),
+            )
+        ]
+    hidden = [time for time in times if time is not None]
+    return max(hidden) if hidden and len(hidden) == len(times) else None
+
+
+def wipe_forgotten(connection: apsw.Connection, before: int) -> int:
+    """Physically remove what was forgotten before a time; how many records."""
+    gone: list[Any] = connection.execute(
+        "SELECT owner, id, tier = 'session', along FROM records WHERE forgotten_at < ?", (before,)
+    ).fetchall()
+    wiped: set[tuple[int, bytes]] = set()
+    for owner, record, turn, along in gone:
+        if (owner, record) in wiped:
+            continue
+        if turn:
+            orphans = _without_source(connection, owner, record)
+            wiped.update((owner, orphan) for orphan in orphans)
+        remove(connection, owner, record, whole=bool(turn or along))
+        wiped.add((owner, record))
+    return len(wiped)
+
+
+def remove(connection: apsw.Connection, owner: int, record: bytes, *, whole: bool) -> None:
+    """Physically remove one record and all that hangs on it.
+
+    `whole` False leaves its history, ids and times alone: whoever derives again from a source that
+    is still there sees that this was not wanted.
+    """
+    sources = connection.execute(
+        "SELECT sources FROM records WHERE owner = ? AND id = ?", (owner, record)
+    ).get
+    connection.executemany(
+        "DELETE FROM provenance WHERE owner = ? AND event = ? AND record = ?",
+        ((owner, source, record) for source in split_ids(sources)),
+    )
+    for table, column in (
+        ("records", "id"),
+        ("events", "id"),
+        ("vectors", "record"),
+        ("jobs", "subject"),
+        *((("journal", "record"),) if whole else ()),
+    ):
+        connection.execute(f"DELETE FROM {table} WHERE owner = ? AND {column} = ?", (owner, record))
+    connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
+
+
+def _without_source(connection: apsw.Connection, owner: int, event: bytes) -> list[bytes]:
+    """Take an event from the sources of what was derived; what has none left is removed: which."""
+    removed = []
+    for record, sources, _, _ in _derived_from(connection, owner, event):
+        left = [source for source in sources if source != event]
+        if left:
+            connection.execute(
+                "UPDATE records SET sources = ?, change = ? WHERE owner = ? AND id = ?",
+                (b"".join(left), next_changes(connection, owner, 1), owner, record),
+            )
+        else:
+            remove(connection, owner, record, whole=True)
+            removed.append(record)
+    connection.execute("DELETE FROM provenance WHERE owner = ? AND event = ?", (owner, event))
+    return removed
+
+
+def _derived_from(
+    connection: apsw.Connection, owner: int, event: bytes, known_by: int = FOREVER_US
+) -> list[tuple[bytes, list[bytes], bool, bool]]:
+    """(record, sources, hidden, hidden for want of a source) of what was derived from an event."""
+    rows: list[Any] = connection.execute(
+        "SELECT r.id, r.sources, r.forgotten_at IS NOT NULL, r.along FROM provenance p"
+        " JOIN records r ON r.owner = p.owner AND r.id = p.record"
+        " WHERE p.owner = ? AND p.event = ? AND r.known_from <= ? ORDER BY p.record",
+        (owner, event, known_by),
+    ).fetchall()
+    return [(row[0], split_ids(row[1]), bool(row[2]), bool(row[3])) for row in rows]

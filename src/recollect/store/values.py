@@ -1,0 +1,230 @@
+"""The values that go in and out of a store. They know nothing about how they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from recollect.types import Event, Metadata, Record, Scope
+
+#: The end of what has no end, in microseconds since 1970.
+FOREVER_US = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """A record of another tier than `session`, ready to be stored: what was understood."""
+
+    id: str
+    tier: str
+    kind: str
+    content: str
+    #: System fields, such as rule, condition, source and target.
+    data: Metadata
+    confidence: float
+    importance: float
+    origin: str
+    #: As for `Entry`.
+    terms: bytes
+    length: int
+    valid_from: datetime
+    valid_to: datetime | None = None
+    #: Ids of events of the same owner, most relevant first; others are left out. A record all of
+    #: whose sources are unknown is not stored: they were wiped since.
+    sources: tuple[str, ...]
+    role: str
+    name: str | None = None
+    #: Records that hold no longer because of this one.
+    supersedes: tuple[str, ...] = ()
+
+
+class Made(NamedTuple):
+    """What a text gives: its index row, its kind, and for an event the records that follow."""
+
+    terms: bytes
+    length: int
+    kind: str
+    derived: tuple[Derived, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message ready to be appended."""
+
+    id: str
+    role: str
+    content: str
+    at: datetime
+    origin: str
+    #: Term ids and counts of the indexed text, as `index.postings.packed` makes them.
+    terms: bytes
+    #: Number of terms, with repeats.
+    length: int
+    name: str | None = None
+    metadata: Metadata | None = None
+    #: "turn", or "instruction" when the turn holds a standing rule of the user.
+    kind: str = "turn"
+    #: What was understood at once; stored in the same transaction.
+    derived: tuple[Derived, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """An idempotency key and a digest of the body it came with."""
+
+    key: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What `append` did: new ids, or those of the first use of the key."""
+
+    events: tuple[str, ...]
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where an owner's feed of changes stands."""
+
+    #: Grows when rows were physically removed: a reader's copy must be thrown away.
+    epoch: int
+    #: Number of the last change.
+    change: int
+
+
+class Change(NamedTuple):
+    """The searchable side of one record, as it is now. A tuple: an index loads 100,000 at once."""
+
+    change: int
+    id: str
+    kind: str
+    forgotten: bool
+    #: Arrival number: stable order for ties, newer is higher.
+    order: int
+    at_us: int
+    #: Since when we know what it says now.
+    known_us: int
+    role: str
+    name: str | None
+    agent: str | None
+    session: str | None
+    length: int
+    terms: bytes
+    tier: str
+    #: Ends of the valid and the known time, FOREVER_US when open.
+    until_us: int
+    known_until_us: int
+    confidence: float
+    #: The first source of a derived record.
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A vector space: one model, one dimension, one way to cut text into passages."""
+
+    id: int
+    model: str
+    dim: int
+    recipe: int
+    state: str  # building | active | retired
+
+
+class Vector(NamedTuple):
+    """The embedding of one passage, float32 little-endian, unit length."""
+
+    change: int
+    record: str
+    passage: int
+    #: Digest of the passage's text: the same text of the same owner is not embedded twice.
+    digest: bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCounts:
+    """How much there is to do."""
+
+    ready: int = 0
+    running: int = 0
+    dead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ContextNote:
+    """What is kept of one context that was handed out."""
+
+    id: str
+    at: datetime
+    query: str
+    digest: bytes
+    #: Compressed by the caller; a store does not look inside.
+    body: bytes
+    #: The owner's last change number when it was written; the store fills it in.
+    change: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedEvent:
+    """An event with what was decided about it."""
+
+    scope: Scope
+    event: Event
+    forgotten_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedRecord:
+    """A derived record; its metadata belongs to its first source and is left out."""
+
+    scope: Scope
+    record: Record
+    forgotten_at: datetime | None
+    #: Hidden because every source is forgotten, not for its own sake.
+    along: bool = False
+    #: When its present text was learned, if it had another one before.
+    said_from: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedAct:
+    """A line of a record's history."""
+
+    scope: Scope
+    record: str
+    #: Counts up from 1 per record: the same act is not loaded twice.
+    number: int
+    action: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedKey:
+    """An idempotency key in use."""
+
+    scope: Scope
+    key: KeyUse
+    events: tuple[str, ...]
+    used_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedVectors:
+    """All passages of one record in one vector space, in order: (digest, data)."""
+
+    scope: Scope
+    model: str
+    dim: int
+    recipe: int
+    record: str
+    passages: tuple[tuple[bytes, bytes], ...]
+
+
+Dumped = DumpedEvent | DumpedRecord | DumpedAct | DumpedKey | DumpedVectors
+#: What a record keeps for search and what follows from it: of an event, or of a derived record.
+Derive = Callable[[Event | Record], Made]
+Progress = Callable[[int, int], None]
