@@ -40,7 +40,7 @@ fix: .venv/.dev ## format the code and mend what ruff can mend
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which of them
+eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which of them, or all
 	@$(BIN)/recollect bench retrieval $(if $(DATA),--data "$(DATA)") $(if $(SETS),--sets "$(SETS)") \
 		--cache .cache/embeddings.db --out .cache/eval
 

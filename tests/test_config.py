@@ -1,5 +1,6 @@
 """Settings from file, environment and overrides: every mistake is named in words."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ def a_file(folder: Path, text: str) -> Path:
 
 def test_the_defaults_are_those_of_the_design() -> None:
     config = load()
-    assert (config.rrf.k, config.rrf.weights.keyword, config.rrf.weights.vector) == (60, 1.0, 1.0)
+    weights = config.rrf.weights
+    assert (config.rrf.k, weights.hybrid, weights.vector, weights.graph) == (60, 1.0, 1.0, 1.0)
+    assert weights.keyword == 0.0, "keywords speak through the hybrid source"
+    assert set(asdict(config.rrf.vector_weight).values()) == {0.7}
+    assert (config.min_confidence, config.context_budget_tokens) == (0.5, 8192)
+    assert (config.instruction_boost_enabled, config.instruction_boost_weight) == (False, 0.15)
     assert config.limits.message_bytes == 1024 * 1024
     assert config.limits.batch_bytes == 64 * 1024 * 1024
     assert config.limits.body_bytes == 16 * 1024 * 1024
@@ -26,6 +32,44 @@ def test_the_defaults_are_those_of_the_design() -> None:
     assert config.limits.metadata_bytes == 32 * 1024
     assert (config.limits.metadata_keys, config.limits.metadata_depth) == (64, 8)
     assert (config.forget_days, config.key_days) == (30, 30)
+
+
+def test_one_number_or_one_for_each_tier() -> None:
+    assert set(asdict(load({"rrf.vectorWeight": 0.2}).rrf.vector_weight).values()) == {0.2}
+    some = load({"rrf": {"vectorWeight": {"graph": 0.1}}}).rrf.vector_weight
+    assert (some.graph, some.session) == (0.1, 0.7)
+    with pytest.raises(ConfigError, match=r"rrf\.vectorWeight"):
+        load({"rrf.vectorWeight": "much"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("rrf.vectorWeight", "rrf.vectorWeight.graph", "minConfidence", "relevanceFloor"),
+        *("conciseness", "mmrLambda", "instructionBoostWeight"),
+    ],
+)
+def test_shares_lie_between_zero_and_one(name: str) -> None:
+    with pytest.raises(ConfigError, match="between 0 and 1"):
+        load({name: 1.5})
+    with pytest.raises(ConfigError):
+        load({name: -0.1})
+
+
+def test_no_source_without_a_vote() -> None:
+    none = {f"rrf.weights.{name}": 0 for name in ("hybrid", "vector", "keyword", "graph")}
+    with pytest.raises(ConfigError, match=r"rrf\.weights: at least one"):
+        load(none)
+
+
+def test_the_seeds_own_variables_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INSTRUCTION_BOOST_ENABLED", "true")
+    monkeypatch.setenv("INSTRUCTION_BOOST_WEIGHT", "0.3")
+    config = load()
+    assert (config.instruction_boost_enabled, config.instruction_boost_weight) == (True, 0.3)
+    monkeypatch.setenv("INSTRUCTION_BOOST_WEIGHT", "heavy")
+    with pytest.raises(ConfigError, match="instructionBoostWeight"):
+        load()
 
 
 def test_a_config_is_taken_as_it_is() -> None:
@@ -197,8 +241,7 @@ def test_every_setting_refuses_every_wrong_type_by_name(name: str) -> None:
     "name",
     [
         "rrf.k",
-        "rrf.weights.keyword",
-        "rrf.weights.vector",
+        "rerankDepth",
         "jobs.maxAttempts",
         "jobs.batch",  # a drain that takes none would never end
         "jobs.leaseSeconds",  # two workers would do every job
@@ -263,8 +306,10 @@ def test_no_override_is_the_same_configuration() -> None:
         for name in names()
         if name.split(".")[0]
         not in (
-            *("searchTopK", "contextBudgetTokens", "fusion", "rrf", "blend", "instructionLane"),
-            "boosting",
+            *("searchTopK", "contextBudgetTokens", "fusion", "rrf", "blend", "boosting", "stages"),
+            *("instructionLane", "instructionBoostEnabled", "instructionBoostWeight"),
+            *("adaptiveLimits", "minConfidence", "relevanceFloor", "conciseness", "mmrLambda"),
+            *("neighbourTurns", "rerankDepth"),
         )
     ],
 )

@@ -18,17 +18,41 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from recollect.errors import ConfigError
-from recollect.profiles import BUILT_IN, Profiles, laid_over
+from recollect.profiles import Profiles, laid_over
+from recollect.settings import (
+    MIB,
+    Blend,
+    Boosting,
+    Embedding,
+    Jobs,
+    Limits,
+    PerTier,
+    Rrf,
+    Stages,
+)
+
+__all__ = [
+    "MIB",
+    "Blend",
+    "Boosting",
+    "Config",
+    "Embedding",
+    "Jobs",
+    "Limits",
+    "default_db",
+    "load",
+    "load_for_command_line",
+    "names",
+]
 
 T = TypeVar("T")
 
-MIB = 1024 * 1024
 _LARGEST = 2**40
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _SECRETS = frozenset({"embedding.apiKey"})
 #: Settings that must be above zero.
 _POSITIVE = (
-    "rrf.k", "rrf.weights.keyword", "rrf.weights.vector", "jobs.maxAttempts", "jobs.batch",
+    "rrf.k", "rerankDepth", "jobs.maxAttempts", "jobs.batch",
     "jobs.leaseSeconds", "jobs.pollSeconds", "embedding.timeoutSeconds",
 )  # fmt: skip
 #: Longer than any calendar that counts the days since 1970 needs: a hundred years.
@@ -36,6 +60,8 @@ _LONGEST_DAYS = 36_525
 
 #: Environment variables with the prefix that are not settings.
 _NOT_SETTINGS = frozenset({"RECOLLECT_DB", "RECOLLECT_CONFIG"})
+#: Variables of the seed that are understood without the prefix.
+_SEED_VARIABLES = ("INSTRUCTION_BOOST_ENABLED", "INSTRUCTION_BOOST_WEIGHT")
 #: Parts of the tree that one call may override: nothing here loosens scope or safety.
 _PER_CALL = (
     "searchTopK",
@@ -44,89 +70,18 @@ _PER_CALL = (
     "rrf",
     "blend",
     "instructionLane",
+    "instructionBoostEnabled",
+    "instructionBoostWeight",
     "boosting",
+    "stages",
+    "adaptiveLimits",
+    "minConfidence",
+    "relevanceFloor",
+    "conciseness",
+    "mmrLambda",
+    "neighbourTurns",
+    "rerankDepth",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SourceWeights:
-    """v(s) of the fusion formula: how much a source's vote counts."""
-
-    keyword: float = 1.0
-    vector: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Rrf:
-    """Reciprocal rank fusion."""
-
-    k: int = 60
-    weights: SourceWeights = field(default_factory=SourceWeights)
-
-
-@dataclass(frozen=True, slots=True)
-class Blend:
-    """Weights of the default fusion; see recall/blend.py and docs/decisions/0006."""
-
-    window: float = 0.7
-    people: float = 0.4
-    session: float = 0.2
-    vector: float = 0.7
-    around: float = 0.8
-    role: float = 0.8
-    speaker: float = 0.7
-    time: float = 0.7
-
-
-@dataclass(frozen=True, slots=True)
-class Boosting:
-    """Task profiles: the tiers weighed by what the message is about; see recall/profile.py."""
-
-    enabled: bool = True
-    profiles: Profiles = BUILT_IN
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a caller may send. One byte more is refused with the number in the message."""
-
-    message_bytes: int = 1 * MIB
-    batch_bytes: int = 64 * MIB
-    batch_messages: int = 200_000
-    body_bytes: int = 16 * MIB
-    query_bytes: int = 32 * 1024
-    metadata_bytes: int = 32 * 1024
-    metadata_keys: int = 64
-    metadata_depth: int = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Jobs:
-    """The background queue."""
-
-    #: Tries before a job becomes a dead letter.
-    max_attempts: int = 5
-    #: A worker that does not answer for this long loses its jobs.
-    lease_seconds: float = 60.0
-    #: First pause after a failure; doubles each time up to the cap, with jitter.
-    backoff_seconds: float = 1.0
-    backoff_cap_seconds: float = 300.0
-    #: Jobs taken at once.
-    batch: int = 64
-    #: How often an idle worker looks for jobs that other processes wrote.
-    poll_seconds: float = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """Which model turns text into vectors."""
-
-    #: "local" (shipped, offline) or "remote" (an OpenAI-compatible endpoint that you name).
-    provider: str = "local"
-    url: str = ""
-    model: str = ""
-    api_key: str = field(default="", repr=False)
-    timeout_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +95,35 @@ class Config:
     forget_days: int = 30
     #: An idempotency key is remembered for this long.
     key_days: int = 30
+    #: What went into a context can be asked for this long.
+    ledger_days: int = 30
     #: Memory for the search indexes of the users in use.
     index_cache_megabytes: int = 512
     #: "blend" (weighted scores) or "rrf" (exact weighted reciprocal rank fusion).
     fusion: str = "blend"
     rrf: Rrf = field(default_factory=Rrf)
     blend: Blend = field(default_factory=Blend)
-    #: At most this many of the first ten are standing instructions that the question did not find.
-    instruction_lane: int = 3
+    #: So many of the first ten may be standing instructions that the question did not find; of few
+    #: rules three more.
+    instruction_lane: int = 2
+    #: The seed's additive boost of standing instructions among what was found.
+    instruction_boost_enabled: bool = False
+    instruction_boost_weight: float = 0.15
+    #: Broad questions get more than ten hits when the caller names no limit.
+    adaptive_limits: bool = True
+    #: Derived memories below this are not told.
+    min_confidence: float = 0.5
+    #: Cosine that a plain question asks of a hit; 0 = any.
+    relevance_floor: float = 0.0
+    #: The most that a long text loses; the seed's is 0.15.
+    conciseness: float = 0.0
+    #: Relevance against novelty; 1 = novelty does not count.
+    mmr_lambda: float = 1.0
+    #: So many free places for the turn before a short one.
+    neighbour_turns: int = 0
+    #: Hits that a reranker, if one was given, looks at.
+    rerank_depth: int = 20
+    stages: Stages = field(default_factory=Stages)
     boosting: Boosting = field(default_factory=Boosting)
     limits: Limits = field(default_factory=Limits)
     jobs: Jobs = field(default_factory=Jobs)
@@ -232,9 +208,10 @@ def _from_environment() -> dict[str, Any]:
     import yaml  # noqa: PLC0415
 
     known = {"RECOLLECT_" + _upper(name): (name, value) for name, value in _leaves(Config(), "")}
+    known |= {name: known["RECOLLECT_" + name] for name in _SEED_VARIABLES}
     found: dict[str, Any] = {}
     for variable, text in os.environ.items():
-        if not variable.startswith("RECOLLECT_") or variable in _NOT_SETTINGS:
+        if variable in _NOT_SETTINGS or not variable.startswith(("RECOLLECT_", *_SEED_VARIABLES)):
             continue
         if variable not in known:
             raise ConfigError(_unknown(variable, [*known, *_NOT_SETTINGS], "is not a setting"))
@@ -284,7 +261,10 @@ def _merged(base: T, values: Mapping[str, Any], prefix: str) -> T:
         if name not in known:
             raise ConfigError(_unknown(full, [prefix + each for each in known], "is not a setting"))
         current = getattr(base, known[name])
-        if is_dataclass(current):
+        if isinstance(current, PerTier) and not isinstance(value, Mapping):
+            number = _typed(full, value, float)
+            changed[known[name]] = PerTier(*[number] * len(fields(PerTier)))
+        elif is_dataclass(current):
             if not isinstance(value, Mapping):
                 raise ConfigError(f"{full} holds settings of its own, for example {full}.…")
             changed[known[name]] = _merged(current, value, full + ".")
@@ -324,14 +304,34 @@ def _check(config: Config) -> Config:
 def _check_choices(config: Config) -> Config:
     if config.fusion not in ("blend", "rrf"):
         raise ConfigError(f'fusion must be "blend" or "rrf", not {config.fusion!r:.64}')
-    if not sum(value for name, value in _leaves(config.blend, "")):
-        raise ConfigError("blend: at least one weight must be above 0")
+    for name in ("blend", "rrf.weights"):
+        part = config.blend if name == "blend" else config.rrf.weights
+        if not sum(value for _, value in _leaves(part, "")):
+            raise ConfigError(f"{name}: at least one weight must be above 0")
+    _check_shares(config)
     remote = config.embedding
     if remote.provider not in ("local", "remote"):
         raise ConfigError('embedding.provider must be "local" or "remote"')
     if remote.provider == "remote" and not (remote.url and remote.model):
         raise ConfigError("embedding.provider remote needs embedding.url and embedding.model")
     return config
+
+
+def _check_shares(config: Config) -> None:
+    """What is a share or a probability lies in 0..1."""
+    shares = {
+        f"rrf.vectorWeight.{tier}": value for tier, value in _leaves(config.rrf.vector_weight, "")
+    }
+    shares |= {
+        "minConfidence": config.min_confidence,
+        "relevanceFloor": config.relevance_floor,
+        "conciseness": config.conciseness,
+        "mmrLambda": config.mmr_lambda,
+        "instructionBoostWeight": config.instruction_boost_weight,
+    }
+    for name, value in shares.items():
+        if value > 1:
+            raise ConfigError(f"{name} must be between 0 and 1, not {value!r}")
 
 
 def _leaves(node: Any, prefix: str) -> Iterator[tuple[str, Any]]:

@@ -14,17 +14,23 @@ from types import TracebackType
 from typing import Any
 
 from recollect.config import MIB, Config
-from recollect.errors import Closed, ConfigError, InvalidInput, NotFound
+from recollect.errors import Closed, ConfigError, NotFound
+from recollect.graph.verbs import Graph
 from recollect.models.base import Embedder
+from recollect.recall.classes import usual_limit
+from recollect.recall.conversation import question
 from recollect.recall.expand import expand
-from recollect.recall.pack import GUARANTEED, pack
-from recollect.recall.query import check_profile, check_tiers, query
+from recollect.recall.ledger import Packing, explained, keep, told_lately
+from recollect.recall.pack import GUARANTEED, Packed, pack
+from recollect.recall.query import Query, query
+from recollect.recall.rerank import Reranker
 from recollect.recall.searcher import Searcher
 from recollect.store.base import KeyUse, Store
 from recollect.text import TERMS_VERSION
 from recollect.types import (
     Context,
     Drained,
+    Explained,
     Finding,
     Hit,
     Hits,
@@ -36,8 +42,11 @@ from recollect.types import (
 )
 from recollect.write import validate
 from recollect.write.ids import Ids
+from recollect.write.learn import Learner, known
 from recollect.write.passages import RECIPE
 from recollect.write.prepare import entries, index_row
+from recollect.write.recalled import recalled
+from recollect.write.supersede import Known
 from recollect.write.worker import Worker
 
 Message = Mapping[str, Any]
@@ -60,6 +69,7 @@ class Memory:
         clock: Callable[[], datetime] | None = None,
         worker: bool = True,
         older_embedder: Callable[[str], Embedder | None] = lambda _: None,
+        reranker: Reranker | None = None,
     ) -> None:
         self._store = store
         self._config = config
@@ -73,10 +83,13 @@ class Memory:
             recipe=RECIPE,
             older_embedder=older_embedder,
             cache_bytes=config.index_cache_megabytes * MIB,
+            reranker=reranker,
         )
         # What died because the model was away deserves another try now.
         store.replay(transient_only=True)
         self._worker = Worker(store, embedder, config=config, clock=self._now)
+        #: The knowledge graph: `write`, `traverse` and `entities`.
+        self.graph = Graph(store, self._searcher.graphs, self._worker, now=self._now)
         if worker:
             self._worker.start()
 
@@ -112,7 +125,11 @@ class Memory:
             use = KeyUse(name, body)
         now = self._now()
         ready = entries(
-            batch.drafts, self._ids.make(len(batch.drafts), now), now=now, progress=progress
+            batch.drafts,
+            self._ids.make(len(batch.drafts), now),
+            now=now,
+            learner=self._learner(scope),
+            progress=progress,
         )
         if progress:  # Before the commit: if the caller's function raises, nothing is stored.
             progress(len(ready), len(ready))
@@ -148,7 +165,7 @@ class Memory:
         workspace: str = "default",
         agent: str | None = None,
         session: str | None = None,
-        limit: int = 10,
+        limit: int | None = None,
         tiers: Sequence[str] | None = None,
         now: datetime | str | None = None,
         as_of: datetime | str | None = None,
@@ -160,23 +177,16 @@ class Memory:
     ) -> Hits:
         """The memories that answer a question, best first.
 
-        `why` of a hit always tells all there is; `explain` is accepted for callers that ask.
+        Without a limit ten, more for a question that asks for many things at once.
+        `explain` tells in `why` also every source's rank and what each stage did to the score.
         """
-        self._check_open()
         config = self._config.override(overrides)
-        check_profile(task_profile)
-        if not check_tiers(tiers):
-            return Hits()
-        asked = query(
-            validate.checked_query(text, config.limits),
-            validate.scope(workspace=workspace, user=user, agent=agent, session=session),
-            limit=validate.whole_number(limit, "limit", 1, _MOST_HITS),
-            now=self._now() if now is None else validate.moment(now, "now"),
-            as_of=None if as_of is None else validate.moment(as_of, "as_of"),
-            known_at=None if known_at is None else validate.moment(known_at, "known_at"),
-            filters=filters,
-        )
-        return self._searcher.search(asked, config)
+        scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
+        asked = self._asked(
+            text, scope, config, limit=limit, tiers=tiers, now=now, as_of=as_of,
+            known_at=known_at, filters=filters, explain=explain,
+        )  # fmt: skip
+        return self._searcher.search(asked, config, task_profile=task_profile)
 
     def context(  # noqa: PLR0913 (the public contract)
         self,
@@ -206,27 +216,36 @@ class Memory:
         Of a list of messages the last user turn is the question, and what the user and the
         assistant said before it what is being talked about. `format` is safe, astra or deerflow;
         `packaging` auto, or full, overview or headline for all; hits of the `guaranteed` categories
-        are packed first. See recall/pack.py. Nothing is recorded about it yet, so `record=False`
-        changes nothing.
+        are packed first. See recall/pack.py. `record` notes what went in: see recall/ledger.py.
         """
         config = self._config.override(overrides)
         budget = config.context_budget_tokens if budget_tokens is None else budget_tokens
         validate.whole_number(budget, "budget_tokens", 0, _MOST_BUDGET_TOKENS)
-        question, before = _question(messages)
-        hits = self.recall(
-            question,
-            user=user, workspace=workspace, agent=agent, session=session, limit=limit,
-            tiers=tiers, now=now, as_of=as_of, known_at=known_at, overrides=overrides,
-            filters=filters, task_profile=task_profile, explain=explain,
+        text, before = question(messages)
+        scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
+        asked = self._asked(
+            text, scope, config, limit=limit, tiers=tiers, now=now, as_of=as_of,
+            known_at=known_at, filters=filters, packing=True, explain=explain,
         )  # fmt: skip
+        hits = self._searcher.search(asked, config, task_profile=task_profile)
         done = pack(
-            hits, budget_tokens=budget, query=question, format=format, packaging=packaging,
+            hits, budget_tokens=budget, query=text, format=format, packaging=packaging,
             guaranteed=guaranteed, talk=before,
         )  # fmt: skip
-        context_id = self._ids.make(1, self._now())[0]
-        return Context(
-            context_id, done.text, done.tokens, done.hits, done.dropped, levels=done.levels
-        )
+        at = self._now()
+        context = _context(self._ids.make(1, at)[0], done, hits.task_profile)
+        if record:
+            packing = Packing(format, packaging, budget, overrides or {})
+            keep(self._store, asked, hits, context, packing, at=at)
+        return context
+
+    def explain(
+        self, context_id: str, *, user: str | None = None, workspace: str = "default"
+    ) -> Explained:
+        """What went into a context and why, by its id or the last 6 digits of it or more."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user)
+        return explained(self._store, scope, context_id)
 
     def expand(
         self,
@@ -311,6 +330,45 @@ class Memory:
         """The settings in force."""
         return self._config
 
+    def _asked(
+        self,
+        text: str,
+        scope: Scope,
+        config: Config,
+        *,
+        limit: int | None,
+        now: datetime | str | None,
+        as_of: datetime | str | None,
+        known_at: datetime | str | None,
+        **more: Any,
+    ) -> Query:
+        self._check_open()
+        checked = validate.checked_query(text, config.limits)
+        if limit is None:
+            limit = usual_limit(checked, adaptive=config.adaptive_limits)
+        return query(
+            checked,
+            scope,
+            limit=validate.whole_number(limit, "limit", 1, _MOST_HITS),
+            now=self._now() if now is None else validate.moment(now, "now"),
+            as_of=None if as_of is None else validate.moment(as_of, "as_of"),
+            known_at=None if known_at is None else validate.moment(known_at, "known_at"),
+            **more,
+        )
+
+    def _learner(self, scope: Scope) -> Learner:
+        """Learns from a turn, and reads the rules in force only if it finds one there."""
+
+        def rules() -> list[Known]:
+            records = self._store.listed(scope, tier="procedure", kind="instruction")
+            return [known(record) for record in records]
+
+        def echoes() -> set[bytes]:
+            told = told_lately(self._store, scope, self._now())
+            return recalled(self._store.get(scope, told))
+
+        return Learner(rules, echoes)
+
     def _check_open(self) -> None:
         if self._closed:
             raise Closed
@@ -333,16 +391,7 @@ class Memory:
         return min(states, key=order.index)
 
 
-def _question(messages: str | Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """The last user turn of a conversation and what was said before it, or the text itself."""
-    if isinstance(messages, str):
-        return messages, ()
-    if not isinstance(messages, Sequence):
-        raise InvalidInput("messages must be a text or a list of messages", field="messages")
-    turns: list[Any] = list(messages)  # Of a caller: anything may stand in it.
-    for place, message in reversed(list(enumerate(turns))):
-        if isinstance(message, Mapping) and message.get("role", "user") == "user":
-            content = message.get("content")
-            if isinstance(content, str):
-                return content, turns[:place]
-    raise InvalidInput("messages hold no user turn to search for", field="messages")
+def _context(id: str, done: Packed, task_profile: str) -> Context:
+    return Context(
+        id, done.text, done.tokens, done.hits, done.dropped, task_profile, levels=done.levels
+    )

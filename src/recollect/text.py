@@ -17,7 +17,7 @@ from threading import Lock
 import snowballstemmer
 
 #: Changes whenever the same text would give other terms; stored with the index.
-TERMS_VERSION = 1
+TERMS_VERSION = 2
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han (with extensions), Hangul.
 _DENSE = (

@@ -138,11 +138,18 @@ class Hit:
     session: str | None = None
     origin: str = "user"
 
+    @property
+    def is_rule(self) -> bool:
+        """A standing instruction of the user, as a record of its own."""
+        return self.tier == "procedure" and self.kind == "instruction"
+
 
 class Hits(list[Hit]):
     """Found memories, best first; `degraded` says which part of the search could not be asked."""
 
     degraded: tuple[str, ...] = ()
+    #: The task profile that weighed the tiers.
+    task_profile: str = "general"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +174,118 @@ class Context:
     task_profile: str = "general"
     #: How much of each hit the text tells: full, overview or headline.
     levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A hit as the ledger keeps it: what spoke for it and what became of it, not its text."""
+
+    id: str
+    tier: str
+    kind: str
+    #: Whose word it is: user, agent, tool, ...
+    origin: str
+    score: float
+    why: Mapping[str, Any]
+    #: How much of it was told: full, overview or headline; None when it was left out.
+    level: str | None = None
+    #: Why it was left out, and the tokens it would have taken in full.
+    reason: str | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A context that was handed out, as the ledger keeps it."""
+
+    id: str
+    #: When it was made.
+    at: datetime
+    query: str
+    #: SHA-256 of its text in UTF-8, in hex.
+    digest: str
+    #: Everything that was found, best first.
+    candidates: tuple[Considered, ...]
+    format: str
+    packaging: str
+    budget_tokens: int
+    tokens: int
+    task_profile: str
+    #: The settings that were changed for this call.
+    overrides: Mapping[str, Any]
+    #: Which part of the search could not be asked.
+    degraded: tuple[str, ...]
+    limit: int
+    filters: Mapping[str, str]
+    tiers: tuple[str, ...] | None
+    now: datetime
+    as_of: datetime | None
+    known_at: datetime | None
+    agent: str | None
+    session: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity of the knowledge graph."""
+
+    id: str
+    name: str
+    type: str
+    #: The type it was given as, where that is none of ours.
+    subtype: str | None = None
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    confidence: float = 1.0
+    origin: str = "agent"
+    #: Steps from the start of a walk.
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation between two entities, given by their ids."""
+
+    id: str
+    source: str
+    type: str
+    target: str
+    #: The type it was given as, where that is none of ours.
+    original: str | None = None
+    #: The relation as a sentence.
+    content: str = ""
+    confidence: float = 1.0
+    origin: str = "agent"
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """What a walk found, nearest first."""
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    #: For each node but the start the shortest way to it: names, and between them relations; one
+    #: that is walked against its direction begins with an arrow.
+    paths: tuple[tuple[str, ...], ...] = ()
+    #: True when there was more than the limit.
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReceipt:
+    """What `graph.write` promises: these records are on disk."""
+
+    #: In the order given, then those that only relations named.
+    entities: tuple[str, ...]
+    #: In the order given.
+    edges: tuple[str, ...]
+    #: How many of both are new, and how many were known before.
+    created: int = 0
+    reinforced: int = 0
+    #: What was changed on the way in, for example a NUL that became U+FFFD.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from recollect.memory import Memory
 from recollect.models.base import Embedder
 
 if TYPE_CHECKING:
+    from recollect.recall.rerank import Reranker
     from recollect.store.base import Store
 
 DEFAULT_URL = "recollect.db"
@@ -26,11 +27,13 @@ def open(
     worker: bool = True,
     clock: Callable[[], datetime] | None = None,
     embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
 ) -> Memory:
     """Open a memory: a path or sqlite:///path; the file is made when missing.
 
     `worker=False` starts no background thread: call `drain()` or run `recollect worker`.
     `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
+    `reranker` is any object with `model_id` and `rerank(query, texts)`; default: none.
     """
     settings = load(config)
     chosen = embedder if embedder is not None else make_embedder(settings)
@@ -43,6 +46,7 @@ def open(
             clock=clock,
             worker=worker,
             older_embedder=_shipped_embedder,
+            reranker=reranker,
         )
     except BaseException:
         store.close()

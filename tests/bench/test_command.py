@@ -25,13 +25,15 @@ def test_the_sample_is_measured_with_the_shipped_model_and_said_to_be_the_sample
     shown = capsys.readouterr()
     assert "the small conversation that comes with Recollect" in shown.out
     assert "| Recollect | " in shown.out
+    assert "| without literal " in shown.out
     wrote = [line.removeprefix("wrote ") for line in shown.err.splitlines() if "wrote" in line]
     assert len(wrote) == 4
     assert all((tmp_path / path).stat().st_size for path in wrote)
 
-    assert main([*command, "--json"]) == 0
+    assert main([*command, "--json", "--no-ablation"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["cache"]["made"] == 0
+    assert told["sets"][0]["ablation"] is None
     assert told["sets"][0]["methods"]["Recollect"][0]["recall@10"] > 0.8
 
 
@@ -42,6 +44,7 @@ def test_the_sample_is_measured_with_the_shipped_model_and_said_to_be_the_sample
         (["--data", "."], "holds no set"),
         (["--sets", "a"], "--sets needs --data"),
         (["--limit-questions", "0"], "--limit-questions"),
+        (["--ablation-questions", "0"], "--ablation-questions"),
     ],
 )
 def test_a_wrong_call_is_told_in_one_line(

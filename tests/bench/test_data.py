@@ -153,6 +153,7 @@ def test_sets_are_chosen_by_name_else_the_default_ones_else_all(tmp_path: Path) 
     assert chosen_sets(tmp_path, ["zoo", "zoo"]) == ["zoo"]
     written(tmp_path / "locomo", [a_turn()])
     assert chosen_sets(tmp_path, None) == ["locomo"]
+    assert chosen_sets(tmp_path, ["all"]) == ["ant", "locomo", "zoo"]
 
 
 def test_a_wrong_choice_is_told_what_there_is(tmp_path: Path) -> None:

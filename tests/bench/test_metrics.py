@@ -6,8 +6,10 @@ import pytest
 
 from recollect.bench.metrics import (
     NAMES,
+    RANKING,
     Found,
     by_category,
+    covered,
     fitting,
     judged,
     percentile,
@@ -15,34 +17,41 @@ from recollect.bench.metrics import (
 )
 
 
-def a_ranking(*turns: str, tokens: int = 100) -> list[Found]:
-    return [Found((turn,), tokens) for turn in turns]
-
-
 def test_a_perfect_ranking_scores_one_everywhere() -> None:
-    assert judged(a_ranking("a", "b", "x"), ["b", "a"]) == dict.fromkeys(NAMES, 1.0)
+    assert judged(["a", "b", "x"], ["b", "a"]) == dict.fromkeys(RANKING, 1.0)
 
 
 def test_a_ranking_without_evidence_scores_zero_everywhere() -> None:
-    assert judged(a_ranking("x", "y"), ["a"]) == dict.fromkeys(NAMES, 0.0)
-    assert judged([], ["a"]) == dict.fromkeys(NAMES, 0.0)
+    assert judged(["x", "y"], ["a"]) == dict.fromkeys(RANKING, 0.0)
+    assert judged([], ["a"]) == dict.fromkeys(RANKING, 0.0)
 
 
 def test_evidence_on_rank_two_and_eleven() -> None:
     others = [f"x{number}" for number in range(9)]
-    scores = judged(a_ranking("x", "a", *others[:8], "b", tokens=400), ["a", "b"])
+    scores = judged(["x", "a", *others[:8], "b"], ["a", "b"])
     assert scores["recall@5"] == scores["recall@10"] == 0.5
     assert scores["recall@20"] == 1.0
     assert scores["all@10"] == 0.0
     assert scores["ndcg@10"] == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3)))
     assert scores["mrr"] == 0.5
-    # 1,000 and 2,000 tokens hold 2 and 5 turns of 400, 4,000 hold 10.
-    assert [scores[f"tokens@{budget}"] for budget in (1000, 2000, 4000)] == [0.5, 0.5, 0.5]
+
+
+def test_what_comes_after_the_first_twenty_is_not_found() -> None:
+    others = [f"x{number}" for number in range(19)]
+    assert judged([*others, "a"], ["a"])["mrr"] == pytest.approx(1 / 20)
+    assert judged(["x", *others, "a"], ["a"])["mrr"] == 0.0
+
+
+def test_the_evidence_inside_a_budget_is_a_share_of_all_of_it() -> None:
+    inside = {1000: {"a"}, 4000: frozenset({"a", "b", "x"}), 8000: ()}
+    expected = {"tokens@1000": 0.5, "tokens@4000": 1.0, "tokens@8000": 0.0}
+    assert covered(inside, ["a", "b"]) == expected
+    assert covered({9: {"b"}}, ["a", "b"], name="full") == {"full@9": 0.5}
 
 
 def test_the_best_ranking_of_more_evidence_than_ten_scores_one() -> None:
     turns = [f"a{number}" for number in range(12)]
-    scores = judged(a_ranking(*turns), turns)
+    scores = judged(turns, turns)
     assert scores["ndcg@10"] == pytest.approx(1.0)
     assert scores["recall@10"] == pytest.approx(10 / 12)
     assert scores["all@10"] == 0.0
@@ -55,9 +64,9 @@ def test_a_hit_that_does_not_fit_is_skipped_and_the_next_may_fit() -> None:
 
 
 def test_a_hit_of_several_turns_counts_for_each_of_them_once() -> None:
-    found = [Found(("a", "b"), 10), Found(("b",), 10), Found((), 10), Found(("c",), 10)]
-    assert ranked(found) == ["a", "b", "c"]
-    assert judged(found, ["c"])["mrr"] == pytest.approx(1 / 3)
+    turns = ranked([("a", "b"), ("b",), (), ("c",)])
+    assert turns == ("a", "b", "c")
+    assert judged(turns, ["c"])["mrr"] == pytest.approx(1 / 3)
 
 
 def test_the_whole_is_the_mean_of_questions_and_leaves_the_adversarial_out() -> None:

@@ -1,7 +1,6 @@
 """From a folder of labelled conversations to judged rankings, with a store and an embedder."""
 
 import json
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ from numpy.typing import NDArray
 
 from recollect.bench.cache import CachedEmbedder
 from recollect.bench.data import LabelledSet, read_set
+from recollect.bench.methods import VARIATIONS
 from recollect.bench.metrics import OVERALL
 from recollect.bench.run import run_set
 from recollect.config import Config
 from recollect.errors import ModelError
-from recollect.recall.safe import Item, line
 from recollect.testing import HashEmbedder
-from recollect.tokens import count_tokens
 
 HARBOUR = [
     ("t1", "s1", "Ann", "I keep bees on the roof of the bakery."),
@@ -60,7 +58,7 @@ def test_every_question_with_evidence_is_asked_and_judged(tmp_path: Path) -> Non
     result = run_set(a_set(tmp_path / "tiny"), embedder=HashEmbedder(), config=Config())
     assert (result.name, result.conversations, result.turns) == ("tiny", 2, 6)
     assert (result.not_scored, result.dead) == (1, 0)
-    assert list(result.answers) == ["Recollect", "BM25", "vector", "plain RRF"]
+    assert list(result.answers) == ["Recollect", "BM25", "vector", "plain RRF", "0.3/0.7"]
     for answers in result.answers.values():
         assert [each.question.id for each in answers] == ["q1", "q2", "q3", "q5"]
     found = {each.question.id: each.turns for each in result.answers["Recollect"]}
@@ -78,12 +76,37 @@ def test_the_rows_say_how_much_was_found(tmp_path: Path) -> None:
     assert rows[OVERALL].questions == 3
 
 
-def test_a_hit_costs_what_its_line_costs_in_a_context(tmp_path: Path) -> None:
+def test_a_conversation_is_embedded_once_whoever_asks(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Noting(HashEmbedder):
+        def embed(self, texts: list[str]) -> NDArray[np.float32]:
+            asked.extend(texts)
+            return super().embed(texts)
+
+    run_set(a_set(tmp_path), embedder=Noting(), config=Config())
+    for told in ("I keep bees on the roof", "Where does Ann keep her bees?"):
+        assert len([text for text in asked if told in text]) == 1
+
+
+def test_every_variation_is_asked_the_same_questions_but_the_adversarial(tmp_path: Path) -> None:
     result = run_set(a_set(tmp_path), embedder=HashEmbedder(), config=Config())
-    answer = next(each for each in result.answers["BM25"] if each.question.id == "q5")
-    cost = next(each.tokens for each in answer.found if each.turns == ("m1",))
-    told = line(Item(1, date(2024, 5, 5), "assistant", CODE[1][3]))
-    assert cost == count_tokens(told + "\n")
+    assert result.ablation is not None
+    assert result.ablation.every == 1
+    assert list(result.ablation.answers) == [each.name for each in VARIATIONS]
+    for answers in result.ablation.answers.values():
+        assert [each.question.id for each in answers] == ["q1", "q2", "q5"]
+        assert all(each.turns for each in answers)
+
+
+def test_an_ablation_asks_no_more_than_it_is_told_evenly_spread(tmp_path: Path) -> None:
+    labelled = a_set(tmp_path)
+    result = run_set(labelled, embedder=HashEmbedder(), config=Config(), ablated=2)
+    assert result.ablation is not None
+    assert result.ablation.every == 2
+    assert [each.id for each in result.ablation.questions] == ["q1", "q5"]
+    without = run_set(labelled, embedder=HashEmbedder(), config=Config(), ablated=0)
+    assert without.ablation is None
 
 
 def test_speed_is_measured_and_progress_told(tmp_path: Path) -> None:
@@ -97,20 +120,29 @@ def test_speed_is_measured_and_progress_told(tmp_path: Path) -> None:
     assert result.characters == sum(len(text) for *_, text in HARBOUR + CODE)
     assert result.characters_per_second > 0
     assert len(result.recall_seconds) == 4
+    assert {budget: len(packed) for budget, packed in result.packed.items()} == {
+        1000: 4,
+        2000: 4,
+        4000: 4,
+    }
+    assert result.ingest_texts is None
     assert steps == sorted(steps)
-    assert steps[-1] == (10, 10)
+    # Six turns, four questions, and three of them once more for the ablation.
+    assert steps[-1] == (13, 13)
 
 
 def test_the_second_run_embeds_nothing_and_finds_the_same(tmp_path: Path) -> None:
-    found = []
+    found, counted = [], []
     for _ in range(2):
         cached = CachedEmbedder(HashEmbedder(), tmp_path / "cache.db")
         result = run_set(a_set(tmp_path), embedder=cached, config=Config())
         found.append([each.turns for each in result.answers["vector"]])
+        counted.append(result.ingest_texts)
         made, kept = cached.made, cached.kept
         cached.close()
     assert (made, kept > 0) == (0, True)
     assert found[0] == found[1]
+    assert counted == [(6, 0), (0, 6)]
 
 
 def test_turns_that_cannot_be_embedded_are_counted_and_keywords_still_answer(

@@ -21,12 +21,13 @@ from recollect.testing import HashEmbedder
 
 NO_ID = "0" * 32
 COMMANDS = [
-    *("remember", "recall", "context", "status", "forget", "history"),
+    *("remember", "recall", "context", "explain", "status", "forget", "history"),
     *("jobs", "doctor", "import", "export", "backup", "restore", "worker", "keys", "serve"),
 ]
 READERS = {
     "recall": ["recall", "tea", "--user", "ann"],
     "context": ["context", "tea", "--user", "ann"],
+    "explain": ["explain", NO_ID, "--user", "ann"],
     "status": ["status"],
     "status of one": ["status", NO_ID, "--user", "ann"],
     "forget": ["forget", NO_ID, "--user", "ann"],
@@ -132,7 +133,7 @@ def test_what_was_remembered_is_recalled(run: Run) -> None:
     assert "I moved to Lisbon." in ended.out
     assert "2026-03-01 10:00  Ann (user)  session s1" in ended.out
     assert "turn: D1:3" in ended.out
-    assert "why: keyword window 1.00, people 1.00; vector vector 1.00" in ended.out
+    assert "why: keyword window 1.00, people 1.00" in ended.out
     assert "secret" not in ended.out
     found = run("recall", "Lisbon", "--user", "ann", "--json").json
     assert found["count"] == 1

@@ -92,11 +92,12 @@ def test_what_was_ingested_is_found(client: TestClient) -> None:
         "workspace_id": "default", "user_id": "alice", "agent_id": None, "session_id": None,
     }  # fmt: skip
     hit = found["memories"][0]
-    assert hit["id"] == stored["episode_id"]
     assert hit["content"] == "Always cite sources for every claim."
-    assert hit["tier"] == "session"
+    assert hit["tier"] == "procedure", "the rule stands for the turn that says nothing else"
     assert 0 < hit["score"] <= 1
-    assert hit["metadata"] == {}
+    assert hit["metadata"] == {
+        "fact_role": "instruction", "rule": "Always cite sources", "condition": "for every claim",
+    }  # fmt: skip
     assert datetime.fromisoformat(hit["created_at"]).tzinfo is not None
     assert found["citations"] == [hit["id"]]
     (item,) = parse(found["injection_text"])
@@ -548,13 +549,13 @@ def override(client: TestClient, values: Any, path: str = SEARCH) -> Response:
     return client.post(path, json={**GOOD_BODIES[path], "config_override": values})
 
 
-def test_the_seeds_boost_is_unknown_here_and_harmless(client: TestClient) -> None:
+def test_the_seeds_boost_is_a_setting_of_the_request(client: TestClient) -> None:
     answer = override(client, {"instructionBoostEnabled": True, "instructionBoostWeight": 0.15})
     assert answer.status_code == 200
     for prefix in ("X-Recollect-", "X-Atomicmem-"):
-        listed = answer.headers[prefix + "Unknown-Override-Keys"]
+        listed = answer.headers[prefix + "Config-Override-Keys"]
         assert listed == "instructionBoostEnabled,instructionBoostWeight"
-        assert answer.headers[prefix + "Config-Override-Applied"] == "false"
+        assert answer.headers[prefix + "Config-Override-Applied"] == "true"
 
 
 @pytest.mark.parametrize("path", [INGEST, SEARCH])

@@ -36,8 +36,8 @@ def hits(count: int, *, seed: int = 20260301) -> list[Hit]:
         return Hit(
             id=f"{number:032x}",
             content=content,
-            tier="session",
             kind="instruction" if number % 23 == 0 else "turn",
+            tier="procedure" if number % 23 == 0 else "session",
             score=0.5,
             confidence=round(rng.random(), 2),
             created_at=AT + timedelta(days=rng.randrange(-400, 400), minutes=number % 600),

@@ -9,6 +9,7 @@ from recollect.config import Config
 from recollect.index.resident import View
 from recollect.recall.query import query
 from recollect.recall.stage import Candidate, Moment
+from recollect.store.base import FOREVER_US
 from recollect.types import Scope
 
 NOW = datetime(2024, 5, 15, 10, 30, tzinfo=UTC)
@@ -24,15 +25,22 @@ def a_view(days: Sequence[str]) -> View:
         ids=[f"r{number}" for number in range(n)],
         alive=np.ones(n, dtype=np.bool_),
         has_dead=False,
+        has_ends=False,
+        has_derived=False,
         order=np.arange(n, dtype=np.int64),
         at_us=at_us,
         known_us=at_us,
+        until_us=np.full(n, FOREVER_US),
+        known_until_us=np.full(n, FOREVER_US),
+        confidence=np.ones(n, dtype=np.float32),
         lengths=np.ones(n, dtype=np.float32),
         roles=codes,
         names=codes,
         agents=codes,
         sessions=codes,
         kinds=codes,
+        tiers=codes,
+        source=codes,
         codes={},
         segments=(),
         vectors=None,
@@ -46,7 +54,7 @@ def a_moment(text: str, days: Sequence[str]) -> Moment:
     )
     return Moment(
         view=a_view(days), query=asked, config=Config(), vector=None, cosines=None, seen=None,
-        wanted=None, content=lambda docs: {},
+        wanted=None, content=lambda docs: {}, scores=np.zeros(len(days)),
     )  # fmt: skip
 
 

@@ -96,15 +96,15 @@ def test_the_example_is_written_as_documented() -> None:
 
 
 def test_instructions_come_first_and_the_rest_by_rank() -> None:
-    def a_hit(content: str, *, day: int, kind: str = "turn") -> Hit:
+    def a_hit(content: str, *, day: int, kind: str = "turn", tier: str = "session") -> Hit:
         at = datetime(2026, 3, day, tzinfo=UTC)
-        return Hit(f"{day:032x}", content, "session", kind, 0.5, 1.0, at)
+        return Hit(f"{day:032x}", content, tier, kind, 0.5, 1.0, at)
 
     hits = [
         a_hit("best", day=5),
-        a_hit("late rule", day=4, kind="instruction"),
+        a_hit("late rule", day=4, kind="instruction", tier="procedure"),
         a_hit("second", day=1),
-        a_hit("early rule", day=2, kind="instruction"),
+        a_hit("early rule", day=2, kind="instruction", tier="procedure"),
     ]
     text = AstraLayout().render([(hit, hit.content) for hit in hits])
     assert text.startswith("[Memory: instruction | 2026-03-02]\nearly rule\nconfidence: 1.00\n\n")

@@ -1,5 +1,6 @@
 """The default fusion: what each feature adds, on memories one can check by hand."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -70,16 +71,18 @@ def test_who_asks_when_gets_what_mentions_a_time(memory: Memory) -> None:
     memory.remember(turn("The zebra ran away, such a mess."), user="ann", session="c")
     assert order(memory, "When did the zebra run away?")[0] == "The zebra ran away last Tuesday."
     (first, *_) = memory.recall("When did the zebra run away?", user="ann")
-    assert first.why["when"] == {"time": 1.0}
-    assert "when" not in memory.recall("How did the zebra run away?", user="ann")[0].why
+    assert first.why["what"] == {"time": 1.0}
+    assert "what" not in memory.recall("How did the zebra run away?", user="ann")[0].why
 
 
 def test_a_score_is_the_weighted_mean_of_its_features(memory: Memory) -> None:
     memory.remember(turn("zebra"), user="ann")
-    (hit,) = memory.recall("zebra", user="ann")  # best at all it can be: window, people, role
+    (hit,) = memory.recall("zebra", user="ann")
     weights = recollect.wiring.Config().blend
-    asked = weights.window + weights.people + weights.session + weights.role + weights.speaker
-    assert hit.score == pytest.approx((weights.window + weights.people + weights.role) / asked)
+    best_at = weights.window + weights.people + weights.cover + weights.role
+    asked = best_at + weights.session + weights.speaker + weights.length
+    length = math.log(1 + 1) / math.log(1 + 40)  # One term of forty.
+    assert hit.score == pytest.approx((best_at + length * weights.length) / asked, abs=1e-6)
 
 
 def test_no_weight_but_one_gives_that_features_order(memory: Memory) -> None:
@@ -87,7 +90,8 @@ def test_no_weight_but_one_gives_that_features_order(memory: Memory) -> None:
     memory.remember(
         turn("zebra and many other words about nothing at all"), user="ann", session="b"
     )
-    only_people = dict.fromkeys(("window", "session", "vector", "around", "role", "speaker"), 0.0)
+    others = ("window", "session", "cover", "vector", "around", "role", "speaker", "length")
+    only_people = dict.fromkeys(others, 0.0)
     assert order(memory, "zebra", **only_people)[0] == "zebra zebra zebra"
 
 

@@ -48,8 +48,11 @@ def a_hit(content: str = "I moved to Lisbon.", **changed: Any) -> Hit:
     ("changed", "named"),
     [
         ({}, "context"),
-        ({"kind": "instruction"}, "constraint"),
-        ({"kind": "instruction", "metadata": {"category": "goal"}}, "constraint"),
+        ({"kind": "instruction", "tier": "procedure"}, "constraint"),
+        (
+            {"kind": "instruction", "tier": "procedure", "metadata": {"category": "goal"}},
+            "constraint",
+        ),
         ({"metadata": {"category": "goal"}}, "goal"),
         ({"kind": "decision"}, "decision"),
         ({"kind": "decision", "metadata": {"category": "identity"}}, "identity"),

@@ -26,14 +26,6 @@ def test_the_score_is_the_formula() -> None:
     ]
 
 
-def test_a_tier_weight_multiplies_every_term() -> None:
-    rankings = {"keyword": ["a", "b"], "vector": ["a", "b"]}
-    assert fuse(rankings, k=60, weights=EVEN, tier_weights={"a": 0.5}) == [
-        ("b", pytest.approx(1 / 62 + 1 / 62)),
-        ("a", pytest.approx(0.5 * (1 / 61 + 1 / 61))),
-    ]
-
-
 def test_agreement_beats_a_single_first_place() -> None:
     fused = fuse({"keyword": ["a", "b"], "vector": ["c", "b"]}, k=60, weights=EVEN)
     assert fused[0][0] == "b"

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import recollect
 from recollect.memory import Memory
-from recollect.recall.lane import merged
+from recollect.recall.lane import PLACES, placed
 from recollect.testing import HashEmbedder
+from tests.recall.moments import a_view, scored
 
 RULE = "Always cite sources when I ask about history."
 
@@ -16,7 +18,7 @@ RULE = "Always cite sources when I ask about history."
 def memory(tmp_path: Path) -> Memory:
     memory = recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(dim=256))
     memory.remember(
-        [{"content": RULE}, {"role": "assistant", "content": "I will."}],
+        [{"content": RULE, "metadata": {"turn": 1}}, {"role": "assistant", "content": "I will."}],
         user="ann",
         session="rules",
     )
@@ -29,19 +31,33 @@ def memory(tmp_path: Path) -> Memory:
     return memory
 
 
-def test_a_rule_is_known_as_one_when_it_is_stored(memory: Memory) -> None:
-    kinds = {
-        change.content: change.kind for change in memory.recall("history", user="ann", limit=50)
-    }
-    assert kinds[RULE] == "instruction"
-    assert set(kinds.values()) == {"instruction", "turn"}
+def test_a_rule_is_a_record_of_its_own_with_its_parts(memory: Memory) -> None:
+    (rule,) = memory.recall("history", user="ann", tiers=["procedure"])
+    assert (rule.kind, rule.content, rule.confidence) == ("instruction", RULE, 1.0)
+    assert rule.metadata == {
+        "turn": 1, "fact_role": "instruction", "rule": "Always cite sources",
+        "condition": "when I ask about history",
+    }  # fmt: skip
+    assert rule.source_metadata == ({"turn": 1},)
+    (turn,) = memory.store.events(rule_scope := recollect.Scope("default", "ann"), rule.sources)
+    assert turn.content == RULE
+    assert memory.store.get(rule_scope, [rule.id])[0].importance >= 0.95
 
 
-def test_a_rule_that_fits_is_among_the_first_ten(memory: Memory) -> None:
+def test_a_rule_that_fits_is_among_the_first_ten_and_stands_for_its_turn(memory: Memory) -> None:
     hits = memory.recall("Tell me about the history of Rome", user="ann")
     (place,) = [place for place, hit in enumerate(hits) if hit.content == RULE]
     assert place < 10
     assert hits[place].why["lane"] == "instruction"
+    assert hits[place].tier == "procedure"
+
+
+def test_a_turn_that_says_more_than_its_rule_is_still_found(memory: Memory) -> None:
+    long = RULE + " By the way, we saw the zebra in the Berlin zoo last week and it was asleep."
+    memory.remember(long, user="eve")
+    memory.drain()
+    found = {(hit.tier, hit.content) for hit in memory.recall("zebra history", user="eve")}
+    assert found == {("procedure", RULE), ("session", long)}
 
 
 def test_the_lane_can_be_closed(memory: Memory) -> None:
@@ -53,6 +69,7 @@ def test_only_a_users_words_become_a_rule(memory: Memory) -> None:
     memory.remember([{"role": "tool", "content": RULE}], user="bob")
     memory.remember([{"role": "assistant", "content": RULE}], user="bob")
     assert {hit.kind for hit in memory.recall("history", user="bob")} == {"turn"}
+    assert memory.recall("history", user="bob", tiers=["procedure"]) == []
 
 
 def test_where_only_people_talk_there_is_no_lane(tmp_path: Path) -> None:
@@ -71,12 +88,72 @@ def test_a_rule_is_found_before_its_vector_is_there_and_without_a_shared_word(
         memory.remember("Always cite sources for every claim.", user="alice")
         (hit,) = memory.recall("what is my answering style?", user="alice")
         assert hit.why["lane"] == "instruction"
+        memory.remember("I had soup.", user="alice")
+        memory.drain()
+        memory.remember("Always write in French.", user="alice")
+        found = {hit.content for hit in memory.recall("soup", user="alice")}
+        assert "Always write in French." in found
+
+
+def test_who_asks_for_the_rules_gets_them_first_and_all_of_them(memory: Memory) -> None:
+    for rule in ("Always write in French.", "Never use emojis.", "Always use metric units."):
+        memory.remember(rule, user="ann")
+    memory.drain()
+    hits = memory.recall("What are my standing instructions?", user="ann")
+    assert [hit.content for hit in hits[:4]] == [
+        RULE, "Always write in French.", "Never use emojis.", "Always use metric units.",
+    ]  # fmt: skip
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_rule_that_was_replaced_is_not_told_and_its_history_is(memory: Memory) -> None:
+    memory.remember("From now on answer in French.", user="ann")
+    rules = memory.recall("answer in French", user="ann", tiers=["procedure"])
+    (old,) = [hit for hit in rules if "French" in hit.content]
+    memory.remember("From now on answer in English.", user="ann")
+    contents = {hit.content for hit in memory.recall("answer", user="ann", tiers=["procedure"])}
+    assert "From now on answer in English." in contents
+    assert "From now on answer in French." not in contents
+    actions = [version.action for version in memory.history(old.id, user="ann")]
+    assert actions == ["stored", "superseded"]
+
+
+def test_a_rule_held_until_it_was_replaced(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "t.db", worker=False, embedder=HashEmbedder()) as memory:
+        for text, day in (("French", "2024-01-01"), ("English", "2025-01-01")):
+            memory.remember(f"From now on answer in {text}.", user="ann", at=f"{day}T00:00Z")
+        memory.drain()
+
+        def rules(**when: str) -> list[str]:
+            hits = memory.recall("answer", user="ann", tiers=["procedure"], **when)  # type: ignore[arg-type]
+            return [hit.metadata["rule"] for hit in hits]
+
+        assert rules() == ["answer in English"]
+        assert rules(now="2024-06-01T00:00Z") == ["answer in English", "answer in French"]
+        assert rules(as_of="2024-06-01T00:00Z") == ["answer in French"]
+        assert rules() == ["answer in English"]
+
+
+def test_a_rule_that_is_said_again_is_one_rule(memory: Memory) -> None:
+    memory.remember(RULE, user="ann")
+    rules = memory.recall("history", user="ann", tiers=["procedure"])
+    assert [hit.content for hit in rules] == [RULE]
+    assert [finding.detail for finding in memory.check() if not finding.ok] == []
+
+
+def test_a_rule_can_be_taken_back(memory: Memory) -> None:
+    memory.remember("Forget the rule about citing sources.", user="ann")
+    hits = memory.recall("history", user="ann", tiers=["procedure"])
+    assert not any(hit.is_rule for hit in hits)
 
 
 def test_rules_take_their_places_and_the_order_of_the_rest_stays() -> None:
-    best = [(doc, 1.0 - doc / 100) for doc in range(12)]
-    ranked = merged(best, [50, 3])
-    assert [doc for doc, _ in ranked][:6] == [0, 1, 2, 3, 50, 4]
-    assert [score for _, score in ranked] == sorted((score for _, score in ranked), reverse=True)
-    assert merged(best, []) == best
-    assert merged([], [7]) == [(7, 0.5)]
+    view = a_view(["2024-01-01"] * 60)
+    best = scored(*(1.0 - doc / 100 for doc in range(12)))
+    ranked = placed(best, [50, 3], view, PLACES)
+    assert [each.doc for each in ranked][:6] == [0, 50, 1, 3, 2, 4]
+    assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
+    assert placed(best, [], view, PLACES) == best
+    (alone,) = placed([], [7], view, PLACES)
+    assert (alone.doc, alone.score) == (7, 0.5)
+    assert np.isclose(ranked[1].score, ranked[0].score)

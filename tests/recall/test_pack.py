@@ -154,7 +154,7 @@ def test_the_best_hits_go_in_first() -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_instruction_far_down_is_packed_first(format: str) -> None:
     hits = [a_hit("some words of a memory " * 3, i) for i in range(40)]
-    hits.append(a_hit("Always cite your sources.", 40, kind="instruction"))
+    hits.append(a_hit("Always cite your sources.", 40, kind="instruction", tier="procedure"))
     done = pack(hits, budget_tokens=300, format=format)
     assert hits[40].id in inside(done)
     assert done.dropped
@@ -172,7 +172,10 @@ def test_a_guaranteed_category_is_packed_first(marked: dict[str, Any]) -> None:
 
 def test_instructions_take_no_more_than_their_reserve_from_better_hits() -> None:
     turns = [a_hit("some words of a memory " * 3, i) for i in range(100)]
-    rules = [a_hit("Always do this and that " * 3, i, kind="instruction") for i in range(100, 200)]
+    rules = [
+        a_hit("Always do this and that " * 3, i, kind="instruction", tier="procedure")
+        for i in range(100, 200)
+    ]
     done = pack([*turns, *rules], budget_tokens=1_000)
     told = [each for each in safe.parse(done.text) if each.section == "instructions"]
     spent = sum(count_tokens(safe.line(each) + "\n") for each in told)
@@ -181,7 +184,12 @@ def test_instructions_take_no_more_than_their_reserve_from_better_hits() -> None
 
 def test_an_instruction_is_told_by_its_rule_whatever_is_asked() -> None:
     content = "We talked. " * 40 + "Always cite your sources. " + "It was late. " * 40
-    rule = a_hit(content, kind="instruction", metadata={"rule": "Always cite your sources."})
+    rule = a_hit(
+        content,
+        kind="instruction",
+        tier="procedure",
+        metadata={"rule": "Always cite your sources."},
+    )
     for question in ("Was it late?", "What did we talk about?"):
         (told,) = safe.parse(pack([rule], budget_tokens=200, query=question).text)
         assert "Always cite your sources." in told.text

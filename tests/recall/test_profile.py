@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,11 @@ UNSEEN = messages("task_messages_unseen.jsonl")
 @pytest.fixture(scope="module")
 def vectors() -> Vectors:
     told = phrases(BUILT_IN)
-    return dict(zip(told, EMBEDDER.embed(told), strict=True))
+    return Vectors(tuple(told), EMBEDDER.embed(told))
+
+
+def rows(vectors: dict[str, Any]) -> Vectors:
+    return Vectors(tuple(vectors), np.stack(list(vectors.values())))
 
 
 def named(text: str, profiles: Sequence[Profile] = BUILT_IN) -> str:
@@ -235,7 +240,7 @@ def unit(*values: float) -> np.ndarray:
 @pytest.mark.parametrize(("cosine", "score"), [(0.55, 0), (0.77, 0), (0.79, 0.24 / 0.45), (1, 1)])
 def test_a_trigger_near_in_meaning_counts_by_its_cosine(cosine: float, score: float) -> None:
     near = unit(cosine, np.sqrt(1 - cosine**2) if cosine < 1 else 0)
-    found = detect("dinner ideas", unit(1, 0), custom("recipe"), {"recipe": near})
+    found = detect("dinner ideas", unit(1, 0), custom("recipe"), rows({"recipe": near}))
     assert found.name == ("cooking" if score else GENERAL)
     assert found.score == pytest.approx(score, abs=1e-5)
 
@@ -245,12 +250,12 @@ def test_examples_count_by_how_much_nearer_they_are_than_the_everyday() -> None:
     examples = [each for (name, _), told in EXAMPLES.items() if name == "debate" for each in told]
     near = dict.fromkeys(examples, unit(0.3, np.sqrt(1 - 0.09)))
     far = dict.fromkeys(EVERYDAY, unit(0.24, np.sqrt(1 - 0.24**2)))
-    found = detect(text, at, BUILT_IN, near | far)
+    found = detect(text, at, BUILT_IN, rows(near | far))
     assert (found.name, found.triggers) == ("debate", ())
     assert found.score == pytest.approx(12.5 * 0.06, abs=1e-4)
     # Half of it in a personal question, nothing about the past or beside another meaning.
     for other in ("What should I do?", "What did I do?", "I sat at the counter"):
-        assert detect(other, at, BUILT_IN, near | far) == Detected(GENERAL)
+        assert detect(other, at, BUILT_IN, rows(near | far)) == Detected(GENERAL)
 
 
 def test_phrases_are_all_that_need_embedding_each_once() -> None:

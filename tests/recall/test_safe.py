@@ -48,7 +48,12 @@ def a_hit(content: str = "I moved to Lisbon.", *, minute: int = 0, **changed: ob
 
 
 def test_the_block_is_as_documented() -> None:
-    rule = a_hit("Always cite sources.", kind="instruction", created_at=AT - timedelta(days=18))
+    rule = a_hit(
+        "Always cite sources.",
+        kind="instruction",
+        tier="procedure",
+        created_at=AT - timedelta(days=18),
+    )
     answer = a_hit("When?\nAnd why?", minute=2, name="Ben", role="assistant")
     text = SafeLayout().render(
         [(hit, hit.content) for hit in (answer, a_hit(minute=1, name="Ann"), rule)]
@@ -77,7 +82,11 @@ def test_no_items_are_no_block() -> None:
 
 
 def test_a_profile_stands_between_instructions_and_memories() -> None:
-    hits = [a_hit("m"), a_hit("p", tier="profile"), a_hit("r", kind="instruction")]
+    hits = [
+        a_hit("m"),
+        a_hit("p", tier="profile"),
+        a_hit("r", kind="instruction", tier="procedure"),
+    ]
     text = SafeLayout().render([(hit, hit.content) for hit in hits])
     assert [each.section for each in parse(text)] == ["instructions", "profile", "memories"]
 
@@ -93,7 +102,10 @@ def test_the_oldest_comes_first_and_is_numbered_by_rank() -> None:
 
 
 def test_the_beginning_repeats_while_the_instructions_are_the_same() -> None:
-    rules = [(a_hit(f"rule {n}", minute=n, kind="instruction"), f"rule {n}") for n in range(3)]
+    rules = [
+        (a_hit(f"rule {n}", minute=n, kind="instruction", tier="procedure"), f"rule {n}")
+        for n in range(3)
+    ]
     one = SafeLayout().render([(a_hit("a"), "a"), *rules])
     other = SafeLayout().render([*reversed(rules), (a_hit("b"), "b"), (a_hit("c"), "c")])
     same = one[: one.index("Memories:")]
@@ -174,7 +186,12 @@ def test_a_memory_costs_at_most_seven_tokens_beside_its_text() -> None:
 def test_the_parts_add_up_to_at_least_the_whole(told: list[tuple[str, int]]) -> None:
     layout = SafeLayout()
     hits = [
-        a_hit(text, created_at=AT + timedelta(days=day), kind="instruction" if day == 3 else "turn")
+        a_hit(
+            text,
+            created_at=AT + timedelta(days=day),
+            kind="instruction" if day == 3 else "turn",
+            tier="procedure" if day == 3 else "session",
+        )
         for text, day in told
     ]
     parts = dict(part for hit in hits for part in layout.shared(hit))

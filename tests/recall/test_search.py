@@ -217,9 +217,11 @@ def test_scores_fall_within_zero_and_one_from_best_to_worst(memory: Memory) -> N
 def test_the_weights_of_one_call_enter_its_formula(memory: Memory) -> None:
     memory.remember("cat", user="ann")
     memory.drain()
-    override = {"fusion": "rrf", "rrf.weights.keyword": 3, "rrf.k": 9}
+    override = {"fusion": "rrf", "rrf.weights.keyword": 3, "rrf.weights.hybrid": 0, "rrf.k": 9}
     (hit,) = memory.recall("cat", user="ann", overrides=override)
     assert hit.why["keyword"]["rrf"] == pytest.approx(3 / 10)
     assert hit.why["vector"]["rrf"] == pytest.approx(1 / 10)
+    assert "hybrid" not in hit.why
     (plain,) = memory.recall("cat", user="ann", overrides={"fusion": "rrf"})
-    assert plain.why["keyword"]["rrf"] == pytest.approx(1 / 61, abs=1e-6)
+    assert plain.why["hybrid"]["rrf"] == pytest.approx(1 / 61, abs=1e-6)
+    assert "keyword" not in plain.why

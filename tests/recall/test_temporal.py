@@ -7,56 +7,49 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.stage import Candidate
-from recollect.recall.temporal import GAIN, lift, raised, temporal
+from recollect.recall.temporal import GAIN, lift, lifted, times
 from recollect.recall.when import spans
-from tests.recall.moments import NOW, a_moment, a_view, scored
-
-
-def docs(found: list[Candidate]) -> list[int]:
-    return [each.doc for each in found]
+from tests.recall.moments import NOW, a_moment, a_view
 
 
 def lifts(text: str, *days: str) -> list[float]:
     return [round(float(each), 4) for each in lift(a_view(days), spans(text, NOW))]
 
 
+def raised_by(text: str, days: list[str], *scores: float) -> list[float]:
+    moment = a_moment(text, days)
+    named = times(moment.query)
+    return lifted(np.array(scores), lift(moment.view, named)).tolist()
+
+
 def test_what_was_said_at_the_named_time_goes_first() -> None:
-    moment = a_moment("What did I cook in March 2023?", ["2022-07-01", "2023-03-10", "2024-01-01"])
-    found = temporal(scored(0.6, 0.5, 0.4), moment)
-    assert docs(found) == [1, 0, 2]
-    assert [each.score for each in found] == pytest.approx([0.5 * (1 + GAIN), 0.6, 0.4])
-
-
-def test_who_gains_is_told_why() -> None:
-    moment = a_moment("What did I cook in March 2023?", ["2022-07-01", "2023-03-10"])
-    first, second = temporal(scored(0.6, 0.5), moment)
-    assert first.notes == {"temporal": {"named": ["March 2023"], "lift": 1.0}}
-    assert second.notes == {}
+    days = ["2022-07-01", "2023-03-10", "2024-01-01"]
+    found = raised_by("What did I cook in March 2023?", days, 0.6, 0.5, 0.4)
+    assert found == pytest.approx([0.6, 0.5 * (1 + GAIN), 0.4])
+    assert found[1] > found[0]
 
 
 def test_relevance_still_counts() -> None:
-    moment = a_moment("What did I cook in March 2023?", ["2022-07-01", "2023-03-10"])
-    assert docs(temporal(scored(0.9, 0.3), moment)) == [0, 1]
+    days = ["2022-07-01", "2023-03-10"]
+    one, other = raised_by("What did I cook in March 2023?", days, 0.9, 0.3)
+    assert one > other
 
 
 def test_what_has_no_score_is_not_lifted() -> None:
-    moment = a_moment("What did I cook in March 2023?", ["2023-03-09", "2023-03-10"])
-    found = temporal(scored(0.5, 0.0), moment)
-    assert found[1] == Candidate(1, 0.0)
+    days = ["2023-03-09", "2023-03-10"]
+    assert raised_by("What did I cook in March 2023?", days, 0.5, 0.0)[1] == 0.0
 
 
 def test_a_question_without_a_time_changes_nothing() -> None:
-    candidates = scored(0.6, 0.5)
-    moment = a_moment("What did I cook?", ["2022-07-01", "2023-03-10"])
-    assert temporal(candidates, moment) is candidates
-    assert temporal([], a_moment("What did I cook in March?", [])) == []
+    days = ["2022-07-01", "2023-03-10"]
+    assert raised_by("What did I cook?", days, 0.6, 0.5) == [0.6, 0.5]
+    assert raised_by("What did I cook in March?", []) == []
 
 
 def test_scores_stay_on_their_scale_and_in_order() -> None:
-    moment = a_moment("What about March 2023?", ["2023-03-10", "2023-03-11", "2022-07-01"])
-    found = temporal(scored(1.0, 0.9, 0.8), moment)
-    assert [each.score for each in found] == pytest.approx([1.0, 0.9, 0.8 / 1.5])
+    days = ["2023-03-10", "2023-03-11", "2022-07-01"]
+    found = raised_by("What about March 2023?", days, 1.0, 0.9, 0.8)
+    assert found == pytest.approx([1.0, 0.9, 0.8 / (1 + GAIN)])
 
 
 def test_inside_is_one_and_far_away_is_none() -> None:
@@ -93,36 +86,19 @@ def test_of_several_times_the_nearest_counts() -> None:
     "text", ["What is due tomorrow?", "What do I read in the next few weeks?", "What is next year?"]
 )
 def test_nothing_was_said_in_the_future(text: str) -> None:
-    candidates = scored(0.6, 0.5)
-    assert temporal(candidates, a_moment(text, ["2024-05-14", "2024-05-15"])) is candidates
+    assert raised_by(text, ["2024-05-14", "2024-05-15"], 0.6, 0.5) == [0.6, 0.5]
 
 
 @pytest.mark.parametrize("text", ["What did I say today?", "What is on this week?"])
 def test_today_and_what_has_begun_are_not_the_future(text: str) -> None:
-    moment = a_moment(text, ["2023-05-14", "2024-05-15"])
-    assert docs(temporal(scored(0.6, 0.5), moment)) == [1, 0]
+    before, today = raised_by(text, ["2023-05-14", "2024-05-15"], 0.6, 0.5)
+    assert today > before
 
 
 def test_no_time_lifts_nothing() -> None:
     values = lift(a_view(["2023-05-08"]), ())
     assert values.tolist() == [0.0]
     assert values.dtype == np.float32
-
-
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=20),
-    st.lists(st.floats(0, 5), min_size=20, max_size=20),
-)
-def test_raised_scores_keep_the_order_of_the_formula(
-    scores: list[float], gains: list[float]
-) -> None:
-    candidates = scored(*scores)
-    each_gain = np.array(gains[: len(scores)])
-    found = raised(candidates, each_gain, "stage", gains[: len(scores)])
-    assert sorted(docs(found)) == list(range(len(scores)))
-    assert all(0 <= each.score <= 1 for each in found)
-    formula = [scores[each.doc] * (1 + gains[each.doc]) for each in found]
-    assert formula == pytest.approx(sorted(formula, reverse=True))
 
 
 @given(

@@ -158,7 +158,7 @@ def test_the_records_of_every_tier_in_a_golden_file_are_still_there(golden: Path
         return
     scope = Scope("derived", "ann")
     with open_memory(golden) as memory:
-        (rule,) = memory.store.listed(scope, tier="procedure")
+        (rule,) = [r for r in memory.store.listed(scope, tier="procedure") if r.confidence < 1]
         assert (rule.content, rule.confidence, rule.importance) == ("Cite sources.", 0.8, 0.6)
         assert rule.data == {"condition": "in every answer", "fact_role": "instruction"}
         assert [memory.store.events(scope, rule.sources)[0].content] == ["Always cite sources."]

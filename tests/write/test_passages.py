@@ -167,7 +167,7 @@ def a_record(content: str, **data: object) -> Record:
 def test_a_derived_record_is_its_content_and_its_condition() -> None:
     rule = "Cite sources when I ask about history."
     texts = record_texts(a_record(rule, condition="when I ask about history"))
-    assert texts == [rule, "when I ask about history"]
+    assert texts == [rule, "when I ask about history", "history"]
 
 
 @pytest.mark.parametrize("condition", [None, "", " ", 5])

@@ -26,6 +26,8 @@ Row = Mapping[str, Any]
 
 #: Asked for when nothing else is, where they are there.
 DEFAULT_SETS = ("locomo", "beam-100k")
+#: Stands for all sets there are.
+EVERY = "all"
 SAMPLE = "sample"
 
 _ENDINGS = (".jsonl", ".jsonl.gz")
@@ -93,6 +95,8 @@ def chosen_sets(folder: Path, names: Sequence[str] | None) -> list[str]:
         )
     if names is None:
         return [name for name in DEFAULT_SETS if name in there] or there
+    if list(names) == [EVERY]:
+        return there
     for name in names:
         if name not in there:
             raise InvalidInput(f"no set {name!r} in {folder}: {', '.join(there)}", field="sets")

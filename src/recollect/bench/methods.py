@@ -1,20 +1,20 @@
-"""What is compared: Recollect as configured, and plain methods through the same door.
+"""What is compared: Recollect as configured, plain methods through the same door, and Recollect
+with one part switched off or on.
 
-The plain methods fuse by rank. A source cannot be switched off there, so the other one gets a
-weight of next to nothing: it only orders what the first did not find. Stages without a switch stay.
+A plain method is one ranking of turns with every stage off. A part is a stage after the fusion, a
+feature of the blend, or one of the few other switches; tests hold this list against theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from recollect.config import Config
+from recollect.config import Config, names
 from recollect.errors import ConfigError
 
-#: A vote that never outweighs another source's.
-NEXT_TO_NOTHING = 1e-6
+Overrides = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,42 +23,105 @@ class Method:
 
     name: str
     about: str
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Overrides = field(default_factory=dict)
 
 
-def _by_rank(*, keyword: float, vector: float) -> dict[str, Any]:
-    weights = {"rrf.weights.keyword": keyword, "rrf.weights.vector": vector}
-    return {"fusion": "rrf", "rrf.k": 60, **weights}
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Recollect with one part changed: a row of the ablation."""
 
+    #: The stage, the feature of the blend ("blend.window") or the switch that it is about.
+    part: str
+    overrides: Overrides
+    #: Off unless configured: the row tells what switching it on does.
+    on: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{'with' if self.on else 'without'} {self.part}"
+
+
+Named = TypeVar("Named", Method, Variation)
 
 RECOLLECT = Method("Recollect", "the configuration in force")
+
+#: Everything that may change the order after one source has given it.
+_BARE: Overrides = {
+    "fusion": "rrf",
+    "rrf.k": 60,
+    **dict.fromkeys((each for each in names() if each.startswith("rrf.weights.")), 0.0),
+    **dict.fromkeys((each for each in names() if each.startswith("stages.")), False),
+    "boosting.enabled": False,
+    "instructionLane": 0,
+    "instructionBoostEnabled": False,
+    "minConfidence": 0.0,
+    "relevanceFloor": 0.0,
+    "conciseness": 0.0,
+    "mmrLambda": 1.0,
+    "neighbourTurns": 0,
+}
+
+
+def _plain(*sources: str, **more: Any) -> Overrides:
+    """One vote for each of these sources, none for the others."""
+    return {**_BARE, **{f"rrf.weights.{source}": 1.0 for source in sources}, **more}
+
+
 PLAIN = (
+    Method("BM25", "keywords alone, no stage", _plain("keyword")),
+    Method("vector", "the best cosine of a passage alone, no stage", _plain("vector")),
+    Method("plain RRF", "both, equal votes, k = 60, no stage", _plain("keyword", "vector")),
     Method(
-        "BM25",
-        "keywords; vectors only order what no keyword found",
-        _by_rank(keyword=1.0, vector=NEXT_TO_NOTHING),
-    ),
-    Method(
-        "vector",
-        "cosine; keywords only order what no vector found",
-        _by_rank(keyword=NEXT_TO_NOTHING, vector=1.0),
-    ),
-    Method(
-        "plain RRF",
-        "both with equal votes, k = 60",
-        _by_rank(keyword=1.0, vector=1.0),
+        "0.3/0.7",
+        "0.3 of the keyword score as a share of the best + 0.7 of the cosine, no stage",
+        _plain("hybrid", **{"rrf.vectorWeight": 0.7}),
     ),
 )
+
+VARIATIONS = (
+    Variation("temporal", {"stages.temporal": False}),
+    Variation("profile", {"boosting.enabled": False}),
+    Variation("confidence", {"minConfidence": 0.0}),
+    Variation("current", {"stages.current": False}),
+    Variation("lane", {"instructionLane": 0}),
+    Variation("literal", {"stages.literal": False}),
+    Variation("similar", {"stages.similar": False}),
+    *(Variation(name, {name: 0.0}) for name in names() if name.startswith("blend.")),
+    Variation("boost", {"instructionBoostEnabled": True}, on=True),
+    Variation("concise", {"conciseness": 0.15}, on=True),
+    Variation("floor", {"relevanceFloor": 0.3}, on=True),
+    Variation("diverse", {"mmrLambda": 0.85}, on=True),
+    Variation("neighbours", {"neighbourTurns": 3}, on=True),
+    Variation("rrf", {"fusion": "rrf"}, on=True),
+)
+#: Stages without a row, and why.
+NOT_VARIED = {
+    "rerank": "needs a model, and none is given",
+    "cut": "is the limit of the call",
+}
 
 
 def offered(config: Config) -> list[Method]:
     """The methods that this configuration can express, Recollect first."""
-    return [RECOLLECT, *(method for method in PLAIN if _is_offered(config, method))]
+    return [RECOLLECT, *_expressible(config, PLAIN)]
 
 
-def _is_offered(config: Config, method: Method) -> bool:
-    try:
-        config.override(method.overrides)
-    except ConfigError:
-        return False
-    return True
+def varied(config: Config) -> list[Variation]:
+    """The variations that change something in this configuration."""
+    return [
+        each
+        for each in _expressible(config, VARIATIONS)
+        if config.override(each.overrides) != config
+        and (config.fusion == "blend" or not each.part.startswith("blend."))
+    ]
+
+
+def _expressible(config: Config, given: Iterable[Named]) -> list[Named]:
+    found = []
+    for each in given:
+        try:
+            config.override(each.overrides)
+        except ConfigError:  # For example the only weight of the blend that is not 0.
+            continue
+        found.append(each)
+    return found

@@ -3,29 +3,26 @@
 recall@k      share of the evidence among the first k turns
 all@10        1 when all of the evidence is among the first ten
 ndcg@10       gain 1 a turn of evidence, discount log2(rank + 1), over that of the best ranking
-mrr           1 / rank of the first turn of evidence, 0 when there is none
-tokens@N      share of the evidence inside N tokens: hits are taken in order, each whole, while they
-              fit; one that does not fit is skipped (as recall/pack.py does)
+mrr           1 / rank of the first turn of evidence, 0 when it is not among the first 20
+tokens@N      share of the evidence inside a context of N tokens
+full@N        the same, only of what the context tells in full
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 CUTS = (5, 10, 20)
 BUDGETS_TOKENS = (1000, 2000, 4000)
-NAMES = (
-    *(f"recall@{cut}" for cut in CUTS),
-    *("all@10", "ndcg@10", "mrr"),
-    *(f"tokens@{budget}" for budget in BUDGETS_TOKENS),
-)
+RANKING = (*(f"recall@{cut}" for cut in CUTS), "all@10", "ndcg@10", "mrr")
+NAMES = (*RANKING, *(f"tokens@{budget}" for budget in BUDGETS_TOKENS))
 #: Its questions mislead on purpose: reported apart, and not part of the whole.
 ADVERSARIAL = "adversarial"
 OVERALL = "all"
 
-_DEEPEST = 10
+_FIRST = 10
 
 Scores = dict[str, float]
 
@@ -47,29 +44,36 @@ class Row:
     means: Scores
 
 
-def judged(found: Sequence[Found], evidence: Sequence[str]) -> Scores:
-    """Every metric of one question; it must have evidence."""
+def judged(turns: Sequence[str], evidence: Collection[str]) -> Scores:
+    """The metrics of a ranking for one question, which must have evidence."""
     wanted = set(evidence)
-    order = {turn: rank for rank, turn in enumerate(ranked(found), 1)}
-    ranks = sorted(order[turn] for turn in wanted if turn in order)
+    ranks = [rank for rank, turn in enumerate(turns[: CUTS[-1]], 1) if turn in wanted]
     scores = {f"recall@{cut}": _within(ranks, cut) / len(wanted) for cut in CUTS}
-    scores["all@10"] = float(_within(ranks, _DEEPEST) == len(wanted))
-    ideal = range(1, min(len(wanted), _DEEPEST) + 1)
-    scores["ndcg@10"] = _gain(rank for rank in ranks if rank <= _DEEPEST) / _gain(ideal)
+    scores["all@10"] = float(_within(ranks, _FIRST) == len(wanted))
+    ideal = range(1, min(len(wanted), _FIRST) + 1)
+    scores["ndcg@10"] = _gain(rank for rank in ranks if rank <= _FIRST) / _gain(ideal)
     scores["mrr"] = 1 / ranks[0] if ranks else 0.0
-    for budget in BUDGETS_TOKENS:
-        inside = wanted & fitting(found, budget_tokens=budget)
-        scores[f"tokens@{budget}"] = len(inside) / len(wanted)
     return scores
 
 
-def ranked(found: Sequence[Found]) -> list[str]:
-    """The turns of the hits, best first, each once."""
-    return list(dict.fromkeys(turn for hit in found for turn in hit.turns))
+def covered(
+    inside: Mapping[int, Collection[str]], evidence: Collection[str], *, name: str = "tokens"
+) -> Scores:
+    """The share of the evidence among the turns inside each budget."""
+    wanted = set(evidence)
+    return {
+        f"{name}@{budget}": len(wanted.intersection(turns)) / len(wanted)
+        for budget, turns in inside.items()
+    }
+
+
+def ranked(found: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The turns of the hits, best first, each once: at its first place."""
+    return tuple(dict.fromkeys(turn for turns in found for turn in turns))
 
 
 def fitting(found: Sequence[Found], *, budget_tokens: int) -> set[str]:
-    """The turns of the hits that fit."""
+    """The turns of the hits that fit: in order, each whole; one that does not fit is skipped."""
     left, inside = budget_tokens, set[str]()
     for hit in found:
         if hit.tokens <= left:
@@ -97,8 +101,13 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return sorted(values)[max(math.ceil(len(values) * percent / 100) - 1, 0)]
 
 
+def mean(values: Sequence[float]) -> float:
+    """0 for none."""
+    return sum(values) / len(values) if values else 0.0
+
+
 def _row(category: str, group: Sequence[Scores]) -> Row:
-    means = {name: sum(scores[name] for scores in group) / len(group) for name in NAMES}
+    means = {name: mean([scores[name] for scores in group]) for name in group[0]}
     return Row(category, len(group), means)
 
 

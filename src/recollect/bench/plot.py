@@ -1,4 +1,7 @@
-"""Bars of R@10 by category, one a method, as SVG. Written by hand: no plotting library needed."""
+"""Bars of R@10 by category, one a method, and of what each variation changes, as SVG.
+
+Written by hand: no plotting library needed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 _METRIC = "recall@10"
 _COLOURS = ("#1f5fa8", "#d98324", "#5b9f5b", "#9a9a9a", "#a05195", "#d45087")
+_RISE, _FALL = "#5b9f5b", "#c04a3a"
 # All in pixels.
 _LEFT = 230
 _WIDE = 460
@@ -15,6 +19,8 @@ _RIGHT = 70
 _BAR = 11
 _GAP = 10
 _LINE = 22
+#: A bar of the ablation, with the space to the next.
+_ROW = 15
 
 Set = Mapping[str, Any]
 
@@ -24,8 +30,9 @@ def plot(sets: Sequence[Set]) -> str:
     body: list[str] = []
     top = _LINE
     for each in sets:
-        drawn, top = _set(each, top)
-        body += drawn
+        for draw in (_methods, _ablation):
+            drawn, top = draw(each, top)
+            body += drawn
     width = _LEFT + _WIDE + _RIGHT
     return "\n".join(
         [
@@ -38,8 +45,8 @@ def plot(sets: Sequence[Set]) -> str:
     )
 
 
-def _set(told: Set, top: int) -> tuple[list[str], int]:
-    """The drawing of a set from `top` down, and where it ends."""
+def _methods(told: Set, top: int) -> tuple[list[str], int]:
+    """The methods of a set from `top` down, and where they end."""
     methods: Mapping[str, Any] = told["methods"]
     drawn = [_text(10, top, f"R@10, {told['name']}", weight="bold")]
     drawn += _legend(list(methods), top + _LINE - 9)
@@ -57,18 +64,42 @@ def _bars(values: Sequence[float], top: int) -> Iterator[str]:
     for index, value in enumerate(values):
         y = top + index * _BAR
         colour = _COLOURS[index % len(_COLOURS)]
-        yield (
-            f'<rect x="{_LEFT}" y="{y}" width="{value * _WIDE:.1f}" height="{_BAR - 1}"'
-            f' fill="{colour}"/>'
-        )
+        yield _bar(_LEFT, y, value * _WIDE, colour)
         yield _text(round(_LEFT + value * _WIDE + 5), y + _BAR - 2, f"{value:.3f}", size=9)
+
+
+def _ablation(told: Set, top: int) -> tuple[list[str], int]:
+    """What each variation changes, to the right where it is better; all to one scale."""
+    ablation = told["ablation"]
+    if not ablation or not ablation["questions"]:
+        return [], top
+    usual = ablation["usual"][_METRIC]
+    changes = {row["name"]: row[_METRIC] - usual for row in ablation["rows"]}
+    scale = (_WIDE / 2 - 40) / max(0.001, *map(abs, changes.values()))
+    middle = _LEFT + _WIDE // 2
+    title = f"R@10, {told['name']}: change by variation, {ablation['questions']} questions"
+    drawn = [_text(10, top, title, weight="bold")]
+    top += _LINE
+    for name, change in changes.items():
+        length = abs(change) * scale
+        drawn.append(_text(_LEFT - 8, top + _BAR - 2, name, "end"))
+        left, colour = (middle, _RISE) if change > 0 else (middle - length, _FALL)
+        drawn.append(_bar(left, top, length, colour))
+        # On the side where the bar is not.
+        x, anchor = (middle - 5, "end") if change > 0 else (middle + 5, "start")
+        drawn.append(_text(x, top + _BAR - 2, f"{change:+.3f}", anchor, size=9))
+        top += _ROW
+    return drawn, top + 2 * _LINE
+
+
+def _bar(x: float, y: int, width: float, colour: str) -> str:
+    return f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR - 1}" fill="{colour}"/>'
 
 
 def _legend(names: Sequence[str], top: int) -> Iterator[str]:
     x = _LEFT
     for index, name in enumerate(names):
-        colour = _COLOURS[index % len(_COLOURS)]
-        yield f'<rect x="{x}" y="{top}" width="10" height="10" fill="{colour}"/>'
+        yield _bar(x, top, 10, _COLOURS[index % len(_COLOURS)])
         yield _text(x + 15, top + 9, name)
         x += 30 + 8 * len(name)
 

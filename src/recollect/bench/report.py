@@ -1,7 +1,8 @@
-"""What a run found, as a value for JSON, as Markdown, and as files in a folder."""
+"""What a run found, as a value for JSON and as files in a folder; page.py writes it in words."""
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +13,14 @@ from typing import Any
 import orjson
 
 import recollect
+from recollect.bench.ask import Answer, Packed
 from recollect.bench.cache import CachedEmbedder
-from recollect.bench.methods import offered
-from recollect.bench.metrics import ADVERSARIAL, NAMES, Row, percentile
+from recollect.bench.data import Question
+from recollect.bench.methods import RECOLLECT, offered
+from recollect.bench.metrics import ADVERSARIAL, OVERALL, Row, Scores, mean, percentile
+from recollect.bench.page import markdown
 from recollect.bench.plot import plot
-from recollect.bench.run import TIMED_LIMIT, SetResult
+from recollect.bench.run import Ablation, SetResult
 from recollect.config import Config, names
 from recollect.models.base import Embedder
 
@@ -24,11 +28,8 @@ Value = dict[str, Any]
 
 #: Settings that a report must not tell.
 _SECRETS = frozenset({"embedding.apiKey"})
-_HEADINGS = {
-    **{"recall@5": "R@5", "recall@10": "R@10", "recall@20": "R@20", "all@10": "all@10"},
-    **{"ndcg@10": "nDCG@10", "mrr": "MRR"},
-    **{"tokens@1000": "R in 1K", "tokens@2000": "R in 2K", "tokens@4000": "R in 4K"},
-}
+#: What an ablation is judged by.
+_JUDGED = ("recall@10", "ndcg@10")
 _DIGITS = 4
 
 
@@ -38,14 +39,16 @@ def report(
     config: Config,
     embedder: Embedder,
     at: datetime,
+    seconds: float = 0.0,
     notes: Sequence[str] = (),
 ) -> Value:
-    """Everything worth keeping of a run but the rankings."""
+    """Everything worth keeping of a run but the rankings; `at` is when it began."""
     return {
         "version": recollect.__version__,
         "commit": commit(Path(recollect.__file__).parent),
         "at": at.isoformat(timespec="seconds"),
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "seconds": round(seconds, 1),
+        "machine": machine(),
         "model": embedder.model_id,
         "cache": _cache(embedder),
         "notes": list(notes),
@@ -53,30 +56,6 @@ def report(
         "sets": [_set(result) for result in results],
         "config": settings(config),
     }
-
-
-def markdown(told: Value) -> str:
-    """The report as a page."""
-    commit_told = f", commit {told['commit']}" if told["commit"] else ""
-    parts = [
-        "# Retrieval",
-        f"{told['at']}, Recollect {told['version']}{commit_told}, {told['model']},"
-        f" {told['machine']}.",
-        *told["notes"],
-        *_cache_told(told["cache"]),
-        *(part for each in told["sets"] for part in _set_page(each)),
-        "## What the words mean",
-        _bullets(
-            "R@k: share of the evidence among the first k turns; all@10: all of it among ten.",
-            "R in 1K: share of the evidence inside 1,000 tokens (cl100k_base) of context lines.",
-            f'"all" is the mean over all questions but those called {ADVERSARIAL}.',
-            *(f"{name}: {about}." for name, about in told["methods"].items()),
-            "Stages that have no switch, such as the protection of literals, are on for all.",
-        ),
-        "## Configuration",
-        _table(("setting", "value"), [(f"`{k}`", f"`{v}`") for k, v in told["config"].items()]),
-    ]
-    return "\n\n".join(parts) + "\n"
 
 
 def write(folder: Path, told: Value, results: Sequence[SetResult]) -> list[Path]:
@@ -99,6 +78,15 @@ def settings(config: Config) -> Value:
     plain = orjson.loads(orjson.dumps(config))  # Values as a file gives them back: no tuples.
     told = dict(zip(names(config), _flat(plain), strict=True))
     return {name: value for name, value in told.items() if name not in _SECRETS}
+
+
+def machine() -> str:
+    """What the times were taken on, and how busy it was."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return (
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs (load {load:.1f}"
+        f" at the end), Python {platform.python_version()}"
+    )
 
 
 def commit(folder: Path) -> str | None:
@@ -126,15 +114,8 @@ def _cache(embedder: Embedder) -> Value | None:
     return {"kept": embedder.kept, "made": embedder.made}
 
 
-def _cache_told(cache: Value | None) -> list[str]:
-    if cache is None:
-        return []
-    made, kept = cache["made"], cache["kept"]
-    faster = " The times below are those of a run that embeds less." if kept else ""
-    return [f"{made:,} texts were embedded, {kept:,} vectors came from the cache.{faster}"]
-
-
 def _set(result: SetResult) -> Value:
+    made, kept = result.ingest_texts or (None, 0)
     return {
         "name": result.name,
         "conversations": result.conversations,
@@ -142,86 +123,98 @@ def _set(result: SetResult) -> Value:
         "characters": result.characters,
         "ingest_seconds": round(result.ingest_seconds, 3),
         "characters_per_second": round(result.characters_per_second),
+        # None: there was no cache, and all were embedded.
+        "ingest_made": made,
+        "ingest_kept": kept,
         "dead": result.dead,
         "not_scored": result.not_scored,
-        "recall_ms": {
-            f"p{percent}": round(1e3 * percentile(result.recall_seconds, percent), 2)
-            for percent in (50, 95)
-        },
+        "recall_ms": _times(result.recall_seconds),
+        "contexts": {str(budget): _contexts(each) for budget, each in result.packed.items()},
         "methods": {name: [_row(row) for row in result.rows(name)] for name in result.answers},
+        "recall_ms_by_category": _times_by_category(result),
+        "ablation": _ablation(result, result.ablation) if result.ablation else None,
     }
 
 
 def _row(row: Row) -> Value:
-    means = {name: round(value, _DIGITS) for name, value in row.means.items()}
-    return {"category": row.category, "questions": row.questions, **means}
+    return {"category": row.category, "questions": row.questions, **_rounded(row.means)}
 
 
-def _set_page(told: Value) -> Iterator[str]:
-    methods = told["methods"]
-    headings = [_HEADINGS[name] for name in NAMES]
-    yield f"## {told['name']}"
-    yield (
-        f"Conversations: {told['conversations']}; turns: {told['turns']:,}; questions without"
-        f" evidence, not scored: {told['not_scored']}. Ingest until drained:"
-        f" {told['characters_per_second']:,} characters/s. recall(limit={TIMED_LIMIT}):"
-        f" p50 {told['recall_ms']['p50']} ms, p95 {told['recall_ms']['p95']} ms."
-    )
-    if told["dead"]:
-        yield f"**{told['dead']} turns could not be embedded: vectors did not find them.**"
-    first = next(iter(methods))
-    if not methods[first]:
-        yield "No question has evidence: nothing to score."
-        return
-    yield f"{methods[first][0]['category']}, {methods[first][0]['questions']} questions:"
-    yield _table(
-        ("method", *headings), [(name, *_cells(rows[0])) for name, rows in methods.items()]
-    )
-    yield f"{first}, by category:"
-    yield _table(
-        ("category", "questions", *headings),
-        [(row["category"], str(row["questions"]), *_cells(row)) for row in methods[first]],
-    )
-    if others := [name for name in methods if name != first]:
-        yield "R@10 by category:"
-        yield _table(("category", first, *others), list(_by_category(methods, [first, *others])))
+def _rounded(scores: Scores) -> Scores:
+    return {name: round(value, _DIGITS) for name, value in scores.items()}
 
 
-def _by_category(methods: Mapping[str, Any], order: Sequence[str]) -> Iterator[Sequence[str]]:
-    for place, row in enumerate(methods[order[0]]):
-        yield [row["category"], *(_share(methods[name][place]["recall@10"]) for name in order)]
+def _times(seconds: Sequence[float]) -> Value:
+    return {f"p{each}": round(1e3 * percentile(seconds, each), 2) for each in (50, 95)}
 
 
-def _cells(row: Value) -> list[str]:
-    return [_share(row[name]) for name in NAMES]
+def _times_by_category(result: SetResult) -> Value:
+    groups: dict[str, list[float]] = {}
+    for answer, seconds in zip(
+        result.answers.get(RECOLLECT.name, ()), result.recall_seconds, strict=True
+    ):
+        category = answer.question.category
+        for group in (category, *((OVERALL,) if category != ADVERSARIAL else ())):
+            groups.setdefault(group, []).append(seconds)
+    return {category: _times(group) for category, group in groups.items()}
 
 
-def _share(value: float) -> str:
-    return f"{value:.3f}"
+def _contexts(packed: Sequence[Packed]) -> Value:
+    return {
+        "tokens": round(mean([each.tokens for each in packed]), 1),
+        "hits": round(mean([each.hits for each in packed]), 1),
+        "full": round(mean([each.full for each in packed]), 1),
+        "ms": _times([each.seconds for each in packed]),
+    }
 
 
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table whose columns line up as plain text too."""
-    cells = [heading, *rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(heading))]
-    lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in cells]
-    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join([lines[0], rule, *lines[1:]])
+def _ablation(result: SetResult, ablation: Ablation) -> Value:
+    """The means of every variation, and how they differ from those without one."""
+    known = {each.question: each for each in result.answers[RECOLLECT.name]}
+    usual = _judged([known[question] for question in ablation.questions])
+    rows = []
+    for variation in ablation.variations:
+        scores = _judged(ablation.answers[variation.name])
+        gains = [
+            scores[question]["ndcg@10"] - usual[question]["ndcg@10"]
+            for question in ablation.questions
+        ]
+        rows.append(
+            {
+                "name": variation.name,
+                "settings": dict(variation.overrides),
+                **_means(scores),
+                "better": sum(gain > 0 for gain in gains),
+                "worse": sum(gain < 0 for gain in gains),
+            }
+        )
+    return {
+        "every": ablation.every,
+        "questions": len(ablation.questions),
+        "usual": _means(usual),
+        "rows": rows,
+    }
 
 
-def _bullets(*lines: str) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+def _judged(answers: Sequence[Answer]) -> dict[Question, Scores]:
+    return {each.question: each.scores for each in answers}
+
+
+def _means(scores: Mapping[Question, Scores]) -> Scores:
+    return _rounded({name: mean([each[name] for each in scores.values()]) for name in _JUDGED})
 
 
 def _rankings(results: Sequence[SetResult]) -> Iterator[bytes]:
     for result in results:
-        for method, answers in result.answers.items():
+        varied = result.ablation.answers if result.ablation else {}
+        for method, answers in {**result.answers, **varied}.items():
             for answer in answers:
                 row = {
                     "set": result.name,
                     "method": method,
                     "qid": answer.question.id,
                     "ranked": answer.turns,
+                    "context": {str(k): sorted(v) for k, v in answer.inside.items()},
                 }
                 yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 

@@ -1,10 +1,12 @@
-"""Every conversation into a store of its own, every question through `recall`.
+"""Every conversation into a store of its own, every question through `recall` and `context`.
 
+A conversation is ingested and embedded once; all methods and variations ask the same open memory.
 This module knows nothing about how the answers are shown.
 """
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -13,40 +15,32 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from recollect.bench.ask import USER, Answer, Packed, by_plain, by_recollect, by_variation, timed
+from recollect.bench.cache import CachedEmbedder
 from recollect.bench.data import Conversation, LabelledSet, Question, Turn
-from recollect.bench.methods import RECOLLECT, Method, offered
-from recollect.bench.metrics import Found, Row, Scores, by_category, judged, ranked
+from recollect.bench.methods import RECOLLECT, Method, Variation, offered, varied
+from recollect.bench.metrics import ADVERSARIAL, BUDGETS_TOKENS, Row, by_category
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.models.base import Embedder
-from recollect.recall.safe import item, line
-from recollect.tokens import count_tokens
-from recollect.types import Hit
 from recollect.wiring import open as open_memory
 
-#: The most that `recall` gives: enough for the largest budget.
-DEPTH = 200
-#: What is timed: a call as most make it. Before the deep one, so that the question is new to it.
-TIMED_LIMIT = 10
-USER = "bench"
+#: Each variation asks so many questions of a set, evenly spread: enough to see what a part does.
+ABLATED = 200
 
 Step = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one method found for one question."""
+class Ablation:
+    """What the variations were asked, and what they found."""
 
-    question: Question
-    found: tuple[Found, ...]
-
-    @property
-    def scores(self) -> Scores:
-        return judged(self.found, self.question.evidence)
-
-    @property
-    def turns(self) -> list[str]:
-        return ranked(self.found)
+    variations: Sequence[Variation]
+    #: One of so many questions was asked.
+    every: int
+    questions: Sequence[Question]
+    #: By the name of the variation, in the order of the questions.
+    answers: dict[str, list[Answer]]
 
 
 @dataclass(slots=True)
@@ -59,12 +53,19 @@ class SetResult:
     characters: int = 0
     #: From the first `remember` to a drained queue.
     ingest_seconds: float = 0.0
+    #: Texts that ingest embedded, and that it had from the cache; None: there was no cache.
+    ingest_texts: tuple[int, int] | None = None
     #: Turns that could not be embedded.
     dead: int = 0
     #: Questions without evidence: asked of nobody.
     not_scored: int = 0
+    #: By method, in the order asked.
     answers: dict[str, list[Answer]] = field(default_factory=dict)
+    #: Of `recall`, in the order asked.
     recall_seconds: list[float] = field(default_factory=list)
+    #: By budget, in the order asked.
+    packed: dict[int, list[Packed]] = field(default_factory=dict)
+    ablation: Ablation | None = None
 
     @property
     def characters_per_second(self) -> float:
@@ -80,18 +81,26 @@ def run_set(
     *,
     embedder: Embedder,
     config: Config,
+    ablated: int = ABLATED,
     progress: Step = lambda _done, _total: None,
 ) -> SetResult:
-    """Ingest and ask; `progress(done, total)` counts turns and questions."""
-    methods = offered(config)
+    """Ingest and ask; `progress(done, total)` counts turns and questions.
+
+    Each variation is asked about `ablated` questions; 0 = no ablation.
+    """
     asked: dict[str, list[Question]] = {}
     for question in labelled.questions:
         if question.evidence:
             asked.setdefault(question.conversation, []).append(question)
     wanted = [each for each in labelled.conversations if each.id in asked]
+    methods = offered(config)
     result = SetResult(labelled.name, answers={method.name: [] for method in methods})
+    result.packed = {budget: [] for budget in BUDGETS_TOKENS}
     result.not_scored = sum(not each.evidence for each in labelled.questions)
-    bar = _Bar(progress, [(len(each.turns), len(asked[each.id])) for each in wanted])
+    if ablated:
+        result.ablation = _ablation(labelled.questions, config, ablated)
+    bar = _Bar(progress, result.ablation)
+    bar.total += sum(len(each.turns) + len(asked[each.id]) for each in wanted)
     for conversation in wanted:
         with (
             tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder,
@@ -99,13 +108,26 @@ def run_set(
                 Path(folder) / "memory.db", config=config, embedder=embedder, worker=False
             ) as memory,
         ):
-            _ingest(memory, conversation, result, bar)
+            _ingest(memory, embedder, conversation, result, bar)
             _ask(memory, asked[conversation.id], methods, result, bar)
+            if result.ablation:
+                _ablate(memory, conversation, result.ablation, bar)
     return result
 
 
-def _ingest(memory: Memory, conversation: Conversation, result: SetResult, bar: _Bar) -> None:
+def _ablation(questions: Sequence[Question], config: Config, most: int) -> Ablation:
+    """Which questions the variations are asked: every n-th of those that count."""
+    scored = [each for each in questions if each.evidence and each.category != ADVERSARIAL]
+    every = max(math.ceil(len(scored) / most), 1)
+    variations = varied(config)
+    return Ablation(variations, every, scored[::every], {each.name: [] for each in variations})
+
+
+def _ingest(
+    memory: Memory, embedder: Embedder, conversation: Conversation, result: SetResult, bar: _Bar
+) -> None:
     turns = conversation.turns
+    texts = _texts(embedder)
     began = time.perf_counter()
     for session, group in groupby(turns, key=lambda turn: turn.session):
         memory.remember([_message(turn) for turn in group], user=USER, session=session)
@@ -117,9 +139,16 @@ def _ingest(memory: Memory, conversation: Conversation, result: SetResult, bar: 
         pending = min(part.pending, pending)
     result.dead += memory.drain().dead
     result.ingest_seconds += time.perf_counter() - began
+    if texts is not None and (now := _texts(embedder)) is not None:
+        made, kept = result.ingest_texts or (0, 0)
+        result.ingest_texts = (made + now[0] - texts[0], kept + now[1] - texts[1])
     result.conversations += 1
     result.turns += len(turns)
     result.characters += sum(len(turn.content) for turn in turns)
+
+
+def _texts(embedder: Embedder) -> tuple[int, int] | None:
+    return (embedder.made, embedder.kept) if isinstance(embedder, CachedEmbedder) else None
 
 
 def _message(turn: Turn) -> dict[str, Any]:
@@ -145,46 +174,34 @@ def _ask(
     memory.recall("warm up", user=USER)  # Loads the model and the index: not what is timed.
     costs: dict[str, int] = {}
     for question in questions:
-        began = time.perf_counter()
-        memory.recall(question.text, user=USER, limit=TIMED_LIMIT, now=question.at)
-        result.recall_seconds.append(time.perf_counter() - began)
+        result.recall_seconds.append(timed(memory, question))
+        answer, packed = by_recollect(memory, question)
+        result.answers[RECOLLECT.name].append(answer)
+        for budget, each in packed.items():
+            result.packed[budget].append(each)
         for method in methods:
-            found = _found(memory, question, method, costs)
-            result.answers[method.name].append(Answer(question, found))
+            if method is not RECOLLECT:
+                result.answers[method.name].append(by_plain(memory, question, method, costs))
         bar.advance(1)
 
 
-def _found(
-    memory: Memory, question: Question, method: Method, costs: dict[str, int]
-) -> tuple[Found, ...]:
-    """What a method finds; `costs` remembers the tokens of a hit's line by its id."""
-    hits = memory.recall(
-        question.text,
-        user=USER,
-        limit=DEPTH,
-        now=question.at,
-        overrides=None if method is RECOLLECT else method.overrides,
-    )
-    for hit in hits:
-        if hit.id not in costs:
-            costs[hit.id] = count_tokens(line(item(hit, 1)) + "\n")
-    return tuple(Found(tuple(_turns(hit)), costs[hit.id]) for hit in hits)
-
-
-def _turns(hit: Hit) -> list[str]:
-    """The turns behind a hit: those of its sources, else its own."""
-    named = [str(each["turn"]) for each in hit.source_metadata if "turn" in each]
-    return named or [str(hit.metadata[key]) for key in ("turn",) if key in hit.metadata]
+def _ablate(memory: Memory, conversation: Conversation, ablation: Ablation, bar: _Bar) -> None:
+    for question in ablation.questions:
+        if question.conversation == conversation.id:
+            for variation in ablation.variations:
+                answer = by_variation(memory, question, variation)
+                ablation.answers[variation.name].append(answer)
+            bar.advance(1)
 
 
 class _Bar:
-    """Progress over conversations of known sizes."""
+    """Progress over turns and questions; a question of the ablation is one more."""
 
-    def __init__(self, step: Step, sizes: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, step: Step, ablation: Ablation | None) -> None:
         self._step = step
-        self._total = sum(turns + questions for turns, questions in sizes)
+        self.total = len(ablation.questions) if ablation else 0
         self._done = 0
 
     def advance(self, by: int) -> None:
         self._done += by
-        self._step(self._done, self._total)
+        self._step(self._done, self.total)

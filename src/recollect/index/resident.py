@@ -193,6 +193,8 @@ class Resident:
             ("until_us", [change.until_us for change in changes]),
             ("known_until_us", [change.known_until_us for change in changes]),
             ("confidence", [change.confidence for change in changes]),
+            ("at_us", [change.at_us for change in changes]),
+            ("agents", list(self._coded([change.agent for change in changes]))),
         ):
             self._columns.replace(name, numbers, values)
 

@@ -98,11 +98,25 @@ class VectorView:
         np.maximum.at(best, docs, cosines)
         return best
 
-    def _passages_of(self, docs: NDArray[np.integer]) -> NDArray[np.intp]:
+    def first_of(self, docs: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The first passage of each document, a row each; not a number where there is none."""
+        if not len(self._docs):
+            return np.full((len(docs), self._rows.shape[1]), np.nan, dtype=np.float32)
+        order, sorted_docs = self._sorted()
+        places = np.minimum(np.searchsorted(sorted_docs, docs), len(sorted_docs) - 1)
+        rows: NDArray[np.float32] = self._rows[order[places]]
+        rows[sorted_docs[places] != docs] = np.nan
+        return rows
+
+    def _sorted(self) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+        """Passages in order of their documents."""
         if self._by_doc is None:
             order = np.argsort(self._docs, kind="stable")
             self._by_doc = (order, self._docs[order])
-        order, sorted_docs = self._by_doc
+        return self._by_doc
+
+    def _passages_of(self, docs: NDArray[np.integer]) -> NDArray[np.intp]:
+        order, sorted_docs = self._sorted()
         first = np.searchsorted(sorted_docs, docs, side="left")
         last = np.searchsorted(sorted_docs, docs, side="right")
         counts = last - first

@@ -1,16 +1,21 @@
 """The default fusion: a weighted sum of what each source says of every document.
 
-score(d) = sum over features f of weight(f) * f(d) / max f, divided by the sum of the weights, so
-that a document that is best everywhere scores 1. The features:
+score(d) = sum over features f of weight(f) * f(d), divided by the sum of the weights, so that a
+document that is best everywhere scores 1. Features are shares of the best document's value:
 
     window    BM25 over the turn and its two neighbours on either side, neighbours counting less
     people    BM25 over what people said, with the statistics of their turns alone
     session   BM25 over whole sessions: where was this talked about at all
+    cover     how much of the question's words, weighed by rarity, the turn itself holds
     vector    cosine of the turn's best passage
     around    the same, averaged with the turns before and after
-    role      said by a person, not by a machine
+    theme     the best cosine in the turn's session
+    role      said by those whose words are asked for (whose.py), mostly people
+    graph     reached from the entities of the question (graph.py), where there is a graph
     speaker   said by someone the question names
     time      mentions a time, where the question asks for one
+    taste     tells what somebody likes, where the question asks for advice
+    length    has something to say: logarithm of the number of words, up to a full sentence or two
 
 Ranks throw away how sure a source is, which is why this beats reciprocal rank fusion; see
 docs/decisions/0006.
@@ -18,18 +23,20 @@ docs/decisions/0006.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.index.resident import View
-from recollect.recall.bm25 import postings, weighed
+from recollect.recall.bm25 import postings, rarity, weighed
 from recollect.recall.query import Query
-from recollect.text import fold, terms
+from recollect.recall.traits import persons, traits
 
 Scores = NDArray[np.float32]
+T = TypeVar("T")
 Postings = Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]
 
 #: What a neighbour's words count in a window: one turn away, two turns away.
@@ -38,15 +45,8 @@ _NEAR, _FAR = 0.7, 0.49
 _BESIDE = 0.5
 #: So many documents are compared by meaning because of their keywords.
 _LIKELY = 256
-#: Words of a text that tells a time: relative ones, days, months, years, days of a month.
-_TIME_WORDS = terms(
-    "yesterday today tonight tomorrow ago last next week weekend month year "
-    "monday tuesday wednesday thursday friday saturday sunday "
-    "january february march april june july august september october november december "
-    + " ".join(str(number) for number in (*range(1, 32), *range(1900, 2101)))
-)
-#: Names that say "not a person" for turns of the assistant, the system or a tool.
-_MACHINES = frozenset({"", "assistant", "agent", "ai", "bot", "model", "system", "tool"})
+#: Features that are shares of something already.
+_SHARES = frozenset({"cover", "length", "role", "speaker", "taste", "time"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,19 @@ def blend(
     visible: NDArray[np.bool_] | None,
     *,
     weights: Mapping[str, float],
+    graph: Scores | None = None,
 ) -> Blended:
-    """Score every document. What nothing speaks for but its role or speaker scores 0."""
+    """Score every document. What nothing speaks for but its role or speaker scores 0.
+
+    `graph` is what a traversal from the question's entities says of every document.
+    """
     found = postings(view, query.terms, visible)
-    around = _neighbours(view, visible)
-    features = {
+    around = neighbours(view, visible)
+    features: dict[str, Scores] = {
         "window": _window(view, found, visible, around),
         "people": _people(view, found, visible),
         "session": _sessions(view, found, visible),
+        "cover": _cover(view, found, visible),
     }
     # Neighbours lend weight, never relevance: something of its own must speak for a document.
     relevant = np.zeros(len(view), dtype=np.bool_)
@@ -83,25 +88,39 @@ def blend(
         relevant[docs] = True
     cosines = None
     if vector is not None and view.vectors is not None:
-        likely = _likely(features["window"], around)
+        likely = _likely(view, features["window"], around)
         cosines = view.vectors.by_document(vector, len(view), also=likely)
         if visible is not None:
             cosines *= visible
-        features |= {"vector": cosines, "around": _averaged(view, cosines, around, visible)}
+        features |= {
+            "vector": cosines,
+            "around": _averaged(view, cosines, around, visible),
+            "theme": _theme(view, cosines),
+        }
         relevant |= cosines > 0
-    features |= {"role": persons(view), "speaker": _named(view, query)}
-    if query.asks_when:
-        features["time"] = _timed(view)
-    total = np.zeros(len(view), dtype=np.float32)
-    for name, values in features.items():
-        features[name] = _share(values, visible)
-        total += np.float32(weights[name]) * features[name]
-    total[~relevant] = 0.0
+    if graph is not None:
+        features["graph"] = graph
+        relevant |= graph > 0
+    features |= traits(view, query)
     if visible is not None:
-        total[~visible] = 0.0
+        relevant &= visible
+    shares = {
+        name: values if name in _SHARES else _share(values, visible)
+        for name, values in features.items()
+    }
     holders = {term: docs for term, (docs, _) in zip(query.terms, found, strict=True)}
-    total /= np.float32(sum(weights[name] for name in features) or 1.0)
-    return Blended(total, features, cosines, holders)
+    return Blended(_summed(shares, weights, relevant), shares, cosines, holders)
+
+
+def _summed(
+    shares: Mapping[str, Scores], weights: Mapping[str, float], relevant: NDArray[np.bool_]
+) -> Scores:
+    total = np.zeros(len(relevant), dtype=np.float32)
+    for name, values in shares.items():
+        total += np.float32(weights[name]) * values
+    total[~relevant] = 0.0
+    total /= np.float32(sum(weights[name] for name in shares) or 1.0)
+    return total
 
 
 def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
@@ -111,12 +130,26 @@ def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
     return values / np.float32(top) if top > 0 else np.zeros_like(values)
 
 
-def _neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
+def _kept(view: View, visible: NDArray[np.bool_] | None, name: str, make: Callable[[], T]) -> T:
+    """What many searches need, made once for a moment of the index: for all documents, and for
+    those that are usually seen (search.visible)."""
+    if visible is not None:
+        if visible is not view.kept.get("seen"):
+            return make()
+        name += " of the seen"
+    if name not in view.kept:
+        view.kept[name] = make()
+    kept: T = view.kept[name]
+    return kept
+
+
+def neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
     """(4, n): the turns one and two before, one and two after, in the same session, in order of
     arrival, of those that may be seen; n where there is none. Only turns have neighbours."""
-    if visible is None and "neighbours" in view.kept:
-        kept: NDArray[np.int32] = view.kept["neighbours"]
-        return kept
+    return _kept(view, visible, "neighbours", lambda: _found_neighbours(view, visible))
+
+
+def _found_neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
     n = len(view)
     docs = np.arange(n) if visible is None else np.flatnonzero(visible)
     if view.has_derived:
@@ -127,8 +160,6 @@ def _neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int
         same = view.sessions[docs[step:]] == view.sessions[docs[:-step]]
         around[row, docs[step:][same]] = docs[:-step][same]
         around[row + 2, docs[:-step][same]] = docs[step:][same]
-    if visible is None:
-        view.kept["neighbours"] = around
     return around
 
 
@@ -145,23 +176,17 @@ def _window(
 ) -> Scores:
     n = len(view)
     docs_of = [_spread(docs, counts, around, n) for docs, counts in found]
-    return weighed(docs_of, _window_lengths(view, visible, around), visible, n)
+    lengths = _kept(view, visible, "window_lengths", lambda: _lengths(view, visible, around))
+    return weighed(docs_of, lengths, visible, n)
 
 
-def _window_lengths(
-    view: View, visible: NDArray[np.bool_] | None, around: NDArray[np.int32]
-) -> Scores:
-    """What cannot be seen has no length either."""
-    if visible is None and "window_lengths" in view.kept:
-        kept: Scores = view.kept["window_lengths"]
-        return kept
+def _lengths(view: View, visible: NDArray[np.bool_] | None, around: NDArray[np.int32]) -> Scores:
+    """Of windows. What cannot be seen has no length either."""
     own = view.lengths if visible is None else view.lengths * visible
     padded = np.append(own, np.float32(0.0))
     near = padded[around[0]] + padded[around[2]]
     far = padded[around[1]] + padded[around[3]]
     lengths: Scores = own + np.float32(_NEAR) * near + np.float32(_FAR) * far
-    if visible is None:
-        view.kept["window_lengths"] = lengths
     return lengths
 
 
@@ -187,36 +212,67 @@ def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> S
 
 def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
     """Every turn gets the score of its session; one session tells nothing apart."""
-    if view.has_derived:
-        turns = _turns(view)
-        visible = turns if visible is None else turns & visible
-        found = [(docs[turns[docs]], counts[turns[docs]]) for docs, counts in found]
-    if "sessions" not in view.kept:
-        codes, numbers = np.unique(view.sessions, return_inverse=True)
-        view.kept["sessions"] = (numbers, len(codes))
-    numbers, count = view.kept["sessions"]
-    seen = None
-    if visible is not None:
-        seen = np.bincount(numbers, visible, minlength=count) > 0
-    if count < 2 or (seen is not None and np.count_nonzero(seen) < 2):
+    parts = _kept(view, visible, "sessions", lambda: _session_lengths(view, visible))
+    if np.count_nonzero(parts.seen) < 2:
         return np.zeros(len(view), dtype=np.float32)
-    own = view.lengths if visible is None else view.lengths * visible
-    lengths = np.bincount(numbers, own, minlength=count).astype(np.float32)
     kept = []
     for docs, counts in found:
-        dense = np.bincount(numbers[docs], counts, minlength=len(lengths))
+        dense = np.bincount(parts.of[docs], counts, minlength=len(parts.lengths) + 1)[:-1]
         there = np.flatnonzero(dense)
         kept.append((there, dense[there]))
-    scores: Scores = weighed(kept, lengths, seen, len(lengths))[numbers]
-    return scores * _turns(view) if view.has_derived else scores
+    scores = weighed(kept, parts.lengths, parts.seen, len(parts.lengths))
+    return np.append(scores, np.float32(0.0))[parts.of]
 
 
-def _likely(window: Scores, around: NDArray[np.int32]) -> NDArray[np.integer]:
-    """The documents that keywords speak for most, and those beside them."""
+class _SessionParts(NamedTuple):
+    """The session of each turn (the last number + 1 for what is no turn), the words of each
+    session, and which have any that may be seen."""
+
+    of: NDArray[np.intp]
+    lengths: Scores
+    seen: NDArray[np.bool_]
+
+
+def _session_lengths(view: View, visible: NDArray[np.bool_] | None) -> _SessionParts:
+    turns = _turns(view)
+    codes, numbers = np.unique(view.sessions, return_inverse=True)
+    of = np.where(turns, numbers, len(codes))
+    shown = turns if visible is None else turns & visible
+    lengths = np.bincount(of, view.lengths * shown, minlength=len(codes) + 1)[:-1]
+    seen = np.bincount(of, shown, minlength=len(codes) + 1)[:-1] > 0
+    return _SessionParts(of, lengths.astype(np.float32), seen)
+
+
+def _cover(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
+    count = len(view) if visible is None else int(np.count_nonzero(visible))
+    rarities = [rarity(count, len(docs)) for docs, _ in found]
+    covered = np.zeros(len(view), dtype=np.float32)
+    for (docs, _), each in zip(found, rarities, strict=True):
+        covered[docs] += np.float32(each)
+    return covered / np.float32(sum(rarities) or 1.0)
+
+
+def _theme(view: View, cosines: Scores) -> Scores:
+    """Every turn gets the best cosine of its session."""
+    if "by_session" not in view.kept:
+        order = np.argsort(view.sessions, kind="stable")
+        firsts = np.flatnonzero(np.diff(view.sessions[order], prepend=-2))
+        view.kept["by_session"] = (order, firsts, np.diff(firsts, append=len(order)))
+    order, firsts, sizes = view.kept["by_session"]
+    theme = np.zeros(len(view), dtype=np.float32)
+    if len(order):
+        theme[order] = np.repeat(np.maximum.reduceat(cosines[order], firsts), sizes)
+    return theme
+
+
+def _likely(view: View, window: Scores, around: NDArray[np.int32]) -> NDArray[np.integer]:
+    """The documents that keywords speak for most, those beside them, and all rules: they compete
+    among themselves."""
     most = min(_LIKELY, len(window))
     best = np.argpartition(window, len(window) - most)[len(window) - most :]
     best = best[window[best] > 0]
-    near = np.unique(np.concatenate([best, around[0, best], around[2, best]]))
+    derived = np.flatnonzero(view.tiers == view.codes.get("procedure", -2))
+    near = np.unique(np.concatenate([best, around[0, best], around[2, best], derived]))
     return near[near < len(window)]
 
 
@@ -224,56 +280,14 @@ def _averaged(
     view: View, cosines: Scores, around: NDArray[np.int32], visible: NDArray[np.bool_] | None
 ) -> Scores:
     n = len(cosines)
-    shares = view.kept.get("shares") if visible is None else None
-    if shares is None:
+
+    def make() -> Scores:
         present = (around[0] < n).astype(np.float32) + (around[2] < n)
-        shares = (1.0 / (1.0 + _BESIDE * present)).astype(np.float32)
-        if visible is None:
-            view.kept["shares"] = shares
+        shares: Scores = (1.0 / (1.0 + _BESIDE * present)).astype(np.float32)
+        return shares
+
+    shares = _kept(view, visible, "shares", make)
     padded = np.append(cosines, np.float32(0.0))
     beside = padded[around[0]] + padded[around[2]]
     averaged: Scores = (cosines + np.float32(_BESIDE) * beside) * shares
     return averaged
-
-
-def persons(view: View) -> Scores:
-    """1 where a person speaks, 0 where a machine does."""
-    if "persons" not in view.kept:
-        texts = {code: text for text, code in view.codes.items()}
-        machine_roles = [view.codes.get(role, -2) for role in ("assistant", "system", "tool")]
-        codes = np.unique(view.names).tolist()
-        machine_names = [c for c in codes if fold(texts.get(c, "")) in _MACHINES]
-        machine = np.isin(view.roles, machine_roles) & np.isin(view.names, machine_names)
-        view.kept["persons"] = (~machine).astype(np.float32)
-    persons: Scores = view.kept["persons"]
-    return persons
-
-
-def _named(view: View, query: Query) -> Scores:
-    """Who has no name of their own is the user whose memory this is."""
-    asked = frozenset(query.terms)
-    named = [code for code, words in _speakers(view).items() if words & asked]
-    spoken = np.isin(view.names, named)
-    if asked & frozenset(terms(query.scope.user)):
-        spoken |= (view.names < 0) & (view.roles == view.codes.get("user", -2))
-    return spoken.astype(np.float32)
-
-
-def _speakers(view: View) -> dict[int, frozenset[str]]:
-    """Code of a speaker's name -> the words of it."""
-    if "speakers" not in view.kept:
-        texts = {code: text for text, code in view.codes.items()}
-        codes = [code for code in np.unique(view.names).tolist() if code >= 0]
-        view.kept["speakers"] = {code: frozenset(terms(texts[code])) for code in codes}
-    kept: dict[int, frozenset[str]] = view.kept["speakers"]
-    return kept
-
-
-def _timed(view: View) -> Scores:
-    if "timed" not in view.kept:
-        timed = np.zeros(len(view), dtype=np.float32)
-        for docs, _ in postings(view, _TIME_WORDS, None):
-            timed[docs] = 1.0
-        view.kept["timed"] = timed
-    kept: Scores = view.kept["timed"]
-    return kept

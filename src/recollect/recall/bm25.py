@@ -45,10 +45,15 @@ def weighed(
     norms = np.float32(K1 * (1.0 - B)) + np.float32(K1 * B / average) * lengths
     for docs, counts in found:
         if len(docs):
-            idf = math.log(1.0 + max(total - len(docs) + 0.5, 0.5) / (len(docs) + 0.5))
+            idf = rarity(total, len(docs))
             tf = counts.astype(np.float32)
             scores[docs] += np.float32(idf * (K1 + 1.0)) * tf / (tf + norms[docs])
     return scores
+
+
+def rarity(count: int, holders: int) -> float:
+    """idf: how much a term that `holders` of `count` documents hold tells."""
+    return math.log(1.0 + max(count - holders + 0.5, 0.5) / (holders + 0.5))
 
 
 def postings(

@@ -24,6 +24,7 @@ Name = Literal["simple", "medium", "complex", "multi-hop", "aggregation"]
 State = Literal["now", "history"]
 
 #: Memories per class, for a caller who does not say how many.
+USUAL_LIMIT = 10
 LIMITS: dict[Name, int] = {
     "simple": 5,
     "medium": 5,
@@ -178,3 +179,11 @@ _RULES = _any(
     r"(?:did i|have i|i) (?:ask|asked|tell|told|instruct|instructed) you to\b",
     r"preferences (?:for|about|on) (?:how you|your)\b",
 )
+
+
+def usual_limit(text: str, *, adaptive: bool) -> int:
+    """How many hits a question gets when nobody says: ten, or more for a broad one.
+
+    The seed gives a plain question five; a caller who can show ten would miss half of them.
+    """
+    return max(USUAL_LIMIT, classify(text).limit) if adaptive else USUAL_LIMIT

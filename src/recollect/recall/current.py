@@ -16,8 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.recall.classes import classify
-from recollect.recall.stage import Candidate, Moment
-from recollect.recall.temporal import raised
+from recollect.recall.stage import Candidate, Moment, raised
 
 #: The newest passes an older one that scores up to 10 % more; the first decides among equals only,
 #: because what tells of a day is seldom the first that was said of the matter.

@@ -70,7 +70,7 @@ def item(hit: Hit, text: str | None = None) -> DeerItem:
 
 def category(hit: Hit) -> str:
     """The category of a hit as DeerFlow names it."""
-    if hit.kind == "instruction":
+    if hit.is_rule:
         return "constraint"
     for named in (hit.metadata.get("category"), hit.kind):
         if named in CATEGORIES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.recall.hits import hit
 from recollect.store.base import Records
 from recollect.types import Hit, Record, Scope
 
@@ -17,27 +18,9 @@ def expand(store: Records, scope: Scope, ids: Sequence[str]) -> list[Hit]:
     for each in ids:
         if each not in found:
             raise NotFound(f"there is no memory {each!r} in this scope")
-    return [_hit(found[each]) for each in ids]
+    # Asked for by name: nothing fits better.
+    return [hit(found[each], score=1.0) for each in ids]
 
 
 def _is_seen(record: Record, scope: Scope) -> bool:
     return scope.agent is None or record.agent in (None, scope.agent)
-
-
-def _hit(record: Record) -> Hit:
-    return Hit(
-        id=record.id,
-        content=record.content,
-        tier=record.tier,
-        kind=record.kind,
-        score=1.0,  # Asked for by name: nothing fits better.
-        confidence=record.confidence,
-        created_at=record.valid_from,
-        metadata=record.metadata,
-        sources=record.sources,
-        source_metadata=(record.metadata,),
-        role=record.role,
-        name=record.name,
-        session=record.session,
-        origin=record.origin,
-    )

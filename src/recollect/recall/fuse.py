@@ -1,6 +1,8 @@
 """Weighted reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 
 score(d) = sum over sources s of v(s) * w(tier(d)) / (k + rank_s(d)), ranks from 1.
+
+w(tier(d)) is common to all terms of a document's sum: the pipeline multiplies by it afterwards.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ def fuse(
     *,
     k: int,
     weights: Mapping[str, float],
-    tier_weights: Mapping[K, float] | None = None,
 ) -> list[tuple[K, float]]:
     """(document, score) of all rankings, best first; of equals the one that a source saw first."""
     scores: dict[K, float] = {}
@@ -24,9 +25,6 @@ def fuse(
         weight = weights[source]
         for rank, key in enumerate(ranking, start=1):
             scores[key] = scores.get(key, 0.0) + weight / (k + rank)
-    if tier_weights is not None:
-        # w(tier(d)) is common to all terms of a document's sum.
-        scores = {key: score * tier_weights.get(key, 1.0) for key, score in scores.items()}
     return sorted(scores.items(), key=lambda pair: -pair[1])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from recollect.index.resident import View
 from recollect.recall.bm25 import postings
 from recollect.recall.query import Query
+from recollect.recall.stage import Candidate, by_score
 from recollect.text import fold, terms
 
 #: A literal protects the memories that hold it if they are at most this share, or this few.
@@ -60,6 +62,28 @@ def held_literals(
             before = found.get(doc, Held((), 0.0))
             found[doc] = Held((*before.literals, literal), before.weight + weight)
     return found
+
+
+def protected(
+    candidates: list[Candidate],
+    held: Mapping[int, Held],
+    scores: NDArray[np.floating[Any]],
+) -> list[Candidate]:
+    """The upper half of the scale belongs to those that hold a literal, found before or not."""
+    if not held:
+        return candidates
+    heaviest = max(each.weight for each in held.values())
+    found = {each.doc for each in candidates}
+    missing = [Candidate(doc, float(scores[doc])) for doc in held if doc not in found]
+    return by_score([_lifted(each, held.get(each.doc), heaviest) for each in missing + candidates])
+
+
+def _lifted(candidate: Candidate, literal: Held | None, heaviest: float) -> Candidate:
+    if literal is None:
+        return Candidate(candidate.doc, 0.5 * candidate.score, candidate.notes)
+    # The more it is singled out the higher; the fused score decides among equals.
+    score = 0.5 + 0.25 * literal.weight / heaviest + 0.25 * candidate.score
+    return candidate.scored(score, "literal", list(literal.literals))
 
 
 def _wanted(

@@ -98,7 +98,7 @@ def pack(
     if fixed in (None, "full") and filling.holds_all():
         filling.let_in(places, "full")
         return filling.packed()
-    instructions = [place for place, hit in enumerate(hits) if hit.kind == "instruction"]
+    instructions = [place for place, hit in enumerate(hits) if hit.is_rule]
     corrections = [place for place, hit in enumerate(hits) if _is_one_of(hit, guaranteed)]
     filling.reserve(instructions, fixed or "overview")
     filling.reserve(corrections, fixed or "overview")
@@ -238,7 +238,7 @@ class _Filling:
 
     def _terms_for(self, hit: Hit) -> Sequence[str]:
         """An instruction is told by its rule, whatever is asked: so it repeats."""
-        rule = hit.metadata.get("rule") if hit.kind == "instruction" else None
+        rule = hit.metadata.get("rule") if hit.is_rule else None
         return terms(rule) if isinstance(rule, str) else self._terms
 
     def _whole(self, place: int) -> int:

@@ -38,7 +38,15 @@ from recollect.recall.triggers import ASKED, MACHINE, NEGATED, PERSONAL, RECAP, 
 from recollect.text import fold, terms
 
 Vector = NDArray[np.float32]
-Vectors = Mapping[str, Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Phrases and their embeddings, a row each."""
+
+    phrases: tuple[str, ...]
+    rows: NDArray[np.float32]
+
 
 #: What a profile needs to win, and what a use counts.
 THRESHOLD = 0.5
@@ -237,9 +245,9 @@ def _root(word: str) -> str:
 
 
 def _cosines(vector: Vector | None, vectors: Vectors | None) -> dict[str, float]:
-    if vector is None or not vectors:
+    if vector is None or vectors is None:
         return {}
-    return {phrase: float(vector @ each) for phrase, each in vectors.items()}
+    return dict(zip(vectors.phrases, (vectors.rows @ vector).tolist(), strict=True))
 
 
 def _near(examples: Iterable[str], cosines: Mapping[str, float]) -> float:

@@ -19,6 +19,13 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 
+# Likewise: who asks what to do wants an answer that fits their taste.
+_ADVICE = re.compile(
+    r"\b(?:recommend|suggest|should i|could i|can i use|advice|advise|help me|ideas?|options?|plan"
+    r"|would you|best way|how do i|how can i|what are some|tips?|which (?:one|would))\b",
+    re.IGNORECASE,
+)
+
 #: What `filters=` understands.
 FILTERS = ("agent", "name", "role", "session")
 
@@ -36,15 +43,23 @@ class Query:
     #: Only what we knew by then.
     known_at: datetime | None = None
     filters: Mapping[str, str] = field(default_factory=dict)
+    #: Only these tiers; None = all.
+    tiers: tuple[str, ...] | None = None
+    #: The answer is packed into a context, where rules have a block of their own.
+    packing: bool = False
+    #: Tell with every hit all there is to tell; see trace.py.
+    explain: bool = False
     terms: tuple[str, ...] = ()
     #: Strings in quotation marks, and words that carry a digit.
     quoted: tuple[str, ...] = ()
     coded: tuple[str, ...] = ()
     #: The question asks for a time.
     asks_when: bool = False
+    #: The question asks what to do or to choose.
+    asks_advice: bool = False
 
 
-def query(
+def query(  # noqa: PLR0913 (the parts of a question)
     text: str,
     scope: Scope,
     *,
@@ -53,6 +68,9 @@ def query(
     as_of: datetime | None,
     known_at: datetime | None,
     filters: Mapping[str, Any] | None,
+    tiers: Sequence[str] | None = None,
+    packing: bool = False,
+    explain: bool = False,
 ) -> Query:
     """A query from checked parts; its words are taken apart once."""
     return Query(
@@ -63,34 +81,29 @@ def query(
         as_of=as_of,
         known_at=known_at,
         filters=_checked(filters),
+        tiers=_checked_tiers(tiers),
+        packing=packing,
+        explain=explain,
         # Each term once: a query that repeats itself does not mean it twice.
         terms=tuple(dict.fromkeys(terms(text))),
         quoted=tuple(quoted(text)),
         coded=tuple(coded(text)),
         asks_when=_WHEN.search(text) is not None,
+        asks_advice=_ADVICE.search(text) is not None,
     )
 
 
-def check_tiers(tiers: Sequence[str] | None) -> bool:
-    """Whether a tier that holds anything today is asked for; refuses what is no tier."""
+def _checked_tiers(tiers: Sequence[str] | None) -> tuple[str, ...] | None:
     if tiers is None:
-        return True
+        return None
     if isinstance(tiers, str) or not isinstance(tiers, Sequence):
         raise InvalidInput("tiers must be a list, for example ['session']", field="tiers")
     for tier in tiers:
         if tier not in ALL_TIERS:
             raise InvalidInput(
-                f"tiers: {tier!r} is not a tier; known: {', '.join(ALL_TIERS)}", field="tiers"
+                f"tiers: {tier!r:.64} is not a tier; known: {', '.join(ALL_TIERS)}", field="tiers"
             )
-    return not tiers or "session" in tiers
-
-
-def check_profile(task_profile: str | None) -> None:
-    """Refuse a task profile that does not exist."""
-    if task_profile not in (None, "general"):
-        raise InvalidInput(
-            f'task_profile must be "general", not {task_profile!r:.64}', field="task_profile"
-        )
+    return tuple(tiers) or None
 
 
 def _checked(filters: Mapping[str, Any] | None) -> dict[str, str]:

@@ -82,7 +82,7 @@ def item(hit: Hit, number: int, text: str | None = None) -> Item:
 
 def section(hit: Hit) -> Section:
     """Where a hit stands."""
-    if hit.kind == "instruction":
+    if hit.is_rule:
         return "instructions"
     return "profile" if str(hit.tier) == "profile" else "memories"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,10 @@ class Ranking:
 NOTHING = Ranking((), ())
 
 
+#: v(s) of the fusion formula, by source.
+Weights = Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What the sources gave."""
@@ -32,28 +37,95 @@ class Found:
     rankings: dict[str, Ranking]
     #: The visible documents that hold each query term.
     holders: dict[str, NDArray[np.int32]]
-    #: Which documents may be seen; None = all of them.
-    visible: NDArray[np.bool_] | None
+    cosines: NDArray[np.float32] | None
 
 
-def search(view: View, query: Query, vector: NDArray[np.float32] | None, *, depth: int) -> Found:
-    """Ask every source. `vector` None: the question has no embedding just now."""
-    seen = visible(view, query)
-    wanted = filtered(view, query, seen)
-    scores, holders = bm25(view, query.terms, seen)
-    if wanted is not None:
-        scores[~wanted] = 0.0
-    matching = border(scores, depth)
-    matching = matching[scores[matching] > 0]
-    rankings = {"keyword": best(view, matching, scores[matching], depth)}
-    if vector is not None:
+def search(  # noqa: PLR0913 (what every source may need)
+    view: View,
+    query: Query,
+    vector: NDArray[np.float32] | None,
+    seen: NDArray[np.bool_] | None,
+    wanted: NDArray[np.bool_] | None,
+    *,
+    depth: int,
+    weights: Weights,
+    vector_weight: NDArray[np.float32],
+    graph: NDArray[np.float32] | None = None,
+) -> Found:
+    """Ask every source that has a vote. `vector` None: the question has no embedding just now.
+
+    `vector_weight`: what the cosine counts in the hybrid score of each document, 0..1.
+    """
+    words, holders = bm25(view, query.terms, seen)
+    cosines = None
+    if vector is not None and view.vectors is not None:
+        likely = border(words, depth)
+        cosines = view.vectors.by_document(vector, len(view), also=likely[words[likely] > 0])
+    rankings: dict[str, Ranking] = {}
+    if weights["keyword"]:
+        rankings["keyword"] = _ranking(view, words, wanted, depth)
+    if weights["hybrid"]:
+        rankings["hybrid"] = _ranking(view, hybrid(words, cosines, vector_weight), wanted, depth)
+    if weights["vector"] and vector is not None:
         rankings["vector"] = _nearest(view, vector, wanted, depth)
-    return Found(rankings, holders, wanted)
+    if weights["graph"] and graph is not None:
+        rankings["graph"] = _ranking(view, graph, wanted, depth)
+    return Found(rankings, holders, cosines)
+
+
+def hybrid(
+    words: NDArray[np.float32],
+    cosines: NDArray[np.float32] | None,
+    vector_weight: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """The keyword score as a share of the best and the cosine, weighed against each other."""
+    top = float(words.max(initial=0.0))
+    shares = words / np.float32(top) if top > 0 else np.zeros_like(words)
+    if cosines is None:
+        return shares
+    return vector_weight * cosines + (np.float32(1.0) - vector_weight) * shares
+
+
+def _ranking(
+    view: View, scores: NDArray[np.float32], wanted: NDArray[np.bool_] | None, depth: int
+) -> Ranking:
+    """The best documents of one source; what it gives nothing is not in it."""
+    if wanted is not None:
+        scores = scores * wanted
+    top = border(scores, depth)
+    top = top[scores[top] > 0]
+    return best(view, top, scores[top], depth)
 
 
 def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
     """Documents the asker can know of: alive, said and known by the asked times and valid then,
-    of this agent."""
+    of this agent. None = all of them. The usual mask is made once for a moment of the index."""
+    usual = query.as_of is None and query.known_at is None and query.scope.agent is None
+    usual = usual and _us(query.now.timestamp()) >= _last_end(view)
+    if usual and "seen" in view.kept:
+        kept: NDArray[np.bool_] = view.kept["seen"]
+        return kept
+    masks = _masks(view, query)
+    if not masks:
+        return None
+    mask: NDArray[np.bool_] = np.logical_and.reduce(masks)
+    if usual:
+        view.kept["seen"] = mask
+    return mask
+
+
+def _last_end(view: View) -> int:
+    """When the last document ended, or will; what is seen does not change after that."""
+    if not view.has_ends:
+        return -FOREVER_US
+    if "last end" not in view.kept:
+        ends = np.concatenate([view.until_us, view.known_until_us])
+        view.kept["last end"] = int(ends[ends < FOREVER_US].max())
+    last: int = view.kept["last end"]
+    return last
+
+
+def _masks(view: View, query: Query) -> list[NDArray[np.bool_]]:
     masks = []
     if view.has_dead:
         masks.append(view.alive)
@@ -66,7 +138,7 @@ def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
     if query.scope.agent is not None:
         own = view.codes.get(query.scope.agent, -2)
         masks.append((view.agents == own) | (view.agents == -1))
-    return np.logical_and.reduce(masks) if masks else None
+    return masks
 
 
 def _still_valid(view: View, query: Query) -> NDArray[np.bool_]:
@@ -94,6 +166,8 @@ def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArra
         "session": view.sessions,
     }
     masks = [columns[name] == view.codes.get(text, -2) for name, text in query.filters.items()]
+    if query.tiers is not None:
+        masks.append(np.isin(view.tiers, [view.codes.get(tier, -2) for tier in query.tiers]))
     if seen is not None:
         masks.append(seen)
     return np.logical_and.reduce(masks) if masks else None

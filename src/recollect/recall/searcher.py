@@ -18,13 +18,21 @@ from numpy.typing import NDArray
 
 from recollect.config import Config
 from recollect.errors import ModelError
+from recollect.graph.follow import Graphs
 from recollect.index.resident import Shelf, View
 from recollect.models.base import Embedder
 from recollect.models.call import embedded
+from recollect.profiles import GENERAL
+from recollect.recall.graph import has_graph, reached, whole, with_paths
+from recollect.recall.hits import hit
+from recollect.recall.language import english_only
 from recollect.recall.pipeline import Ranked, rank
+from recollect.recall.profile import Detected, choose
 from recollect.recall.query import Query
+from recollect.recall.rerank import Reranker
+from recollect.recall.trigger_vectors import TriggerVectors
 from recollect.store.base import Space, Store
-from recollect.types import Hit, Hits, Scope
+from recollect.types import Hits, Scope
 
 log = logging.getLogger("recollect")
 
@@ -43,13 +51,18 @@ class Searcher:
         recipe: int,
         older_embedder: Callable[[str], Embedder | None],
         cache_bytes: int,
+        reranker: Reranker | None = None,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._recipe = recipe
         self._older_embedder = older_embedder
         self._shelf = Shelf(store, most_bytes=cache_bytes)
+        #: The knowledge graphs of the users in use.
+        self.graphs = Graphs(store)
         self._vectors = _QueryVectors()
+        self._triggers = TriggerVectors()
+        self._reranker = reranker
         self._answering: tuple[Space, Embedder] | None = None
         self._looked = 0.0
         # Ranking is many small steps that all need the interpreter: threads that take turns at it
@@ -60,21 +73,38 @@ class Searcher:
         """Load the model now instead of at the first question."""
         self._query_vector("warm up", self._answering_space())
 
-    def search(self, asked: Query, config: Config) -> Hits:
+    def search(self, asked: Query, config: Config, *, task_profile: str | None = None) -> Hits:
         """The hits for a query."""
         answering = self._answering_space()
         vector, degraded = self._query_vector(asked.text, answering)
+        triggers = None
+        if vector is not None and answering is not None and config.boosting.enabled:
+            triggers = self._triggers.get(answering[1], config.boosting.profiles)
+        profile, detected = choose(
+            config.boosting, asked.text, vector, triggers, named=task_profile
+        )
         view = self._shelf.view(asked.scope, answering[0] if answering else None)
+        graph = self.graphs.of(asked.scope) if has_graph(view) else None
         with self._ranking:
-            ranked = rank(
+            around = None
+            if graph is not None:
+                view = whole(view, graph)
+                around = reached(view, asked, graph)
+            answer = rank(
                 view,
                 asked,
                 vector,
                 config=config,
                 content=lambda docs: self._contents(asked.scope, view, docs),
+                profile=profile,
+                reranker=self._reranker,
+                graph=None if around is None else around.scores,
             )
-            hits = self._hydrated(asked.scope, view, ranked)
-        hits.degraded = degraded
+            ranked = with_paths(answer.ranked, around)
+            hits = self._hydrated(asked.scope, view, ranked, detected)
+        language = english_only(asked.text)
+        hits.degraded = (*degraded, *answer.degraded, *([language] if language else []))
+        hits.task_profile = detected.name
         return hits
 
     def _answering_space(self) -> tuple[Space, Embedder] | None:
@@ -122,27 +152,24 @@ class Searcher:
             numbers[record.id]: record.content for record in self._store.get(scope, list(numbers))
         }
 
-    def _hydrated(self, scope: Scope, view: View, ranked: Sequence[Ranked]) -> Hits:
+    def _hydrated(
+        self, scope: Scope, view: View, ranked: Sequence[Ranked], detected: Detected
+    ) -> Hits:
         by_id = {view.ids[each.doc]: each for each in ranked}
+        records = self._store.get(scope, list(by_id))
+        several = [e for record in records if len(record.sources) > 1 for e in record.sources]
+        events = {event.id: event for event in self._store.events(scope, several)}
+        profile = {}
+        if detected.name != GENERAL:
+            profile = {"profile": {"name": detected.name, "score": round(detected.score, 4)}}
         return Hits(
-            Hit(
-                id=record.id,
-                content=record.content,
-                tier=record.tier,
-                kind=record.kind,
+            hit(
+                record,
                 score=round(by_id[record.id].score, 6),
-                confidence=record.confidence,
-                created_at=record.valid_from,
-                metadata=record.metadata,
-                sources=record.sources,
-                source_metadata=(record.metadata,),
-                why=by_id[record.id].why,
-                role=record.role,
-                name=record.name,
-                session=record.session,
-                origin=record.origin,
+                why={**by_id[record.id].why, **profile},
+                sources=events,
             )
-            for record in self._store.get(scope, list(by_id))
+            for record in records
         )
 
 

@@ -9,8 +9,8 @@ is in pipeline.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from recollect.config import Config
 from recollect.index.resident import View
 from recollect.recall.query import Query
+
+if TYPE_CHECKING:
+    from recollect.recall.rerank import Reranker
 
 ReadContent = Callable[[Sequence[int]], Mapping[int, str]]
 
@@ -35,11 +38,11 @@ class Candidate:
 
     def scored(self, score: float, stage: str, note: Any) -> Candidate:
         """The same document with another score, and why."""
-        return replace(self, score=score, notes={**self.notes, stage: note})
+        return Candidate(self.doc, score, {**self.notes, stage: note})
 
     def noted(self, stage: str, note: Any) -> Candidate:
         """The same document with a note."""
-        return replace(self, notes={**self.notes, stage: note})
+        return Candidate(self.doc, self.score, {**self.notes, stage: note})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,13 @@ class Moment:
     wanted: NDArray[np.bool_] | None
     #: Reads the text of a few documents from the store: slow, for stages that must.
     content: ReadContent
+    #: The score of every document after the fusion.
+    scores: NDArray[np.floating[Any]]
+    #: The documents that hold each query term.
+    holders: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    reranker: Reranker | None = None
+    #: What could not be asked; told with the answer.
+    degraded: list[str] = field(default_factory=list)
 
 
 class Stage(Protocol):
@@ -71,3 +81,27 @@ class Stage(Protocol):
 def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Best first; equals stay in the order they came."""
     return sorted(candidates, key=lambda each: -each.score)
+
+
+def raised(
+    candidates: Sequence[Candidate],
+    gains: NDArray[np.floating[Any]],
+    stage: str,
+    notes: Sequence[Any],
+) -> list[Candidate]:
+    """Each score times 1 + its gain, best first; those that gain are noted.
+
+    Where one would pass 1, all are scaled down together: the order is that of the formula.
+    """
+    scores = np.array([each.score for each in candidates]) * (1.0 + gains)
+    scores /= max(1.0, float(scores.max(initial=0.0)))
+    return by_score(
+        [
+            each.scored(score, stage, note)
+            if gain > 0 and score > 0
+            else Candidate(each.doc, score, each.notes)
+            for each, score, gain, note in zip(
+                candidates, scores.tolist(), gains.tolist(), notes, strict=True
+            )
+        ]
+    )

@@ -12,7 +12,6 @@ for tomorrow changes nothing, nor does one that names no time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,26 +20,25 @@ from numpy.typing import NDArray
 from recollect.index.resident import View
 from recollect.recall.dates import DAY
 from recollect.recall.query import Query
-from recollect.recall.stage import Candidate, Moment, by_score
 from recollect.recall.when import Span, spans
 
-#: At the named time a document passes one elsewhere that scores up to half as much again.
-GAIN = 0.5
+Scores = NDArray[np.floating[Any]]
+
+#: At the named time a document passes one elsewhere that scores up to a third more.
+GAIN = 0.35
 
 _DAY_US = 86_400_000_000
 _SHORTEST_SLOPE = 7 * _DAY_US
 _LONGEST_SLOPE = 45 * _DAY_US
 
 
-def temporal(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    """The candidates of the named times further up; nothing is added or dropped."""
-    named = times(moment.query)
-    if not named or not candidates:
-        return candidates
-    lifts = _lifts(moment.view.at_us[[each.doc for each in candidates]], named)
-    phrases = [span.phrase for span in named]
-    notes = [{"named": phrases, "lift": round(lift, 4)} for lift in lifts.tolist()]
-    return raised(candidates, GAIN * lifts, "temporal", notes)
+def lifted(scores: Scores, lifts: NDArray[np.float32]) -> Scores:
+    """The scores of all documents, those of the named times raised; what scored 0 stays there.
+
+    Where one would pass 1, all are scaled down together: the order is that of the formula.
+    """
+    raised = scores * (1.0 + GAIN * lifts)
+    return raised / max(1.0, float(raised.max(initial=0.0)))
 
 
 def times(query: Query) -> tuple[Span, ...]:
@@ -56,30 +54,6 @@ def times(query: Query) -> tuple[Span, ...]:
 def lift(view: View, named: Sequence[Span]) -> NDArray[np.float32]:
     """For every document how near it is to a named time: 1 inside, 0 far away or none named."""
     return _lifts(view.at_us, named)
-
-
-def raised(
-    candidates: Sequence[Candidate],
-    gains: NDArray[np.floating[Any]],
-    stage: str,
-    notes: Sequence[Any],
-) -> list[Candidate]:
-    """Each score times 1 + its gain, best first; those that gain are noted.
-
-    Where one would pass 1, all are scaled down together: the order is that of the formula.
-    """
-    scores = np.array([each.score for each in candidates]) * (1.0 + gains)
-    scores /= max(1.0, float(scores.max(initial=0.0)))
-    return by_score(
-        [
-            each.scored(score, stage, note)
-            if gain > 0 and score > 0
-            else replace(each, score=score)
-            for each, score, gain, note in zip(
-                candidates, scores.tolist(), gains.tolist(), notes, strict=True
-            )
-        ]
-    )
 
 
 def _lifts(at_us: NDArray[np.int64], named: Sequence[Span]) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from recollect.types import Event, Record
+from recollect.write.rules import topic
 
 #: Part of the identity of a vector space: change it whenever the same event gives other texts.
 RECIPE = 1
@@ -33,11 +34,15 @@ def embed_texts(event: Event) -> list[str]:
 
 
 def record_texts(record: Record) -> list[str]:
-    """The passages of a derived record: its content, and the condition it depends on by itself,
-    because a question is more like "when I ask about history" than like the whole rule."""
+    """The passages of a derived record: its content, the condition it depends on, and what that is
+    about, each by itself, because a question is more like "history" or "when I ask about history"
+    than like the whole rule."""
+    texts = passages(record.content)
     condition = record.data.get("condition")
-    alone = passages(condition) if isinstance(condition, str) and condition.strip() else []
-    return passages(record.content) + alone
+    if isinstance(condition, str) and condition.strip():
+        alone = [*passages(condition), *passages(topic(condition))]
+        texts += [each for each in dict.fromkeys(alone) if each.strip() and each not in texts]
+    return texts
 
 
 def passages(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""From drafts to log entries: an id, a time and the index row for each message."""
+"""From drafts to log entries: an id, a time, the index row and what was learned at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recollect.index.postings import packed
 from recollect.store.base import Entry, Made
 from recollect.text import terms
 from recollect.types import ORIGIN_OF_ROLE, Event, Record
-from recollect.write.tag import detect
+from recollect.write.learn import Learner, derived_again
 from recollect.write.validate import Draft
 
 #: Messages between two calls of the progress callback.
@@ -21,24 +21,37 @@ def entries(
     ids: Sequence[str],
     *,
     now: datetime,
+    learner: Learner | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Entry]:
     """What the store appends. A message without a time was said now."""
+    learner = learner or Learner()
     made: list[Entry] = []
     for draft, new_id in zip(drafts, ids, strict=True):
         row, length = packed(indexed_terms(draft.name, draft.content))
+        event = Event(
+            id=new_id,
+            arrival=0,  # The store counts.
+            role=draft.role,
+            content=draft.content,
+            at=draft.at or now,
+            known_at=now,
+            origin=ORIGIN_OF_ROLE[draft.role],
+        )
+        kind, derived = learner.learn(event)
         made.append(
             Entry(
                 id=new_id,
                 role=draft.role,
                 content=draft.content,
-                at=draft.at or now,
-                origin=ORIGIN_OF_ROLE[draft.role],
+                at=event.at,
+                origin=event.origin,
                 terms=row,
                 length=length,
                 name=draft.name,
                 metadata=draft.metadata,
-                kind=kind_of(draft.role, draft.content),
+                kind=kind,
+                derived=derived,
             )
         )
         if progress and len(made) % _REPORT_EVERY == 0:
@@ -46,19 +59,12 @@ def entries(
     return made
 
 
-def kind_of(role: str, content: str) -> str:
-    """ "instruction" when a user's turn holds a standing rule; only users can give one."""
-    if ORIGIN_OF_ROLE[role] == "user" and any(each.kind == "rule" for each in detect(content)):
-        return "instruction"
-    return "turn"
-
-
 def index_row(subject: Event | Record) -> Made:
-    """The index row and the kind of what is stored: what it was given when it was stored."""
+    """The index row, the kind and the records of what is stored: what it was given when stored."""
     row, length = packed(indexed_terms(subject.name, subject.content))
     if isinstance(subject, Record):
         return Made(row, length, subject.kind)
-    return Made(row, length, kind_of(subject.role, subject.content))
+    return Made(row, length, *derived_again(subject))
 
 
 def indexed_terms(name: str | None, content: str) -> list[str]:

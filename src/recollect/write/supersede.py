@@ -41,6 +41,8 @@ _ALLOWS = re.compile(
 _RELEASE = re.compile(
     r"(?:forget|ignore|scrap|drop|cancel|disregard|never mind|undo|lift|remove) (?:what i (?:said"
     r"|told you|asked)(?: earlier| before| you)? (?:about|regarding) (?P<about>.+)"
+    r"|(?:my|the|that|your) (?:rules?|requests?|instructions?|preferences?|wish(?:es)?)"
+    r" (?:about|regarding|on|for|to) (?P<ruled>.+)"
     r"|(?:my|the|that|your) (?P<named>.+?) (?:rule|request|instruction|preference|wish)\b)",
     re.I,
 )
@@ -96,7 +98,7 @@ def releases(new: Rule) -> bool:
 def _released(new: Rule) -> frozenset[str] | None:
     """What is taken back by name, as terms; None where nothing is."""
     found = _RELEASE.search(new.sentence)
-    return meant(found["about"] or found["named"]) if found else None
+    return meant(found["about"] or found["ruled"] or found["named"]) if found else None
 
 
 def _names(about: frozenset[str], one: Known) -> bool:

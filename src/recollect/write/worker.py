@@ -221,3 +221,4 @@ class Worker:
         now = self._clock()
         self._store.wipe(forgotten_before=now - timedelta(days=self._config.forget_days))
         self._store.forget_keys(now - timedelta(days=self._config.key_days))
+        self._store.forget_contexts(now - timedelta(days=self._config.ledger_days))

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from recollect import __version__
-from recollect.doors.cli import benching, finding, memories, remembering, running, upkeep
+from recollect.doors.cli import (
+    benching,
+    explaining,
+    finding,
+    memories,
+    remembering,
+    running,
+    upkeep,
+)
 from recollect.doors.cli.options import MEMORIES, RUNNING, UPKEEP
 
 Command = Callable[..., Any]
@@ -40,6 +48,7 @@ _MEMORIES: dict[str, Command] = {
     "remember": remembering.remember,
     "recall": finding.recall,
     "context": finding.context,
+    "explain": explaining.explain,
     "status": memories.status,
     "forget": memories.forget,
     "history": memories.history,

@@ -46,7 +46,7 @@ Sets = Annotated[
     typer.Option(
         "--sets",
         metavar="NAMES",
-        help="Which sets, with commas. Default: locomo,beam-100k, or else all there are.",
+        help="Which sets, with commas; all: all there are. Default: locomo,beam-100k, if there.",
         show_default=False,
     ),
 ]
@@ -59,6 +59,18 @@ LimitQuestions = Annotated[
         help="Only the first N questions of a set.",
         show_default=False,
     ),
+]
+AblationQuestions = Annotated[
+    int,
+    typer.Option(
+        "--ablation-questions",
+        metavar="N",
+        min=1,
+        help="Ask each variation about N questions of a set, evenly spread.",
+    ),
+]
+NoAblation = Annotated[
+    bool, typer.Option("--no-ablation", help="Do not switch the parts off one by one.")
 ]
 Cache = Annotated[
     Path | None,
@@ -80,18 +92,21 @@ Out = Annotated[
 @bench.command(
     "retrieval", epilog="Example: recollect bench retrieval --data sets --cache vectors.db"
 )
-def _retrieval(
+def _retrieval(  # noqa: PLR0913 (a parameter an option)
     *,
     data: Data = None,
     sets: Sets = None,
     limit_questions: LimitQuestions = None,
+    ablation_questions: AblationQuestions = 200,
+    no_ablation: NoAblation = False,
     cache: Cache = None,
     out: Out = None,
     json: AsJson = False,
     config: ConfigFile = None,
 ) -> None:
     """Ask labelled questions through the public API and tell how much of the evidence came back."""
-    from recollect.bench.report import markdown, report, write  # noqa: PLC0415
+    from recollect.bench.page import WORDS, markdown  # noqa: PLC0415
+    from recollect.bench.report import report, write  # noqa: PLC0415
     from recollect.config import load_for_command_line  # noqa: PLC0415
 
     settings = load_for_command_line(config)
@@ -99,28 +114,36 @@ def _retrieval(
     notes = _notes(data, limit_questions)
     for each in notes:
         note(each)
+    began = datetime.now(UTC)
     with ExitStack() as stack:
         embedder = _embedder(settings, cache, stack)
-        results = _results(chosen, embedder, settings)
-    told = report(results, config=settings, embedder=embedder, at=datetime.now(UTC), notes=notes)
+        ablated = 0 if no_ablation else ablation_questions
+        results = _results(chosen, embedder, settings, ablated)
+    seconds = (datetime.now(UTC) - began).total_seconds()
+    told = report(
+        results, config=settings, embedder=embedder, at=began, seconds=seconds, notes=notes
+    )
     if json:
         document(told)
     else:
-        line(markdown(told).partition("## What the words mean")[0].rstrip())
+        line(markdown(told).partition(WORDS)[0].rstrip())
     if out is not None:
         for path in write(out, told, results):
             note(f"wrote {path}")
 
 
 def _results(
-    chosen: Sequence[LabelledSet], embedder: Embedder, settings: Config
+    chosen: Sequence[LabelledSet], embedder: Embedder, settings: Config, ablated: int
 ) -> list[SetResult]:
     from recollect.bench.run import run_set  # noqa: PLC0415
 
     results = []
     for labelled in chosen:
         with progress(labelled.name) as step:
-            results.append(run_set(labelled, embedder=embedder, config=settings, progress=step))
+            found = run_set(
+                labelled, embedder=embedder, config=settings, ablated=ablated, progress=step
+            )
+        results.append(found)
     return results
 
 

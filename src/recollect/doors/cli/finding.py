@@ -51,6 +51,10 @@ Filters = Annotated[
 
 Query = Annotated[str, typer.Argument(help="What is asked.")]
 Full = Annotated[bool, typer.Option("--full", help="Do not cut long memories.")]
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Tell every source's rank and what each stage did, too."),
+]
 Budget = Annotated[
     int | None,
     typer.Option(
@@ -81,6 +85,7 @@ def recall(  # noqa: PLR0913 (one per option)
     known_at: KnownAt = None,
     filter: Filters = None,
     full: Full = False,
+    explain: Explain = False,
     json: AsJson = False,
     db: Db = None,
     config: ConfigFile = None,
@@ -102,6 +107,7 @@ def recall(  # noqa: PLR0913 (one per option)
             as_of=as_of,
             known_at=known_at,
             filters=pairs(filter, "--filter"),
+            explain=explain,
         )
         empty = "" if hits else _why_nothing(memory, user, workspace)
     for reason in hits.degraded:
@@ -128,6 +134,7 @@ def context(  # noqa: PLR0913 (one per option)
     as_of: AsOf = None,
     known_at: KnownAt = None,
     filter: Filters = None,
+    explain: Explain = False,
     json: AsJson = False,
     db: Db = None,
     config: ConfigFile = None,
@@ -152,6 +159,7 @@ def context(  # noqa: PLR0913 (one per option)
             as_of=as_of,
             known_at=known_at,
             filters=pairs(filter, "--filter"),
+            explain=explain,
         )
         nothing = not packed.hits and not packed.dropped
         empty = _why_nothing(memory, user, workspace) if nothing else ""
@@ -165,7 +173,8 @@ def context(  # noqa: PLR0913 (one per option)
 
 def _how_full(packed: Context) -> str:
     count = several(len(packed.hits), "memory", "memories")
-    return f"{count}, {packed.tokens} tokens, {len(packed.dropped)} did not fit"
+    room = f"{packed.tokens} tokens, {len(packed.dropped)} did not fit"
+    return f"{count}, {room}; context {packed.id}"
 
 
 def _why_nothing(memory: Memory, user: str, workspace: str) -> str:

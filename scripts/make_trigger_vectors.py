@@ -1,0 +1,28 @@
+"""Embed the built-in task profiles' phrases with the shipped model: run it when they change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.models.local import LocalEmbedder
+from recollect.profiles import BUILT_IN
+from recollect.recall.profile import phrases
+from recollect.recall.trigger_vectors import SHIPPED, digest
+
+
+def main() -> None:
+    """Write the file that `recall/trigger_vectors.py` reads."""
+    embedder = LocalEmbedder()
+    texts = phrases(BUILT_IN)
+    rows = embedder.embed(texts).astype(np.float16)
+    np.savez_compressed(
+        SHIPPED,
+        model=np.array(embedder.model_id),
+        digest=np.frombuffer(digest(texts), dtype=np.uint8),
+        rows=rows,
+    )
+    print(f"{len(texts)} phrases, {SHIPPED.stat().st_size:,} bytes: {SHIPPED.name}")
+
+
+if __name__ == "__main__":
+    main()

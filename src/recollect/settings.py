@@ -1,0 +1,123 @@
+"""The groups of settings and their defaults; config.py puts them together and reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from recollect.profiles import BUILT_IN, Profiles
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWeights:
+    """v(s) of the fusion formula: how much a source's vote counts; 0 = it is not asked."""
+
+    hybrid: float = 1.0
+    vector: float = 1.0
+    keyword: float = 0.0
+    graph: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PerTier:
+    """One number for each tier; a single number in the settings stands for all of them."""
+
+    session: float = 0.7
+    fact: float = 0.7
+    note: float = 0.7
+    profile: float = 0.7
+    graph: float = 0.7
+    procedure: float = 0.7
+    knowledge: float = 0.7
+    workspace: float = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Rrf:
+    """Reciprocal rank fusion."""
+
+    k: int = 60
+    weights: SourceWeights = field(default_factory=SourceWeights)
+    #: In the hybrid score, what the cosine counts against the keywords.
+    vector_weight: PerTier = field(default_factory=PerTier)
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """Weights of the default fusion; see recall/blend.py and docs/decisions/0006."""
+
+    window: float = 0.5
+    people: float = 0.6
+    session: float = 0.45
+    cover: float = 0.6
+    vector: float = 0.65
+    around: float = 0.7
+    theme: float = 0.75
+    role: float = 1.2
+    speaker: float = 0.8
+    time: float = 0.75
+    taste: float = 0.5
+    length: float = 0.55
+    graph: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Stages of recall that are on unless switched off; see recall/stages.py."""
+
+    temporal: bool = True
+    current: bool = True
+    literal: bool = True
+    similar: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """Task profiles: the tiers weighed by what the message is about; see recall/profile.py."""
+
+    enabled: bool = True
+    profiles: Profiles = BUILT_IN
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a caller may send. One byte more is refused with the number in the message."""
+
+    message_bytes: int = 1 * MIB
+    batch_bytes: int = 64 * MIB
+    batch_messages: int = 200_000
+    body_bytes: int = 16 * MIB
+    query_bytes: int = 32 * 1024
+    metadata_bytes: int = 32 * 1024
+    metadata_keys: int = 64
+    metadata_depth: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The background queue."""
+
+    #: Tries before a job becomes a dead letter.
+    max_attempts: int = 5
+    #: A worker that does not answer for this long loses its jobs.
+    lease_seconds: float = 60.0
+    #: First pause after a failure; doubles each time up to the cap, with jitter.
+    backoff_seconds: float = 1.0
+    backoff_cap_seconds: float = 300.0
+    #: Jobs taken at once.
+    batch: int = 64
+    #: How often an idle worker looks for jobs that other processes wrote.
+    poll_seconds: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Which model turns text into vectors."""
+
+    #: "local" (shipped, offline) or "remote" (an OpenAI-compatible endpoint that you name).
+    provider: str = "local"
+    url: str = ""
+    model: str = ""
+    api_key: str = field(default="", repr=False)
+    timeout_seconds: float = 30.0

@@ -1,0 +1,49 @@
+"""The shipped embeddings of the task profiles' phrases are those of the shipped model."""
+
+import numpy as np
+
+from recollect.models.local import LocalEmbedder
+from recollect.profiles import BUILT_IN, Profile
+from recollect.recall.profile import phrases
+from recollect.recall.trigger_vectors import TriggerVectors, made, shipped
+from recollect.testing import HashEmbedder
+
+
+def test_they_are_what_the_model_makes_today() -> None:
+    texts = phrases(BUILT_IN)
+    kept = shipped(LocalEmbedder.model_id, texts)
+    assert kept is not None, "run scripts/make_trigger_vectors.py"
+    fresh = made(LocalEmbedder(), texts[:8])
+    assert (np.einsum("ij,ij->i", kept.rows[:8], fresh.rows) > 0.999).all()
+
+
+def test_another_model_or_other_profiles_are_embedded_once() -> None:
+    class Counting(HashEmbedder):
+        calls = 0
+
+        def embed(self, texts: list[str]) -> np.ndarray:
+            Counting.calls += 1
+            return super().embed(texts)
+
+    vectors, embedder = TriggerVectors(), Counting()
+    profiles = (*BUILT_IN, Profile("cooking", triggers=("recipe",)))
+    first = vectors.get(embedder, profiles)
+    assert first is not None
+    assert "recipe" in first.phrases
+    assert vectors.get(embedder, profiles) is first
+    assert Counting.calls == 1
+    assert shipped(LocalEmbedder.model_id, phrases(profiles)) is None
+
+
+def test_a_model_that_is_away_is_not_asked_again_at_once() -> None:
+    class Away(HashEmbedder):
+        calls = 0
+
+        def embed(self, texts: list[str]) -> np.ndarray:
+            Away.calls += 1
+            raise ConnectionError("away")
+
+    vectors = TriggerVectors()
+    assert vectors.get(Away(), BUILT_IN) is None
+    assert vectors.get(Away(), BUILT_IN) is None
+    assert Away.calls == 1
