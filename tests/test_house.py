@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,13 @@ def test_an_unknown_suite_fails() -> None:
     command = [sys.executable, "scripts/run_suites.py", "no-such-suite"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
+
+
+def test_every_data_file_is_in_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["*"]
+    files = [path for path in (ROOT / "src" / "recollect").rglob("*") if path.is_file()]
+    data = [path for path in files if path.suffix not in (".py", ".pyc")]
+    assert data
+    left_out = [path.name for path in data if not any(path.match(each) for each in patterns)]
+    assert left_out == []
