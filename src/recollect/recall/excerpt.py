@@ -195,7 +195,12 @@ def _is_term(text: str, at: int, stem: str, term: str) -> bool:
         return False
     rest = _WORD_REST.match(text, at + len(stem))
     word = text[at : rest.end()] if rest else stem
-    return word == term or term in terms(word)
+    return word == term or term in _terms_of(word)
+
+
+@lru_cache(maxsize=8192)
+def _terms_of(word: str) -> frozenset[str]:
+    return frozenset(terms(word))
 
 
 def _order(text: str, pieces: Sequence[Span], places: Mapping[str, Sequence[int]]) -> list[int]:
