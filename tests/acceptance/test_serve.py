@@ -108,9 +108,9 @@ def test_the_seeds_examples_run_as_they_stand_with_a_key(tmp_path: Path) -> None
             head, _, body = answer.partition("\n\n")
             found = json.loads(body)
         assert head.startswith("HTTP/1.1 200")
-        unknown = "instructionBoostEnabled,instructionBoostWeight"
+        known = "instructionBoostEnabled,instructionBoostWeight"
         for prefix in ("x-recollect-", "x-atomicmem-"):
-            assert re.search(f"(?i)^{prefix}unknown-override-keys: {unknown}$", head, re.MULTILINE)
+            assert re.search(f"(?i)^{prefix}config-override-keys: {known}$", head, re.MULTILINE)
         assert "\nserver:" not in head.lower()
         assert [hit["content"] for hit in found["memories"]] == [
             "Always cite sources for every claim."
