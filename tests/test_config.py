@@ -56,6 +56,12 @@ def test_shares_lie_between_zero_and_one(name: str) -> None:
         load({name: -0.1})
 
 
+@pytest.mark.parametrize("name", ["blend.window", "rrf.weights.vector"])
+def test_a_weight_has_a_limit(name: str) -> None:
+    with pytest.raises(ConfigError, match="at most 1000000"):
+        load({name: 1e308})
+
+
 def test_no_source_without_a_vote() -> None:
     none = {f"rrf.weights.{name}": 0 for name in ("hybrid", "vector", "keyword", "graph")}
     with pytest.raises(ConfigError, match=r"rrf\.weights: at least one"):

@@ -421,7 +421,7 @@ def test_a_user_without_memories_gets_nothing(memory: Memory) -> None:
     assert (context.text, context.tokens, context.hits) == ("", 0, ())
 
 
-@pytest.mark.parametrize("wrong", ["", "  ", None, 5])
+@pytest.mark.parametrize("wrong", ["", "  ", None, 5, "\0", "\u200b\u200b"])
 def test_a_question_must_be_a_text(memory: Memory, wrong: Any) -> None:
     with pytest.raises(InvalidInput) as told:
         memory.recall(wrong, user="ann")
@@ -429,7 +429,7 @@ def test_a_question_must_be_a_text(memory: Memory, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["?!", "\0", "the", "🚀", "a" * 32_768, "'\"`«“", "% _ * AND OR NOT", "\ud800"]
+    "question", ["?!", "the", "🚀", "a" * 32_768, "'\"`«“", "% _ * AND OR NOT", "\ud800"]
 )
 def test_any_text_is_a_question(memory: Memory, question: str) -> None:
     memory.remember("a cat", user="ann")

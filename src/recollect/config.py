@@ -60,6 +60,8 @@ _LONGEST_DAYS = 36_525
 
 #: Environment variables with the prefix that are not settings.
 _NOT_SETTINGS = frozenset({"RECOLLECT_DB", "RECOLLECT_CONFIG"})
+#: Weights are compared with each other: more than this is a slip, and overflows.
+_HEAVIEST = 1_000_000
 #: Variables of the seed that are understood without the prefix.
 _SEED_VARIABLES = ("INSTRUCTION_BOOST_ENABLED", "INSTRUCTION_BOOST_WEIGHT")
 #: Parts of the tree that one call may override: nothing here loosens scope or safety.
@@ -308,6 +310,9 @@ def _check_choices(config: Config) -> Config:
         part = config.blend if name == "blend" else config.rrf.weights
         if not sum(value for _, value in _leaves(part, "")):
             raise ConfigError(f"{name}: at least one weight must be above 0")
+        for each, value in _leaves(part, name + "."):
+            if value > _HEAVIEST:
+                raise ConfigError(f"{each} must be at most {_HEAVIEST}, not {value!r}")
     _check_shares(config)
     remote = config.embedding
     if remote.provider not in ("local", "remote"):

@@ -35,6 +35,7 @@ from recollect.types import (
     Hit,
     Hits,
     Receipt,
+    Record,
     Scope,
     State,
     Status,
@@ -42,11 +43,10 @@ from recollect.types import (
 )
 from recollect.write import validate
 from recollect.write.ids import Ids
-from recollect.write.learn import Learner, known
+from recollect.write.learn import Learner
 from recollect.write.passages import RECIPE
 from recollect.write.prepare import entries, index_row
 from recollect.write.recalled import recalled
-from recollect.write.supersede import Known
 from recollect.write.worker import Worker
 
 Message = Mapping[str, Any]
@@ -230,7 +230,7 @@ class Memory:
         hits = self._searcher.search(asked, config, task_profile=task_profile)
         done = pack(
             hits, budget_tokens=budget, query=text, format=format, packaging=packaging,
-            guaranteed=guaranteed, talk=before,
+            guaranteed=validate.words(guaranteed, "guaranteed"), talk=before,
         )  # fmt: skip
         at = self._now()
         context = _context(self._ids.make(1, at)[0], done, hits.task_profile)
@@ -245,7 +245,7 @@ class Memory:
         """What went into a context and why, by its id or the last 6 digits of it or more."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
-        return explained(self._store, scope, context_id)
+        return explained(self._store, scope, validate.word(context_id, "context_id"))
 
     def expand(
         self,
@@ -261,7 +261,7 @@ class Memory:
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        return expand(self._store, scope, ids)
+        return expand(self._store, scope, validate.memory_ids(ids, "ids"))
 
     def status(
         self, event_id: str, *, user: str | None = None, workspace: str = "default"
@@ -359,9 +359,9 @@ class Memory:
     def _learner(self, scope: Scope) -> Learner:
         """Learns from a turn, and reads the rules in force only if it finds one there."""
 
-        def rules() -> list[Known]:
+        def rules() -> list[Record]:
             records = self._store.listed(scope, tier="procedure", kind="instruction")
-            return [known(record) for record in records]
+            return [record for record in records if record.agent == scope.agent]
 
         def echoes() -> set[bytes]:
             told = told_lately(self._store, scope, self._now())

@@ -141,7 +141,8 @@ class Hit:
     @property
     def is_rule(self) -> bool:
         """A standing instruction of the user, as a record of its own."""
-        return self.tier == "procedure" and self.kind == "instruction"
+        by_user = self.role == "user" and self.origin in ("user", "user_confirmed")
+        return self.tier == "procedure" and self.kind == "instruction" and by_user
 
 
 class Hits(list[Hit]):

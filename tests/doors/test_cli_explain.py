@@ -104,7 +104,11 @@ def test_machines_get_all_of_it(run: Run, stored: str) -> None:
 
 def test_a_context_that_is_not_there_is_an_error_in_words(run: Run, stored: str) -> None:
     context = context_of(run)
-    for asked, user in ((NO_ID, "ann"), (context, "bob"), ("zz", "ann")):
+    for asked, user, told in (
+        (NO_ID, "ann", f"no context ends with '{NO_ID}' in this scope"),
+        (context, "bob", f"no context ends with '{context}' in this scope"),
+        ("zz", "ann", "a context is named by 6 to 32 hex digits, not 'zz'"),
+    ):
         ended = run("explain", asked, "--user", user)
         assert (ended.code, ended.out) == (2, "")
-        assert ended.err == f"error: no context ends with '{asked}' in this scope\n"
+        assert ended.err == f"error: {told}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import NotFound
 from recollect.recall.hits import hit
 from recollect.store.base import Records
 from recollect.types import Hit, Record, Scope
@@ -12,8 +12,6 @@ from recollect.types import Hit, Record, Scope
 
 def expand(store: Records, scope: Scope, ids: Sequence[str]) -> list[Hit]:
     """The memories with these ids, in that order; NotFound for one that the asker cannot see."""
-    if isinstance(ids, str) or not all(isinstance(each, str) for each in ids):
-        raise InvalidInput("ids must be a list of memory ids", field="ids")
     found = {record.id: record for record in store.get(scope, ids) if _is_seen(record, scope)}
     for each in ids:
         if each not in found:

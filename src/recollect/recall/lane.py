@@ -60,14 +60,22 @@ def lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 def rules_of(moment: Moment) -> NDArray[np.intp]:
     """The rules that may be told."""
     mask = is_rule(moment.view)
-    return np.flatnonzero(mask if moment.wanted is None else mask & moment.wanted)
+    if moment.wanted is not None:
+        mask = mask & moment.wanted
+    rules = np.flatnonzero(mask)
+    # One that is dated in the future does not hold yet.
+    return rules[moment.view.at_us[rules] <= round(moment.query.now.timestamp() * 1_000_000)]
 
 
 def is_rule(view: View) -> NDArray[np.bool_]:
     """Standing instructions as records of their own, not the turns that hold them."""
     if "rules" not in view.kept:
-        view.kept["rules"] = (view.tiers == view.codes.get("procedure", -2)) & (
-            view.kinds == view.codes.get("instruction", -2)
+        said = np.append(view.roles, -1) == view.codes.get("user", -2)
+        view.kept["rules"] = (
+            (view.tiers == view.codes.get("procedure", -2))
+            & (view.kinds == view.codes.get("instruction", -2))
+            & said[:-1]
+            & (said[view.source] | (view.source < 0))  # Whatever a file that was imported claims.
         )
     mask: NDArray[np.bool_] = view.kept["rules"]
     return mask

@@ -29,6 +29,10 @@ _RARE_SHARE = 0.001
 _SHORT_NUMBER = 2
 #: Quoted strings are compared to the letter in at most this many candidates, some at a time.
 _READ_BLINDLY = 10_000
+#: A question that quotes more than this singles nothing out; strings without a word of the index
+#: are looked for in the texts themselves, which only the first of them is worth.
+_MOST_LITERALS = 16
+_MOST_BLIND = 1
 _READ_AT_ONCE = 500
 
 
@@ -96,13 +100,14 @@ def _wanted(
     """(literal, documents): quoted strings, coded words, and in a large store rare words."""
     # A short number is a name among thousands of like texts; in a small store it is a coincidence.
     coded = [each for each in query.coded if size >= _LARGE or len(each) > _SHORT_NUMBER]
+    literals = (*query.quoted, *coded)[:_MOST_LITERALS]
+    blind = [each for each in literals if not terms(each)]  # "The Who": stop words alone.
     wanted = {
         literal: _holding_all(view, terms(literal), holders, visible)
-        for literal in (*query.quoted, *coded)
+        for literal in literals
+        if literal not in blind
     }
-    for literal, docs in wanted.items():
-        if not len(docs) and not terms(literal):  # "The Who": no word of it is in the index.
-            wanted[literal] = _newest(view, visible)
+    wanted |= {literal: _newest(view, visible) for literal in blind[:_MOST_BLIND]}
     if size >= _LARGE:
         rare = max(1, int(_RARE_SHARE * size))
         for term, docs in holders.items():

@@ -90,7 +90,7 @@ def choose(
 ) -> tuple[Profile, Detected]:
     """The profile of one call: switched off an even one, else the one named, else the detected."""
     known = {profile.name: profile for profile in boosting.profiles}
-    if named is not None and named not in known:
+    if named is not None and named not in list(known):  # A list: what is asked may be anything.
         raise InvalidInput(
             f"task_profile must be one of {', '.join(known)}, not {named!r:.64}",
             field="task_profile",

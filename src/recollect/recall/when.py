@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 from recollect.recall import dates
 from recollect.recall.dates import DAY, FIRST, LAST, Interval, Time
 
+#: A question names its times early; what follows is pasted. Characters.
+_LONGEST = 2000
 #: A question that names more times than this singles none out; the first ones are taken.
 _MOST = 8
 #: So many characters before an expression are looked at.
@@ -159,6 +161,7 @@ def spans(text: str, now: datetime) -> tuple[Span, ...]:
     if not FIRST.year + 10 <= now.year < LAST.year - 10:
         return ()
     now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
+    text = text[:_LONGEST]
     kept: dict[Interval, Span] = {}
     for time in _joined(text, _times(text, now)):
         start, end = time.interval

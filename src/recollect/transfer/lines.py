@@ -49,6 +49,8 @@ _ACTIONS = ("forgotten", "restored", "superseded", "changed", "confirmed")
 _RECORD_WORDS = (
     "id", "tier", "kind", "content", "origin", "role", "name", "agent", "session",
 )  # fmt: skip
+#: Characters of a rule or a condition; sentences of turns are cut there, too.
+_LONGEST_RULE = 600
 _MAYBE_TIMES = ("valid_to", "known_to", "said_from", "forgotten_at")
 _ID = re.compile("[0-9a-f]{32}")
 _MOST_DIMENSIONS = 65_536
@@ -232,12 +234,25 @@ def _read_record(fields: dict[str, Any], scope: Scope, limits: Limits) -> Dumped
         importance=_share(fields, "importance"),
         data=data,
     )
+    _check_rule(record)
     along = fields.pop("along", False)
     if not isinstance(along, bool) or (along and forgotten_at is None):
         refuse("along must be true or false, and needs forgotten_at")
     for name in _MAYBE_TIMES:
         fields.pop(name, None)
     return DumpedRecord(scope, record, forgotten_at, along, said_from)
+
+
+def _check_rule(record: Record) -> None:
+    """Only a user's words are instructions, and what is compared with others is text."""
+    if record.tier != "procedure":
+        return
+    if record.kind == "instruction" and (record.role, record.origin) != ("user", "user"):
+        refuse("a record of kind instruction must have role user and origin user")
+    for name in ("rule", "condition"):
+        value = record.data.get(name)
+        if value is not None and not (isinstance(value, str) and len(value) <= _LONGEST_RULE):
+            refuse(f"data.{name} must be a text of at most {_LONGEST_RULE} characters")
 
 
 def _read_text(fields: dict[str, Any], limits: Limits) -> tuple[validate.Draft, dict[str, Any]]:

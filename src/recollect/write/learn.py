@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from recollect.index.postings import packed
 from recollect.store.base import Derived
@@ -28,11 +29,13 @@ IMPORTANCE = 0.95
 class Learner:
     """The rules of one batch, in order. What is known is read when a rule turns up, not before."""
 
-    #: The rules in force.
-    current: Callable[[], Sequence[Known]] = tuple
+    #: The rules in force that were given under the same agent: one that the agent at hand cannot
+    #: see, or that others see too, is not this one's to end.
+    current: Callable[[], Sequence[Record]] = tuple
     #: Digests of what recent contexts told.
     recalled: Callable[[], Collection[bytes]] = tuple
-    _known: list[Known] | None = field(default=None, init=False)
+    #: Each with the time since when it holds.
+    _known: list[tuple[Known, datetime]] | None = field(default=None, init=False)
     _recalled: Collection[bytes] | None = field(default=None, init=False)
 
     def learn(self, event: Event) -> tuple[str, tuple[Derived, ...]]:
@@ -50,14 +53,22 @@ class Learner:
         if not own:
             return derived(event, rule, kind="echo")
         if self._known is None:
-            self._known = list(self.current())
-        before = same(rule, self._known)
-        ended = (before,) if before else superseded(rule, self._known)
-        new = derived(event, rule, supersedes=ended)
-        self._known = [one for one in self._known if one.id not in ended]
-        if new.kind == "instruction":
-            self._known.append(Known(new.id, rule.rule, rule.condition, new.content))
+            self._known = [(known(record), record.valid_from) for record in self.current()]
+        before = [one for one, since in self._known if since <= event.at]
+        repeated = same(rule, before)
+        ended = (repeated,) if repeated else superseded(rule, before)
+        new = derived(event, rule, supersedes=ended, until=self._ended_by(event, rule))
+        self._known = [(one, since) for one, since in self._known if one.id not in ended]
+        if new.kind == "instruction" and new.valid_to is None:
+            now_known = Known(new.id, rule.rule, rule.condition, new.content)
+            self._known.append((now_known, event.at))
         return new
+
+    def _ended_by(self, event: Event, rule: Rule) -> datetime | None:
+        """When a rule that is told late was ended by one that was given after it."""
+        later = [(one, since) for one, since in self._known or () if since > event.at]
+        ends = [since for one, since in later if same(rule, [one]) or superseded(rule, [one])]
+        return min(ends, default=None)
 
 
 def is_authority(event: Event) -> bool:
@@ -66,7 +77,12 @@ def is_authority(event: Event) -> bool:
 
 
 def derived(
-    event: Event, rule: Rule, *, supersedes: Sequence[str] = (), kind: str | None = None
+    event: Event,
+    rule: Rule,
+    *,
+    supersedes: Sequence[str] = (),
+    kind: str | None = None,
+    until: datetime | None = None,
 ) -> Derived:
     """The record of a rule."""
     row, length = packed(terms(rule.sentence))
@@ -83,6 +99,7 @@ def derived(
         terms=row,
         length=length,
         valid_from=event.at,
+        valid_to=until,
         sources=(event.id,),
         role=event.role,
         supersedes=tuple(supersedes),

@@ -15,6 +15,7 @@ from recollect.write.split import JOINT
 from recollect.write.tag import detect
 
 _ID_BYTES = 16
+_LONGEST_CONDITION = 600
 
 # The scaffolding of a condition, in the order in which it is taken off; closed classes only.
 _CONJUNCTION = re.compile(
@@ -99,7 +100,9 @@ def topic(condition: str | None) -> str:
 
     Empty where it names nothing ("whenever I ask"): then the rule fits every question.
     """
-    clauses = [_bare(clause) for clause in _NEXT.split(condition or "")]
+    # Runs of spaces would be tried again and again.
+    told = " ".join((condition or "").split())[:_LONGEST_CONDITION]
+    clauses = [_bare(clause) for clause in _NEXT.split(told)]
     return ", ".join(clause for clause in clauses if clause)
 
 

@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -233,9 +234,33 @@ def checked_query(query: object, limits: Limits, name: str = "query") -> str:
     size = len(query.encode("utf-8", "replace"))
     if size > limits.query_bytes:
         raise TooLarge(f"{name} has {size} bytes, the limit is {limits.query_bytes}", field=name)
-    if not query.strip():
+    if not any(_is_shown(each) for each in query):
         raise InvalidInput(f"{name} is blank", field=name)
     return storable(query, name, [])
+
+
+def _is_shown(character: str) -> bool:
+    """Neither a space nor a control or format character."""
+    return not character.isspace() and unicodedata.category(character) not in ("Cc", "Cf")
+
+
+def memory_ids(value: object, name: str) -> list[str]:
+    """A list of ids of memories."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidInput(f"{name} must be a list of memory ids", field=name)
+    if not all(isinstance(each, str) for each in value):
+        raise InvalidInput(f"{name} must be a list of memory ids", field=name)
+    return list(value)
+
+
+def words(value: object, name: str) -> tuple[str, ...]:
+    """A list of words, such as categories."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a list of words", field=name)
+    found = tuple(value)
+    if not all(isinstance(each, str) for each in found):
+        raise InvalidInput(f"{name} must be a list of words", field=name)
+    return found
 
 
 def whole_number(value: object, name: str, low: int, high: int) -> int:

@@ -81,6 +81,21 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         True,
     ),
     (
+        "times",
+        "records that end before they begin",
+        "SELECT count(*) FROM records WHERE valid_to < valid_from",
+        False,
+    ),
+    (
+        "authority",
+        "instructions that no user gave",
+        "SELECT count(*) FROM records r WHERE r.tier = 'procedure' AND r.kind = 'instruction'"
+        " AND (r.origin != 'user' OR EXISTS (SELECT 1 FROM provenance p JOIN events e"
+        " ON e.owner = p.owner AND e.id = p.event WHERE p.owner = r.owner AND p.record = r.id"
+        " AND e.origin != 'user'))",
+        False,
+    ),
+    (
         "counters",
         "owners whose counters lag behind their rows",
         "SELECT count(*) FROM owners o WHERE o.change < coalesce("

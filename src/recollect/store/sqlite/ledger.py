@@ -38,14 +38,15 @@ class SqliteLedger(Part):
 
     def context_note(self, scope: Scope, id: str) -> ContextNote:
         self._writer.settle()
-        found: list[ContextNote] = []
-        if _END.fullmatch(id):
-            with self._pool.snapshot() as connection:
-                rows = connection.execute(
-                    f"SELECT {_NOTE} FROM contexts WHERE owner = ? AND substr(id, -3) = ?",
-                    (owner_of(connection, scope), bytes.fromhex(id[-_INDEXED_DIGITS:])),
-                )
-                found = [note for note in map(_to_note, rows) if note.id.endswith(id)]
+        id = id.lower()
+        if not _END.fullmatch(id):
+            raise NotFound(f"a context is named by 6 to 32 hex digits, not {id[:40]!r}")
+        with self._pool.snapshot() as connection:
+            rows = connection.execute(
+                f"SELECT {_NOTE} FROM contexts WHERE owner = ? AND substr(id, -3) = ?",
+                (owner_of(connection, scope), bytes.fromhex(id[-_INDEXED_DIGITS:])),
+            )
+            found = [note for note in map(_to_note, rows) if note.id.endswith(id)]
         if len(found) != 1:
             several = "several contexts end" if found else "no context ends"
             raise NotFound(f"{several} with {id!r} in this scope")
