@@ -43,3 +43,13 @@ def test_choices_are_told_by_name() -> None:
 
 def test_words_for_one_thing_are_one_term() -> None:
     assert meant("citing sources") == meant("references") == {"cite"}
+
+
+def test_each_of_many_rules_is_read_once() -> None:
+    rules = [f"Always mention source number{number}" for number in range(3_000)]
+    for rule in rules:
+        read(rule, None)
+    misses = read.cache_info().misses
+    for rule in rules:  # In the same order, as all rules in force are read for each new one.
+        read(rule, None)
+    assert read.cache_info().misses == misses

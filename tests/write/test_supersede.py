@@ -177,6 +177,40 @@ def test_of_many_rules_only_the_right_ones_end() -> None:
     assert superseded(change, []) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Forget all my rules.", []),
+        ("Scrap all my rules.", []),
+        ("Forget my rules.", []),
+        ("Drop all the rules I gave you.", []),
+        ("Please forget all of my earlier instructions.", []),
+        ("I take back what I said about metric units.", ["1", "2"]),
+        ("I take back what I\u2019ve said about the units.", ["1", "2"]),
+        ("Ignore my instructions about units.", ["1", "2"]),
+        ("Forget my preferences regarding the language.", ["0", "1"]),
+        ("Forget the metric rule.", ["1", "2"]),
+    ],
+)
+def test_rules_are_taken_back_by_name_or_all_at_once(text: str, left: list[str]) -> None:
+    said = ["Always answer in metric units.", "Never use bullet points.", "Answer in French."]
+    current = [known(rules_in(each)[0], str(number)) for number, each in enumerate(said)]
+    (release,) = rules_in(text)
+    ended = superseded(release, current)
+    assert [one.id for one in current if one.id not in ended] == left
+    assert releases(release)
+    assert same(release, current) is None
+
+
+@pytest.mark.parametrize("text", ["Bullet points are fine again.", "Bullets are okay again."])
+def test_what_is_allowed_again_ends_the_ban(text: str) -> None:
+    said = ["Always answer in metric units.", "Never use bullet points."]
+    current = [known(rules_in(each)[0], str(number)) for number, each in enumerate(said)]
+    (allowed,) = rules_in(text)
+    assert superseded(allowed, current) == ("1",)
+    assert not releases(allowed)
+
+
 def test_what_is_taken_back_is_not_said_again() -> None:
     release = the_rule("Forget what I said about citing sources.")
     assert release is not None

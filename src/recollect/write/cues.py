@@ -34,8 +34,8 @@ OWN_LIFE = re.compile(
     r"|was|were|will|wish|think|guess|hope|know|wonder|decided)\b|(?:i'll|i will|i'm (?:going"
     r"|trying)|let me (?!know)|we'll|we will)\b|(?:i|we) (?:want|need|have|'d like|would like|had"
     r"|try|must|should)(?: to| not)\b(?! (?:see|have) (?:the word|any|your|more|less|fewer))"
-    r"|(?:from the|notes from|house rules|instructions on|dear)\b|\bmyself: |\b(?:rule|policy"
-    r"|motto)"
+    r"|(?:from the|notes from|house rules|instructions on|dear)\b|\bmyself: |\b(?:rule(?!:)"
+    r"|policy|motto)"
 )
 
 # A sentence without any of these is no injection; looking them up is twenty times as fast.
@@ -98,10 +98,23 @@ UNASKED = re.compile(rf"\b{_UNASKED}\b")
 ACTS = re.compile(rf"\b{_ACTS}")
 
 # The end of an earlier rule, in so many words.
+_TAKES_BACK = (
+    r"(?:(?:actually|ok|okay|please|and|now|you can|you may),? )*(?:forget(?: about)?|ignore|scrap"
+    r"|drop|cancel|disregard|never mind|undo|lift|remove|delete|clear|(?:i|i'd like to|i want to)"
+    r" (?:take back|withdraw|cancel|revoke|drop)) "
+)
+_SAID = r"what i(?:'ve)? (?:said|told you|asked)(?: you)?(?: earlier| before)? (?:about|regarding) "
+_WISHES = r"(?:rules|requests|instructions|preferences|wishes)"
 ENDS = re.compile(
-    r"(?:actually,? |ok(?:ay)?,? |please )*(?:forget|ignore|scrap|drop|cancel|disregard|never mind"
-    r"|undo|lift|remove) (?:what i (?:said|told you|asked)(?: earlier| before)? (?:about"
-    r"|regarding)|(?:my|the|that|your) (?:\w+ )?(?:rule|request|instruction|preference|wish)\b)"
+    rf"{_TAKES_BACK}(?:{_SAID}|(?:my|the|that|your) (?:\w+ )?(?:rule|request|instruction|preference"
+    rf"|wish)\b|(?:all )?(?:of )?my (?:\w+ )?{_WISHES} (?:about|regarding|on|for)\b)"
+)
+# All of them, and nothing else: what the sentence says beyond that would be another matter.
+ENDS_ALL = re.compile(
+    rf"{_TAKES_BACK}(?:all |every one |each )?(?:of )?(?:my (?:(?:own|earlier|previous|old|standing"
+    rf"|current|other|personal) )*{_WISHES}|(?:the |those |these )?(?:\w+ )?{_WISHES}(?: that)?"
+    r" i(?:'ve| have)? (?:gave|given|told|set|made|asked)(?: (?:you|for|of|up))*)"
+    r"(?:,? (?:so far|until now|till now|up to now|now|please|for good|again|before|earlier))*\W*$"
 )
 REPLACES = re.compile(
     r"\b(?:any ?more|any longer|no longer|again|stop|quit|changed my mind|go back to|instead of"
@@ -129,7 +142,8 @@ CONDITION = re.compile(
 )
 # Where a second thought of the sentence begins, which may be the request.
 TURNS = re.compile(
-    r",? so,? (?:please )?|[;:] (?:please )?|,? (?:and |but )?(?:please|pls) | [-–—] (?:please )?"
+    r",? so,? (?:please )?|[;:]\*{0,2} (?:please )?|,? (?:and |but )?(?:please|pls) "
+    r"| [-–—] (?:please )?"
     r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no)\b)"
 )
 TAIL = re.compile(
@@ -271,6 +285,11 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
             rf"(?:(?:all|any|every|each)(?: my| your)? (?:\w+ )?{_OUTPUT}|everything you \w+|your"
             rf" (?:\w+ )?{_OUTPUT})\b(?!.* our\b)[^,]{{0,60}}? (?:should|must|has to|have to)\b",
         ),
+        (
+            -0.5,
+            rf"(?!{_NO_VERB})(?:[\w-]+ ){{1,3}}?(?:is|are) (?:fine|ok|okay|allowed|welcome)"
+            r"(?: with me)? again\b",
+        ),
         (1.0, r"no (?:need to )?\w+|(?:less|fewer|more) \w+|just the \w+"),
         (1.0, rf"(?:just |only |do )*{STYLE_VERB}\b"),
         (
@@ -313,7 +332,7 @@ GENERAL = re.compile(
     r"|going forward|in (?:the )?future|for future|by default|as a (?:general )?(?:rule|default)"
     r"|in general|generally|at all times|any ?more|no longer|throughout|unless i|until i|every"
     r" single|otherwise|so many|(?:in|for|to|with|of) (?:all|any|every|each) (?:my|your|future)"
-    r"|(?:can|ok|okay|fine|free)\b.*\bagain)\b"
+    r"|(?:can|ok|okay|fine|free|allowed|welcome)\b.*\bagain)\b"
 )
 # Whole classes of things: "all dates", "each reply", "anything you write", "my emails".
 CLASSES = re.compile(

@@ -196,6 +196,10 @@ ok okay on only please should so the to want we will would you
 _BEFORE_VERB = frozenset(_OPENING_WORDS.split())
 
 
+# All rules in force are read for each new one: a cache smaller than their number never hits.
+_READINGS = 65_536
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A rule as terms."""
@@ -214,7 +218,7 @@ class Reading:
         return self.wants | self.rejects
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_READINGS)
 def read(rule: str, condition: str | None) -> Reading:
     """The terms of a rule and of its condition."""
     low = _UNSAID.sub("", _phrased(rule))

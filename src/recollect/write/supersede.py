@@ -4,7 +4,7 @@
     chosen    both choose, differently ("answer in French" / "answer in English")
     counted   equal but for a number ("three options" / "five options")
     recast    an order with another object, said as a change ("use Java" / "use Rust from now on")
-    released  taken back by name ("forget what I said about citing sources")
+    released  taken back by name ("forget what I said about citing sources"), or all of them
 
 Nothing is ended under another condition: a rule for one case is an exception, not the end of the
 general one. In doubt both stay: a rule ended by mistake is a rule not followed, while of two that
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from recollect.write import cues
 from recollect.write.matter import CALLED, Reading, choice_names, chosen, meant, read
 from recollect.write.rules import Rule
 
@@ -39,10 +40,11 @@ _ALLOWS = re.compile(
     re.I,
 )
 _RELEASE = re.compile(
-    r"(?:forget|ignore|scrap|drop|cancel|disregard|never mind|undo|lift|remove) (?:what i (?:said"
-    r"|told you|asked)(?: earlier| before| you)? (?:about|regarding) (?P<about>.+)"
-    r"|(?:my|the|that|your) (?:rules?|requests?|instructions?|preferences?|wish(?:es)?)"
-    r" (?:about|regarding|on|for|to) (?P<ruled>.+)"
+    r"(?:forget(?: about)?|ignore|scrap|drop|cancel|disregard|never mind|undo|lift|remove|delete"
+    r"|clear|take back|withdraw|revoke) (?:what i(?:'ve)? (?:said|told you|asked)(?: you)?"
+    r"(?: earlier| before)? (?:about|regarding) (?P<about>.+)"
+    r"|(?:all )?(?:of )?(?:my|the|that|your) (?:rules?|requests?|instructions?|preferences?"
+    r"|wish(?:es)?) (?:about|regarding|on|for|to) (?P<ruled>.+)"
     r"|(?:my|the|that|your) (?P<named>.+?) (?:rule|request|instruction|preference|wish)\b)",
     re.I,
 )
@@ -76,6 +78,8 @@ def same(new: Rule, current: Sequence[Known]) -> str | None:
 
 def superseded(new: Rule, current: Sequence[Known]) -> tuple[str, ...]:
     """The rules in force that the new one ends, in their order."""
+    if _releases_all(new):
+        return tuple(one.id for one in current)
     about = _released(new)
     if about is not None:
         return tuple(one.id for one in current if _names(about, one))
@@ -92,13 +96,22 @@ def superseded(new: Rule, current: Sequence[Known]) -> tuple[str, ...]:
 
 def releases(new: Rule) -> bool:
     """Whether a rule only takes others back ("forget the star rule") and asks for nothing."""
-    return _released(new) is not None
+    return _releases_all(new) or _released(new) is not None
+
+
+def _releases_all(new: Rule) -> bool:
+    return cues.ENDS_ALL.match(_straight(new.sentence).lower()) is not None
 
 
 def _released(new: Rule) -> frozenset[str] | None:
     """What is taken back by name, as terms; None where nothing is."""
-    found = _RELEASE.search(new.sentence)
+    found = _RELEASE.search(_straight(new.sentence))
     return meant(found["about"] or found["ruled"] or found["named"]) if found else None
+
+
+def _straight(sentence: str) -> str:
+    """With the apostrophe that the patterns have."""
+    return sentence.replace("\u2019", "'")
 
 
 def _names(about: frozenset[str], one: Known) -> bool:

@@ -1,7 +1,8 @@
 """Find the standing rules in what a user says, in any wording, without a model.
 
-A turn is read sentence by sentence. Code, quotations and reported speech are not the user speaking
-to the assistant and never count. What is left is scored by three questions, each a few weights:
+A turn is read sentence by sentence. Code, quotations, pasted material (`spoken`) and what others
+are said to have said never count: there the user does not speak to the assistant. What is left is
+scored by three questions, each a few weights:
 
     form        is it a request to the assistant ("use ...", "I'd rather you ...", "no ... please")?
     generality  does it hold beyond this turn ("whenever", "when I ask", "emojis", "in French")?
@@ -22,25 +23,18 @@ from typing import Literal
 
 from recollect.write import cues
 from recollect.write.split import Span, parts
+from recollect.write.spoken import spoken
 
 Kind = Literal["rule", "action_grant", "injection"]
 
 THRESHOLD = 2.0
 _LONGEST_SENTENCE = 600  # Characters; what runs longer is pasted text, not a rule.
+# A rule in the middle of a megabyte is no rule: of a long text only both ends are read.
+_HEAD, _TAIL = 16_000, 8_000
 _LONG_WORDS = 30  # Rules are short: a longer sentence must be more explicit.
 
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _END = re.compile(r"(?<=[.!?])['\")\]]*\s+|(?<=[。！？；])")
 _ABBREVIATED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|[a-z])\.$", re.I)
-# A quoted block, a comment or a header line: text that was pasted, not said.
-_PASTED = re.compile(r"\s*(?:>|//|/\*|#include|\$ |TODO\b|(?:fwd?|re|subject|step \d+)\s*:)", re.I)
-_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
-# Rules given as a list are announced, "Some rules for you:"; other lists are pasted.
-_ANNOUNCED = re.compile(r"\b(?:you|your|rules?|preferences|instructions)\b[^.?!]*:\s*$", re.I)
-_THEIRS = re.compile(r"\b(?:from|our|house|team|their|company|office|meeting)\b", re.I)
-_QUOTED = re.compile(
-    r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|`[^`]{1,300}`|(?<!\w)'[^']{1,300}'(?!\w)"
-)
 _WORD = re.compile(r"[a-z][a-z'_-]*")
 
 
@@ -72,45 +66,26 @@ def detect(text: str) -> list[Found]:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:
-    fenced = announced = False
-    for line in text.splitlines():
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif fenced or _PASTED.match(line):
-            continue
-        elif item := _ITEM.match(line):
-            if announced:
-                yield from _split(line[item.end() :])
-        elif line.strip():
-            announced = bool(_ANNOUNCED.search(line[-200:])) and not _THEIRS.search(line[-200:])
-            yield from _split(line)
+    for start, said, low in spoken(text):
+        for at, sentence, plain in _split(said, low):
+            if start + at < _HEAD or start + at >= len(text) - _TAIL:
+                yield sentence, plain
 
 
-def _split(line: str) -> Iterator[tuple[str, str]]:
-    """The sentences of a line, each verbatim and plain."""
-    low = _plain(line)
+def _split(said: str, low: str) -> Iterator[tuple[int, str, str]]:
+    """The sentences of what is said: where each starts, verbatim and plain."""
     start = 0
     for end in _END.finditer(low):
         if not _ABBREVIATED.search(low[max(start, end.start() - 6) : end.start()]):
-            yield _trimmed(line, low, start, end.start())
+            yield start, *_trimmed(said, low, start, end.start())
             start = end.end()
-    yield _trimmed(line, low, start, len(line))
+    yield start, *_trimmed(said, low, start, len(said))
 
 
 def _trimmed(line: str, low: str, start: int, end: int) -> tuple[str, str]:
     start += len(line[start:end]) - len(line[start:end].lstrip())
     sentence = line[start:end].rstrip()
     return sentence, low[start : start + len(sentence)]
-
-
-def _plain(line: str) -> str:
-    """Lower case, of the same length, with the inside of quotations blanked."""
-    low = line.replace("\u2019", "'")
-    low = _QUOTED.sub(lambda quote: '"' + "_" * (len(quote.group()) - 2) + '"', low)
-    folded = low.lower()
-    if len(folded) != len(low):  # A few capitals have a longer small form.
-        folded = "".join(c.lower() if len(c.lower()) == 1 else c for c in low)
-    return folded
 
 
 def _read(sentence: str, low: str) -> Found | None:
@@ -127,6 +102,8 @@ def _read(sentence: str, low: str) -> Found | None:
 
 def _whole(low: str) -> Kind | None:
     """The kind of a sentence that one pattern settles; as a rule, it ends an earlier one."""
+    if cues.ENDS_ALL.match(low):
+        return "rule"  # Of one's own rules one may take back all; that is no attack.
     if any(hint in low for hint in cues.INJECTION_HINTS) and cues.INJECTION.search(low):
         return "injection"
     if _is_grant(low):

@@ -1,0 +1,144 @@
+"""The rules read preferences, decisions and dates, and no text makes them fail."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.extract.rules import Extracted, RulesExtractor
+from recollect.extract.spans import Turn
+from recollect.recall.when import spans as read_dates
+
+NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+def read(text: str, speaker: str = "Ann") -> Extracted:
+    (one,) = RulesExtractor(dates=read_dates).extract([Turn(speaker, "user", text, NOW)])
+    return one
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "likes"),
+    [
+        ("I love spicy food, it wakes me up.", "spicy food", True),
+        ("Honestly, I really enjoy long walks because they calm me.", "long walks", True),
+        ("I'm passionate about old maps.", "old maps", True),
+        ("My favourite city is Bologna.", "Bologna", True),
+        ("I can't stand loud music.", "loud music", False),
+        ("I don't like olives.", "olives", False),
+        ("I'm allergic to peanuts!", "peanuts", False),
+    ],
+)
+def test_what_the_speaker_likes_and_dislikes(text: str, target: str, likes: bool) -> None:
+    (found,) = read(text).preferences
+    assert (found.holder, found.target, found.likes) == ("Ann", target, likes)
+    assert text[found.start : found.end].strip() == found.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'd love to see Kyoto.",  # A wish.
+        "Do you like jazz?",
+        "I love it!",
+        "I love how you did that.",
+        "She loves jazz.",  # Another's taste.
+    ],
+)
+def test_a_wish_a_question_or_praise_is_no_preference(text: str) -> None:
+    assert read(text).preferences == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We decided to cancel the trip.",
+        "I've finally settled on the blue one.",
+        "Let's go with Postgres.",
+        "We're going with plan B.",
+    ],
+)
+def test_a_decision_is_its_sentence(text: str) -> None:
+    (found,) = read(f"Hello there. {text} Bye now.").decisions
+    assert (found.holder, found.text) == ("Ann", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["We haven't decided yet.", "Have you decided?", "If I decided to go, I would call."],
+)
+def test_what_is_open_is_no_decision(text: str) -> None:
+    assert read(text).decisions == ()
+
+
+def test_a_date_has_its_place_and_its_interval() -> None:
+    text = "I saw him yesterday, and in March 2023."
+    first, second = read(text).dates
+    assert text[first.start : first.end] == first.text == "yesterday"
+    assert first.from_ == datetime(2024, 4, 30, tzinfo=UTC)
+    assert first.to == datetime(2024, 5, 1, tzinfo=UTC)
+    assert text[second.start : second.end] == second.text
+    assert second.from_ == datetime(2023, 3, 1, tzinfo=UTC)
+
+
+def test_nobody_holds_what_no_named_speaker_said() -> None:
+    one = read("I love jazz. We decided to go to Oslo.", speaker="")
+    assert (one.preferences, one.decisions, one.relations) == ((), (), ())
+
+
+def test_names_spread_over_the_turns_and_have_one_type() -> None:
+    turns = [
+        Turn("Ann", "user", "Biscuit!", NOW),
+        Turn("Ben", "user", "is that your dog Biscuit?", NOW),
+    ]
+    first, second = RulesExtractor(dates=read_dates).extract(turns)
+    assert [(one.text, one.type) for one in first.mentions] == [("Biscuit", "person")]
+    assert [(one.text, one.type) for one in second.mentions] == [("Biscuit", "person")]
+
+
+def test_no_turns_give_no_results() -> None:
+    assert RulesExtractor(dates=read_dates).extract([]) == []
+
+
+_PIECES = st.sampled_from(
+    [
+        "Ann",
+        "I",
+        "my",
+        "you",
+        "and",
+        "love",
+        "moved to",
+        "Oslo",
+        ".",
+        ",",
+        '"',
+        "'s",
+        "?",
+        "!",
+        "\n",
+    ]
+)
+
+
+@given(st.lists(st.lists(_PIECES | st.text(max_size=5), max_size=12), max_size=4))
+def test_offsets_are_into_the_turn_and_twice_gives_the_same(pieces: list[list[str]]) -> None:
+    turns = [Turn("Ann", "user", " ".join(each), NOW) for each in pieces]
+    extractor = RulesExtractor(dates=read_dates)
+    results = extractor.extract(turns)
+    assert len(results) == len(turns)
+    assert extractor.extract(turns) == results
+    for turn, one in zip(turns, results, strict=True):
+        for mention in one.mentions:
+            assert turn.text[mention.start : mention.end] == mention.text
+        for found in (*one.relations, *one.preferences, *one.decisions, *one.dates):
+            assert 0 <= found.start < found.end <= len(turn.text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Anna met Carl in Rome. " * 1000, '"' * 20_000, "A and " * 4000, "I love " * 3000]
+)
+@pytest.mark.timeout(10)
+def test_a_long_or_odd_text_takes_no_long_time(text: str) -> None:
+    assert len(RulesExtractor(dates=read_dates).extract([Turn("Ann", "user", text, NOW)])) == 1
