@@ -43,6 +43,8 @@ Postings = Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]
 _NEAR, _FAR = 0.7, 0.49
 #: What a neighbour's cosine counts beside the turn's own.
 _BESIDE = 0.5
+#: A term is rare if its windows are fewer than this part of all.
+_SPARSE = 32
 #: So many documents are compared by meaning because of their keywords.
 _LIKELY = 256
 #: Features that are shares of something already.
@@ -196,6 +198,11 @@ def _spread(
     """Documents in whose window a term occurs, and how much of it there is."""
     places = np.concatenate([docs, *(row[docs] for row in around)])
     weights = np.concatenate([counts, _NEAR * counts, _FAR * counts, _NEAR * counts, _FAR * counts])
+    if len(places) < n // _SPARSE:  # A rare term: no pass over all documents for it.
+        there, of = np.unique(places, return_inverse=True)
+        sums = np.bincount(of, weights).astype(np.float64, copy=False)
+        last = len(there) - (1 if len(there) and there[-1] == n else 0)
+        return there[:last].astype(np.intp), sums[:last]
     dense = np.bincount(places, weights, minlength=n + 1)[:n].astype(np.float64, copy=False)
     there = np.flatnonzero(dense)
     return there, dense[there]

@@ -33,6 +33,8 @@ _READ_BLINDLY = 10_000
 #: are looked for in the texts themselves, which only the first of them is worth.
 _MOST_LITERALS = 16
 _MOST_BLIND = 1
+#: So many that nothing else speaks for are added at most: as many as an answer may hold.
+_MOST_ADDED = 200
 _READ_AT_ONCE = 500
 
 
@@ -78,7 +80,10 @@ def protected(
         return candidates
     heaviest = max(each.weight for each in held.values())
     found = {each.doc for each in candidates}
-    missing = [Candidate(doc, float(scores[doc])) for doc in held if doc not in found]
+    others = [doc for doc in held if doc not in found]
+    if len(others) > _MOST_ADDED:
+        others.sort(key=lambda doc: (-held[doc].weight, -scores[doc]))
+    missing = [Candidate(doc, float(scores[doc])) for doc in others[:_MOST_ADDED]]
     return by_score([_lifted(each, held.get(each.doc), heaviest) for each in missing + candidates])
 
 

@@ -158,7 +158,8 @@ class Searcher:
         by_id = {view.ids[each.doc]: each for each in ranked}
         records = self._store.get(scope, list(by_id))
         several = [e for record in records if len(record.sources) > 1 for e in record.sources]
-        events = {event.id: event for event in self._store.events(scope, several)}
+        found = self._store.events(scope, several) if several else []
+        events = {event.id: event for event in found}
         profile = {}
         if detected.name != GENERAL:
             profile = {"profile": {"name": detected.name, "score": round(detected.score, 4)}}

@@ -100,9 +100,11 @@ def _near(places: list[int], rows: NDArray[np.float32] | None, near: float) -> l
     if rows is None:
         return places
     own = rows[places]
-    far = np.einsum("ij,kj->ik", own, own) < near  # Not a number is not far.
+    far: NDArray[np.bool_] = own @ own.T < near  # Not a number is not far.
     np.fill_diagonal(far, val=True)
-    return [place for place, alone in zip(places, far.all(axis=1), strict=True) if not alone]
+    return [
+        place for place, alone in zip(places, far.all(axis=1).tolist(), strict=True) if not alone
+    ]
 
 
 def _rank(candidate: Candidate, said: Said) -> tuple[float, int]:

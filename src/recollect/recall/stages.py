@@ -30,6 +30,9 @@ from recollect.recall.trace import compared
 
 log = logging.getLogger("recollect")
 
+#: Copies are looked for among so many of the first, and among twice the limit.
+_LOOKED_AT = 50
+
 
 def run(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     """All stages, one after another."""
@@ -129,20 +132,24 @@ def _floor(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 def _similar(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     if not moment.config.stages.similar:
         return candidates
+    head = candidates[: max(_LOOKED_AT, 2 * moment.query.limit)]
     kept = distinct(
-        candidates,
+        head,
         said=moment.view,
-        rows=_rows(candidates, moment),
+        rows=_rows(head, moment),
         content=moment.content,
-        protected=_safe(candidates, moment),
+        protected=_safe(head, moment),
     )
-    if kept is candidates or moment.query.packing:
-        return kept
+    if kept is head:
+        return candidates
+    rest = kept + candidates[len(head) :]
+    if moment.query.packing:
+        return rest
     # A list may end with copies, where places are left: whoever asks can still see both.
     there = {each.doc for each in kept}
-    lowest = kept[-1].score
-    copies = [each for each in candidates if each.doc not in there]
-    return kept + [each.scored(min(each.score, lowest), "similar", "copy") for each in copies]
+    lowest = rest[-1].score
+    copies = [each for each in head if each.doc not in there]
+    return rest + [each.scored(min(each.score, lowest), "similar", "copy") for each in copies]
 
 
 def _diverse(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
