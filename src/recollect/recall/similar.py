@@ -102,9 +102,8 @@ def _near(places: list[int], rows: NDArray[np.float32] | None, near: float) -> l
     own = rows[places]
     far: NDArray[np.bool_] = own @ own.T < near  # Not a number is not far.
     np.fill_diagonal(far, val=True)
-    return [
-        place for place, alone in zip(places, far.all(axis=1).tolist(), strict=True) if not alone
-    ]
+    near_one = np.flatnonzero(np.logical_not(far).any(axis=1))
+    return [places[each] for each in near_one.tolist()]
 
 
 def _rank(candidate: Candidate, said: Said) -> tuple[float, int]:
