@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,15 +16,23 @@ def embedded(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
     """Unit vectors, one row a text; ModelError when the embedder fails or answers nonsense."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32)
-    try:
+    with typed_errors(embedder.model_id):
         vectors = embedder.embed(texts)
+    return check_vectors(vectors, count=len(texts), dim=embedder.dim)
+
+
+@contextmanager
+def typed_errors(model_id: str) -> Iterator[None]:
+    """Whatever somebody else's model raises becomes a ModelError: one broken model must neither
+    stop a worker nor fail a recall that has other sources."""
+    try:
+        yield
     except ModelError:
         raise
-    except (OSError, TimeoutError) as error:
-        raise ModelUnavailable(f"{embedder.model_id}: {_said(error)}") from error
+    except OSError as error:
+        raise ModelUnavailable(f"{model_id}: {_said(error)}") from error
     except Exception as error:
-        raise ModelError(f"{embedder.model_id}: {_said(error)}") from error
-    return check_vectors(vectors, count=len(texts), dim=embedder.dim)
+        raise ModelError(f"{model_id}: {_said(error)}") from error
 
 
 def known_dim(embedder: Embedder) -> int:

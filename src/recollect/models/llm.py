@@ -20,22 +20,14 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from http.client import HTTPException, HTTPResponse, IncompleteRead
+from http.client import HTTPException
 from typing import Any, TypeGuard
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import (
-    HTTPDefaultErrorHandler,
-    HTTPErrorProcessor,
-    HTTPHandler,
-    HTTPSHandler,
-    OpenerDirector,
-    ProxyHandler,
-    Request,
-)
+from urllib.request import Request
 
 from recollect.errors import ConfigError, ModelError, ModelUnavailable
-from recollect.models.remote import said_by, seconds
+from recollect.models.http import opener, read_all, said_by, seconds
 from recollect.tokens import count_tokens
 
 MAX_ANSWER_BYTES = 1024 * 1024  # The body; 2,048 tokens of text are about 10 kB.
@@ -106,7 +98,7 @@ class RemoteGenerator:
         self._timeout_s = timeout_s
         self._max_prompt_tokens = max_prompt_tokens
         self.max_answer_tokens = max_answer_tokens
-        self._opener = _opener()
+        self._opener = opener()
         self._ways = _Ways()
 
     def __repr__(self) -> str:
@@ -170,7 +162,7 @@ class RemoteGenerator:
         deadline = time.monotonic() + self._timeout_s
         try:
             with self._opener.open(request, timeout=self._timeout_s) as response:
-                return _read_all(response, deadline)
+                return read_all(response, deadline, most_bytes=MAX_ANSWER_BYTES)
         except HTTPError as error:
             with error:
                 wait = seconds(error.headers.get("Retry-After"))
@@ -241,33 +233,6 @@ class _NotLikeThis(Exception):
         super().__init__()
         self.error = error
         self.said = said
-
-
-def _opener() -> OpenerDirector:
-    """An opener that follows no redirect: one would carry key and texts to a host nobody named."""
-    opener = OpenerDirector()
-    for handler in (
-        *(ProxyHandler(), HTTPHandler(), HTTPSHandler()),
-        *(HTTPErrorProcessor(), HTTPDefaultErrorHandler()),
-    ):
-        opener.add_handler(handler)
-    return opener
-
-
-def _read_all(response: HTTPResponse, deadline: float) -> bytes:
-    """The whole body; a server that drips must not hold us longer than one that is silent."""
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := response.read1(1 << 16):
-        size += len(chunk)
-        if size > MAX_ANSWER_BYTES:
-            raise ModelError(f"the endpoint's answer is over {MAX_ANSWER_BYTES} bytes")
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        chunks.append(chunk)
-    if response.length:  # What Content-Length still promises; read1 does not mind.
-        raise IncompleteRead(b"", response.length)
-    return b"".join(chunks)
 
 
 def _plainer(ways: _Ways, said: str, structured: bool) -> _Ways | None:

@@ -9,21 +9,20 @@ shows it.
 from __future__ import annotations
 
 import json
-import math
 import threading
 import time
-from email.message import Message
-from http.client import HTTPException, HTTPResponse, IncompleteRead
-from typing import IO, Any
+from http.client import HTTPException
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ConfigError, ModelError, ModelUnavailable
 from recollect.models.base import check_vectors
+from recollect.models.http import opener, read_all, said_by, seconds
 
 BATCH_TEXTS = 128
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # 128 vectors of 4096 numbers are about 12 MB
@@ -52,7 +51,7 @@ class RemoteEmbedder:
         self._key = api_key
         self._dim = dim
         self._timeout_s = timeout_s
-        self._opener = build_opener(_NoRedirect)
+        self._opener = opener()
         self._lock = threading.Lock()
 
     @property
@@ -96,7 +95,7 @@ class RemoteEmbedder:
         deadline = time.monotonic() + self._timeout_s
         try:
             with self._opener.open(request, timeout=self._timeout_s) as response:
-                return read_all(response, deadline)
+                return read_all(response, deadline, most_bytes=MAX_ANSWER_BYTES)
         except HTTPError as error:
             with error:
                 raise self._refusal(error) from None
@@ -126,31 +125,6 @@ class RemoteEmbedder:
         return " ".join(text.split())[:MAX_QUOTED_CHARS]
 
 
-class _NoRedirect(HTTPRedirectHandler):
-    """A redirect would carry the texts and the key to a host that nobody named."""
-
-    def redirect_request(  # noqa: PLR0917 (the signature is urllib's)
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> None:
-        return None
-
-
-def read_all(response: HTTPResponse, deadline: float) -> bytes:
-    """The whole body; a server that drips must not hold us longer than one that is silent."""
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := response.read1(1 << 16):
-        size += len(chunk)
-        if size > MAX_ANSWER_BYTES:
-            raise ModelError(f"the endpoint's answer is over {MAX_ANSWER_BYTES} bytes")
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        chunks.append(chunk)
-    if response.length:  # what Content-Length still promises; read1 does not mind
-        raise IncompleteRead(b"", response.length)
-    return b"".join(chunks)
-
-
 def parse_answer(body: bytes, *, count: int) -> NDArray[np.float64]:
     """Rows in the order of their `index`, or `ModelError` saying how the answer is malformed."""
     try:
@@ -177,20 +151,3 @@ def numbers(rows: list[Any]) -> NDArray[np.float64]:
         return np.array(rows, dtype=np.float64)
     except OverflowError:
         raise ModelError("the endpoint gave an embedding with a value out of range") from None
-
-
-def said_by(error: HTTPError) -> str:
-    """The endpoint's own words about its error, or nothing."""
-    try:
-        return error.read(4096).decode(errors="replace")
-    except (OSError, HTTPException):
-        return ""
-
-
-def seconds(header: str | None) -> float | None:
-    """The seconds of a Retry-After header; its rare form as a date counts as absent."""
-    try:
-        wait = float(header or "")
-    except ValueError:
-        return None
-    return max(0.0, wait) if math.isfinite(wait) else None

@@ -17,7 +17,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import ModelError, ModelUnavailable
+from recollect.errors import ModelError
+from recollect.models.call import typed_errors
 from recollect.recall.stage import Candidate, ReadContent
 
 #: The best candidate is beyond doubt with this score and this lead over the second.
@@ -51,14 +52,8 @@ def asking(reranker: Reranker, query: str, content: ReadContent) -> ScoresOf:
         texts = content(docs)
         # A text that was wiped meanwhile reads as empty; its record will not be found either.
         asked = [texts.get(doc, "") for doc in docs]
-        try:
+        with typed_errors(reranker.model_id):
             return reranker.rerank(query, asked)
-        except ModelError:
-            raise
-        except OSError as error:
-            raise ModelUnavailable(f"{reranker.model_id}: {_said(error)}") from error
-        except Exception as error:
-            raise ModelError(f"{reranker.model_id}: {_said(error)}") from error
 
     return scores_of
 
@@ -108,7 +103,3 @@ def _checked(answer: object, count: int) -> NDArray[np.float64]:
     if not np.isfinite(scores).all():
         raise ModelError("the reranker gave a score that is not finite")
     return scores.astype(np.float64)
-
-
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:500]
