@@ -34,6 +34,7 @@ def a_view(days: Sequence[str]) -> View:
         known_until_us=np.full(n, FOREVER_US),
         confidence=np.ones(n, dtype=np.float32),
         lengths=np.ones(n, dtype=np.float32),
+        said=np.arange(n, dtype=np.int64),
         roles=codes,
         names=codes,
         agents=codes,

@@ -11,7 +11,7 @@ import pytest
 import recollect
 from recollect.index.resident import Shelf
 from recollect.memory import Memory
-from recollect.recall.blend import neighbours
+from recollect.recall.around import neighbours
 from recollect.store.base import Derived
 from recollect.testing import HashEmbedder
 from recollect.testing.store_suite import NOON, a_fact

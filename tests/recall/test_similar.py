@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import recollect
+from recollect.index.postings import packed
 from recollect.index.resident import Shelf
 from recollect.recall.similar import distinct
 from recollect.recall.stage import Candidate, by_score
@@ -19,8 +20,6 @@ from recollect.text import terms
 from recollect.types import Scope
 
 DAY_US = 86_400_000_000
-SAME = (1.0, 0.0)
-NOWHERE = (float("nan"), float("nan"))
 
 
 @dataclass
@@ -34,7 +33,7 @@ class Turns:
 
     def __post_init__(self) -> None:
         self.roles = np.zeros(len(self.texts), dtype=np.int32)
-        self.lengths = np.array([len(terms(text)) for text in self.texts], dtype=np.float32)
+        self.said = np.array([hash(packed(terms(text))[0]) for text in self.texts])
         self.order = np.arange(len(self.texts))
 
     def content(self, docs: Sequence[int]) -> dict[int, str]:
@@ -55,12 +54,10 @@ def candidates(*scores: float) -> list[Candidate]:
     return [Candidate(doc, score) for doc, score in enumerate(scores)]
 
 
-def kept(said: Turns, *vectors: tuple[float, float], **options: object) -> list[int]:
+def kept(said: Turns, **options: object) -> list[int]:
     """Those that stay of the turns, the first one being the best."""
-    size = len(said.texts)
-    rows = np.array(vectors or [SAME] * size, dtype=np.float32)
-    listed = candidates(*(1.0 - doc / 100 for doc in range(size)))
-    found = distinct(listed, said=said, rows=rows, content=said.content, **options)  # type: ignore[arg-type]
+    listed = candidates(*(1.0 - doc / 100 for doc in range(len(said.texts))))
+    found = distinct(listed, said=said, content=said.content, **options)  # type: ignore[arg-type]
     return [each.doc for each in found]
 
 
@@ -124,48 +121,24 @@ def test_today_is_another_day_tomorrow() -> None:
     assert kept(turns("My name is Ann.", "My name is Ann.", days=[3, 400])) == [0]
 
 
-def test_what_is_far_by_meaning_is_not_even_read() -> None:
-    said = turns("red", "green", "blue")
-    assert kept(said, (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)) == [0, 1, 2]
+def test_other_words_are_not_even_read() -> None:
+    said = turns("the zebra", "the zebra ran", "a lion ran", "they ran away", "away they ran")
+    assert kept(said) == [0, 1, 2, 3, 4]
     assert said.was_read == []
-
-
-def test_the_border_of_meaning() -> None:
-    near, far = (0.81, 0.5864), (0.79, 0.6131)
-    said = turns("red", "red")
-    assert kept(said, SAME, near) == [0]
-    assert kept(said, SAME, far) == [0, 1]
-    assert kept(said, SAME, far, near=0.7) == [0]
-
-
-def test_other_lengths_are_not_even_read() -> None:
-    said = turns("the zebra", "the zebra ran", "the zebra ran away")
-    assert kept(said) == [0, 1, 2]
-    assert said.was_read == []
-
-
-def test_without_vectors_the_words_decide() -> None:
-    said = turns("red zebra", "green zebra", "Red zebra.")
-    assert kept(said, NOWHERE, SAME, SAME) == [0, 1]
-    listed = candidates(0.9, 0.8, 0.7)
-    found = distinct(listed, said=said, rows=None, content=said.content)
-    assert [each.doc for each in found] == [0, 1]
 
 
 def test_the_best_stays_and_tells_how_many_went() -> None:
     said = turns("red", "Red", "red!", "blue")
     listed = candidates(0.9, 0.8, 0.7, 0.6)
-    rows = np.array([SAME] * 4, dtype=np.float32)
-    found = distinct(listed, said=said, rows=rows, content=said.content)
+    found = distinct(listed, said=said, content=said.content)
     assert found == [listed[0].noted("similar", {"also": 2}), listed[3]]
 
 
 def test_at_the_same_score_the_newest_stays() -> None:
     said = turns("red", "Red", "RED")
-    rows = np.array([SAME] * 3, dtype=np.float32)
     for shuffled in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
         listed = [Candidate(doc, 0.5) for doc in shuffled]
-        (found,) = distinct(listed, said=said, rows=rows, content=said.content)
+        (found,) = distinct(listed, said=said, content=said.content)
         assert found == Candidate(2, 0.5, {"similar": {"also": 2}})
 
 
@@ -181,15 +154,13 @@ def test_a_text_without_a_telling_word_is_compared_as_it_stands() -> None:
 def test_a_text_that_is_gone_is_no_copy() -> None:
     said = turns("red", "red")
     listed = candidates(0.9, 0.8)
-    assert distinct(listed, said=said, rows=None, content=lambda docs: {0: "red"}) is listed
+    assert distinct(listed, said=said, content=lambda docs: {0: "red"}) is listed
 
 
 def test_the_same_list_comes_back_where_nothing_goes() -> None:
     said = turns("red", "blue")
-    rows = np.array([SAME] * 2, dtype=np.float32)
     for listed in (candidates(0.9, 0.8), candidates(0.9), candidates()):
-        some = rows[: len(listed)]
-        assert distinct(listed, said=said, rows=some, content=said.content) is listed
+        assert distinct(listed, said=said, content=said.content) is listed
 
 
 def test_the_columns_of_a_real_index_will_do(tmp_path: Path) -> None:
@@ -198,9 +169,7 @@ def test_the_columns_of_a_real_index_will_do(tmp_path: Path) -> None:
         memory.remember([{"content": text} for text in texts], user="ann")
         view = Shelf(memory.store, most_bytes=1 << 30).view(Scope("default", "ann"), None)
         content = dict(enumerate(texts))
-        found = distinct(
-            candidates(0.9, 0.8, 0.7), said=view, rows=None, content=lambda docs: content
-        )
+        found = distinct(candidates(0.9, 0.8, 0.7), said=view, content=lambda docs: content)
     assert [each.doc for each in found] == [0, 2]
 
 
@@ -223,16 +192,16 @@ def test_one_of_each_stays_in_whatever_order_they_come(
     texts, names, days, scores = zip(*rows, strict=True) if rows else ((), (), (), ())
     said = turns(*texts, names=names, days=days)
     listed = by_score(candidates(*scores))
-    found = distinct(listed, said=said, rows=None, content=said.content, protected=protected)
+    found = distinct(listed, said=said, content=said.content, protected=protected)
     docs = [each.doc for each in found]
     assert docs == [each.doc for each in listed if each.doc in docs]
     assert protected & set(range(len(rows))) <= set(docs)
     gone = sum(each.notes["similar"]["also"] for each in found if "similar" in each.notes)
     assert len(docs) + gone == len(rows)
     # Said again to what it gave, it finds nothing more to do but what is protected.
-    again = distinct(found, said=said, rows=None, content=said.content, protected=protected)
+    again = distinct(found, said=said, content=said.content, protected=protected)
     assert [each.doc for each in again] == docs
     shuffled = list(listed)
     chance.shuffle(shuffled)
-    other = distinct(shuffled, said=said, rows=None, content=said.content, protected=protected)
+    other = distinct(shuffled, said=said, content=said.content, protected=protected)
     assert {each.doc for each in other} == set(docs)

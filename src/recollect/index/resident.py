@@ -53,6 +53,8 @@ class View:
     known_until_us: NDArray[np.int64]
     confidence: NDArray[np.float32]
     lengths: NDArray[np.float32]
+    #: Equal where the terms are equal: what says the same has the same.
+    said: NDArray[np.int64]
     roles: NDArray[np.int32]
     names: NDArray[np.int32]
     agents: NDArray[np.int32]
@@ -84,6 +86,7 @@ class _Columns:
         ("known_until_us", np.int64),
         ("confidence", np.float32),
         ("lengths", np.float32),
+        ("said", np.int64),
         ("roles", np.int32),
         ("names", np.int32),
         ("agents", np.int32),
@@ -230,6 +233,7 @@ class Resident:
                 "known_until_us": columns.known_until_us,
                 "confidence": columns.confidence,
                 "lengths": columns.length,
+                "said": map(hash, columns.terms),
                 "roles": self._coded(columns.role),
                 "names": self._coded(columns.name),
                 "agents": self._coded(columns.agent),

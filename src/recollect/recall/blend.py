@@ -23,28 +23,23 @@ docs/decisions/0006.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.index.resident import View
+from recollect.recall.around import Postings, kept, neighbours, turns, window_scores
 from recollect.recall.bm25 import postings, rarity, weighed
 from recollect.recall.query import Query
 from recollect.recall.traits import persons, traits
 
 Scores = NDArray[np.float32]
-T = TypeVar("T")
-Postings = Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]
 
-#: What a neighbour's words count in a window: one turn away, two turns away.
-_NEAR, _FAR = 0.7, 0.49
 #: What a neighbour's cosine counts beside the turn's own.
 _BESIDE = 0.5
-#: A term is rare if its windows are fewer than this part of all.
-_SPARSE = 32
 #: So many documents are compared by meaning because of their keywords.
 _LIKELY = 256
 #: Features that are shares of something already.
@@ -79,7 +74,7 @@ def blend(
     found = postings(view, query.terms, visible)
     around = neighbours(view, visible)
     features: dict[str, Scores] = {
-        "window": _window(view, found, visible, around),
+        "window": window_scores(view, found, visible),
         "people": _people(view, found, visible),
         "session": _sessions(view, found, visible),
         "cover": _cover(view, found, visible),
@@ -132,102 +127,26 @@ def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
     return values / np.float32(top) if top > 0 else np.zeros_like(values)
 
 
-def _kept(view: View, visible: NDArray[np.bool_] | None, name: str, make: Callable[[], T]) -> T:
-    """What many searches need, made once for a moment of the index: for all documents, and for
-    those that are usually seen (search.visible)."""
-    if visible is not None:
-        if visible is not view.kept.get("seen"):
-            return make()
-        name += " of the seen"
-    if name not in view.kept:
-        view.kept[name] = make()
-    kept: T = view.kept[name]
-    return kept
-
-
-def neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
-    """(4, n): the turns one and two before, one and two after, in the same session, in order of
-    arrival, of those that may be seen; n where there is none. Only turns have neighbours."""
-    return _kept(view, visible, "neighbours", lambda: _found_neighbours(view, visible))
-
-
-def _found_neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
-    n = len(view)
-    docs = np.arange(n) if visible is None else np.flatnonzero(visible)
-    if view.has_derived:
-        docs = docs[_turns(view)[docs]]
-    docs = docs[np.lexsort((view.order[docs], view.sessions[docs]))]
-    around = np.full((4, n), n, dtype=np.int32)
-    for row, step in ((0, 1), (1, 2)):
-        same = view.sessions[docs[step:]] == view.sessions[docs[:-step]]
-        around[row, docs[step:][same]] = docs[:-step][same]
-        around[row + 2, docs[:-step][same]] = docs[step:][same]
-    return around
-
-
-def _turns(view: View) -> NDArray[np.bool_]:
-    """What was said, not what was derived from it."""
-    if "turns" not in view.kept:
-        view.kept["turns"] = view.tiers == view.codes.get("session", -2)
-    turns: NDArray[np.bool_] = view.kept["turns"]
-    return turns
-
-
-def _window(
-    view: View, found: Postings, visible: NDArray[np.bool_] | None, around: NDArray[np.int32]
-) -> Scores:
-    n = len(view)
-    docs_of = [_spread(docs, counts, around, n) for docs, counts in found]
-    lengths = _kept(view, visible, "window_lengths", lambda: _lengths(view, visible, around))
-    return weighed(docs_of, lengths, visible, n)
-
-
-def _lengths(view: View, visible: NDArray[np.bool_] | None, around: NDArray[np.int32]) -> Scores:
-    """Of windows. What cannot be seen has no length either."""
-    own = view.lengths if visible is None else view.lengths * visible
-    padded = np.append(own, np.float32(0.0))
-    near = padded[around[0]] + padded[around[2]]
-    far = padded[around[1]] + padded[around[3]]
-    lengths: Scores = own + np.float32(_NEAR) * near + np.float32(_FAR) * far
-    return lengths
-
-
-def _spread(
-    docs: NDArray[np.int32], counts: NDArray[np.uint8], around: NDArray[np.int32], n: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Documents in whose window a term occurs, and how much of it there is."""
-    places = np.concatenate([docs, *(row[docs] for row in around)])
-    weights = np.concatenate([counts, _NEAR * counts, _FAR * counts, _NEAR * counts, _FAR * counts])
-    if len(places) < n // _SPARSE:  # A rare term: no pass over all documents for it.
-        there, of = np.unique(places, return_inverse=True)
-        sums = np.bincount(of, weights).astype(np.float64, copy=False)
-        last = len(there) - (1 if len(there) and there[-1] == n else 0)
-        return there[:last].astype(np.intp), sums[:last]
-    dense = np.bincount(places, weights, minlength=n + 1)[:n].astype(np.float64, copy=False)
-    there = np.flatnonzero(dense)
-    return there, dense[there]
-
-
 def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
     person = persons(view) > 0
     if person.all():
         return weighed(found, view.lengths, visible, len(view))
     seen = person if visible is None else person & visible
-    kept = [(docs[person[docs]], counts[person[docs]]) for docs, counts in found]
-    return weighed(kept, view.lengths, seen, len(view))
+    said = [(docs[person[docs]], counts[person[docs]]) for docs, counts in found]
+    return weighed(said, view.lengths, seen, len(view))
 
 
 def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
     """Every turn gets the score of its session; one session tells nothing apart."""
-    parts = _kept(view, visible, "sessions", lambda: _session_lengths(view, visible))
+    parts = kept(view, visible, "sessions", lambda: _session_lengths(view, visible))
     if np.count_nonzero(parts.seen) < 2:
         return np.zeros(len(view), dtype=np.float32)
-    kept = []
+    by_session = []
     for docs, counts in found:
         dense = np.bincount(parts.of[docs], counts, minlength=len(parts.lengths) + 1)[:-1]
         there = np.flatnonzero(dense)
-        kept.append((there, dense[there]))
-    scores = weighed(kept, parts.lengths, parts.seen, len(parts.lengths))
+        by_session.append((there, dense[there]))
+    scores = weighed(by_session, parts.lengths, parts.seen, len(parts.lengths))
     return np.append(scores, np.float32(0.0))[parts.of]
 
 
@@ -241,10 +160,10 @@ class _SessionParts(NamedTuple):
 
 
 def _session_lengths(view: View, visible: NDArray[np.bool_] | None) -> _SessionParts:
-    turns = _turns(view)
+    said = turns(view)
     codes, numbers = np.unique(view.sessions, return_inverse=True)
-    of = np.where(turns, numbers, len(codes))
-    shown = turns if visible is None else turns & visible
+    of = np.where(said, numbers, len(codes))
+    shown = said if visible is None else said & visible
     lengths = np.bincount(of, view.lengths * shown, minlength=len(codes) + 1)[:-1]
     seen = np.bincount(of, shown, minlength=len(codes) + 1)[:-1] > 0
     return _SessionParts(of, lengths.astype(np.float32), seen)
@@ -279,7 +198,7 @@ def _likely(view: View, window: Scores, around: NDArray[np.int32]) -> NDArray[np
     best = np.argpartition(window, len(window) - most)[len(window) - most :]
     best = best[window[best] > 0]
     derived = np.flatnonzero(view.tiers == view.codes.get("procedure", -2))
-    near = np.unique(np.concatenate([best, around[0, best], around[2, best], derived]))
+    near = np.unique(np.concatenate([best, around[0, best], around[1, best], derived]))
     return near[near < len(window)]
 
 
@@ -289,12 +208,12 @@ def _averaged(
     n = len(cosines)
 
     def make() -> Scores:
-        present = (around[0] < n).astype(np.float32) + (around[2] < n)
+        present = (around[0] < n).astype(np.float32) + (around[1] < n)
         shares: Scores = (1.0 / (1.0 + _BESIDE * present)).astype(np.float32)
         return shares
 
-    shares = _kept(view, visible, "shares", make)
+    shares = kept(view, visible, "shares", make)
     padded = np.append(cosines, np.float32(0.0))
-    beside = padded[around[0]] + padded[around[2]]
+    beside = padded[around[0]] + padded[around[1]]
     averaged: Scores = (cosines + np.float32(_BESIDE) * beside) * shares
     return averaged

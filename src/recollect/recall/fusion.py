@@ -7,7 +7,7 @@ the graph; a source with weight 0 is not asked. Both know the tiers: a task prof
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -48,7 +48,7 @@ class Fused:
     cosines: NDArray[np.float32] | None
     #: The documents that hold each query term.
     holders: Mapping[str, NDArray[np.int32]]
-    why: Callable[[int], dict[str, Any]]
+    why: Callable[[Sequence[int]], list[dict[str, Any]]]
 
 
 def blended(
@@ -63,18 +63,16 @@ def blended(
     """Scores by the weighted sum."""
     mixed = blend(view, query, vector, seen, weights=_weights(config.blend), graph=graph)
 
-    def why(doc: int) -> dict[str, Any]:
-        parts = {
-            source: {
-                name: round(float(mixed.features[name][doc]), 4)
-                for name in names
-                if name in mixed.features and mixed.features[name][doc] > 0
-            }
-            for source, names in _SOURCES.items()
-        }
-        told: dict[str, Any] = {source: part for source, part in parts.items() if part}
-        if "vector" in told and mixed.cosines is not None:
-            told["vector"]["score"] = round(float(mixed.cosines[doc]), 6)
+    def why(docs: Sequence[int]) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = [{} for _ in docs]
+        for source, names in _SOURCES.items():
+            for name in names:
+                if name in mixed.features:
+                    _tell(told, source, name, mixed.features[name][docs])
+        if mixed.cosines is not None:
+            for each, cosine in zip(told, mixed.cosines[docs].tolist(), strict=True):
+                if "vector" in each:
+                    each["vector"]["score"] = round(cosine, 6)
         return told
 
     return Fused(mixed.scores, mixed.cosines, mixed.holders, why)
@@ -109,10 +107,17 @@ def ranked(
     for doc, score in fuse(rankings, k=config.rrf.k, weights=votes):
         scores[doc] = min(score / top, 1.0)
 
-    def why(doc: int) -> dict[str, Any]:
-        return places(doc, found.rankings, votes, config.rrf.k)
+    def why(docs: Sequence[int]) -> list[dict[str, Any]]:
+        return [places(doc, found.rankings, votes, config.rrf.k) for doc in docs]
 
     return Fused(scores, found.cosines, found.holders, why)
+
+
+def _tell(told: Sequence[dict[str, Any]], source: str, name: str, values: Scores) -> None:
+    """Note what a feature says, where it says anything."""
+    for each, value in zip(told, values.tolist(), strict=True):
+        if value > 0:
+            each.setdefault(source, {})[name] = round(value, 4)
 
 
 def places(

@@ -95,8 +95,7 @@ def pack(
     fixed: Level | None = next((level for level in LEVELS if level == packaging), None)
     filling = _Filling(hits, layout, budget_tokens, list(dict.fromkeys(terms(query))))
     places = range(len(hits))
-    if fixed in (None, "full") and filling.holds_all():
-        filling.let_in(places, "full")
+    if fixed in (None, "full") and filling.hold_all():
         return filling.packed()
     instructions = [place for place, hit in enumerate(hits) if hit.is_rule]
     corrections = [place for place, hit in enumerate(hits) if _is_one_of(hit, guaranteed)]
@@ -159,13 +158,19 @@ class _Filling:
         self._content_tokens: dict[str, int] = {}
         self._whole_tokens: dict[int, int] = {}
 
-    def holds_all(self) -> bool:
-        """Whether every hit fits in full: then there is nothing to choose."""
+    def hold_all(self) -> bool:
+        """Let every hit in in full, if all fit: then there is nothing to choose."""
         if sum(len(hit.content) for hit in self._hits) > self._left * CHARACTERS_PER_TOKEN:
             return False
         parts = dict(part for hit in self._hits for part in self._layout.shared(hit))
-        whole = sum(self._whole(place) for place in range(len(self._hits)))
-        return whole + sum(parts.values()) <= self._left
+        places = range(len(self._hits))
+        if sum(map(self._whole, places)) + sum(parts.values()) > self._left:
+            return False
+        self._inside = {
+            place: _Told("full", hit.content, self._whole(place))
+            for place, hit in enumerate(self._hits)
+        }
+        return True
 
     def reserve(self, places: Sequence[int], level: Level) -> None:
         """Let these in before all others, within a reserve."""
@@ -195,6 +200,7 @@ class _Filling:
         while places and tokens > self._budget:  # Should the sum of the parts underestimate.
             places.pop()
             text, tokens = self._written(places)
+        there = set(places)
         return Packed(
             text,
             tokens,
@@ -203,7 +209,7 @@ class _Filling:
             tuple(
                 Dropped(hit.id, self._whole(place), "over budget")
                 for place, hit in enumerate(self._hits)
-                if place not in places
+                if place not in there
             ),
         )
 

@@ -88,8 +88,8 @@ def rank(
     if query.explain:
         found = explained(found, moment, fused, steps, weights=weights, graph=graph)
     answer = []
-    for each in found:
-        told = fused.why(each.doc)
+    whys = fused.why([each.doc for each in found])
+    for each, told in zip(found, whys, strict=True):
         if lifts is not None and lifts[each.doc] > 0:
             phrases = [span.phrase for span in named]
             told["temporal"] = {"named": phrases, "lift": round(float(lifts[each.doc]), 4)}

@@ -32,7 +32,7 @@ from recollect.recall.query import Query
 from recollect.recall.rerank import Reranker
 from recollect.recall.trigger_vectors import TriggerVectors
 from recollect.store.base import Space, Store
-from recollect.types import Hits, Scope
+from recollect.types import Hits, Record, Scope
 
 log = logging.getLogger("recollect")
 
@@ -85,6 +85,7 @@ class Searcher:
         )
         view = self._shelf.view(asked.scope, answering[0] if answering else None)
         graph = self.graphs.of(asked.scope) if has_graph(view) else None
+        read = _Read(self._store, asked.scope)
         with self._ranking:
             around = None
             if graph is not None:
@@ -95,13 +96,13 @@ class Searcher:
                 asked,
                 vector,
                 config=config,
-                content=lambda docs: self._contents(asked.scope, view, docs),
+                content=lambda docs: read.contents(view, docs),
                 profile=profile,
                 reranker=self._reranker,
                 graph=None if around is None else around.scores,
             )
             ranked = with_paths(answer.ranked, around)
-            hits = self._hydrated(asked.scope, view, ranked, detected)
+            hits = self._hydrated(read, view, ranked, detected)
         language = english_only(asked.text)
         hits.degraded = (*degraded, *answer.degraded, *([language] if language else []))
         hits.task_profile = detected.name
@@ -146,19 +147,13 @@ class Searcher:
             log.warning("recall without vectors: %s", type(error.__cause__ or error).__name__)
             return None, (f"vector: {error}",)
 
-    def _contents(self, scope: Scope, view: View, docs: Sequence[int]) -> dict[int, str]:
-        numbers = {view.ids[doc]: doc for doc in docs}
-        return {
-            numbers[record.id]: record.content for record in self._store.get(scope, list(numbers))
-        }
-
     def _hydrated(
-        self, scope: Scope, view: View, ranked: Sequence[Ranked], detected: Detected
+        self, read: _Read, view: View, ranked: Sequence[Ranked], detected: Detected
     ) -> Hits:
         by_id = {view.ids[each.doc]: each for each in ranked}
-        records = self._store.get(scope, list(by_id))
+        records = read.records(list(by_id))
         several = [e for record in records if len(record.sources) > 1 for e in record.sources]
-        found = self._store.events(scope, several) if several else []
+        found = self._store.events(read.scope, several) if several else []
         events = {event.id: event for event in found}
         profile = {}
         if detected.name != GENERAL:
@@ -172,6 +167,27 @@ class Searcher:
             )
             for record in records
         )
+
+
+class _Read:
+    """The records that one question has read: what a stage has looked at is not read again."""
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store = store
+        self.scope = scope
+        self._kept: dict[str, Record] = {}
+
+    def records(self, ids: Sequence[str]) -> list[Record]:
+        """The records with these ids, in that order; those that are gone are left out."""
+        new = [each for each in ids if each not in self._kept]
+        if new:
+            self._kept.update((record.id, record) for record in self._store.get(self.scope, new))
+        return [self._kept[each] for each in ids if each in self._kept]
+
+    def contents(self, view: View, docs: Sequence[int]) -> dict[int, str]:
+        """The texts of documents."""
+        numbers = {view.ids[doc]: doc for doc in docs}
+        return {numbers[record.id]: record.content for record in self.records(list(numbers))}
 
 
 class _QueryVectors:

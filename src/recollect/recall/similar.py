@@ -7,10 +7,8 @@ are neighbours by meaning and share most of their words, and the later one is of
 of the other. What is merely alike is moved down by diverse.py, not removed. And a text that tells a
 time relative to when it was said ("today") says another thing on another day.
 
-Texts are read from the store, so only those that can be copies are read: equal length in terms
-and a cosine of at least 0.8 between their first passages, or no vector to tell. The words decide;
-the cosine only spares us reading. It must not be stricter: with the shipped model a full stop alone
-moves a short sentence to 0.86.
+Texts are read from the store, so only those that can be copies are read: the same terms, as the
+index keeps them. The words decide; the terms only spare us reading.
 
 Of copies the best stays, at the same score the newest; how many went is noted on it.
 """
@@ -27,10 +25,8 @@ from numpy.typing import NDArray
 from recollect.recall.stage import Candidate, ReadContent
 from recollect.text import fold, terms
 
-#: Cosine from which two first passages may be the same text.
-NEAR = 0.8
 #: Words without which a sentence says the same. All of them are stop words, so that copies have the
-#: same number of terms. No negation, pronoun or preposition is harmless.
+#: same terms. No negation, pronoun or preposition is harmless.
 _HARMLESS = frozenset({"a", "also", "an", "and", "so", "the", "very"})
 _EDGES = ".,;:!\"'()[]…“”‘’«»。，、！"
 #: English only; in other languages the same words on two days count as copies.
@@ -44,14 +40,14 @@ _DAY_US = 86_400_000_000
 
 
 class Said(Protocol):
-    """Who said how much, and when: columns of the view."""
+    """Who said what, and when: columns of the view."""
 
     @property
     def roles(self) -> NDArray[np.int32]: ...
     @property
     def names(self) -> NDArray[np.int32]: ...
     @property
-    def lengths(self) -> NDArray[np.float32]: ...
+    def said(self) -> NDArray[np.int64]: ...
     @property
     def order(self) -> NDArray[np.int64]: ...
     @property
@@ -62,17 +58,14 @@ def distinct(
     candidates: list[Candidate],
     *,
     said: Said,
-    rows: NDArray[np.float32] | None,
     content: ReadContent,
     protected: Collection[int] = (),
-    near: float = NEAR,
 ) -> list[Candidate]:
     """The candidates without copies; the very same list where there are none.
 
-    `rows` are the vectors of the candidates' first passages, a row each, not a number where there
-    is none. `protected` are never removed.
+    `protected` are never removed.
     """
-    suspects = [place for places in _alike(candidates, said) for place in _near(places, rows, near)]
+    suspects = [place for places in _alike(candidates, said) for place in places]
     if not suspects:
         return candidates
     texts = content([candidates[place].doc for place in suspects])
@@ -86,24 +79,13 @@ def distinct(
 
 
 def _alike(candidates: Sequence[Candidate], said: Said) -> Iterable[list[int]]:
-    """Places of candidates of one speaker and one length, where there are several."""
+    """Places of candidates of one speaker and the same terms, where there are several."""
     docs = [each.doc for each in candidates]
-    groups: dict[tuple[int, int, float], list[int]] = defaultdict(list)
-    columns = (said.roles[docs].tolist(), said.names[docs].tolist(), said.lengths[docs].tolist())
+    groups: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    columns = (said.roles[docs].tolist(), said.names[docs].tolist(), said.said[docs].tolist())
     for place, key in enumerate(zip(*columns, strict=True)):
         groups[key].append(place)
     return [places for places in groups.values() if len(places) > 1]
-
-
-def _near(places: list[int], rows: NDArray[np.float32] | None, near: float) -> list[int]:
-    """Those that another one is near to, or might be."""
-    if rows is None:
-        return places
-    own = rows[places]
-    far: NDArray[np.bool_] = own @ own.T < near  # Not a number is not far.
-    np.fill_diagonal(far, val=True)
-    near_one = np.flatnonzero(np.logical_not(far).any(axis=1))
-    return [places[each] for each in near_one.tolist()]
 
 
 def _rank(candidate: Candidate, said: Said) -> tuple[float, int]:

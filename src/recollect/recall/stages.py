@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ModelError
-from recollect.recall.blend import neighbours
+from recollect.recall.around import neighbours
 from recollect.recall.boost import boosted
 from recollect.recall.classes import classify
 from recollect.recall.concise import concise
@@ -136,7 +136,6 @@ def _similar(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     kept = distinct(
         head,
         said=moment.view,
-        rows=_rows(head, moment),
         content=moment.content,
         protected=_safe(head, moment),
     )

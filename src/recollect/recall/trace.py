@@ -98,7 +98,9 @@ def _sources(
     )  # fmt: skip
     votes = asdict(rrf.weights)
     told: dict[int, dict[str, Any]] = {doc: {} for doc in docs}
-    counted = {doc: fused.why(doc) for doc in docs} if moment.config.fusion == "rrf" else None
+    counted = None
+    if moment.config.fusion == "rrf":
+        counted = dict(zip(docs, fused.why(list(docs)), strict=True))
     for source, ranking in found.rankings.items():
         for rank, (doc, score) in enumerate(zip(ranking.docs, ranking.scores, strict=True), 1):
             if doc in told:
