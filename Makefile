@@ -4,7 +4,7 @@ CUTS ?= 1000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check fix eval bench crash powerloss lock clean
+.PHONY: help setup demo serve test check fix eval bench faults crash powerloss lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -16,7 +16,7 @@ setup: .venv/.dev ## make .venv with everything a developer needs
 .venv/.core: pyproject.toml requirements/core.txt scripts/setup.sh
 	@scripts/setup.sh core
 
-.venv/.dev: pyproject.toml requirements/core.txt requirements/dev.txt scripts/setup.sh
+.venv/.dev: pyproject.toml requirements/core.txt requirements/dev.txt requirements/weights.txt scripts/setup.sh
 	@scripts/setup.sh dev
 
 demo: .venv/.core ## remember, recall and explain the sample conversation
@@ -46,6 +46,9 @@ eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which
 
 bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 	@$(BIN)/python scripts/bench.py
+
+faults: .venv/.dev ## break the language model in every known way and count what is lost
+	@$(BIN)/python scripts/faults.py
 
 crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)

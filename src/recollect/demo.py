@@ -17,7 +17,7 @@ from rich.table import Table
 from recollect import sample
 from recollect.memory import Memory
 from recollect.recall.explain import in_words
-from recollect.types import Hit
+from recollect.types import Hit, Scope
 from recollect.wiring import open as open_memory
 
 P = ParamSpec("P")
@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 USER = "mara"
 _SHOWN_CHARS = 88
+_SHOWN_ENTITIES = 12
+_SHOWN_EDGES = 8
 
 
 def main() -> None:
@@ -36,6 +38,7 @@ def main() -> None:
         with open_memory(path) as memory:
             remembered(console, memory)
             recalled(console, memory)
+            understood(console, memory)
             packed(console, memory)
             changed(console, memory)
         with open_memory(path) as memory:
@@ -97,9 +100,36 @@ def recalled(console: Console, memory: Memory) -> None:
     )
 
 
+def understood(console: Console, memory: Memory) -> None:
+    """Show the knowledge graph that was learned from the sample, with the turns it comes from."""
+    console.rule("3. graph: who and what was spoken of, learned in the background without an LLM")
+    graph = memory.graph.overview(user=USER, limit=_SHOWN_ENTITIES)
+    named = ", ".join(f"{node.name} ({node.type})" for node in graph.nodes)
+    console.print(f"  {escape(named)}", soft_wrap=True)
+    table = Table("relation", "sure", "since", "heard in")
+    edges = sorted(graph.edges, key=lambda edge: (-edge.importance, edge.content))
+    sources = [edge.sources[0] for edge in edges[:_SHOWN_EDGES] if edge.sources]
+    turns = {turn.id: turn for turn in memory.store.events(Scope("default", USER), sources)}
+    for edge in edges[:_SHOWN_EDGES]:
+        turn = turns.get(edge.sources[0]) if edge.sources else None
+        table.add_row(
+            escape(edge.content),
+            f"{edge.confidence:.2f}",
+            f"{edge.valid_from:%Y-%m-%d}" if edge.valid_from else "",
+            f"{turn.metadata['turn']}: {escape(_short(turn.content))}" if turn else "",
+        )
+    console.print(table)
+    everything = memory.graph.overview(user=USER, limit=1000)
+    console.print(
+        f"  {len(everything.nodes)} entities, {len(everything.edges)} relations,"
+        f" {len(memory.graph.merges(user=USER))} names merged;"
+        " draw it with: recollect graph show --user NAME --format svg"
+    )
+
+
 def packed(console: Console, memory: Memory) -> None:
     """Pack a context block for the next model call."""
-    console.rule("3. context: what a model would be given, in 300 tokens")
+    console.rule("4. context: what a model would be given, in 300 tokens")
     context = memory.context("Who makes the kitchen cabinets now?", user=USER, budget_tokens=300)
     console.print(context.text, markup=False, soft_wrap=True)
     console.print(
@@ -110,7 +140,7 @@ def packed(console: Console, memory: Memory) -> None:
 
 def changed(console: Console, memory: Memory) -> None:
     """Forget and restore."""
-    console.rule("4. forget and restore: hidden at once, never lost by accident")
+    console.rule("5. forget and restore: hidden at once, never lost by accident")
     question = "Which error code did the logger print?"
     hit = memory.recall(question, user=USER, limit=1)[0]
     memory.forget(hit.id, user=USER)
@@ -125,7 +155,7 @@ def changed(console: Console, memory: Memory) -> None:
 
 def reopened(console: Console, memory: Memory) -> None:
     """Close, open, ask again: nothing lives only in the process."""
-    console.rule("5. reopen: the file is the memory")
+    console.rule("6. reopen: the file is the memory")
     hits, seconds = timed(memory.recall, "the cat's medicine", user=USER, limit=3)
     console.print(f"  after closing and opening: {len(hits)} hits in {1e3 * seconds:.0f} ms")
     findings = memory.check()

@@ -15,7 +15,11 @@
     │   ├── NotAStore                    the file is no Recollect database, or is damaged
     │   └── SchemaTooNew                 the file was written by a newer version
     └── ModelError                       an embedder or model failed or answered nonsense
+        ├── Refused                      the endpoint does not accept the key or the account
+        ├── Unreadable                   the model's answer cannot be read
         └── ModelUnavailable             it cannot be reached just now; worth another try
+            └── NotAsked                 it is left alone for a while: nothing was sent
+                └── OverBudget           what a day may cost is spent
 
 The docstring of a class is its default message.
 """
@@ -96,3 +100,19 @@ class ModelUnavailable(ModelError):
     def __init__(self, message: str | None = None, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class NotAsked(ModelUnavailable):
+    """The model is left alone for a while: nothing was sent, so nothing was tried."""
+
+
+class OverBudget(NotAsked):
+    """The budget of the day does not allow another call of the model."""
+
+
+class Refused(ModelError):
+    """The endpoint does not accept the key or the account."""
+
+
+class Unreadable(ModelError):
+    """The model's answer cannot be read."""

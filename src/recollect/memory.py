@@ -47,9 +47,11 @@ from recollect.write.learn import Learner
 from recollect.write.passages import RECIPE
 from recollect.write.prepare import entries, index_row
 from recollect.write.recalled import recalled
-from recollect.write.worker import Worker
+from recollect.write.worker import Reader, Worker
 
 Message = Mapping[str, Any]
+#: Makes the step that understands turns, of the store, the graph, the echoes and the clock.
+MakeReader = Callable[[Store, Graph, Callable[[Scope], set[bytes]], Callable[[], datetime]], Reader]
 
 _MOST_HITS = 200
 _MOST_BUDGET_TOKENS = 200_000
@@ -70,6 +72,7 @@ class Memory:
         worker: bool = True,
         older_embedder: Callable[[str], Embedder | None] = lambda _: None,
         reranker: Reranker | None = None,
+        reading: MakeReader | None = None,
     ) -> None:
         self._store = store
         self._config = config
@@ -88,8 +91,10 @@ class Memory:
         # What died because the model was away deserves another try now.
         store.replay(transient_only=True)
         self._worker = Worker(store, embedder, config=config, clock=self._now)
-        #: The knowledge graph: `write`, `traverse` and `entities`.
+        #: The knowledge graph: `write`, `traverse`, `entities`, `merges` and more.
         self.graph = Graph(store, self._searcher.graphs, self._worker, now=self._now)
+        if reading is not None:
+            self._worker.reader = reading(store, self.graph, self._echoes, self._now)
         if worker:
             self._worker.start()
 
@@ -363,11 +368,11 @@ class Memory:
             records = self._store.listed(scope, tier="procedure", kind="instruction")
             return [record for record in records if record.agent == scope.agent]
 
-        def echoes() -> set[bytes]:
-            told = told_lately(self._store, scope, self._now())
-            return recalled(self._store.get(scope, told))
+        return Learner(rules, lambda: self._echoes(scope))
 
-        return Learner(rules, echoes)
+    def _echoes(self, scope: Scope) -> set[bytes]:
+        """What recent contexts told, as digests: it is not learned again when it comes back."""
+        return recalled(self._store.get(scope, told_lately(self._store, scope, self._now())))
 
     def _check_open(self) -> None:
         if self._closed:
@@ -391,7 +396,5 @@ class Memory:
         return min(states, key=order.index)
 
 
-def _context(id: str, done: Packed, task_profile: str) -> Context:
-    return Context(
-        id, done.text, done.tokens, done.hits, done.dropped, task_profile, levels=done.levels
-    )
+def _context(id: str, done: Packed, profile: str) -> Context:
+    return Context(id, done.text, done.tokens, done.hits, done.dropped, profile, done.levels)

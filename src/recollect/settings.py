@@ -121,3 +121,43 @@ class Embedding:
     model: str = ""
     api_key: str = field(default="", repr=False)
     timeout_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Llm:
+    """Which language model reads conversations, what it costs, and what it may cost."""
+
+    url: str = ""
+    model: str = ""
+    api_key: str = field(default="", repr=False)
+    timeout_seconds: float = 60.0
+    #: The longest answer that is asked for.
+    max_answer_tokens: int = 2048
+    #: What a million tokens cost, in any currency.
+    prompt_price: float = 0.0
+    answer_price: float = 0.0
+    #: The most that may be spent for one user in one day of UTC; 0 = no limit of this kind.
+    daily_calls: int = 1000
+    daily_tokens: int = 2_000_000
+    daily_cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """How conversations become entities, relations and facts, in the background."""
+
+    enabled: bool = True
+    #: "auto", "rules" (nothing but patterns), "nlp" (spaCy) or "llm" (an endpoint that you name).
+    provider: str = "auto"
+    #: A session is read when it has been quiet for this long, or has waited for that long.
+    quiet_seconds: float = 5.0
+    wait_seconds: float = 60.0
+    #: The most that is read at once.
+    group_turns: int = 20
+    group_tokens: int = 4000
+    llm: Llm = field(default_factory=Llm)
+
+    @property
+    def asks_llm(self) -> bool:
+        """Whether a language model is to be asked: "auto" asks one that has an address."""
+        return self.provider == "llm" or (self.provider == "auto" and bool(self.llm.url))

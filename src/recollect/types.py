@@ -87,6 +87,8 @@ class Record:
     importance: float = 0.5
     #: What the system keeps with a derived record: its rule, its condition, its entity, ...
     data: Metadata = field(default_factory=dict)
+    #: When it was last seen or told again (known time); None = not since `known_from`.
+    seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,12 @@ class Node:
     origin: str = "agent"
     #: Steps from the start of a walk.
     depth: int = 0
+    #: How much it matters, 0..1; see the glossary.
+    importance: float = 0.5
+    #: How present it still is, 0..1: it fades when nobody speaks of it.
+    strength: float = 1.0
+    #: Ids of the turns it was learned from, the first first.
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +267,28 @@ class Edge:
     origin: str = "agent"
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    #: As of a node.
+    importance: float = 0.5
+    strength: float = 1.0
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Two names that were taken for one entity. Undone, both stand as if it had never been."""
+
+    id: str
+    #: The entity that is shown, and the one that went into it; by id and by name.
+    into: str
+    into_name: str
+    merged: str
+    merged_name: str
+    #: How alike they are, 0..1, and what spoke for it; 1 and "by hand" for one that a person made.
+    score: float
+    evidence: tuple[str, ...]
+    at: datetime
+    #: When it was undone; None while it holds.
+    undone_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.config import Config, load
 from recollect.errors import ConfigError
-from recollect.memory import Memory
+from recollect.memory import MakeReader, Memory
 from recollect.models.base import Embedder
 
 if TYPE_CHECKING:
+    from recollect.extract.rules import Extractor
+    from recollect.models.llm import Generator
     from recollect.recall.rerank import Reranker
     from recollect.store.base import Store
 
@@ -27,12 +29,15 @@ def open(
     worker: bool = True,
     clock: Callable[[], datetime] | None = None,
     embedder: Embedder | None = None,
+    extractor: Extractor | None = None,
     reranker: Reranker | None = None,
 ) -> Memory:
     """Open a memory: a path or sqlite:///path; the file is made when missing.
 
     `worker=False` starts no background thread: call `drain()` or run `recollect worker`.
     `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
+    `extractor` is any object with `extract(turns)`, see extract/rules.py; default: spaCy where the
+    extra `nlp` is installed, else rules. A language model that the settings name is asked first.
     `reranker` is any object with `model_id` and `rerank(query, texts)`; default: none.
     """
     settings = load(config)
@@ -47,6 +52,7 @@ def open(
             worker=worker,
             older_embedder=_shipped_embedder,
             reranker=reranker,
+            reading=_reading(settings, extractor) if settings.extraction.enabled else None,
         )
     except BaseException:
         store.close()
@@ -80,6 +86,32 @@ def make_embedder(config: Config) -> Embedder:
             remote.url, remote.model, remote.api_key, timeout_s=remote.timeout_seconds
         )
     return _local()
+
+
+def make_generator(config: Config) -> Generator | None:
+    """The language model that the configuration names, if any."""
+    if not config.extraction.asks_llm:
+        return None
+    from recollect.models.llm import RemoteGenerator
+
+    llm = config.extraction.llm
+    return RemoteGenerator(
+        llm.url,
+        llm.model,
+        llm.api_key,
+        timeout_s=llm.timeout_seconds,
+        # The turns, the instructions, what is known and what was said before.
+        max_prompt_tokens=config.extraction.group_tokens + 8_000,
+        max_answer_tokens=llm.max_answer_tokens,
+    )
+
+
+def _reading(config: Config, extractor: Extractor | None) -> MakeReader:
+    """The step that understands turns."""
+    from recollect.extract.making import reading
+    from recollect.recall.when import spans
+
+    return reading(config, extractor=extractor, generator=make_generator(config), dates=spans)
 
 
 def _shipped_embedder(model: str) -> Embedder | None:

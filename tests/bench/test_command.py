@@ -1,7 +1,6 @@
 """`recollect bench retrieval`, as people call it."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,8 @@ from recollect.doors.cli import main
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _elsewhere(tmp_path: Path, no_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
-        monkeypatch.delenv(name)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.config import Config, Jobs
+from recollect.config import Config, Extraction, Jobs
 from recollect.errors import ModelUnavailable
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
@@ -21,7 +21,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 MAX_ATTEMPTS = 5
 LEASE_SECONDS = 60.0
-CONFIG = Config(jobs=Jobs(max_attempts=MAX_ATTEMPTS, lease_seconds=LEASE_SECONDS))
+CONFIG = Config(
+    jobs=Jobs(max_attempts=MAX_ATTEMPTS, lease_seconds=LEASE_SECONDS),
+    extraction=Extraction(enabled=False),  # One job per turn: to embed it.
+)
 START = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 

@@ -22,7 +22,7 @@ def test_every_command_of_the_contract_is_there() -> None:
     assert names == {
         *("remember", "recall", "context", "explain", "status", "forget", "history"),
         *("jobs", "doctor", "import", "export", "backup", "restore", "worker", "keys", "serve"),
-        "bench",
+        *("graph", "bench"),
     }
 
 

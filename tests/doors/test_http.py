@@ -14,7 +14,7 @@ from httpx2 import Response
 
 import recollect
 from recollect import errors
-from recollect.config import Config, load
+from recollect.config import load
 from recollect.doors.faults import fault_of
 from recollect.doors.http import create_app, routes
 from recollect.doors.override import config_hash
@@ -29,12 +29,14 @@ from recollect.types import Scope
 INGEST = "/v1/memories/ingest"
 SEARCH = "/v1/memories/search"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
+#: What was said is read without delay, so that who waits does not wait for long.
+AT_ONCE = {"extraction.quietSeconds": 0}
 SMALL = {"limits.bodyBytes": 2000, "limits.messageBytes": 1000, "limits.queryBytes": 500}
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
+    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=AT_ONCE) as memory:
         yield memory
 
 
@@ -562,7 +564,7 @@ def test_the_seeds_boost_is_a_setting_of_the_request(client: TestClient) -> None
 def test_known_settings_are_applied_and_told(client: TestClient, path: str) -> None:
     answer = override(client, {"rrf.k": 10, "contextBudgetTokens": 100, "new.one": 1}, path)
     assert answer.status_code == 200
-    effective = load({"rrf.k": 10, "contextBudgetTokens": 100})
+    effective = load({**AT_ONCE, "rrf.k": 10, "contextBudgetTokens": 100})
     for prefix in ("X-Recollect-", "X-Atomicmem-"):
         assert answer.headers[prefix + "Config-Override-Applied"] == "true"
         assert answer.headers[prefix + "Config-Override-Keys"] == "rrf.k,contextBudgetTokens"
@@ -621,7 +623,7 @@ def test_an_unknown_name_cannot_break_out_of_its_header(client: TestClient) -> N
 
 
 def test_the_hash_knows_the_settings_but_no_secret() -> None:
-    plain = config_hash(Config())
+    plain = config_hash(load({}))
     assert plain.startswith("sha256:")
     assert len(plain) == len("sha256:") + 64
     assert config_hash(load({"rrf.k": 61})) != plain
@@ -664,7 +666,8 @@ STATUS = {
     errors.Conflict: 409, errors.ConfigError: 500, errors.Closed: 503, errors.StoreError: 500,
     errors.StoreBusy: 503, errors.StoreFull: 507, errors.StoreReadOnly: 503,
     errors.NotAStore: 500, errors.SchemaTooNew: 500, errors.ModelError: 503,
-    errors.ModelUnavailable: 503, errors.RecollectError: 500,
+    errors.ModelUnavailable: 503, errors.NotAsked: 503, errors.OverBudget: 503,
+    errors.Refused: 503, errors.Unreadable: 503, errors.RecollectError: 500,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import ModelError
+from recollect.errors import ModelError, Unreadable
 from recollect.extract.answer import (
     FACT_KINDS,
     USER,
@@ -17,7 +17,6 @@ from recollect.extract.answer import (
     Extraction,
     Fact,
     Relation,
-    Unreadable,
     read,
 )
 from recollect.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES, Typed

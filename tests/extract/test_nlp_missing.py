@@ -1,30 +1,58 @@
-"""Without spaCy the rules take over and say so, and whoever asks for spaCy is told what to do."""
+"""Without spaCy the rules take over and say so, and whoever asks for spaCy is told what to do.
 
-import logging
+Each test has a process of its own in which a package cannot be imported: here it is installed.
+"""
+
+import subprocess
 import sys
 
 import pytest
 
+from recollect.extract.nlp import MODEL
+
+START = """
+import logging, sys
+logging.basicConfig(format="%(levelname)s %(message)s")
+for name in sys.argv[1:]:
+    sys.modules[name] = None  # An import of it now fails.
+
 from recollect.errors import ConfigError
-from recollect.extract.nlp import MODEL, NlpExtractor, best
-from recollect.extract.rules import RulesExtractor
+from recollect.extract.nlp import NlpExtractor, best
 from recollect.recall.when import spans as read_dates
+"""
+BEST = "print(type(best(dates=read_dates)).__name__)"
+ASKED = """
+try:
+    NlpExtractor(dates=read_dates)
+except ConfigError as error:
+    print(error)
+"""
 
 
-@pytest.fixture(autouse=True)
-def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, MODEL, None)  # An import of it now fails.
+def output(script: str, *hidden: str) -> tuple[str, str]:
+    """What the script prints and what it logs, where the hidden packages do not exist."""
+    command = [sys.executable, "-c", START + script, *hidden]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    return run.stdout.strip(), run.stderr.strip()
 
 
-def test_the_best_without_spacy_are_the_rules_and_the_log_says_so(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        extractor = best(dates=read_dates)
-    assert isinstance(extractor, RulesExtractor)
-    assert "recollect[nlp]" in caplog.text
+@pytest.mark.parametrize("hidden", ["spacy", MODEL])
+def test_the_best_without_it_are_the_rules_and_the_log_says_so(hidden: str) -> None:
+    extractor, log = output(BEST, hidden)
+    assert extractor == "RulesExtractor"
+    assert log.startswith("WARNING extracting by rules only")
+    assert "recollect[nlp]" in log
 
 
-def test_asking_for_spacy_tells_what_to_install() -> None:
-    with pytest.raises(ConfigError, match=r"recollect\[nlp\]"):
-        NlpExtractor(dates=read_dates)
+@pytest.mark.parametrize("hidden", ["spacy", MODEL])
+def test_asking_for_it_tells_what_to_install(hidden: str) -> None:
+    told, _ = output(ASKED, hidden)
+    assert "pip install 'recollect[nlp]'" in told
+
+
+def test_with_it_nothing_is_logged() -> None:
+    assert output(BEST) == ("NlpExtractor", "")
+
+
+def test_it_is_imported_only_when_it_is_used() -> None:
+    assert output('print("spacy" in sys.modules)') == ("False", "")

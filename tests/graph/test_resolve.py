@@ -88,6 +88,83 @@ def test_an_alias_does_not_bridge_two_versions() -> None:
     known = Resolver([Known("4", Name("GPT-4", aliases=("GPT",)))])
     assert known.resolve("GPT-5", aliases=["GPT"]).id is None
     assert known.resolve("GPT").id == "4"
+    known = Resolver([Known("4", Name("GPT model", aliases=("GPT-4",)))])
+    assert known.resolve("GPT-5", aliases=["GPT model"]).id is None
+
+
+@pytest.mark.parametrize(
+    ("type", "known", "also", "new"),
+    [
+        (PERSON, "Robert Smith", "R. Smith", "Rachel Smith"),
+        (PERSON, "Bob Smith", "Smith", "Mrs. Smith"),
+        (PERSON, "Bob Smith", "Bob", "Bob Jones"),
+        (PERSON, "Bob T. Smith", "Bob Smith", "Bob R. Smith"),
+        (PERSON, "Kit Fielding", "K. Fielding", "Kate Fieldling"),
+        ("organization", "Acme Inc.", "Acme", "Acme GmbH"),
+        ("place", "Gate House", "North Gate", "South Gate"),
+    ],
+)
+def test_a_name_must_not_contradict_any_of_those_that_are_one(
+    type: str, known: str, also: str, new: str
+) -> None:
+    joined = Resolver([Known("k", Name(known, type, (also,)))])
+    assert joined.resolve(new, type).id is None
+    turned = Resolver([Known("k", Name(also, type, (known,)))])
+    assert turned.resolve(new, type).id is None
+
+
+@pytest.mark.parametrize(
+    ("known", "also", "new"),
+    [
+        # Names that contradict each other and are one's all the same say nothing against a third.
+        ("Wilhelmina Frost", "Mina Frost", "Mina T. Frost"),
+        ("Ann Lee", "Ann Miller", "Ann B. Miller"),
+        ("Kit Fielding", "K. Fielding", "Kit Fieldling"),
+        ("Robert Smith", "Iron Man", "Bobby Smith"),
+        ('Wilhelmina "Mina" Frost', "W. Frost", "Mina Frost"),
+    ],
+)
+def test_several_names_of_one_do_not_shut_out_a_like_one(known: str, also: str, new: str) -> None:
+    joined = Resolver([Known("k", Name(known, PERSON, (also,)))])
+    assert joined.resolve(new, PERSON).id == "k"
+
+
+def test_a_short_name_of_several_is_not_a_new_one() -> None:
+    known = people("Bob", "Bob Smith", "Bob Jones")
+    assert known.resolve("Bob Brown", PERSON).evidence == (AMBIGUOUS, "it may mean 2 more")
+    known = people("J. Whitcombe", "James Whitcombe")
+    assert known.resolve("Jacob Whitcombe", PERSON).id is None
+    assert people("J. Whitcombe").resolve("Jacob Whitcombe", PERSON).id == "J. Whitcombe"
+
+
+def test_one_made_over_another_leaves_it_as_it_is() -> None:
+    base = people("Bob Smith", "Ann Lee")
+    over = Resolver(base=base)
+    over.add(Known("j", Name("Bob Jones", PERSON)))
+    over.discard("Ann Lee")
+    assert over.resolve("Bob", PERSON).evidence[0] == AMBIGUOUS
+    assert over.resolve("Ann", PERSON).id is None
+    assert (len(over), len(base)) == (2, 2)
+    assert base.resolve("Bob", PERSON).id == "Bob Smith"
+    assert base.resolve("Ann", PERSON).id == "Ann Lee"
+    over.add(Known("Bob Smith", Name("Robert Smithson", PERSON)))
+    assert over.resolve("Bob Jones", PERSON).id == "j"
+    assert base.resolve("Robert Smith", PERSON).id == "Bob Smith"
+
+
+def test_only_those_who_may_be_meant_are() -> None:
+    known = people("Bob Smith", "Bob Jones")
+    assert known.resolve("Bob", PERSON, among=lambda each: each != "Bob Jones").id == "Bob Smith"
+    assert known.resolve("Bob", PERSON, near=["Bob Jones"], among=lambda _: False).id is None
+
+
+def test_an_entity_that_is_renamed_over_and_over_crowds_nobody_out() -> None:
+    known = people("Bob Smith")
+    for number in range(200):
+        known.add(Known("n", Name("Bob Jones", PERSON, (f"Bob {'x' * number}y",))))
+    known.discard("n")
+    known.add(Known("n", Name("Bob Jones", PERSON)))
+    assert {each.id for each in known.resolve("Bob", PERSON).candidates} == {"Bob Smith", "n"}
 
 
 @pytest.mark.parametrize("other", ["place", "organization", "event", "document"])

@@ -109,10 +109,11 @@ def test_names_are_compared_without_case_accents_and_spaces(memory: Memory, othe
     assert list(nodes(memory)) == ["Zoë Lind"]
 
 
-def test_likeness_is_not_sameness(memory: Memory) -> None:
-    for name in ("Bob", "Bob Smith", "GPT 4", "GPT 5"):
+def test_a_like_name_means_whom_it_can_only_mean(memory: Memory) -> None:
+    for name in ("Bob Smith", "Bob", "Ann Smith", "Ann Jones", "Ann", "GPT 4", "GPT 5"):
         memory.graph.write([{"name": name, "type": "person"}], user="ann")
-    assert list(nodes(memory)) == ["Bob", "Bob Smith", "GPT 4", "GPT 5"]
+    assert sorted(nodes(memory)) == ["Ann", "Ann Jones", "Ann Smith", "Bob Smith", "GPT 4", "GPT 5"]
+    assert nodes(memory)["Bob Smith"].aliases == ("Bob",)
 
 
 def test_what_is_known_gains_aliases_a_type_and_a_summary(memory: Memory) -> None:

@@ -14,7 +14,7 @@ from recollect.memory import Memory
 from recollect.store.base import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact
+from recollect.testing.store_suite import NOON, a_fact, a_name, told
 from recollect.text import term_id, terms
 from recollect.types import Scope
 
@@ -23,7 +23,9 @@ BOB = Scope("default", "bob")
 
 
 def open_memory(path: Path) -> Memory:
-    return recollect.open(path / "m.db", embedder=HashEmbedder(16), worker=False)
+    """A memory that embeds and understands nothing: what is in the index is what a test put."""
+    config = {"extraction": {"enabled": False}}
+    return recollect.open(path / "m.db", embedder=HashEmbedder(16), worker=False, config=config)
 
 
 @pytest.fixture
@@ -230,6 +232,60 @@ def test_a_new_text_takes_the_old_words_and_vectors_away(memory: Memory) -> None
     memory.drain()
     view = shelf.view(ANN, space)
     assert has_vector(view, numbers_of(view)[a_fact(50).id])
+
+
+def test_what_was_only_heard_is_no_document(memory: Memory) -> None:
+    event = memory.remember("a dog in Lisbon", user="ann").events[0]
+    learn(memory, a_name(50, event))
+    memory.drain()
+    shelf, space = a_shelf(memory), the_space(memory)
+    view = shelf.view(ANN, space)
+    assert (list(view.ids), view.has_derived, view.has_ends) == ([event], False, False)
+    learn(memory, a_name(50, event, confidence=0.3), a_name(51, supersedes=(a_name(50).id,)))
+    memory.forget(a_name(51).id, user="ann")
+    assert shelf.view(ANN, space) is view, "nothing that it holds has changed"
+    fact = a_fact(52, event, content="Ann has a dog.")
+    learn(memory, a_name(53, event), fact)
+    late = memory.remember("a cat", user="ann").events[0]
+    memory.drain()
+    view = shelf.view(ANN, space)
+    doc = numbers_of(view)
+    assert list(view.ids) == [event, fact.id, late]
+    assert view.source.tolist() == [-1, doc[event], -1]
+    assert all(has_vector(view, number) for number in range(3))
+    assert list(a_shelf(memory).view(ANN, space).ids) == list(view.ids)
+
+
+def test_hearsay_that_is_told_becomes_a_document_and_back(memory: Memory) -> None:
+    event = memory.remember("a dog", user="ann").events[0]
+    learn(memory, a_name(50, event))
+    shelf, space = a_shelf(memory), the_space(memory)
+    assert list(shelf.view(ANN, space).ids) == [event]
+    learn(memory, told(a_name(50, event)))
+    memory.drain()
+    view = shelf.view(ANN, space)
+    number = numbers_of(view)[a_name(50).id]
+    assert holders(view, "lisbon") == [a_name(50).id]
+    assert (has_vector(view, number), view.source[number]) == (True, numbers_of(view)[event])
+    learn(memory, a_name(50, event))
+    view = shelf.view(ANN, space)
+    assert (list(view.ids), view.has_derived, holders(view, "lisbon")) == ([event], False, [])
+
+
+def test_hearsay_that_is_told_while_the_index_catches_up_is_there_once(memory: Memory) -> None:
+    learn(memory, a_name(50))
+
+    def writes() -> Iterator[object]:
+        for i in range(8):
+            heard = a_name(50, name=f"place{i}")
+            yield learn(memory, heard if i % 2 else told(heard))
+
+    shelf = Shelf(LateFeed(memory.store, writes()), most_bytes=1 << 30)  # type: ignore[arg-type]
+    for _ in range(12):
+        view = shelf.view(ANN, the_space(memory))
+    assert list(view.ids) == []
+    learn(memory, told(a_name(50)))
+    assert holders(shelf.view(ANN, the_space(memory)), "lisbon") == [a_name(50).id]
 
 
 def test_what_hides_with_its_turn_is_dead(memory: Memory) -> None:

@@ -4,9 +4,8 @@ import threading
 
 import pytest
 
-from recollect.errors import ModelError, ModelUnavailable
+from recollect.errors import ModelError, ModelUnavailable, NotAsked, Refused
 from recollect.models.breaker import Breaker
-from recollect.models.llm import Refused
 
 
 class Clock:
@@ -62,7 +61,7 @@ def test_four_failures_are_borne_the_fifth_opens_it_for_30_seconds(
     assert not breaker.is_open
     with pytest.raises(ModelUnavailable):
         breaker.call(down)
-    with pytest.raises(ModelUnavailable, match="left alone for 30 s: it failed 5 times") as caught:
+    with pytest.raises(NotAsked, match="left alone for 30 s: it failed 5 times") as caught:
         breaker.call(fine)
     assert caught.value.retry_after == 30
     clock.now += 29.9
@@ -176,6 +175,19 @@ def test_only_one_of_many_threads_is_the_probe(breaker: Breaker, clock: Clock) -
     for thread in threads:
         thread.join()
     assert admitted.count(True) == 1
+
+
+def test_who_only_looks_is_not_the_probe(breaker: Breaker, clock: Clock) -> None:
+    breaker.check()
+    open_it(breaker)
+    with pytest.raises(NotAsked, match="left alone for 30 s"):
+        breaker.check()
+    clock.now += 30
+    for _ in range(3):
+        breaker.check()
+    assert passes(breaker)
+    with pytest.raises(NotAsked):
+        breaker.check()
 
 
 def test_a_probe_that_never_reports_blocks_nobody_for_ever(breaker: Breaker, clock: Clock) -> None:

@@ -23,6 +23,7 @@ def a_view(days: Sequence[str]) -> View:
     codes = np.full(n, -1, dtype=np.int32)
     return View(
         ids=[f"r{number}" for number in range(n)],
+        numbers={},
         alive=np.ones(n, dtype=np.bool_),
         has_dead=False,
         has_ends=False,

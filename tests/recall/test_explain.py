@@ -26,10 +26,20 @@ TURNS = (
 RULE = "Always name the harbour when I ask about a boat."
 
 
+@pytest.fixture(params=[False, True], ids=["without a graph", "with a graph"])
+def learns(request: pytest.FixtureRequest) -> bool:
+    """Whether turns are read, so that the graph is one more source."""
+    return bool(request.param)
+
+
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
+def memory(tmp_path: Path, learns: bool) -> Iterator[Memory]:
     with recollect.open(
-        tmp_path / "m.db", embedder=HashEmbedder(64), worker=False, clock=lambda: NOW
+        tmp_path / "m.db",
+        embedder=HashEmbedder(64),
+        worker=False,
+        clock=lambda: NOW,
+        config={"extraction.enabled": learns},
     ) as opened:
         opened.remember([{"content": text} for text in (*TURNS, RULE)], user="ann")
         opened.drain()
@@ -53,11 +63,12 @@ def test_asking_for_reasons_changes_no_answer(memory: Memory, text: str, fusion:
         assert without.why.items() <= with_reasons.why.items()
 
 
-def test_every_hit_has_its_ranks_scores_and_terms(memory: Memory) -> None:
-    votes = {"keyword": 0.5, "hybrid": 1.0, "vector": 2.0}
+def test_every_hit_has_its_ranks_scores_and_terms(memory: Memory, learns: bool) -> None:
+    votes = {"keyword": 0.5, "hybrid": 1.0, "vector": 2.0, "graph": 3.0}
     overrides = {"rrf.k": 10, **{f"rrf.weights.{name}": vote for name, vote in votes.items()}}
     hits = asked(memory, "Which boat goes to Lisbon?", overrides=overrides)
     assert len(hits) > 3
+    assert any("graph" in hit.why["sources"] for hit in hits) == learns
     for hit in hits:
         assert "vector" in hit.why["sources"]
         for source, told in hit.why["sources"].items():
@@ -73,13 +84,17 @@ def test_every_hit_has_its_ranks_scores_and_terms(memory: Memory) -> None:
         assert scores == sorted(scores)
 
 
-def test_the_terms_add_up_to_the_fused_score(memory: Memory) -> None:
+def test_the_terms_add_up_to_the_fused_score(memory: Memory, learns: bool) -> None:
     """RRF to the letter: the sum of the terms over that of a memory that is first everywhere."""
     overrides = {"fusion": "rrf", "rrf.weights.keyword": 0.5}
     hits = asked(memory, "Which boat goes to Lisbon?", overrides=overrides)
+    assert {source for hit in hits for source in hit.why["sources"]} == (
+        {"keyword", "hybrid", "vector"} | ({"graph"} if learns else set())
+    )
+    votes = 3.5 if learns else 2.5
     for hit in hits:
         terms = sum(told["rrf"] for told in hit.why["sources"].values())
-        assert hit.why["score"]["fused"] == pytest.approx(terms / (2.5 / 61), abs=1e-4)
+        assert hit.why["score"]["fused"] == pytest.approx(terms / (votes / 61), abs=1e-4)
 
 
 def test_a_rank_below_what_the_fusion_looked_at_counts_nothing(memory: Memory) -> None:

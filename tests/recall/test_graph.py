@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.graph.adjacency import Entity, Relation, Span, adjacency
+from recollect.graph.adjacency import adjacency
+from recollect.graph.elements import Entity, Relation, Span
 from recollect.graph.follow import Graphs
 from recollect.graph.walk import walk
 from recollect.index.resident import Shelf
 from recollect.memory import Memory
-from recollect.recall.graph import has_graph, reached, spread
+from recollect.recall.graph import reached, spread
 from recollect.recall.query import query
 from recollect.store.base import FOREVER_US
 from recollect.testing import HashEmbedder
 from recollect.testing.store_suite import NOON, a_fact
 from recollect.types import Hit, Scope
+from tests.graph.hearing import Heard
 
 DAY = timedelta(days=1)
 ANN = Scope("default", "ann")
@@ -54,6 +56,12 @@ def by_graph(memory: Memory, question: str = QUESTION, **asked: Any) -> set[str]
     """What the graph alone speaks for, edges only."""
     found = hits(memory, question, **asked).values()
     return {hit.content for hit in found if hit.kind == "relation" and "path" in hit.why["graph"]}
+
+
+def by_path(memory: Memory, question: str = QUESTION) -> set[str]:
+    """What the graph speaks for."""
+    found = hits(memory, question).values()
+    return {hit.content for hit in found if "path" in hit.why.get("graph", {})}
 
 
 @pytest.mark.parametrize("fusion", ["blend", "rrf"])
@@ -104,24 +112,14 @@ def test_who_names_nobody_gets_no_graph(memory: Memory) -> None:
     assert all("path" not in hit.why.get("graph", {}) for hit in found.values())
 
 
-def test_without_a_graph_nothing_changes_and_no_graph_is_read(
-    tmp_path: Path, memory: Memory
-) -> None:
+def test_without_a_graph_nothing_changes(memory: Memory) -> None:
     for text in ("Priya plays chess.", "Zoe likes the Falcons.", "Always answer Priya briefly."):
-        memory.remember(text, user="ann")
-    memory.drain()
+        memory.remember(text, user="ann", session="graph")
     before = memory.recall(QUESTION, user="ann")
     write(memory, "Priya supports Falcons", user="eve")
     write(memory, "Priya supports Falcons", workspace="other")
     assert memory.recall(QUESTION, user="ann") == before
-    assert list(memory._searcher.graphs._kept) == [("default", "eve"), ("other", "ann")]
-    assert not has_graph(Shelf(memory.store, most_bytes=1 << 30).view(ANN, None))
-
-
-def test_a_session_called_graph_is_no_graph(memory: Memory) -> None:
-    memory.remember("Always answer Priya briefly.", user="ann", session="graph")
-    assert hits(memory)
-    assert not memory._searcher.graphs._kept
+    assert all("graph" not in hit.why for hit in before)
 
 
 def test_other_owners_lend_nothing(memory: Memory) -> None:
@@ -178,6 +176,56 @@ def test_the_turn_that_a_relation_was_learned_from_is_reached_with_it(memory: Me
     assert told["path"][:3] == ["Priya", "plays for", "Falcons"]
 
 
+def test_all_turns_that_something_was_heard_in_are_reached(tmp_path: Path) -> None:
+    heard = Heard(tmp_path / "heard.db")
+    with heard.memory:
+        heard.hear("Priya plays_for Falcons", text="The season began.")
+        heard.hear("Falcons coached_by Zoe", text="We shook hands on Tuesday.")
+        heard.hear("Falcons coached_by Zoe", "Zoe: person", text="It rained again.")
+        heard.hear("Max: person", text="Nothing of that.")
+        found = hits(heard.memory)
+        for text in ("We shook hands on Tuesday.", "It rained again."):
+            path = ["Priya", "plays for", "Falcons", "coached by", "Zoe"]
+            assert found[text].why["graph"]["path"] == path
+        assert found["The season began."].why["graph"]["score"] == 0.12
+        assert "Nothing of that." not in by_path(heard.memory)
+        assert {hit.tier for hit in found.values()} == {"session"}
+
+
+def test_joined_entities_are_walked_as_one(tmp_path: Path) -> None:
+    heard = Heard(tmp_path / "heard.db")
+    with heard.memory:
+        heard.hear("Bob Smith: person", "Bob_Smith plays_for Falcons", text="The season began.")
+        heard.hear("Bob: person", "Bob plays_for Falcons", text="He scored twice.")
+        heard.hear("Falcons coached_by Zoe", text="We shook hands on Tuesday.")
+        for question in ("Who is above Bob?", "Who is above Bob Smith?"):
+            found = hits(heard.memory, question)
+            told = found["We shook hands on Tuesday."].why["graph"]["path"]
+            assert told == ["Bob Smith", "plays for", "Falcons", "coached by", "Zoe"]
+            # Two that say the same flow as one, and both turns have it.
+            scores = [
+                found[text].why["graph"]["score"]
+                for text in ("The season began.", "He scored twice.")
+            ]
+            assert scores == [0.12, 0.12]
+        (merge,) = heard.memory.graph.merges(user="ann")
+        heard.memory.graph.unmerge(merge.id, user="ann")
+        told = hits(heard.memory, "Who is above Bob?")["He scored twice."].why["graph"]["path"]
+        assert told == ["Bob", "plays for", "Falcons"]
+
+
+def test_faded_edges_are_not_walked(tmp_path: Path) -> None:
+    heard = Heard(tmp_path / "heard.db")
+    with heard.memory:
+        heard.hear("Priya plays_for Falcons", text="The season began.")
+        heard.later(200 * DAY)
+        heard.hear("Falcons coached_by Zoe", text="We shook hands on Tuesday.")
+        assert by_path(heard.memory) == {"The season began.", "We shook hands on Tuesday."}
+        heard.later(150 * DAY)
+        # Nothing leads away from Priya any more.
+        assert by_path(heard.memory) == set()
+
+
 def test_tiers_and_limits_hold_for_what_is_reached(memory: Memory) -> None:
     write(memory, "Priya plays_for Falcons", "Falcons coached_by Zoe")
     memory.remember("Priya was here.", user="ann")
@@ -196,7 +244,7 @@ def test_answers_repeat_in_a_new_process(memory: Memory) -> None:
     assert first is not None
     assert again is not None
     assert np.array_equal(first.scores, again.scores)
-    assert first.paths == again.paths
+    assert first.lenders == again.lenders
 
 
 def test_a_document_that_the_index_has_not_seen_is_left_out(memory: Memory) -> None:
@@ -209,7 +257,7 @@ def test_a_document_that_the_index_has_not_seen_is_left_out(memory: Memory) -> N
     for view, documents in ((old, 3), (shelf.view(ANN, None), 5), (old, 3)):
         found = reached(view, asked, graph)
         assert found is not None
-        assert (len(found.scores), len(found.paths)) == (len(view), documents)
+        assert (len(found.scores), len(found.lenders)) == (len(view), documents)
 
 
 def test_activation_is_personalised_pagerank() -> None:
@@ -236,3 +284,15 @@ def test_an_entity_without_edges_keeps_what_it_has() -> None:
     found = walk(graph, [0], depth=3, most=10)
     stays, flows = spread(graph, found, found.edges)
     assert (stays.tolist(), flows.tolist()) == ([0.5], [])
+
+
+def test_a_common_word_that_was_heard_is_no_name(tmp_path: Path) -> None:
+    heard = Heard(tmp_path / "heard.db")
+    with heard.memory:
+        heard.hear("issues plays_for Falcons", "KEY plays_for Falcons", text="The season began.")
+        heard.hear("Falcons coached_by Zoe", text="We shook hands on Tuesday.")
+        for question in ("Which issues are there?", "Who has the key?"):
+            assert by_path(heard.memory, question) == set()
+        assert by_path(heard.memory, "Who has the KEY?") != set()
+        heard.memory.graph.write(entities=[{"name": "issues"}], user="ann")
+        assert by_path(heard.memory, "Which issues are there?") != set()

@@ -1,11 +1,14 @@
 """Stores with a planted fault each: the contract must notice every one of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
-from recollect.store.base import Appended, Change, Entry
+from recollect.store.base import Appended, Change, Derived, Entry, Spent
 from recollect.store.sqlite import SqliteStore
-from recollect.types import Event, Record, Scope
+from recollect.testing.store_suite import told
+from recollect.types import Event, Job, Record, Scope
 
 
 class LeaksAcrossUsers(SqliteStore):
@@ -63,11 +66,102 @@ class ShowsTheForgotten(SqliteStore):
         return seen + [each for each in found if isinstance(each, Event)]
 
 
-PLANTS = (
-    LeaksAcrossUsers,
-    LeaksAcrossWorkspaces,
-    LosesTheLastRow,
-    MixesUpTheOrder,
-    ForgetsTheKey,
-    ShowsTheForgotten,
-)
+class MixesConversations(SqliteStore):
+    """Takes whatever is due in one go."""
+
+    def claim_group(self, step: str, **rest: Any) -> list[Job]:
+        return super().claim_group(step, **rest) + super().claim_group(step, **rest)
+
+
+class TearsConversationsApart(SqliteStore):
+    """Hands out one job at a time once a lease ran out."""
+
+    def claim_group(self, step: str, **rest: Any) -> list[Job]:
+        jobs = super().claim_group(step, **rest)
+        return [job for job in jobs if job.attempts == 1] or jobs[:1]
+
+
+class ReadsBackwards(SqliteStore):
+    """Hands out the last turn first."""
+
+    def claim_group(self, step: str, **rest: Any) -> list[Job]:
+        return super().claim_group(step, **rest)[::-1]
+
+
+class CannotWait(SqliteStore):
+    """Does not let anybody finish speaking."""
+
+    def claim_group(self, step: str, **rest: Any) -> list[Job]:
+        return super().claim_group(step, **{**rest, "quiet_s": 0})
+
+
+class GivesUpEarly(SqliteStore):
+    """Leaves no attempt for a simpler way."""
+
+    def claim_group(self, step: str, **rest: Any) -> list[Job]:
+        most = rest["max_attempts"] - 2
+        return super().claim_group(step, **{**rest, "max_attempts": most})
+
+
+class LearnsTooLate(SqliteStore):
+    """Stores what was learned although others took over."""
+
+    def learn(
+        self, scope: Scope, jobs: Sequence[Job], records: Sequence[Derived], **rest: Any
+    ) -> int:
+        self.put(scope, records, known_at=rest["known_at"], steps=rest["steps"])
+        return super().learn(scope, jobs, [], **rest)
+
+
+class LearnsInTwoSteps(SqliteStore):
+    """Removes the jobs first; and what is told again is news."""
+
+    def learn(
+        self, scope: Scope, jobs: Sequence[Job], records: Sequence[Derived], **rest: Any
+    ) -> int:
+        mine = super().learn(scope, jobs, [], **rest)
+        if mine:
+            self.put(scope, records, known_at=rest["known_at"], steps=rest["steps"])
+        return mine
+
+
+class TakesHearsayForDocuments(SqliteStore):
+    """Makes a document of all that it is given."""
+
+    def put(self, scope: Scope, records: Sequence[Derived], **rest: Any) -> None:
+        super().put(scope, [told(each) for each in records], **rest)
+
+
+class SeesNothingAgain(SqliteStore):
+    """Does not know when something was last seen."""
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        return [replace(record, seen_at=None) for record in super().get(scope, ids)]
+
+
+class LetsOthersPay(SqliteStore):
+    """Takes two users of one name for one purse."""
+
+    def spent(self, scope: Scope, day: date) -> Spent:
+        return super().spent(Scope("home", scope.user), day)
+
+
+#: Each with the part of the contract that it breaks.
+PLANTS = {
+    LeaksAcrossUsers: "RecordSuite",
+    LeaksAcrossWorkspaces: "LogSuite",
+    LosesTheLastRow: "LogSuite",
+    MixesUpTheOrder: "FeedSuite",
+    ForgetsTheKey: "LogSuite",
+    ShowsTheForgotten: "RecordSuite",
+    MixesConversations: "GroupSuite",
+    TearsConversationsApart: "GroupSuite",
+    ReadsBackwards: "GroupSuite",
+    CannotWait: "GroupSuite",
+    GivesUpEarly: "GroupSuite",
+    LearnsTooLate: "LearnSuite",
+    LearnsInTwoSteps: "LearnSuite",
+    TakesHearsayForDocuments: "HeardSuite",
+    SeesNothingAgain: "LearnSuite",
+    LetsOthersPay: "SpendingSuite",
+}

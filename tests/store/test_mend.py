@@ -1,6 +1,7 @@
 """What doctor finds in derived records, and that a rebuild makes it right."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -12,12 +13,17 @@ from recollect.testing.store_suite import (
     BOB,
     DIM,
     EMBED,
+    EXTRACT,
     a_fact,
+    a_name,
     an_entry,
     claim,
+    claim_group,
     current_facts,
     learn,
     put,
+    say,
+    subjects,
     vector,
 )
 from recollect.write.prepare import index_row
@@ -27,12 +33,14 @@ Damage = Callable[..., None]
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    """Two owners, each with turns 1 and 2, facts 50 (of 1), 51 (of both) and 52 (of none)."""
+    """Two owners, each with turns 1 and 2, facts 50 (of 1), 51 (of both) and 52 (of none), an
+    entity 60 that was heard in 1, and turn 3 that waits to be understood."""
     store = SqliteStore(tmp_path / "m.db")
     space = store.use_space("model", DIM, 1)
     for scope in (ANN, BOB):
         a, b = put(store, scope, an_entry(1), an_entry(2))
-        learn(store, scope, a_fact(50, a), a_fact(51, a, b), a_fact(52))
+        learn(store, scope, a_fact(50, a), a_fact(51, a, b), a_fact(52), a_name(60, a))
+        say(store, replace(scope, session="s"), an_entry(3))
         jobs = claim(store)
         store.finish(jobs, space=space.id, vectors=[vector(job.subject) for job in jobs])
     yield store
@@ -57,6 +65,7 @@ def wrong(store: SqliteStore) -> list[str]:
 
 
 FACT = bytes.fromhex(a_fact(50).id)
+NAME = bytes.fromhex(a_name(60).id)
 TURN = bytes.fromhex(an_entry(1).id)
 
 DAMAGES = {
@@ -90,6 +99,42 @@ DAMAGES = {
         (FACT,),
         ["embedded"],
     ),
+    "a vector of what was only heard": (
+        "INSERT INTO vectors SELECT owner, space, ?, passage, 0, digest, data FROM vectors"
+        " WHERE owner = 1 AND record = ?",
+        (NAME, FACT),
+        ["heard"],
+    ),
+    "a job for what was only heard": (
+        "INSERT INTO jobs (owner, subject, step, due) VALUES (1, ?, 'embed:1', 0)",
+        (NAME,),
+        ["heard"],
+    ),
+    "terms of what was only heard": (
+        "UPDATE records SET terms = x'010203040506070801', length = 1 WHERE owner = 1 AND id = ?",
+        (NAME,),
+        ["index"],
+    ),
+    "a fact seen before it was known": (
+        "UPDATE records SET seen = known_from - 1 WHERE owner = 1 AND id = ?",
+        (FACT,),
+        ["seen"],
+    ),
+    "a job filed under another session": (
+        "UPDATE jobs SET session = 't' WHERE owner = 1 AND step = ?",
+        (EXTRACT,),
+        ["conversations"],
+    ),
+    "a job filed under another time": (
+        "UPDATE jobs SET at = NULL WHERE owner = 1 AND step = ?",
+        (EXTRACT,),
+        ["conversations"],
+    ),
+    "a fact that is to be understood": (
+        "INSERT INTO jobs (owner, subject, step, due, at) VALUES (1, ?, 'extract', 0, 0)",
+        (FACT,),
+        ["conversations"],
+    ),
     "a fact hidden without a reason": (
         "UPDATE records SET forgotten_at = 5 WHERE owner = 1 AND id = ?",
         (FACT,),
@@ -108,6 +153,8 @@ def test_doctor_notices_and_a_rebuild_mends(store: SqliteStore, damage: Damage, 
     assert wrong(store) == []
     assert store.rebuild(index_row, steps=[EMBED]) == 0
     assert len(current_facts(store, ANN)) == len(current_facts(store, BOB)) == 3
+    groups = [claim_group(store), claim_group(store)]
+    assert [(subjects(jobs), jobs[0].scope.session) for jobs in groups] == [([3], "s")] * 2
 
 
 def test_a_lost_event_takes_what_came_from_it_alone(store: SqliteStore, damage: Damage) -> None:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import apsw
@@ -13,10 +14,12 @@ import pytest
 import recollect
 from recollect.errors import NotAStore, SchemaTooNew
 from recollect.memory import Memory
+from recollect.store.base import Spent
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.connection import APPLICATION_ID
 from recollect.store.sqlite.migrate import migrations
 from recollect.testing import HashEmbedder
+from recollect.testing.store_suite import a_name, an_entry, say
 from recollect.transfer import export_to, import_from
 from recollect.types import Scope
 from recollect.write.prepare import index_row
@@ -27,7 +30,9 @@ ANN = Scope("default", "ann")
 
 
 def open_memory(path: Path) -> Memory:
-    return recollect.open(path, embedder=HashEmbedder(16), worker=False)
+    """A memory that embeds, but understands nothing: what the file holds stays as it is."""
+    config = {"extraction": {"enabled": False}}
+    return recollect.open(path, embedder=HashEmbedder(16), worker=False, config=config)
 
 
 def version_of(path: Path) -> tuple[int, int]:
@@ -172,6 +177,57 @@ def test_the_records_of_every_tier_in_a_golden_file_are_still_there(golden: Path
             "Ann smokes."
         ]
         assert memory.store.context_note(scope, "cccccc").body == b"body"
+
+
+def test_what_was_heard_in_a_golden_file_is_still_there(golden: Path) -> None:
+    version, scope = golden_version(golden), Scope("heard", "ann")
+    with open_memory(golden) as memory:
+        store = memory.store
+        if version < 3:
+            derived = store.listed(Scope("derived", "ann"), tier="fact", current=False)
+            assert {record.seen_at for record in derived} <= {None}
+            assert store.spent(scope, date(2026, 1, 2)) == Spent()
+            return
+        porto, visit = store.listed(scope, tier="graph")
+        assert (porto.content, porto.data["heard"]) == ("Porto (location)", True)
+        assert [event.content for event in store.events(scope, porto.sources)] == [
+            "Visit 1 to Porto.",
+            "Visit 2 to Porto.",
+        ]
+        assert (porto.known_from.day, porto.seen_at) == (3, datetime(2026, 1, 4, tzinfo=UTC))
+        assert (visit.content, visit.seen_at) == ("A visit (event)", porto.seen_at)
+        assert "A visit (event)" in contents(memory, "visit")
+        assert "Porto (location)" not in contents(memory, "Porto")
+        assert store.spent(scope, date(2026, 1, 2)) == Spent(3, 1200, 80, 0.5)
+        now = datetime(2026, 1, 9, tzinfo=UTC)
+        waiting = store.claim_group(
+            "extract", most=9, now=now, lease_s=9, max_attempts=3, quiet_s=9, wait_s=99
+        )
+        assert [int(job.subject, 16) for job in waiting] == [3, 4]
+
+
+def contents(memory: Memory, query: str) -> list[str]:
+    hits = memory.recall(query, user="ann", workspace="heard", limit=20)
+    return [hit.content for hit in hits]
+
+
+def test_turns_of_an_older_file_can_be_understood_and_seen_again(golden: Path) -> None:
+    with open_memory(golden) as memory:
+        store, steps = memory.store, [*memory.worker.steps, "extract"]
+        old, now = store.scan(ANN)[0], datetime(2027, 1, 1, tzinfo=UTC)
+        (event,) = say(store, ANN, an_entry(0xABCDEF, "Back in Lisbon."), at=now)
+        waiting = [
+            store.claim_group(
+                "extract", most=9, now=now, lease_s=9, max_attempts=3, quiet_s=0, wait_s=9
+            )
+            for _ in range(2)
+        ]
+        assert [event] in [[job.subject for job in jobs] for jobs in waiting]
+        for sources in ((old.id,), (old.id, event)):
+            store.put(ANN, [a_name(99, *sources)], known_at=now, steps=steps)
+        (name,) = store.listed(ANN, tier="graph")
+        assert (name.sources, name.seen_at) == ((old.id, event), now)
+        assert [each.detail for each in store.check(index_row) if not each.ok] == []
 
 
 def golden_version(path: Path) -> int:

@@ -3,14 +3,17 @@ no test."""
 
 import pytest
 
+from recollect.store.sqlite import SqliteStore
+from recollect.testing import store_suite
+from recollect.testing.store_suite import StoreSuite
 from tests.store.plants import PLANTS
 
 SOURCE = """
 import pytest
-from recollect.testing.store_suite import StoreSuite
+from recollect.testing import store_suite
 from tests.store.plants import {plant}
 
-class TestPlanted(StoreSuite):
+class TestPlanted(store_suite.{part}):
     @pytest.fixture
     def store(self, tmp_path):
         store = {plant}(tmp_path / "memory.db")
@@ -20,8 +23,10 @@ class TestPlanted(StoreSuite):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plant", [plant.__name__ for plant in PLANTS])
-def test_a_planted_fault_is_noticed(plant: str, pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(SOURCE.format(plant=plant))
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
+def test_a_planted_fault_is_noticed(plant: type[SqliteStore], pytester: pytest.Pytester) -> None:
+    part = getattr(store_suite, PLANTS[plant])
+    assert issubclass(StoreSuite, part)
+    pytester.makepyfile(SOURCE.format(plant=plant.__name__, part=part.__name__))
     result = pytester.runpytest_inprocess("-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly")
     assert result.parseoutcomes().get("failed") == 1

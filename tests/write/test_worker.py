@@ -1,6 +1,7 @@
 """The worker: whatever the embedder does, nothing is lost and everything can be tried again."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.config import Config, Jobs
+from recollect.config import Config, Extraction, Jobs
 from recollect.errors import ModelError, ModelUnavailable
 from recollect.memory import Memory
 from recollect.models.base import Embedder
@@ -71,9 +72,21 @@ class Clock:
         return self.now
 
 
-def a_memory(path: Path, embedder: Embedder | None = None, **more: Any) -> Memory:
+def a_memory(
+    path: Path,
+    embedder: Embedder | None = None,
+    *,
+    config: Config | None = None,
+    worker: bool = False,
+    clock: Clock | None = None,
+) -> Memory:
+    """A memory that embeds and does nothing else: one job per turn."""
     return recollect.open(
-        path / "m.db", embedder=embedder or HashEmbedder(DIM), **({"worker": False} | more)
+        path / "m.db",
+        embedder=embedder or HashEmbedder(DIM),
+        config=replace(config or Config(), extraction=Extraction(enabled=False)),
+        worker=worker,
+        clock=clock,
     )
 
 

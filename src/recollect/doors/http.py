@@ -146,16 +146,18 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 3050,
     config: Config | Mapping[str, Any] | str | Path | None = None,
+    worker: bool = True,
 ) -> None:
     """Answer requests until SIGTERM or Ctrl-C; port 0 takes a free one and prints it.
 
-    A store without any key gets an admin key, which is printed once.
+    A store without any key gets an admin key, which is printed once. `worker=False`: background
+    work is left to `recollect worker`, so that it never delays an answer.
     """
     with (
         exit_on_sigterm(),
         suppress(KeyboardInterrupt),
         listening(host, port) as listener,
-        open_memory(db, config=config) as memory,
+        open_memory(db, config=config, worker=worker) as memory,
     ):
         url = url_of(host, listener)
         app = create_app(memory, hosts=[host])

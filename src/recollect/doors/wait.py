@@ -38,6 +38,8 @@ class WaitingRoom:
             return receipt.state
         try:
             deadline = time.monotonic() + timeout_s
+            memory.store.hurry(scope, receipt.events)
+            memory.worker.wake()
             states = {self._state(memory, scope, event, deadline) for event in receipt.events}
         finally:
             self._seats.release()

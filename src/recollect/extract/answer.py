@@ -13,16 +13,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from recollect.errors import Unreadable
 from recollect.extract.answer_shape import (
     NAME,
     SECTIONS,
     SOURCE,
     TARGET,
     TEXT,
-    Unreadable,
     first,
     sections_of,
 )
+from recollect.graph.likeness import Name, likeness
 from recollect.graph.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type
 from recollect.text import fold
 
@@ -41,7 +42,6 @@ MAX_CHARS = 200_000  # Of the answer: 2,048 tokens are about 10,000.
 _TEXT_CHARS = 600
 _NAME_CHARS = 200
 _TYPE_CHARS = 64
-_SUMMARY_CHARS = 600
 _MOST_ALIASES = 16
 _MOST_REFS = 20
 _CONFIDENCE = 0.7  # Of what says nothing about it.
@@ -68,7 +68,8 @@ _KINDS = {
 _USERS = frozenset({"user", "the user", "u", "i", "me", "myself", "speaker", "用户", "我"})
 _LEVELS = {"very high": 0.95, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
 _NO = frozenset({"false", "no", "0", "momentary", "transient", "temporary", "ephemeral"})
-_ALIAS = re.compile(r"[etn]\d{1,6}")
+#: What is no name: an alias, or an id of ours or of another system.
+_ALIAS = re.compile(r"[etn]\d{1,6}|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 
 
@@ -101,7 +102,6 @@ class Entity:
     name: str
     type: Typed
     aliases: tuple[str, ...] = ()
-    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class _Reading:
         if not fold(name).strip("\ufffd .,;:-"):
             self.unreadable += 1
             return None
-        if _ALIAS.fullmatch(fold(name)):  # An alias that was not shown, in place of a name.
+        if _ALIAS.fullmatch(fold(name)):  # One that was not shown, in place of a name.
             self.unknown += 1
             return None
         if ident in self.known and not _fits(name, self.known[ident]):
@@ -257,7 +257,6 @@ class _Reading:
                 name=name,
                 type=entity_type(word) if key(word) else Typed(ANY_ENTITY),
                 aliases=self._names(given.get("aliases"), name),
-                summary=self._text(given.get("summary"), _SUMMARY_CHARS),
             )
         return ref
 
@@ -328,9 +327,12 @@ def _turn(value: object) -> str:
 
 
 def _fits(name: str, known: str) -> bool:
-    """Whether a name can be another form of a known one: they share a word, or a character."""
-    one, other = fold(name), fold(known)
-    return not set(one.split()).isdisjoint(other.split()) or one in other or other in one
+    """Whether a name can be another form of a known one: alike, or a part of it."""
+    one, other = fold(name).split(), fold(known).split()
+    if set(one) <= set(other) or set(other) <= set(one):
+        return True
+    types = ("person", ANY_ENTITY)
+    return any(likeness(Name(name, type), Name(known, type)).score > 0 for type in types)
 
 
 def _kind(given: Item) -> str:

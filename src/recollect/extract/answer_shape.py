@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from recollect.errors import ModelError
+from recollect.errors import Unreadable
 from recollect.extract.loose import found
 from recollect.graph.vocabulary import key
 
@@ -37,10 +37,6 @@ TARGET = ("target", "object", "to", "tail", "dst", "target_entity", "end")
 
 _THOUGHT = re.compile(r"</(?:think|thinking|reasoning|scratchpad)>", re.IGNORECASE)
 _DEEPEST = 3  # Wrappers around the answer.
-
-
-class Unreadable(ModelError):
-    """The model's answer cannot be read."""
 
 
 def sections_of(text: str) -> tuple[dict[str, list[object]], bool]:

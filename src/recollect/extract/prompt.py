@@ -17,13 +17,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Any
+from typing import Any, TypeVar
 
 from recollect.errors import TooLarge
 from recollect.extract.answer import FACT_KINDS
 from recollect.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES
 from recollect.tokens import count_tokens
 from recollect.types import Event
+
+T = TypeVar("T")
 
 MAX_TURNS = 20
 MAX_TOKENS = 4_000
@@ -64,6 +66,13 @@ class Prompt:
     turns: Mapping[str, Event]
     #: Alias -> the entity it stands for.
     known: Mapping[str, Known]
+    #: The earlier turns that are shown, in order.
+    earlier: tuple[Event, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are sent, as far as we can count them."""
+        return sum(map(count_tokens, (self.system, self.text, json.dumps(self.schema))))
 
     @property
     def names(self) -> dict[str, str]:
@@ -107,19 +116,19 @@ def build(
     if tokens > max_tokens:
         raise TooLarge(f"the group has {tokens} tokens, the limit is {max_tokens}", field="turns")
     entities = {f"e{number}": each for number, each in enumerate(known[:MAX_KNOWN], 1)}
-    told = {alias: _known_line(alias, each) for alias, each in entities.items()}
-    told = dict(_fitting(list(told.items()), _KNOWN_TOKENS))
-    before = _fitting(
-        [("", _turn_line(None, turn, _EARLIER_TOKENS)) for turn in earlier[-MAX_EARLIER:][::-1]],
-        _EARLIER_TOKENS,
+    told = dict(
+        _fitting([(a, _known_line(a, each)) for a, each in entities.items()], _KNOWN_TOKENS)
     )
-    lines = [*told.values(), *(line for _, line in before[::-1]), *said]
+    newest = [(turn, _turn_line(None, turn, _EARLIER_TOKENS)) for turn in earlier[-MAX_EARLIER:]]
+    before = _fitting(newest[::-1], _EARLIER_TOKENS)[::-1]
+    lines = [*told.values(), *(line for _, line in before), *said]
     return Prompt(
         system=system(),
         text="\n".join(lines),
         schema=schema(),
         turns=shown,
         known={alias: each for alias, each in entities.items() if alias in told},
+        earlier=tuple(turn for turn, _ in before),
     )
 
 
@@ -209,12 +218,12 @@ def _escaped(match: re.Match[str]) -> str:
     return json.dumps(match.group())[1:-1] if match.group() > "\x7f" else f"\\u{ord(match[0]):04x}"
 
 
-def _fitting(lines: Sequence[tuple[str, str]], tokens: int) -> list[tuple[str, str]]:
+def _fitting(lines: Sequence[tuple[T, str]], tokens: int) -> list[tuple[T, str]]:
     """The first lines, until one does not fit."""
-    fit: list[tuple[str, str]] = []
-    for name, line in lines:
+    fit: list[tuple[T, str]] = []
+    for of, line in lines:
         tokens -= count_tokens(line) + 1
         if tokens < 0:
             break
-        fit.append((name, line))
+        fit.append((of, line))
     return fit

@@ -7,6 +7,7 @@ clause that is asked, denied, wished or only supposed gives nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from recollect.extract import relations_words as vocabulary
@@ -21,8 +22,10 @@ _OBJECTS = ("dobj", "attr", "oprd")
 _NAMED, _CONCEPT = 0.9, 0.7
 _LONGEST_CONCEPT = 4  # Words.
 _LONGEST_PHRASE = 80  # Characters.
-#: So far up or along a parse is looked: a text may be one endless sentence.
+#: So far up or along a parse is looked, and at so many words that hang on one: a text may be one
+#: endless sentence.
 _DEEPEST = 8
+_MOST_CHILDREN = 64
 
 
 class End(NamedTuple):
@@ -313,7 +316,7 @@ def _is_doubtful(verb: Token) -> bool:
 
 
 def _has_doubt(token: Token, below: Token | None) -> bool:
-    for child in token.children:
+    for child in islice(token.children, _MOST_CHILDREN):
         if child.dep_ == "neg" or child.lower_ in vocabulary.DOUBTS:
             return True
         if child.dep_ == "aux" and child.lower_ in vocabulary.MODALS:

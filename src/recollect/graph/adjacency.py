@@ -1,100 +1,32 @@
 """A graph in memory: who is next to whom, as arrays.
 
 Entities and edges are numbered from 0. The ways out of entity i are `ways[first[i]:first[i + 1]]`;
-an edge is a way out of both of its ends. This module knows nothing about stores.
+an edge is a way out of both of its ends. Entities that a merge takes for one have one number.
+This module knows nothing about stores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.graph.elements import Entity, Merging, Relation, Span, us
+from recollect.graph.joining import grouped, joined
 from recollect.graph.names import Bearers, Borne, borne, same
-from recollect.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES, key
+from recollect.graph.strength import unfaded
+from recollect.graph.vocabulary import key
 from recollect.store.base import FOREVER_US
-from recollect.types import Record
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Ints = NDArray[np.int32]
 #: A type of ours, and the one that was given.
 _Types = tuple[str, str | None]
-
-
-class Span(NamedTuple):
-    """When a record holds and since when it is known, and whose it is."""
-
-    from_us: int
-    until_us: int
-    known_us: int
-    known_until_us: int
-    agent: str | None
-
-
-class Entity(NamedTuple):
-    """An entity, without its id."""
-
-    name: str
-    type: str
-    subtype: str | None
-    aliases: tuple[str, ...]
-    summary: str
-    confidence: float
-    origin: str
-    span: Span
-
-
-class Relation(NamedTuple):
-    """A relation between the ids of two entities, without its own."""
-
-    source: str
-    type: str
-    target: str
-    original: str | None
-    confidence: float
-    origin: str
-    span: Span
-
-
-def entity(record: Record) -> Entity | None:
-    """An entity from its record; None for one that we did not write: a file may hold anything."""
-    data = record.data
-    name, type, subtype, summary = map(data.get, ("name", "type", "subtype", "summary"))
-    if record.kind != "entity" or not isinstance(name, str) or type not in ENTITY_TYPES:
-        return None
-    return Entity(
-        name,
-        type,
-        subtype if isinstance(subtype, str) else None,
-        aliases(record),
-        summary if isinstance(summary, str) else "",
-        record.confidence,
-        record.origin,
-        _span(record),
-    )
-
-
-def aliases(record: Record) -> tuple[str, ...]:
-    """The other names of an entity."""
-    listed = record.data.get("aliases")
-    return tuple(e for e in listed if isinstance(e, str)) if isinstance(listed, list) else ()
-
-
-def relation(record: Record) -> Relation | None:
-    """A relation from its record; None for one that we did not write."""
-    source, type, target, original = map(record.data.get, ("source", "type", "target", "original"))
-    ends = isinstance(source, str) and isinstance(target, str)
-    if record.kind != "relation" or not ends or type not in RELATION_TYPES:
-        return None
-    original = original if isinstance(original, str) else None
-    return Relation(
-        str(source), type, str(target), original, record.confidence, record.origin, _span(record)
-    )
+_NO_MERGES: Mapping[str, Merging] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +53,15 @@ class Spans:
     def open(self, when: When) -> NDArray[np.bool_]:
         """Those that the asker can know of and that had not ended, begun or not. The same rules as
         for every memory, see recall/search.py."""
-        ended: NDArray[np.bool_] = self.until_us <= _us(when.as_of or when.now)
-        was_known = self.known_until_us <= _us(when.known_at or when.now)
+        ended: NDArray[np.bool_] = self.until_us <= us(when.as_of or when.now)
+        was_known = self.known_until_us <= us(when.known_at or when.now)
         if when.as_of is None:
             ended = was_known if when.known_at is not None else ended | was_known
         elif when.known_at is not None:
             ended &= was_known | (self.known_until_us == FOREVER_US)
         seen = ~ended
         if when.known_at is not None:
-            seen &= self.known_us <= _us(when.known_at)
+            seen &= self.known_us <= us(when.known_at)
         if when.agent is not None:
             seen &= (self.agents == when.agent) | (self.agents == -1)
         return seen
@@ -138,19 +70,29 @@ class Spans:
         """Those that held already at `as_of`."""
         if when.as_of is None:
             return np.ones(len(self.from_us), dtype=np.bool_)
-        return self.from_us <= _us(when.as_of)
+        return self.from_us <= us(when.as_of)
 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """One owner's graph at one moment."""
+    """One owner's graph at one moment.
 
-    #: Id of an entity -> its number; and by number its id and what it is.
+    Merges count as they are now, whatever time is asked about and whoever asks: who two names stand
+    for is no matter of the time that a question is about.
+    """
+
+    #: Id of an entity, joined or not, -> its number; by number the id and what is shown of it.
     numbers: Mapping[str, int]
     ids: Sequence[str]
     entities: Sequence[Entity]
-    #: A name or alias as it is compared -> the entity; names before aliases, then the elder.
-    called: Mapping[str, int]
+    #: Each entity by itself, by id, and all merges, undone ones too.
+    records: Mapping[str, Entity]
+    merges: Mapping[str, Merging]
+    #: By number the ids of several that are one, those learned first first.
+    members: Mapping[int, Sequence[str]]
+    #: A name or alias as it is compared -> the id that bears it; names before aliases, then the
+    #: elder.
+    called: Mapping[str, str]
     bearers: Bearers
     entity_spans: Spans
     #: Codes of the types of each entity and edge, and what the codes stand for.
@@ -164,6 +106,10 @@ class Adjacency:
     source: Ints
     target: Ints
     edge_spans: Spans
+    edge_seen: NDArray[np.int64]
+    #: Equal for edges that say the same since their ends were joined, -1 for all others; None when
+    #: nothing is joined.
+    twins: Ints | None
     #: Ids that edges name but that are no entities (any more), and the ids of those edges.
     missing: frozenset[str]
     loose: frozenset[str]
@@ -172,18 +118,30 @@ class Adjacency:
     #: The edges out of each entity, and the entities they lead to.
     ways: Ints
     ends: Ints
-    #: What is derived from this moment once and used by many searches.
+    #: What searches keep with a graph and hand on to the next one.
     kept: dict[str, Any] = field(default_factory=dict)
 
     def find(self, name: str) -> int | None:
         """The entity with this name, alias or id."""
-        found = self.called.get(same(name))
-        return self.numbers.get(name) if found is None else found
+        found = self.named(name)
+        return None if found is None else self.numbers[found]
+
+    def named(self, name: str) -> str | None:
+        """The id that bears this name or alias, or is it; of a joined entity that of the member."""
+        return self.called.get(same(name)) or (name if name in self.numbers else None)
+
+    def shown(self, id: str) -> str:
+        """The id under which an entity is shown."""
+        return self.ids[self.numbers[id]] if id in self.numbers else id
 
     def is_open(self, edge: int) -> bool:
         """Whether no end of an edge is known."""
-        spans = self.edge_spans
-        return bool(min(spans.until_us[edge], spans.known_until_us[edge]) == FOREVER_US)
+        return self.relations[edge].span.is_open
+
+    def held(self, when: When, *, faded: bool = False) -> NDArray[np.bool_]:
+        """The edges that the asker can know of and that held then; `faded` ones only if wanted."""
+        kept = self.edge_spans.open(when) & self.edge_spans.begun(when)
+        return kept if faded else kept & unfaded(self.edge_seen, us(when.as_of or when.now))
 
     def typed(self, codes: Ints, wanted: frozenset[str] | None) -> NDArray[np.bool_] | None:
         """Which of them have one of the types; None = all."""
@@ -197,92 +155,169 @@ class Adjacency:
         return None if name is None else self.agents.get(name, -2)
 
 
-def adjacency(entities: Mapping[str, Entity], relations: Mapping[str, Relation]) -> Adjacency:
-    """The arrays of a graph. Edges without both ends are left out.
-
-    The numbers do not depend on the order of what is given: those learned first first, by name
-    where several were learned at once.
-    """
-    things = dict(
-        sorted(entities.items(), key=lambda pair: (pair[1].span.known_us, pair[1].name, pair[0]))
-    )
-    numbers = {each: number for number, each in enumerate(things)}
-    edges = _sorted_edges(relations, numbers)
-    claims = list(edges.values())
+def adjacency(
+    entities: Mapping[str, Entity],
+    relations: Mapping[str, Relation],
+    merges: Mapping[str, Merging] = _NO_MERGES,
+) -> Adjacency:
+    """The arrays of a graph. Edges without both ends are left out. The numbers do not depend on the
+    order of what is given."""
+    records = _by_age(entities)
+    people = _joined(records, merges)
+    ids, claims, source, target = _edges(relations, people.numbers)
     agents: dict[str, int] = {}
     codes: dict[_Types, int] = {}
-    source = _ints(map(numbers.__getitem__, [edge.source for edge in claims]))
-    target = _ints(map(numbers.__getitem__, [edge.target for edge in claims]))
     confidence = np.array([edge.confidence for edge in claims], dtype=np.float32)
-    first, ways, others = _ways(source, target, confidence, len(numbers))
-    called, bearers = _called(list(things.values()))
-    ends = {edge.source for edge in relations.values()}
-    ends |= {edge.target for edge in relations.values()}
+    entity_types = _coded([(each.type, each.subtype) for each in people.shown], codes)
+    edge_types = _coded([(edge.type, edge.original) for edge in claims], codes)
+    loops = _made_loops(people, source, target, claims)
+    first, ways, ends = _ways(source, target, confidence, len(people.ids), loops)
+    called, bearers = _called(records, people.numbers)
+    edge_numbers = dict(zip(ids, range(len(ids)), strict=True))
+    loose, missing = _loose(relations, edge_numbers, people.numbers)
     return Adjacency(
-        numbers=numbers,
-        ids=list(numbers),
-        entities=list(things.values()),
+        numbers=people.numbers,
+        ids=people.ids,
+        entities=people.shown,
+        records=records,
+        merges=merges,
+        members=people.members,
         called=called,
         bearers=bearers,
-        entity_spans=_spans([each.span for each in things.values()], agents),
-        entity_types=_coded([(each.type, each.subtype) for each in things.values()], codes),
-        edge_types=_coded([(edge.type, edge.original) for edge in claims], codes),
+        entity_spans=_spans([each.span for each in people.shown], agents),
+        entity_types=entity_types,
+        edge_types=edge_types,
         type_pairs=list(codes),
-        edge_ids=list(edges),
-        edge_numbers={each: number for number, each in enumerate(edges)},
+        edge_ids=ids,
+        edge_numbers=edge_numbers,
         relations=claims,
         confidence=confidence,
         source=source,
         target=target,
         edge_spans=_spans([edge.span for edge in claims], agents),
-        missing=frozenset(ends - numbers.keys()),
-        loose=frozenset(relations.keys() - edges.keys()),
+        edge_seen=np.array([edge.seen_us for edge in claims], dtype=np.int64),
+        twins=_twins(source, target, edge_types, codes) if people.members else None,
+        missing=missing,
+        loose=loose,
         agents=agents,
         first=first,
         ways=ways,
-        ends=others,
+        ends=ends,
     )
 
 
-def _sorted_edges(
+def _by_age(entities: Mapping[str, Entity]) -> dict[str, Entity]:
+    """Those learned first first, by name where several were learned at once."""
+    return dict(sorted(entities.items(), key=lambda e: (e[1].span.known_us, e[1].name, e[0])))
+
+
+def _loose(
+    relations: Mapping[str, Relation], edges: Mapping[str, int], numbers: Mapping[str, int]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The relations that are no edges, and the ends they want."""
+    if len(edges) == len(relations):
+        return frozenset(), frozenset()
+    loose = frozenset(relations.keys() - edges.keys())
+    ends = {end for each in loose for end in (relations[each].source, relations[each].target)}
+    return loose, frozenset(ends - numbers.keys())
+
+
+class _Joined(NamedTuple):
+    """Entities with one number for those that are one."""
+
+    numbers: dict[str, int]
+    ids: list[str]
+    shown: list[Entity]
+    members: dict[int, Sequence[str]]
+
+
+def _joined(records: Mapping[str, Entity], merges: Mapping[str, Merging]) -> _Joined:
+    groups, root = grouped(records, merges.values())
+    if not groups:
+        numbers = {each: number for number, each in enumerate(records)}
+        return _Joined(numbers, list(records), list(records.values()), {})
+    made = _Joined({}, [], [], {})
+    for each, alone in records.items():
+        if each in made.numbers:
+            continue
+        number, id, shown = len(made.ids), each, alone
+        if each in root:
+            members = groups[root[each]]
+            made.members[number] = members
+            made.numbers.update(dict.fromkeys(members, number))
+            id, shown = joined([(member, records[member]) for member in members])
+        made.numbers[each] = number
+        made.ids.append(id)
+        made.shown.append(shown)
+    return made
+
+
+def _made_loops(
+    people: _Joined, source: Ints, target: Ints, claims: Sequence[Relation]
+) -> NDArray[np.bool_]:
+    """Edges whose two ends became one: they say nothing any more and lead nowhere."""
+    loops: NDArray[np.bool_] = source == target
+    for edge in np.flatnonzero(loops).tolist() if people.members else ():
+        loops[edge] = claims[edge].source != claims[edge].target
+    return loops if people.members else np.zeros_like(loops)
+
+
+def _twins(source: Ints, target: Ints, types: Ints, codes: Mapping[_Types, int]) -> Ints:
+    said = {each: key(given or type) for (type, given), each in codes.items()}
+    words = {word: number for number, word in enumerate(dict.fromkeys(said.values()))}
+    word = np.array([words[said[each]] for each in range(len(codes))], dtype=np.int64)
+    size = 1 + int(max(source.max(initial=0), target.max(initial=0)))
+    claim = (source.astype(np.int64) * size + target) * len(words) + word[types]
+    _, place, counts = np.unique(claim, return_inverse=True, return_counts=True)
+    return np.where(counts[place] > 1, place, -1).astype(np.int32)
+
+
+def _edges(
     relations: Mapping[str, Relation], numbers: Mapping[str, int]
-) -> dict[str, Relation]:
-    """The edges with both ends, those learned first first, then by their ends and their ids."""
-    ids = [
-        each
-        for each, edge in relations.items()
-        if edge.source in numbers and edge.target in numbers
-    ]
-    edges = [relations[each] for each in ids]
-    keys = np.empty((4, len(ids)), dtype=np.int64)
-    keys[0] = [int(each[:15], 16) for each in ids]
-    keys[1] = [numbers[edge.target] for edge in edges]
-    keys[2] = [numbers[edge.source] for edge in edges]
-    keys[3] = [edge.span.known_us for edge in edges]
-    return {ids[place]: edges[place] for place in np.lexsort(keys).tolist()}
+) -> tuple[list[str], list[Relation], Ints, Ints]:
+    """Ids, claims and ends of the edges with both ends: those learned first first, then by their
+    ends and their ids."""
+    ids, claims = list(relations), list(relations.values())
+    source = _ints([numbers.get(edge.source, -1) for edge in claims])
+    target = _ints([numbers.get(edge.target, -1) for edge in claims])
+    known = np.array([edge.span.known_us for edge in claims], dtype=np.int64)
+    # Ids are 32 hex digits: sixteen of them as two numbers sort as the texts do.
+    digits = np.frombuffer("".join(ids).encode(), dtype=">u8").reshape(-1, 4)
+    order = np.lexsort((digits[:, 1], digits[:, 0], target, source, known))
+    order = order[(source[order] >= 0) & (target[order] >= 0)]
+    places = order.tolist()
+    return [ids[i] for i in places], [claims[i] for i in places], source[order], target[order]
 
 
 def _ways(
-    source: Ints, target: Ints, confidence: NDArray[np.float32], count: int
+    source: Ints,
+    target: Ints,
+    confidence: NDArray[np.float32],
+    count: int,
+    left_out: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], Ints, Ints]:
     """The ways out of each entity, the surest first."""
     begins = np.concatenate([source, target])
     order = np.lexsort((-np.tile(confidence, 2), begins))
+    if left_out.any():
+        order = order[~np.tile(left_out, 2)[order]]
     edges = np.tile(np.arange(len(source), dtype=np.int32), 2)[order]
     first = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(begins, minlength=count), out=first[1:])
+    np.cumsum(np.bincount(begins[order], minlength=count), out=first[1:])
     return first, edges, np.concatenate([target, source])[order]
 
 
-def _called(entities: Sequence[Entity]) -> tuple[dict[str, int], dict[Any, list[Borne]]]:
-    called: dict[str, int] = {}
+def _called(
+    records: Mapping[str, Entity], numbers: Mapping[str, int]
+) -> tuple[dict[str, str], dict[Any, list[Borne]]]:
+    called: dict[str, str] = {}
     bearers: dict[Any, list[Borne]] = {}
-    names = [(each.name, number) for number, each in enumerate(entities)]
-    aliases = [(alias, number) for number, each in enumerate(entities) for alias in each.aliases]
-    for name, number in names + aliases:
-        called.setdefault(same(name), number)
-        if found := borne(name):
-            bearers.setdefault(found.words, []).append(Borne(number, found.exactly))
+    names = [(each.name, id) for id, each in records.items()]
+    aliases = [(alias, id) for id, each in records.items() for alias in each.aliases]
+    for name, id in names + aliases:
+        called.setdefault(same(name), id)
+        if found := borne(name, heard=records[id].heard):
+            bearers.setdefault(found.words, []).append(Borne(numbers[id], found.exactly))
     return called, bearers
 
 
@@ -297,28 +332,14 @@ def _spans(spans: Sequence[Span], agents: dict[str, int]) -> Spans:
     codes: dict[str | None, int] = {None: -1}
     for name in set(whose) - {None}:
         codes[name] = agents.setdefault(str(name), len(agents))
-    times = np.array([each[:4] for each in spans], dtype=np.int64).reshape(-1, 4).T.copy()
-    return Spans(times[0], times[1], times[2], times[3], _ints(map(codes.__getitem__, whose)))
+    return Spans(
+        np.array([each.from_us for each in spans], dtype=np.int64),
+        np.array([each.until_us for each in spans], dtype=np.int64),
+        np.array([each.known_us for each in spans], dtype=np.int64),
+        np.array([each.known_until_us for each in spans], dtype=np.int64),
+        _ints(map(codes.__getitem__, whose)),
+    )
 
 
 def _ints(values: Iterable[int]) -> Ints:
     return np.fromiter(values, dtype=np.int32)
-
-
-def _span(record: Record) -> Span:
-    return Span(
-        _us(record.valid_from),
-        FOREVER_US if record.valid_to is None else _us(record.valid_to),
-        _us(record.known_from),
-        FOREVER_US if record.known_to is None else _us(record.known_to),
-        record.agent,
-    )
-
-
-def moment(us: int) -> datetime | None:
-    """A time of a span; None for the end of what has none."""
-    return None if us == FOREVER_US else _EPOCH + timedelta(microseconds=us)
-
-
-def _us(moment: datetime) -> int:
-    return round(moment.timestamp() * 1_000_000)

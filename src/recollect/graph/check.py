@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from recollect.graph.names import same
 from recollect.graph.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type
 from recollect.write import validate
 
+#: The most trusted first.
 ORIGINS: tuple[str, ...] = (
     "user", "user_confirmed", "agent", "tool", "document", "web", "import",
 )  # fmt: skip
@@ -36,6 +37,11 @@ class EntityDraft:
     type: Typed
     aliases: tuple[str, ...] = ()
     summary: str = ""
+    #: Ids of the turns it was heard in.
+    sources: tuple[str, ...] = ()
+    #: Whose word it is; None = that of the call.
+    origin: str | None = None
+    importance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,16 @@ class RelationDraft:
     target: str
     confidence: float | None = None
     at: datetime | None = None
+    sources: tuple[str, ...] = ()
+    origin: str | None = None
+    importance: float | None = None
+    #: What the words it was said in show: correction, preference, goal, ...
+    signals: tuple[str, ...] = ()
+
+
+def least(origins: Iterable[str]) -> str:
+    """The least trusted of some origins: what several have told is trusted as far as that."""
+    return max(origins, key=lambda each: ORIGINS.index(each) if each in ORIGINS else len(ORIGINS))
 
 
 def entities(sent: object, warnings: list[str]) -> list[EntityDraft]:

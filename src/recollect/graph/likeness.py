@@ -2,9 +2,10 @@
 
 Each rule answers with the score that names matched by it have earned; the best answer counts. First
 come the vetoes: types that differ, numbers and versions that differ, sides that differ ("north" and
-"south", "Jr." and "Sr."). No likeness outweighs one of them. A part of a person's name, such as
-"Bob" for "Bob Smith", scores as `PART` or less: whether it is enough depends on who else is known,
-which is for `resolve` to say.
+"south", "Jr." and "Sr."). No likeness outweighs one of them. Where one has several names, another
+must not contradict any of them: "Rachel Smith" is like "R. Smith", but not if that is Robert's. A
+part of a person's name, such as "Bob" for "Bob Smith", scores as `PART` or less: whether it is
+enough depends on who else is known, which is for `resolve` to say.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ _UNTYPED = 0.01
 
 
 _Rule = Callable[[Form, Form], "Likeness"]
+_Forms = tuple[Form, ...]
+#: Each name as it was written -> its forms.
+_Names = dict[str, _Forms]
 
 
 class Name(NamedTuple):
@@ -62,26 +66,90 @@ def likeness(a: Name, b: Name) -> Likeness:
         return Likeness(0.0, ("another type",))
     type = b.type if a.type == ANY_ENTITY else a.type
     known = _named(a, type), _named(b, type)
-    if against := _conflict(a.text, b.text, type, known):
-        return Likeness(0.0, (against,))
-    if type == "person":
-        known = _fullest(*known)
+    mine, others = _fullest(*known) if type == "person" else known
     rules = _rules(a, b)
-    found = (_alike(one, other, rules) for one in known[0] for other in known[1])
-    best = max(found, key=lambda each: each.score, default=NOT_ALIKE)
-    if a.type == b.type or not best.score:
+    found = (
+        (_alike(one, other, rules), ours, theirs)
+        for ours, forms in mine.items()
+        for theirs, more in others.items()
+        for one in forms
+        for other in more
+    )
+    best, ours, theirs = max(found, key=lambda each: each[0].score, default=(NOT_ALIKE, "", ""))
+    if not best.score:
+        return best
+    is_very_name = best.score == 1 and ours == a.text
+    if len(known[0]) + len(known[1]) > 2 and not is_very_name:
+        against = _contradiction(known[0], ours, known[1], theirs, type)
+        if against:
+            return Likeness(0.0, (against,))
+    if a.type == b.type:
         return best
     return Likeness(best.score - _UNTYPED, (*best.evidence, "one type unknown"))
 
 
-def _named(name: Name, type: str) -> list[Form]:
-    return [form for text in (name.text, *name.aliases) for form in variants(text, type)]
+def _named(name: Name, type: str) -> _Names:
+    texts = dict.fromkeys((name.text, *name.aliases))
+    return {text: forms for text in texts if (forms := variants(text, type))}
 
 
-def _fullest(a: list[Form], b: list[Form]) -> tuple[list[Form], list[Form]]:
+def _fullest(a: _Names, b: _Names) -> tuple[_Names, _Names]:
     """Full names alone, where both have one: "Bob" Smith is not "Bob" Jones."""
-    full = [[form for form in each if not is_single(form)] for each in (a, b)]
+    full = [
+        {
+            text: some
+            for text, forms in each.items()
+            if (some := tuple(form for form in forms if not is_single(form)))
+        }
+        for each in (a, b)
+    ]
     return (full[0], full[1]) if all(full) else (a, b)
+
+
+def _contradiction(a: _Names, ours: str, b: _Names, theirs: str, type: str) -> str | None:
+    """What keeps two apart although one name of the first is like one of the second: any other
+    names of theirs that contradict each other. Those that contradict the like ones too say nothing:
+    somebody said before that they are one's all the same."""
+    mine = [t for t in a if t == ours or not _contradict(a[t], a[ours], type)]
+    others = [t for t in b if t == theirs or not _contradict(b[t], b[theirs], type)]
+    for one in mine:
+        for other in others:
+            if (one, other) == (ours, theirs):
+                continue
+            if against := _contradict(a[one], b[other], type):
+                return against
+    return None
+
+
+def _contradict(a: _Forms, b: _Forms, type: str) -> str | None:
+    """What keeps two names apart, however they are read."""
+    found = [_opposed(one, other, type) for one in a for other in b]
+    return found[0] if all(found) else None
+
+
+def _opposed(a: Form, b: Form, type: str) -> str | None:
+    """Why two names cannot be one entity's. That one of them says less is no reason."""
+    if a.same == b.same:
+        return None
+    if a.numbers and b.numbers and a.numbers != b.numbers:
+        return "numbers differ"
+    if a.marks and b.marks and not a.marks & b.marks:
+        return "sides differ"
+    if against := _titles_differ(a, b):
+        return against
+    if type == "person" and not is_single(a) and not is_single(b) and _others(a, b):
+        return "another of the names differs"
+    return None
+
+
+def _others(a: Form, b: Form) -> bool:
+    """Whether two full names that have something in common are of two people."""
+    ends = a.words[-1], b.words[-1]
+    shared = ends[0] == ends[1] or bool(_matched(a.words[0], b.words[0]))
+    if not shared or sorted(a.words) == sorted(b.words) or _alike(a, b, _PERSON_RULES).score:
+        return False
+    short, long = sorted((a.words[:-1], b.words[:-1]), key=len)
+    return not is_slip(*ends) or "differ" in _given(short, long)
 
 
 def _rules(a: Name, b: Name) -> tuple[_Rule, ...]:
@@ -102,22 +170,6 @@ def _size(name: Name) -> int:
     return max((len(form.words) for form in variants(name.text, "person")), default=0)
 
 
-def _conflict(a: str, b: str, type: str, known: tuple[list[Form], list[Form]]) -> str | None:
-    """What keeps two apart whatever aliases they share, unless one has the other's very name."""
-    forms = variants(a, type), variants(b, type)
-    if not all(forms):
-        return None
-    one, other = forms[0][0], forms[1][0]
-    both = {each.same for each in known[0]} & {each.same for each in known[1]}
-    if both & {one.same, other.same}:
-        return None
-    if one.numbers and other.numbers and one.numbers != other.numbers:
-        return "numbers differ"
-    if one.marks and other.marks and not one.marks & other.marks:
-        return "sides differ"
-    return None
-
-
 def _alike(a: Form, b: Form, rules: tuple[_Rule, ...]) -> Likeness:
     if a.same == b.same:
         return Likeness(1.0, ("same name",))
@@ -132,6 +184,11 @@ def _veto(a: Form, b: Form) -> str | None:
     # An acronym does not tell its sides: "NATO" begins with "North".
     if a.marks != b.marks and not (a.acronym or b.acronym):
         return "sides differ"
+    return _titles_differ(a, b)
+
+
+def _titles_differ(a: Form, b: Form) -> str | None:
+    """Whether what a firm or a person bears before or after the name contradicts the other's."""
     if a.legal and b.legal and a.legal != b.legal:
         return "legal forms differ"
     ranks = a.titles - PLAIN_TITLES, b.titles - PLAIN_TITLES

@@ -20,6 +20,8 @@ _DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 )
 _WORD = re.compile(rf"[{_DENSE}]|(?:[^\W_{_DENSE}]|[+#])+")
+#: Who has no other name is called so; a text that says it speaks of users in general.
+_ANYBODY = ("user",)
 _ONE_DENSE = re.compile(f"[{_DENSE}]")
 
 
@@ -49,12 +51,20 @@ def same(name: str) -> str:
 
 
 @lru_cache(maxsize=65536)
-def borne(name: str) -> Spoken | None:
-    """How a text speaks of a name; None when no text can be said to name it."""
+def borne(name: str, *, heard: bool = False) -> Spoken | None:
+    """How a text speaks of a name; None when no text can be said to name it.
+
+    Of what was only heard a common word ("issues") is no name, and one in capitals ("KEY") is only
+    as it is written: nobody chose it as a name.
+    """
     words = tuple(_WORD.findall(fold(name)))[:MOST_NAME_WORDS]
     if not words or (len(words) == 1 and _ONE_DENSE.fullmatch(words[0])):
         return None
+    if words == _ANYBODY:
+        return None
     if len(words) == 1 and words[0] in STOP_WORDS:
+        return None if name.islower() else Spoken(words, name)
+    if heard and len(words) == 1 and name.isascii() and (name.islower() or name.isupper()):
         return None if name.islower() else Spoken(words, name)
     return Spoken(words)
 

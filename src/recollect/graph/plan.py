@@ -1,278 +1,298 @@
 """From drafts to records: which entities and relations are known, which are new.
 
 Two names are one entity when they are the same but for case, accents and spaces, or when one is an
-alias of the other; nothing is merged by likeness here. Ids follow from names, so that writing twice
-is harmless. What was forgotten is not brought back by writing it again: it begins anew, under an id
-of its own, without the edges it once had.
+alias of the other. A name that nobody bears yet may be another name of somebody known; then it gets
+an entity of its own all the same, and a merge that says so and can be undone. Ids follow from
+names, so that writing twice is harmless. What was forgotten is not brought back by writing it
+again: it begins anew, under an id of its own, without the edges it once had; and what is heard in
+turns from before it was forgotten is not learned again at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 from itertools import count
-from typing import Any
+from typing import NamedTuple
 
-from recollect.graph.adjacency import Adjacency, aliases
-from recollect.graph.check import MOST_ALIASES, ORIGINS, EntityDraft, RelationDraft
+from recollect.graph.adjacency import Adjacency
+from recollect.graph.check import EntityDraft, RelationDraft
+from recollect.graph.elements import moment
+from recollect.graph.joining import fullness
+from recollect.graph.likeness import Name
 from recollect.graph.names import same
-from recollect.graph.vocabulary import ANY_ENTITY, Typed, key, sentence
-from recollect.index.postings import packed
-from recollect.store.base import Derived
-from recollect.text import terms
+from recollect.graph.planned import (
+    Call,
+    Planned,
+    PlannedEntity,
+    PlannedMerge,
+    PlannedRelation,
+    digest,
+    merge_id,
+    opened,
+    usual,
+)
+from recollect.graph.resolve import Known, Resolution, Resolver
+from recollect.graph.vocabulary import ANY_ENTITY, Typed, key
 from recollect.types import Record
 
-_ID_BYTES = 16
-#: How sure we are of what the caller gave no number for: what the user said, and the rest.
-_SAID, _TOLD = 1.0, 0.8
-#: Aliases that an entity may gather over time.
-_MOST_GATHERED = 4 * MOST_ALIASES
-_IMPORTANCE = 0.5
-#: Who speaks in a record of this origin.
-_ROLES = {"user": "user", "user_confirmed": "user", "agent": "assistant"}
 
+class _Claim(NamedTuple):
+    """An edge, its ends, and the turns it was heard in."""
 
-@dataclass(slots=True)
-class _Entity:
-    """An entity as this call leaves it."""
-
-    name: str
-    type: Typed
-    aliases: list[str]
-    summary: str
-    since: datetime
-    before: Record | None = None
-
-
-@dataclass(slots=True)
-class _Relation:
-    """A relation as this call leaves it."""
-
+    id: str
     source: str
-    type: Typed
     target: str
-    confidence: float
-    #: When it began, if that was said.
-    at: datetime | None
-    before: Record | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A record to store, and the one it is a new version of."""
-
-    record: Derived
-    before: Record | None
+    sources: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Plan:
-    """One call of `graph.write`, worked out before anything is stored."""
+    """One call, worked out before anything is stored: written by somebody, or heard in turns."""
 
     graph: Adjacency
     #: The records with these ids, by id; forgotten ones are left out.
     read: Callable[[Sequence[str]], dict[str, Record]]
-    #: Whether an id is taken by a record that was forgotten.
-    hidden: Callable[[str], bool]
+    #: Since when a record is forgotten; None for one that is not.
+    hidden: Callable[[str], datetime | None]
     now: datetime
     origin: str
     agent: str | None = None
-    entities: dict[str, _Entity] = field(default_factory=dict)
-    relations: dict[str, _Relation] = field(default_factory=dict)
+    _: KW_ONLY
+    heard: bool = False
+    #: The names of the owner's entities, asked for when a name is not known exactly; None: names
+    #: that are not the same are two entities.
+    resolver: Callable[[], Resolver] | None = None
+    #: Names or ids of entities that the talk is about, the nearest first.
+    near: Collection[str] = ()
+    #: When turns became known in which things were heard; those it leaves out are not there.
+    turns: Callable[[Sequence[str]], Mapping[str, datetime]] = lambda _: {}
+    #: Whether there is a record with this id, in any state.
+    exists: Callable[[str], bool] = lambda _: False
+    entities: dict[str, PlannedEntity] = field(default_factory=dict)
+    relations: dict[str, PlannedRelation] = field(default_factory=dict)
+    merges: dict[str, PlannedMerge] = field(default_factory=dict)
     #: A name as it is compared -> the entity this call gave it to.
     _called: dict[str, str] = field(default_factory=dict)
     _known: dict[str, Record] = field(default_factory=dict)
+    _names: Resolver | None = None
+    #: Entities, as they are shown, that this call or the talk is about.
+    _near: dict[str, None] = field(default_factory=dict)
+    #: An entity -> the one it is shown as because of this call.
+    _into: dict[str, str] = field(default_factory=dict)
 
-    def add_entities(self, drafts: Sequence[EntityDraft]) -> list[str]:
-        """The ids of these entities, in order."""
+    def __post_init__(self) -> None:
+        found = (self.graph.named(name) for name in self.near)
+        self._near.update(dict.fromkeys(self.graph.shown(each) for each in found if each))
+
+    def add_entities(self, drafts: Sequence[EntityDraft]) -> list[str | None]:
+        """The ids of these entities, in order; None for what is not to be learned again."""
         called = [[same(name) for name in (draft.name, *draft.aliases)] for draft in drafts]
-        found = {
-            name: self.graph.called[name]
-            for names in called
-            for name in names
-            if name in self.graph.called
-        }
-        self._known |= self.read([self.graph.ids[number] for number in set(found.values())])
-        return [self._entity(draft, names) for draft, names in zip(drafts, called, strict=True)]
+        found = {self.graph.called.get(name) for names in called for name in names} - {None}
+        self._known |= self.read([each for each in found if each is not None])
+        ids: dict[int, str | None] = {}
+        # Whoever is known first, then full names, so that nobody is taken for the first who comes.
+        for place in sorted(range(len(drafts)), key=lambda each: self._order(drafts[each])):
+            ids[place] = self._entity(drafts[place], called[place])
+        return [ids[place] for place in range(len(drafts))]
 
-    def add_relations(self, drafts: Sequence[RelationDraft]) -> list[str]:
+    def add_relations(self, drafts: Sequence[RelationDraft]) -> list[str | None]:
         """The ids of these relations, in order. An end that nobody knows becomes a concept."""
-        ends = [
-            (self._end(draft.source, draft), self._end(draft.target, draft)) for draft in drafts
-        ]
-        ids = [self._edge_id(*both, d) for both, d in zip(ends, drafts, strict=True)]
-        known = self.read([each for each in set(ids) if each in self.graph.edge_numbers])
-        for each, (source, target), draft in zip(ids, ends, drafts, strict=True):
-            self._relation(each, source, target, draft, known.get(each))
-        return ids
+        claims = [self._claim(draft) for draft in drafts]
+        ids = {claim.id for claim in claims if claim is not None}
+        known = self.read([each for each in ids if each in self.graph.edge_numbers])
+        for claim, draft in zip(claims, drafts, strict=True):
+            if claim is not None:
+                self._relation(claim, draft, known.get(claim.id))
+        return [None if claim is None else claim.id for claim in claims]
 
     def records(self) -> list[Planned]:
-        """What is to be stored, entities first."""
-        names = {each: entity.name for each, entity in self.entities.items()}
-
-        def name(each: str) -> str:
-            return names.get(each) or self.graph.entities[self.graph.numbers[each]].name
-
-        made = [self._entity_record(*each) for each in self.entities.items()]
+        """What is to be stored: entities, relations, merges."""
+        call = Call(self.now, self.origin, self.agent, self.heard)
+        made = [entity.record(each, call) for each, entity in self.entities.items()]
         for each, edge in self.relations.items():
-            content = sentence(name(edge.source), *edge.type, name(edge.target))
-            made.append(self._relation_record(each, edge, content))
+            made.append(edge.record(each, (self._name(edge.source), self._name(edge.target)), call))
+        made += [merge.record(each, call) for each, merge in self.merges.items()]
         return made
 
-    def _entity(self, draft: EntityDraft, called: Sequence[str]) -> str:
-        each = self._resolved(called) or self._entity_id(called[0])
+    def shown(self, id: str) -> str:
+        """The id under which an entity is shown once this call is stored."""
+        id = self.graph.shown(id)
+        while id in self._into:
+            id = self._into[id]
+        return id
+
+    def _order(self, draft: EntityDraft) -> tuple[bool, int]:
+        return same(draft.name) not in self.graph.called, -len(draft.name.split())
+
+    def _entity(self, draft: EntityDraft, called: Sequence[str]) -> str | None:
+        if self.heard:  # That somebody is also called so is weighed, not taken for granted.
+            called = called[:1]
+        known = self._exactly(called)
+        free, forgotten = self._entity_id(called[0], is_known=known is not None)
+        sources = self._later(draft.sources, forgotten)
+        if sources is None:
+            return None
+        each = known or free
         entity = self.entities.get(each)
         if entity is None:
-            entity = self.entities[each] = self._opened(draft, self._known.get(each))
-        _join(entity, draft)
+            entity = self.entities[each] = opened(draft, self._known.get(each), self.now)
+        entity.join(draft, heard=self.heard)
+        entity.told.add(draft, sources, self.origin)
         for name in called:
             self._called.setdefault(name, each)
+        if known is None and self.resolver is not None:
+            if self._names is None:
+                self._names = Resolver(base=self.resolver())
+            self._weigh(each, draft, sources, self._names)
+        self._near[self.shown(each)] = None
         return each
 
-    def _resolved(self, called: Sequence[str]) -> str | None:
+    def _exactly(self, called: Sequence[str]) -> str | None:
         """The entity that is called so, by its name, else by an alias."""
         for name in called:
             if name in self._called:
                 return self._called[name]
-            number = self.graph.called.get(name)
+            found = self.graph.called.get(name)
             # A record that vanished since is no longer known.
-            if number is not None and self.graph.ids[number] in self._known:
-                return self.graph.ids[number]
+            if found is not None and found in self._known:
+                return found
         return None
 
-    def _opened(self, draft: EntityDraft, before: Record | None) -> _Entity:
-        if before is None:
-            return _Entity(draft.name, draft.type, [], "", self.now)
-        data = before.data
-        type = Typed(data["type"], data.get("subtype"))
-        summary = str(data.get("summary", ""))
-        return _Entity(
-            data["name"], type, list(aliases(before)), summary, before.valid_from, before
-        )
+    def _weigh(
+        self, each: str, draft: EntityDraft, sources: tuple[str, ...], names: Resolver
+    ) -> None:
+        """Whether a new entity is one that is known under another name."""
+        new = Name(draft.name, draft.type.type, draft.aliases)
+        found = names.resolve(*new, near=self._near, among=self._may_mean)
+        other = None if found.id is None else names.name(found.id)
+        if found.id is None or other is None or not self._merge(each, draft, found, sources):
+            names.add(Known(each, new))
+            return
+        is_fuller = fullness(new.text) > fullness(other.text)
+        shown, goes = (new, other) if is_fuller else (other, new)
+        stays, leaves = (each, found.id) if is_fuller else (found.id, each)
+        self._into[leaves] = stays
+        names.discard(leaves)
+        type = new.type if other.type == ANY_ENTITY else other.type
+        also = dict.fromkeys((*shown.aliases, goes.text, *goes.aliases))
+        names.add(Known(stays, Name(shown.text, type, tuple(also))))
 
-    def _end(self, name: str, draft: RelationDraft) -> str:
-        """The entity at an end of a relation."""
-        each = self._called.get(same(name))
-        if each is None and (number := self.graph.find(name)) is not None:
-            each = self.graph.ids[number]
-        if each is None:
-            each = self._entity(EntityDraft(name, Typed(ANY_ENTITY)), [same(name)])
+    def _may_mean(self, each: str) -> bool:
+        """Not what another agent keeps to itself: it would be told by being joined."""
+        number = self.graph.numbers.get(each)
+        if number is None:
+            return each in self.entities
+        whose = self.graph.entities[number].span.agent
+        return self.agent is None or whose in (None, self.agent)
+
+    def _merge(
+        self, each: str, draft: EntityDraft, found: Resolution, sources: tuple[str, ...]
+    ) -> bool:
+        """Note that a new entity is a known one; what was noted before is never noted again."""
+        other = found.id or ""
+        id = merge_id(each, other)
+        if id in self.graph.merges or self.hidden(id) is not None or self.exists(id):
+            return False
+        self.merges[id] = PlannedMerge(
+            ids=(each, other),
+            names=(draft.name, self._name(other)),
+            score=round(found.score, 4),
+            evidence=found.evidence,
+            by="likeness",
+            origin=draft.origin or self.origin,
+            sources=sources,
+        )
+        return True
+
+    def _name(self, each: str) -> str:
         entity = self.entities.get(each)
+        return self.graph.records[each].name if entity is None else entity.name
+
+    def _end(self, name: str, draft: RelationDraft) -> str | None:
+        """The entity at an end of a relation."""
+        each = self._called.get(same(name)) or self.graph.named(name)
+        if each is None:
+            told = EntityDraft(
+                name,
+                Typed(ANY_ENTITY),
+                sources=draft.sources,
+                origin=draft.origin,
+                importance=draft.importance,
+            )
+            each = self._entity(told, [same(name)])
+        elif self.heard:
+            _, forgotten = self._entity_id(same(name), is_known=True)
+            each = None if self._later(draft.sources, forgotten) is None else each
+        entity = self.entities.get(each or "")
         # What is new has been there as long as what is told of it.
         if entity is not None and entity.before is None and draft.at is not None:
             entity.since = min(entity.since, draft.at)
         return each
 
-    def _relation(
-        self, each: str, source: str, target: str, draft: RelationDraft, before: Record | None
-    ) -> None:
-        usual = _SAID if self.origin in ("user", "user_confirmed") else _TOLD
-        sure = usual if draft.confidence is None else draft.confidence
-        edge = self.relations.get(each)
+    def _claim(self, draft: RelationDraft) -> _Claim | None:
+        """The edge that says the same and has not ended, or a new one."""
+        source, target = self._end(draft.source, draft), self._end(draft.target, draft)
+        if source is None or target is None:
+            return None
+        said = key(draft.type.original or draft.type.type)
+        over: datetime | None = None
+        for round in count():
+            each = digest("relation", source, said, target, str(round))
+            at = self._over(each)
+            if at is None:
+                break
+            over = _latest(over, at)
+        sources = self._later(draft.sources, over)
+        return None if sources is None else _Claim(each, source, target, sources)
+
+    def _relation(self, claim: _Claim, draft: RelationDraft, before: Record | None) -> None:
+        given = draft.confidence
+        sure = usual([draft.origin or self.origin]) if given is None else given
+        edge = self.relations.get(claim.id)
         if edge is None:
             told = None if before is None else before.data.get("since")
             at = datetime.fromisoformat(told) if isinstance(told, str) else None
             floor = 0.0 if before is None else before.confidence
-            edge = _Relation(source, draft.type, target, floor, at, before)
-            self.relations[each] = edge
+            edge = PlannedRelation(claim.source, draft.type, claim.target, floor, at, before)
+            self.relations[claim.id] = edge
+        edge.told.add(draft, claim.sources, self.origin)
         edge.confidence = max(edge.confidence, sure)
         if draft.at is not None:
             edge.at = draft.at if edge.at is None else min(edge.at, draft.at)
 
-    def _entity_id(self, called: str) -> str:
-        ids = (_digest("entity", called, str(round)) for round in count())
-        return next(
-            each
-            for each in ids
-            if each not in self.entities
-            and each not in self.graph.numbers
-            and each not in self.graph.missing
-            and not self.hidden(each)
-        )
+    def _entity_id(self, called: str, *, is_known: bool) -> tuple[str, datetime | None]:
+        """A free id for a name, and since when the last that had an earlier one is forgotten."""
+        forgotten: datetime | None = None
+        for round in count():
+            each = digest("entity", called, str(round))
+            is_there = each in self.entities or each in self.graph.numbers
+            at = None if is_there else self.hidden(each)
+            is_free = not is_there and each not in self.graph.missing
+            if at is None and (is_known or is_free):
+                break
+            forgotten = forgotten if at is None else _latest(forgotten, at)
+        return each, forgotten
 
-    def _edge_id(self, source: str, target: str, draft: RelationDraft) -> str:
-        """The edge that says the same and has not ended, or a new one."""
-        said = key(draft.type.original or draft.type.type)
-        ids = (_digest("relation", source, said, target, str(round)) for round in count())
-        return next(each for each in ids if self._is_free(each))
-
-    def _is_free(self, each: str) -> bool:
+    def _over(self, each: str) -> datetime | None:
+        """Since when an edge is forgotten or known to have ended; None for one that may be told."""
         if each in self.relations:
-            return True
+            return None
         number = self.graph.edge_numbers.get(each)
-        return not self.hidden(each) if number is None else self.graph.is_open(number)
+        if number is None:
+            return self.hidden(each)
+        span = self.graph.relations[number].span
+        return moment(min(span.until_us, span.known_until_us))
 
-    def _entity_record(self, each: str, entity: _Entity) -> Planned:
-        data: dict[str, Any] = {"name": entity.name, "type": entity.type.type}
-        if entity.type.original is not None:
-            data["subtype"] = entity.type.original
-        data |= {"aliases": entity.aliases, "summary": entity.summary}
-        also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
-        told = f": {entity.summary}" if entity.summary else ""
-        content = f"{entity.name} ({entity.type.original or entity.type.type}){also}{told}"
-        usual = _SAID if self.origin in ("user", "user_confirmed") else _TOLD
-        sure = max(usual, entity.before.confidence if entity.before else 0.0)
-        return self._planned(each, "entity", content, data, sure, entity.since, entity.before)
-
-    def _relation_record(self, each: str, edge: _Relation, content: str) -> Planned:
-        data: dict[str, Any] = {
-            "source": edge.source,
-            "target": edge.target,
-            "type": edge.type.type,
-        }
-        if edge.type.original is not None:
-            # One edge, however its type is spelled: the first spelling stays.
-            old = edge.before.data.get("original") if edge.before else None
-            data["original"] = old or edge.type.original
-        if edge.at is not None:
-            data["since"] = edge.at.isoformat()
-        since = edge.at or (edge.before.valid_from if edge.before else self.now)
-        return self._planned(each, "relation", content, data, edge.confidence, since, edge.before)
-
-    def _planned(  # noqa: PLR0917 (the parts of a record)
-        self, each: str, kind: str, content: str, data: dict[str, Any], confidence: float,
-        since: datetime, before: Record | None,
-    ) -> Planned:  # fmt: skip
-        row, length = packed(terms(content))
-        origin = self.origin
-        if before is not None:
-            # What several have told is trusted as far as the least of them.
-            origin = max(before.origin, origin, key=ORIGINS.index)
-            # What two agents have told is nobody's own.
-            if before.agent not in (None, self.agent) or before.data.get("shared"):
-                data["shared"] = True
-        made = Derived(
-            id=each,
-            tier="graph",
-            kind=kind,
-            content=content,
-            data=data,
-            confidence=confidence,
-            importance=before.importance if before else _IMPORTANCE,
-            origin=origin,
-            terms=row,
-            length=length,
-            valid_from=since,
-            sources=(),
-            role=_ROLES.get(origin, "tool"),
-        )
-        return Planned(made, before)
+    def _later(self, sources: tuple[str, ...], since: datetime | None) -> tuple[str, ...] | None:
+        """The turns that became known after something was forgotten; None when it was heard in
+        earlier ones alone and is not to be learned again."""
+        if since is None or not self.heard:
+            return sources
+        known = self.turns(sources)
+        return tuple(each for each in sources if each in known and known[each] > since) or None
 
 
-def _join(entity: _Entity, draft: EntityDraft) -> None:
-    """What a draft adds to an entity."""
-    if entity.type.type == ANY_ENTITY and entity.type.original is None:
-        entity.type = draft.type  # Nothing better was known.
-    entity.summary = draft.summary or entity.summary
-    there = {same(entity.name), *map(same, entity.aliases)}
-    for name in (draft.name, *draft.aliases):
-        if same(name) not in there and len(entity.aliases) < _MOST_GATHERED:
-            entity.aliases.append(name)
-            there.add(same(name))
-
-
-def _digest(*parts: str) -> str:
-    joined = "\x00".join(parts)
-    return blake2b(joined.encode(), digest_size=_ID_BYTES).hexdigest()
+def _latest(a: datetime | None, b: datetime) -> datetime:
+    return b if a is None else max(a, b)

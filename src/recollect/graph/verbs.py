@@ -1,23 +1,28 @@
-"""The verbs of `memory.graph`: write, traverse, entities."""
+"""The verbs of `memory.graph`: write, traverse, entities, and merges made and undone by hand."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
-from recollect.errors import NotFound
 from recollect.graph import check
-from recollect.graph.adjacency import Adjacency, When, moment
+from recollect.graph.adjacency import When
+from recollect.graph.check import EntityDraft, RelationDraft
 from recollect.graph.follow import Graphs
-from recollect.graph.plan import Plan, Planned
-from recollect.graph.vocabulary import sentence
-from recollect.graph.walk import Walk, path, walk
-from recollect.store.base import Derived, Store
-from recollect.types import Edge, GraphReceipt, Node, Scope, Subgraph
+from recollect.graph.merging import Merges, exists
+from recollect.graph.names import spoken_of
+from recollect.graph.overview import overview, told
+from recollect.graph.plan import Plan
+from recollect.graph.planned import Planned
+from recollect.graph.receipt import receipt
+from recollect.graph.shown import node, subgraph
+from recollect.graph.walk import walk
+from recollect.store.base import Store
+from recollect.types import GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
 from recollect.write import validate
 from recollect.write.worker import Worker
 
@@ -26,6 +31,8 @@ _MOST_NODES = 1_000
 _MOST_LISTED = 10_000
 #: Edges in an answer for each entity it may hold.
 _EDGES_A_NODE = 20
+#: Whose word a draft is that does not say.
+_UNTOLD = "import"
 
 
 class Graph:
@@ -38,6 +45,7 @@ class Graph:
         self._graphs = graphs
         self._worker = worker
         self._now = now
+        self._merges = Merges(store, graphs)
         # Two writers in one process must not both make what they both name.
         self._writing = threading.Lock()
 
@@ -54,7 +62,9 @@ class Graph:
         """Store entities and relations between them; what is known already is reinforced.
 
         All or nothing. An end of a relation is a name, an alias or an id; one that nobody knows
-        becomes an entity of the type concept. Writing the same again changes nothing.
+        becomes an entity of the type concept. A name that nobody bears yet may mean somebody known
+        ("Bob" is Bob Smith): then both are one entity, until `unmerge`. Writing the same again
+        changes nothing.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         check.choice(origin, "origin", check.ORIGINS)
@@ -65,25 +75,87 @@ class Graph:
         with self._writing:
             plan = Plan(
                 self._graphs.of(scope),
-                lambda ids: {record.id: record for record in self._store.get(scope, ids)},
-                lambda each: self._exists(scope, each),
+                lambda ids: self._read(scope, ids),
+                lambda each: now if exists(self._store, scope, each) else None,
                 now,
                 origin,
                 scope.agent,
+                resolver=lambda: self._graphs.resolver(scope),
             )
             given = plan.add_entities(things)
             edges = plan.add_relations(claims)
-            planned = plan.records()
-            self._put(scope, planned, now)
+            records = [each.record for each in plan.records()]
+            if records:
+                self._store.put(scope, records, known_at=now, steps=self._worker.steps)
         self._worker.wake()
-        created = sum(each.before is None for each in planned)
-        return GraphReceipt(
-            entities=tuple(given + [each for each in plan.entities if each not in set(given)]),
-            edges=tuple(edges),
-            created=created,
-            reinforced=len(planned) - created,
-            warnings=tuple(warnings),
+        return receipt(plan, given, edges, warnings)
+
+    def learn(  # noqa: PLR0913 (what store.learn takes)
+        self,
+        scope: Scope,
+        entities: Sequence[EntityDraft],
+        relations: Sequence[RelationDraft],
+        *,
+        jobs: Sequence[Job],
+        known_at: datetime,
+        steps: Sequence[str],
+        near: Collection[str] = (),
+        error: str | None = None,
+        transient: bool = False,
+    ) -> int:
+        """Store what was heard in the turns of some jobs and finish these; how many were ours.
+
+        `near` names entities that the talk is about, the nearest first. The same turns again change
+        nothing.
+        """
+        with self._writing:
+            planned = self.heard(scope, entities, relations, now=known_at, near=near)
+            return self._store.learn(
+                scope, jobs, [each.record for each in planned],
+                known_at=known_at, steps=steps, error=error, transient=transient,
+            )  # fmt: skip
+
+    def heard(
+        self,
+        scope: Scope,
+        entities: Sequence[EntityDraft],
+        relations: Sequence[RelationDraft],
+        *,
+        now: datetime,
+        near: Collection[str] = (),
+    ) -> list[Planned]:
+        """What drafts would make of the graph, not stored."""
+        if not entities and not relations:
+            return []
+        plan = Plan(
+            self._graphs.of(scope),
+            lambda ids: self._read(scope, ids),
+            lambda each: self._store.forgotten(scope, [each]).get(each),
+            now,
+            _UNTOLD,
+            scope.agent,
+            heard=True,
+            resolver=lambda: self._graphs.resolver(scope),
+            near=near,
+            turns=lambda ids: {e.id: e.known_at for e in self._store.events(scope, ids)},
+            exists=lambda each: exists(self._store, scope, each),
         )
+        plan.add_entities(entities)
+        plan.add_relations(relations)
+        return plan.records()
+
+    def called(self, scope: Scope) -> Container[str]:
+        """The names and aliases of an owner's entities, as they are compared."""
+        return self._graphs.of(scope).called
+
+    def spoken_of(self, scope: Scope, text: str, *, limit: int) -> list[Node]:
+        """The entities that a text names, as whole words, then those learned last."""
+        graph, now = self._graphs.of(scope), self._now()
+        kept = graph.entity_spans.open(When(now, agent=graph.agent(scope.agent)))
+        named = [each for each in spoken_of(text, graph.bearers) if kept[each]]
+        latest = np.flatnonzero(kept)[::-1][:limit].tolist()
+        found = list(dict.fromkeys(named + latest))[:limit]
+        return [node(graph, each, now) for each in found]
 
     def traverse(  # noqa: PLR0913 (the public contract)
         self,
@@ -98,11 +170,13 @@ class Graph:
         direction: str = "both",
         limit: int = 50,
         as_of: datetime | str | None = None,
+        faded: bool = False,
     ) -> Subgraph:
         """What lies around an entity, given by its name, an alias or its id; nearest first.
 
         Empty for an unknown one. `limit` counts entities, the start among them. Types are ours or
-        those that were given; entities of other types are not entered.
+        those that were given; entities of other types are not entered. Edges that nobody has seen
+        for some ten months have faded and are walked only if wanted.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         name = check.name(start, "start", [])
@@ -118,7 +192,7 @@ class Graph:
         nodes = graph.entity_spans.open(when)
         if number is None or not nodes[number]:
             return Subgraph()
-        edges = graph.edge_spans.open(when) & graph.edge_spans.begun(when)
+        edges = graph.held(when, faded=faded)
         if (typed := graph.typed(graph.edge_types, along)) is not None:
             edges &= typed
         if (typed := graph.typed(graph.entity_types, among)) is not None:
@@ -129,7 +203,7 @@ class Graph:
         )
         if not len(found.edges) and not graph.entity_spans.begun(when)[number]:
             return Subgraph()
-        return _subgraph(graph, found, _EDGES_A_NODE * most)
+        return subgraph(graph, found, _EDGES_A_NODE * most, asked or when.now)
 
     def entities(
         self,
@@ -145,68 +219,75 @@ class Graph:
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
-        kept = graph.entity_spans.open(When(self._now(), agent=graph.agent(scope.agent)))
+        now = self._now()
+        kept = graph.entity_spans.open(When(now, agent=graph.agent(scope.agent)))
         if (typed := graph.typed(graph.entity_types, among)) is not None:
             kept &= typed
-        return [_node(graph, number) for number in np.flatnonzero(kept)[:most].tolist()]
+        return [node(graph, number, now) for number in np.flatnonzero(kept)[:most].tolist()]
 
-    def _put(self, scope: Scope, planned: Sequence[Planned], now: datetime) -> None:
-        """Store what is this agent's own, and what it shares with others as nobody's own."""
-        alone = Scope(scope.workspace, scope.user)
-        own: list[Derived] = []
-        shared: list[Derived] = []
-        for each in planned:
-            is_own = each.before is None or each.before.agent == scope.agent
-            (own if is_own else shared).append(each.record)
-        for whose, records in ((alone, shared), (scope, own)):
-            if records:
-                self._store.put(whose, records, known_at=now, steps=self._worker.steps)
+    def overview(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        type: str | None = None,
+        limit: int = 50,
+    ) -> Subgraph:
+        """The most connected and most important entities, and all edges between them."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, _MOST_NODES)
+        among = check.types(type, "type")
+        graph = self._graphs.of(scope)
+        when = When(self._now(), agent=graph.agent(scope.agent))
+        found = overview(graph, when, most=most, nodes=graph.typed(graph.entity_types, among))
+        return told(graph, found, when.now, most_edges=_EDGES_A_NODE * most)
 
-    def _exists(self, scope: Scope, each: str) -> bool:
-        try:
-            self._store.history(scope, each)
-        except NotFound:
-            return False
-        return True
+    def merges(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        undone: bool = False,
+        limit: int = 100,
+    ) -> list[Merge]:
+        """Which names were taken for one entity and why, newest first; also those undone since,
+        if they are wanted."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
+        return self._merges.listed(scope, undone=undone, limit=most)
 
+    def merge(
+        self,
+        a: str,
+        b: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Merge:
+        """Take two entities, given by names, aliases or ids, for one."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        names = check.name(a, "a", []), check.name(b, "b", [])
+        with self._writing:
+            return self._merges.make(scope, *names, self._now())
 
-def _subgraph(graph: Adjacency, found: Walk, most_edges: int) -> Subgraph:
-    start, *others = found.nodes.tolist()
-    return Subgraph(
-        nodes=tuple(_node(graph, each, int(found.depths[each])) for each in (start, *others)),
-        edges=tuple(_edge(graph, each) for each in found.edges[:most_edges].tolist()),
-        paths=tuple(tuple(path(graph, found, each)) for each in others),
-        truncated=found.truncated or len(found.edges) > most_edges,
-    )
+    def unmerge(
+        self,
+        merge_id: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Merge:
+        """Undo a merge: both entities stand as before, and likeness does not merge them again.
 
+        Undoing one twice changes nothing. Two entities that other merges still join stay joined.
+        """
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        with self._writing:
+            return self._merges.undo(scope, merge_id, self._now())
 
-def _node(graph: Adjacency, number: int, depth: int = 0) -> Node:
-    entity = graph.entities[number]
-    return Node(
-        id=graph.ids[number],
-        name=entity.name,
-        type=entity.type,
-        subtype=entity.subtype,
-        aliases=entity.aliases,
-        summary=entity.summary,
-        confidence=entity.confidence,
-        origin=entity.origin,
-        depth=depth,
-    )
-
-
-def _edge(graph: Adjacency, number: int) -> Edge:
-    relation = graph.relations[number]
-    ends = [graph.entities[int(end[number])].name for end in (graph.source, graph.target)]
-    return Edge(
-        id=graph.edge_ids[number],
-        source=relation.source,
-        type=relation.type,
-        target=relation.target,
-        original=relation.original,
-        content=sentence(ends[0], relation.type, relation.original, ends[1]),
-        confidence=relation.confidence,
-        origin=relation.origin,
-        valid_from=moment(relation.span.from_us),
-        valid_to=moment(relation.span.until_us),
-    )
+    def _read(self, scope: Scope, ids: Sequence[str]) -> dict[str, Record]:
+        return {record.id: record for record in self._store.get(scope, ids)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ class Walk:
     edges: Ints
     #: True when there was more.
     truncated: bool
+    #: For an edge that stands for several that say the same: the others, the surest first.
+    also: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
 
 def walk(
@@ -65,7 +67,24 @@ def walk(
     used = np.concatenate(walked)
     used = used[_first_times(used, len(graph.edge_ids))]
     inside = (depths[graph.source[used]] >= 0) & (depths[graph.target[used]] >= 0)
-    return Walk(np.concatenate(reached), depths, parents, used[inside], truncated)
+    once, also = said_once(graph, used[inside])
+    return Walk(np.concatenate(reached), depths, parents, once, truncated, also)
+
+
+def said_once(graph: Adjacency, edges: Ints) -> tuple[Ints, dict[int, list[int]]]:
+    """Of edges that say the same since their ends were joined the surest, and by it the others."""
+    if graph.twins is None:
+        return edges, {}
+    groups: dict[int, list[int]] = {}
+    for edge in edges[graph.twins[edges] >= 0].tolist():
+        groups.setdefault(int(graph.twins[edge]), []).append(edge)
+    also = {}
+    for group in groups.values():
+        shown, *others = sorted(group, key=lambda edge: -graph.confidence[edge])
+        if others:
+            also[shown] = others
+    hidden = [edge for others in also.values() for edge in others]
+    return edges[~np.isin(edges, hidden)], also
 
 
 def path(graph: Adjacency, found: Walk, node: int) -> list[str]:

@@ -38,6 +38,8 @@ class View:
     """A moment of an index. Documents are numbered from 0; arrays are indexed by that number."""
 
     ids: Sequence[str]
+    #: The number of an id; it may know of documents that came after this moment.
+    numbers: Mapping[str, int]
     alive: NDArray[np.bool_]
     #: True when a document is hidden; then counts must be taken over `alive` alone.
     has_dead: bool
@@ -152,11 +154,12 @@ class Resident:
                 with _no_collection(enough=head.change - self._change > _MANY):
                     # Vectors first: whatever they belong to is then among the changes.
                     vectors = self._new_vectors(feed, scope)
-                    self._apply_changes(feed.changes(scope, after=self._change))
+                    moved = self._apply_changes(feed.changes(scope, after=self._change))
                     known = [vector for vector in vectors if vector.record in self._numbers]
                     self._apply_vectors(known)
                 self.seen = head
-                self._view = self._moment()
+                if moved or known or self._view is None:
+                    self._view = self._moment()
             return self._view
 
     def _new_vectors(self, feed: Feed, scope: Scope) -> list[Vector]:
@@ -176,17 +179,22 @@ class Resident:
             if name not in ("lock", "space"):
                 setattr(self, name, getattr(fresh, name))
 
-    def _apply_changes(self, changes: list[Change]) -> None:
-        new = changes
+    def _apply_changes(self, changes: list[Change]) -> bool:
+        """Follow the documents among the changes; whether there were any."""
+        if changes:
+            self._change = changes[-1].change
+        # What was only heard is in the graph, not here; one that we know begins or ends to be so
+        # with a new epoch.
+        documents = [each for each in changes if each.terms or each.tier != "graph"]
+        new = documents
         if self._numbers:
-            new = [change for change in changes if change.id not in self._numbers]
-        if len(new) < len(changes):
-            self._update([change for change in changes if change.id in self._numbers])
+            new = [change for change in documents if change.id not in self._numbers]
+        if len(new) < len(documents):
+            self._update([change for change in documents if change.id in self._numbers])
         if new:
             self._add(new)
             self._find_sources()
-        if changes:
-            self._change = changes[-1].change
+        return bool(documents)
 
     def _update(self, changes: list[Change]) -> None:
         """What can change without new words or vectors: those raise the epoch."""
@@ -270,6 +278,7 @@ class Resident:
         columns = {name: self._columns[name] for name, _ in _Columns.KINDS}
         return View(
             ids=self._ids,
+            numbers=self._numbers,
             has_dead=not bool(columns["alive"].all()),
             has_ends=bool(
                 (columns["until_us"] < FOREVER_US).any()

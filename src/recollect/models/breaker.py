@@ -4,7 +4,7 @@
     five transient failures in a row open for 30 s, doubled by every failed probe up to five minutes
     429 with Retry-After             open for that long, at most five minutes
 
-Open means that `admit` raises `ModelUnavailable` with the time to wait, and nothing is sent. When
+Open means that `admit` raises `NotAsked` with the time to wait, and nothing is sent. When
 the time is over one caller is let through as a probe; the others wait for another such time or for
 its success, whichever comes first, so a prober that dies blocks nobody for ever. An endpoint that
 answers anything else is there: a bad request closes the breaker as a good answer does.
@@ -17,8 +17,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from recollect.errors import ModelError, ModelUnavailable
-from recollect.models.llm import Refused
+from recollect.errors import ModelError, ModelUnavailable, NotAsked, Refused
 
 FAILURES_TO_OPEN = 5
 FIRST_PAUSE_S = 30.0
@@ -63,20 +62,20 @@ class Breaker:
         self.succeeded()
         return answer
 
+    def check(self) -> None:
+        """Return if `admit` would, without being the one who is let through."""
+        with self._lock:
+            self._refuse(self._clock())
+
     def admit(self) -> None:
         """Return if a call may be made now; whoever was admitted reports how it went."""
         with self._lock:
-            if self._until is None:
-                return
             now = self._clock()
-            if now < self._until:
-                wait = self._until - now
-                raise ModelUnavailable(
-                    f"left alone for {wait:.0f} s: {self._why}", retry_after=wait
-                )
-            # The probe. Should nobody report, another one follows after the same time.
-            self._until = now + self._pause
-            self._probing = True
+            self._refuse(now)
+            if self._until is not None:
+                # The probe. Should nobody report, another one follows after the same time.
+                self._until = now + self._pause
+                self._probing = True
 
     def succeeded(self) -> None:
         """The endpoint answered."""
@@ -92,6 +91,11 @@ class Breaker:
                 self._count(error)
             else:
                 self._close()
+
+    def _refuse(self, now: float) -> None:
+        if self._until is not None and now < self._until:
+            wait = self._until - now
+            raise NotAsked(f"left alone for {wait:.0f} s: {self._why}", retry_after=wait)
 
     def _count(self, error: ModelUnavailable) -> None:
         self._failures += 1

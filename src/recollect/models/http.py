@@ -12,6 +12,8 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 
 from recollect.errors import ModelError
 
+_LONGEST_WAIT_S = 86_400.0
+
 
 class _NoRedirect(HTTPRedirectHandler):
     """A redirect would carry the texts and the key to a host that nobody named."""
@@ -52,9 +54,10 @@ def said_by(error: HTTPError) -> str:
 
 
 def seconds(header: str | None) -> float | None:
-    """The seconds of a Retry-After header; its rare form as a date counts as absent."""
+    """The seconds of a Retry-After header, within reason: who asks for years errs or attacks. Its
+    rare form as a date counts as absent."""
     try:
         wait = float(header or "")
     except ValueError:
         return None
-    return max(0.0, wait) if math.isfinite(wait) else None
+    return min(max(0.0, wait), _LONGEST_WAIT_S) if math.isfinite(wait) else None

@@ -21,12 +21,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.client import HTTPException
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request
 
-from recollect.errors import ConfigError, ModelError, ModelUnavailable
+from recollect.errors import ConfigError, ModelError, ModelUnavailable, Refused
 from recollect.models.http import opener, read_all, said_by, seconds
 from recollect.tokens import count_tokens
 
@@ -37,10 +37,6 @@ _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insuffi
 # How a request may be wrong in a way that a plainer one is not.
 _PLAINER = frozenset({400, 404, 415, 422, 501})
 _FORMATS = ("json_schema", "json_object", "plain")
-
-
-class Refused(ModelError):
-    """The endpoint does not accept the key or the account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +57,23 @@ class Generated:
     cut: bool = False
     #: The endpoint gave no usage that can be believed: it was counted with our own counter.
     estimated: bool = False
+
+
+class Generator(Protocol):
+    """Instructions and a text to an answer; `ModelError` when it cannot. Threads may share it."""
+
+    @property
+    def model_id(self) -> str:
+        """Which model."""
+
+    @property
+    def max_answer_tokens(self) -> int:
+        """The longest answer that is asked for."""
+
+    def generate(
+        self, system: str, text: str, *, schema: Mapping[str, Any] | None = None
+    ) -> Generated:
+        """The model's answer to `text` under the instructions `system`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ _BESIDE = 0.5
 #: So many documents are compared by meaning because of their keywords.
 _LIKELY = 256
 #: Features that are shares of something already.
-_SHARES = frozenset({"cover", "length", "role", "speaker", "taste", "time"})
+_SHARES = frozenset({"cover", "graph", "length", "role", "speaker", "taste", "time"})
 
 
 @dataclass(frozen=True, slots=True)

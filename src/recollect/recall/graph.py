@@ -4,12 +4,14 @@ Activation starts at those entities and spreads along the edges, as a walk that 
 its confidence and returns to the start half of the time (personalised PageRank, Haveliwala 2002),
 over what lies within three steps. An edge counts by what flows over it, an entity by what stays
 with it. No words need to be shared: "Who leads Ann's team?" reaches "The Falcons are led by Zoe".
+What was only heard is no document itself; it lends what it has to the turns it was heard in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +30,16 @@ _MOST_EDGES = 5_000
 _DAMPING = 0.5
 _ROUNDS = 20
 _STILL = 1e-6
-#: Documents that get a score, and the share of the best activation that they need for it.
-_MOST_DOCS = 200
+#: Entities and edges that lend a score, the share of the best activation that they need for it, and
+#: the documents that get one.
+_MOST_LENDERS = 200
 _LEAST = 1e-3
+_MOST_DOCS = 5_000
+#: What a turn that a relation was heard in gets of what a written relation gets; chosen on the
+#: development sets, docs/decisions/0010.
+_HEARD = 0.12
+#: An entity that more turns name tells nothing of each.
+_TELLING = 20
 #: What an entity may count at most, as a share of the best edge.
 _ALONE = 0.25
 #: An edge that nobody is sure of still leads somewhere.
@@ -39,25 +48,37 @@ _LEAST_CONFIDENCE = 0.05
 Floats = NDArray[np.float64]
 
 
+class Lender(NamedTuple):
+    """What speaks for a document: an edge, or where there is none an entity, by their numbers."""
+
+    edge: int
+    node: int
+
+
 @dataclass(frozen=True, slots=True)
 class Reached:
     """What the graph says of every document, and how each was reached."""
 
     scores: NDArray[np.float32]
-    paths: Mapping[int, list[str]]
+    lenders: Mapping[int, Lender]
+    graph: Adjacency
+    walk: Walk
 
-
-def has_graph(view: View) -> bool:
-    """Whether any document is of the graph: without one no graph is looked at."""
-    code = view.codes.get("graph")
-    return view.has_derived and code is not None and bool((view.tiers == code).any())
+    def path(self, doc: int) -> list[str] | None:
+        """The way to a document; None where none leads."""
+        lender = self.lenders.get(doc)
+        if lender is None:
+            return None
+        if lender.edge < 0:
+            return path(self.graph, self.walk, lender.node)
+        return _way(self.graph, self.walk, lender.edge)
 
 
 def whole(view: View, graph: Adjacency) -> View:
     """The view without relations that have lost an end: what is said of a forgotten entity is
     forgotten with it, and comes back with it."""
-    docs = _docs(view, graph) if graph.loose else {}
-    loose = [docs[each] for each in graph.loose if docs.get(each, len(view)) < len(view)]
+    numbers = (view.numbers.get(each, len(view)) for each in graph.loose)
+    loose = [number for number in numbers if number < len(view)]
     if not loose:
         return view
     alive = view.alive.copy()
@@ -72,15 +93,14 @@ def reached(view: View, query: Query, graph: Adjacency) -> Reached | None:
     starts = [each for each in spoken_of(query.text, graph.bearers) if nodes[each]]
     if not starts:
         return None
-    edges = graph.edge_spans.open(when) & graph.edge_spans.begun(when)
-    found = walk(graph, starts, depth=_STEPS, most=_MOST_ENTITIES, edges=edges, nodes=nodes)
+    found = walk(
+        graph, starts, depth=_STEPS, most=_MOST_ENTITIES, edges=graph.held(when), nodes=nodes
+    )
     used = found.edges[:_MOST_EDGES]
     stays, flows = spread(graph, found, used)
     if len(flows):  # An entity by itself tells less than what is said of it.
         stays = np.minimum(stays, _ALONE * flows.max())
-    ids = [graph.ids[each] for each in found.nodes.tolist()]
-    ids += [graph.edge_ids[each] for each in used.tolist()]
-    return _told(view, graph, found, used, (ids, np.concatenate([stays, flows])))
+    return _told(view, graph, found, used, np.concatenate([stays, flows]))
 
 
 def with_paths(ranked: Sequence[Ranked], found: Reached | None) -> list[Ranked]:
@@ -96,9 +116,8 @@ def with_paths(ranked: Sequence[Ranked], found: Reached | None) -> list[Ranked]:
 
 
 def _why(doc: int, found: Reached) -> dict[str, object]:
-    if doc not in found.paths:
-        return {}
-    return {"path": found.paths[doc], "score": round(float(found.scores[doc]), 4)}
+    way = found.path(doc)
+    return {} if way is None else {"path": way, "score": round(float(found.scores[doc]), 4)}
 
 
 def spread(graph: Adjacency, found: Walk, used: NDArray[np.int32]) -> tuple[Floats, Floats]:
@@ -125,31 +144,49 @@ def spread(graph: Adjacency, found: Walk, used: NDArray[np.int32]) -> tuple[Floa
 
 
 def _told(
-    view: View,
-    graph: Adjacency,
-    found: Walk,
-    used: NDArray[np.int32],
-    activation: tuple[list[str], Floats],
+    view: View, graph: Adjacency, found: Walk, used: NDArray[np.int32], activation: Floats
 ) -> Reached:
-    """Scores and paths by document. The root: activation falls by half with every step, and what
-    is two steps away shall still be heard beside words and meaning."""
-    ids, values = activation
-    docs = _docs(view, graph)
-    scores = np.zeros(len(view), dtype=np.float32)
-    paths: dict[int, list[str]] = {}
-    top = float(values.max(initial=0.0)) or 1.0
-    for each in np.argsort(-values, kind="stable")[:_MOST_DOCS].tolist():
-        doc, share = docs.get(ids[each], -1), float(values[each]) / top
-        if not 0 <= doc < len(view) or share < _LEAST:
-            continue
-        way = each - len(found.nodes)
-        told = _way(graph, found, int(used[way])) if way >= 0 else None
-        told = told or path(graph, found, int(found.nodes[each]))
-        for one in (doc, int(view.source[doc])):  # And the turn it was learned from.
-            if one >= 0 and share**0.5 > scores[one]:
-                scores[one] = share**0.5
-                paths[one] = told
-    return Reached(scores, paths)
+    """Scores and paths by document. A record has the root of its activation, which falls by half
+    with every step: what is two steps away shall still be heard beside words and meaning. A turn
+    that an edge was heard in has a share of the edge's, without the root: it speaks for itself."""
+    size, numbers, count = len(view), view.numbers, len(found.nodes)
+    scores: dict[int, float] = {}
+    lenders: dict[int, Lender] = {}
+    top = float(activation.max(initial=0.0)) or 1.0
+    for each in np.argsort(-activation, kind="stable")[:_MOST_LENDERS].tolist():
+        share = float(activation[each]) / top
+        if share < _LEAST or len(scores) >= _MOST_DOCS:
+            break
+        if each >= count:
+            lender = Lender(int(used[each - count]), -1)
+            own, turns = _of_edge(graph, found, lender.edge)
+        else:
+            lender = Lender(-1, int(found.nodes[each]))
+            own, turns = _of_entity(graph, found, lender.node)
+        for ids, lent in ((own, share**0.5), (turns, _HEARD * share)):
+            for id in ids:
+                doc = numbers.get(id, size)
+                if doc < size and lent > scores.get(doc, 0.0):
+                    scores[doc] = lent
+                    lenders[doc] = lender
+    lent_to = np.zeros(size, dtype=np.float32)
+    lent_to[list(scores)] = list(scores.values())
+    return Reached(lent_to, lenders, graph, found)
+
+
+def _of_entity(graph: Adjacency, found: Walk, number: int) -> tuple[Sequence[str], Sequence[str]]:
+    """An entity's own records, and the turns that name it. Who is named by the question itself
+    needs no graph to be found, and a name that is everywhere tells nothing."""
+    turns = graph.entities[number].sources
+    tells = found.depths[number] > 0 and len(turns) <= _TELLING
+    return graph.members.get(number, (graph.ids[number],)), turns if tells else ()
+
+
+def _of_edge(graph: Adjacency, found: Walk, number: int) -> tuple[Sequence[str], Sequence[str]]:
+    """The records of an edge and of those that say what it says, and the turns they come from."""
+    same = (number, *found.also.get(number, ()))
+    turns = [id for each in same for id in graph.relations[each].sources]
+    return [graph.edge_ids[each] for each in same], turns
 
 
 def _way(graph: Adjacency, found: Walk, edge: int) -> list[str]:
@@ -157,16 +194,3 @@ def _way(graph: Adjacency, found: Walk, edge: int) -> list[str]:
     ends = (int(graph.source[edge]), int(graph.target[edge]))
     near = min(ends, key=lambda end: int(found.depths[end]))
     return path(graph, found, near) + step(graph, edge, near)
-
-
-def _docs(view: View, graph: Adjacency) -> Mapping[str, int]:
-    """The documents of the graph by id. An index only grows while its list of ids is the same, so
-    the map grows with it; it may know of documents that this view does not."""
-    docs: dict[str, int]
-    ids, docs, covered = graph.kept.get("docs", (None, {}, 0))
-    if ids is not view.ids:
-        docs, covered = {}, 0
-    more = covered + np.flatnonzero(view.tiers[covered:] == view.codes.get("graph", -2))
-    docs.update((view.ids[number], number) for number in more.tolist())
-    graph.kept["docs"] = (view.ids, docs, max(covered, len(view)))
-    return docs

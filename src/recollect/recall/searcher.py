@@ -23,7 +23,7 @@ from recollect.index.resident import Shelf, View
 from recollect.models.base import Embedder
 from recollect.models.call import embedded
 from recollect.profiles import GENERAL
-from recollect.recall.graph import has_graph, reached, whole, with_paths
+from recollect.recall.graph import reached, whole, with_paths
 from recollect.recall.hits import hit
 from recollect.recall.language import english_only
 from recollect.recall.pipeline import Ranked, rank
@@ -84,11 +84,11 @@ class Searcher:
             config.boosting, asked.text, vector, triggers, named=task_profile
         )
         view = self._shelf.view(asked.scope, answering[0] if answering else None)
-        graph = self.graphs.of(asked.scope) if has_graph(view) else None
+        graph = self.graphs.of(asked.scope, patient=True)
         read = _Read(self._store, asked.scope)
         with self._ranking:
             around = None
-            if graph is not None:
+            if graph.ids or graph.loose:
                 view = whole(view, graph)
                 around = reached(view, asked, graph)
             answer = rank(

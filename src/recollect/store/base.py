@@ -12,7 +12,7 @@ Holds for every method of every part:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -36,7 +36,9 @@ from recollect.store.values import (
     Progress,
     QueueCounts,
     Space,
+    Spent,
     Vector,
+    is_heard,
 )
 from recollect.types import ApiKey, Event, Finding, Job, Record, Scope, Status, Version
 
@@ -60,7 +62,9 @@ __all__ = [
     "Progress",
     "QueueCounts",
     "Space",
+    "Spent",
     "Vector",
+    "is_heard",
 ]
 
 
@@ -76,9 +80,12 @@ class Log(Protocol):
         steps: Sequence[str],
         key: KeyUse | None = None,
     ) -> Appended:
-        """Store entries, their index rows, what is derived from them and one job per record and
-        step: all of it or nothing. A derived record whose id exists is left as it is; what it
-        supersedes ends with its beginning.
+        """Store entries, their index rows, what is derived from them and their jobs: all of it or
+        nothing. A derived record whose id exists is left as it is; what it supersedes ends with
+        its beginning.
+
+        One job per event and step. Of the steps only `embed:<space>` is done for derived records,
+        and none for a graph record that was only heard (`is_heard`): it is no document.
 
         With a key that was used before: same body gives the ids of the first use and stores
         nothing; another body raises Conflict.
@@ -124,8 +131,9 @@ class Records(Protocol):
         steps: Sequence[str],
     ) -> None:
         """Store derived records outside of a turn, all or nothing. One whose id is known becomes
-        its new version, with a line in its history: changed, or confirmed when it says the same.
-        A new text loses its vectors and is queued for new ones. Sources add up."""
+        its new version, with a line in its history: changed, or confirmed when it says the same;
+        either way it was seen. A new text loses its vectors and is queued for new ones; the text
+        of what is only heard has none and is not followed by any index. Sources add up."""
 
     def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
         """Hide a record from every read; False when it was hidden already. With a turn goes what
@@ -134,6 +142,10 @@ class Records(Protocol):
     def restore(self, scope: Scope, record: str, *, at: datetime) -> bool:
         """Undo `forget`; False when it was not hidden. With a turn comes back what had gone for
         want of a source, but nothing that was forgotten for its own sake."""
+
+    def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
+        """Which of these were forgotten for their own sake, and since when; wiped ones too: what
+        nobody wants is not to be learned again."""
 
     def history(self, scope: Scope, record: str) -> list[Version]:
         """What happened to a record, oldest first; contents are withheld while it is forgotten."""
@@ -165,7 +177,7 @@ class Feed(Protocol):
 
     def use_space(self, model: str, dim: int, recipe: int) -> Space:
         """The space for a model, made when new: active if it is the first, else building, with
-        one embed job for every record that has no vector there. dim 0 = not known yet: the space
+        one embed job for every document that has no vector there. dim 0 = not known yet: the space
         of that model whatever its dimension; naming the dimension later settles it."""
 
     def promote(self, space: int) -> bool:
@@ -189,6 +201,47 @@ class Queue(Protocol):
         """Take due jobs, oldest first. The attempt is counted durably before this returns. A job
         whose lease ran out is due again; one that used up its attempts becomes a dead letter."""
 
+    def claim_group(
+        self,
+        step: str,
+        *,
+        most: int,
+        now: datetime,
+        lease_s: float,
+        max_attempts: int,
+        quiet_s: float,
+        wait_s: float,
+        ignore_backoff: bool = False,
+    ) -> list[Job]:
+        """Take due jobs of one conversation, which is an owner, a session and an agent (none is
+        one, too), in the order in which its turns were said (at, arrival); `most` of them.
+
+        It is due when nothing was added for `quiet_s`, or a job has waited for `wait_s`, or there
+        are `most`, or a job that failed is due again; with `ignore_backoff` at once. The attempt
+        is counted durably before this returns. Jobs whose lease ran out come back with exactly
+        those they were claimed with. One that used up its attempts is handed out all the same, so
+        that something simpler can be tried; after two more without an answer it is a dead letter.
+        """
+
+    def learn(
+        self,
+        scope: Scope,
+        jobs: Sequence[Job],
+        records: Sequence[Derived],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+        error: str | None = None,
+        transient: bool = False,
+    ) -> int:
+        """If one of the jobs is still ours: store what was learned and remove the jobs, in one
+        transaction; how many were ours. With an error they become dead letters instead: what is
+        stored is second best.
+
+        Stored as by `put`, but learning the same from the same turns again changes nothing, and
+        what was wiped for its own sake does not come back.
+        """
+
     def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
         """Write what the jobs made and remove them, in one transaction; how many were still ours.
         Writing the same output twice changes nothing."""
@@ -200,8 +253,8 @@ class Queue(Protocol):
         """By the job's id the event or the derived record it is about, forgotten ones too; for
         the worker alone."""
 
-    def release(self, jobs: Sequence[Job]) -> None:
-        """Hand jobs back untried: the attempt is not counted."""
+    def release(self, jobs: Sequence[Job], *, due: datetime | None = None) -> None:
+        """Hand jobs back untried: the attempt is not counted. With a time they are due then."""
 
     def jobs(
         self, *, states: Sequence[str] = ("ready", "running", "dead"), limit: int = 100
@@ -212,6 +265,10 @@ class Queue(Protocol):
         self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
     ) -> QueueCounts:
         """How many jobs there are: of all or of one record, of all steps or of some."""
+
+    def hurry(self, scope: Scope, subjects: Sequence[str]) -> int:
+        """Let the jobs of these records that wait for their first try be taken at once: somebody
+        waits for them. How many; those put off after a failure stay put off."""
 
     def replay(self, ids: Collection[int] | None = None, *, transient_only: bool = False) -> int:
         """Make dead letters ready again with fresh attempts; how many."""
@@ -233,6 +290,25 @@ class Ledger(Protocol):
 
     def forget_contexts(self, before: datetime) -> int:
         """Remove the notes older than a time; how many."""
+
+
+class Spending(Protocol):
+    """What models have cost. By owner and day; not part of an export."""
+
+    def spent(self, scope: Scope, day: date) -> Spent:
+        """What was charged for a day."""
+
+    def charge(
+        self,
+        scope: Scope,
+        day: date,
+        *,
+        calls: int = 0,
+        prompt_tokens: int = 0,
+        answer_tokens: int = 0,
+        cost: float = 0.0,
+    ) -> None:
+        """Add to a day; negative to settle what was reserved. No sum falls below 0."""
 
 
 class Keys(Protocol):
@@ -263,14 +339,15 @@ class Upkeep(Protocol):
 
     def rebuild(self, derive: Derive, *, steps: Sequence[str]) -> int:
         """Derive records and index rows anew from the events, drop derived rows without a source,
-        and queue the steps that are missing; how many rows were mended. What was forgotten for
+        and queue the vectors that are missing; how many rows were mended. What was forgotten for
         its own sake and wiped does not come back."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
         """Copy the store to a new file while it is in use, then verify the copy."""
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
-        """Everything but jobs, API keys and contexts, in a fixed order, from one snapshot."""
+        """Everything but jobs, API keys, contexts and what was spent, in a fixed order, from one
+        snapshot."""
 
     def load(self, rows: Sequence[Dumped], derive: Derive, *, steps: Sequence[str]) -> list[bool]:
         """Store rows of `dump`, all or nothing; for each whether it was new. What `derive` makes
@@ -284,5 +361,5 @@ class Upkeep(Protocol):
         """Release everything; calling it twice is fine."""
 
 
-class Store(Log, Records, Feed, Queue, Ledger, Keys, Upkeep, Protocol):
+class Store(Log, Records, Feed, Queue, Ledger, Spending, Keys, Upkeep, Protocol):
     """A backend: all parts over one connection pool."""

@@ -38,6 +38,16 @@ class Derived:
     name: str | None = None
     #: Records that hold no longer because of this one.
     supersedes: tuple[str, ...] = ()
+    #: Told by several: kept without the agent and the session of the one that writes it now.
+    shared: bool = False
+
+
+def is_heard(tier: str, data: Metadata) -> bool:
+    """Whether a record was only heard of in passing: part of the graph, no document of the search.
+
+    It has neither terms nor vectors; who looks for it finds the turns it was heard in.
+    """
+    return tier == "graph" and data.get("heard") is True
 
 
 class Made(NamedTuple):
@@ -152,6 +162,16 @@ class QueueCounts:
     ready: int = 0
     running: int = 0
     dead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What models have cost an owner on one day."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ _RECORD_WORDS = (
 )  # fmt: skip
 #: Characters of a rule or a condition; sentences of turns are cut there, too.
 _LONGEST_RULE = 600
-_MAYBE_TIMES = ("valid_to", "known_to", "said_from", "forgotten_at")
+_MAYBE_TIMES = ("valid_to", "known_to", "said_from", "forgotten_at", "seen_at")
 _ID = re.compile("[0-9a-f]{32}")
 _MOST_DIMENSIONS = 65_536
 
@@ -113,6 +113,7 @@ def _record_fields(row: DumpedRecord) -> dict[str, Any]:
         "known_to": record.known_to,
         "said_from": row.said_from,
         "forgotten_at": row.forgotten_at,
+        "seen_at": record.seen_at,
     }
     fields: dict[str, Any] = {
         **{name: getattr(record, name) for name in _RECORD_WORDS},
@@ -211,7 +212,7 @@ def _read_record(fields: dict[str, Any], scope: Scope, limits: Limits) -> Dumped
     if tier not in ALL_TIERS or tier == "session":
         refuse(f"tier must be one of {', '.join(ALL_TIERS[1:])}, not {str(tier)[:64]!r}")
     draft, data = _read_text(fields, limits)
-    valid_to, known_to, said_from, forgotten_at = (
+    valid_to, known_to, said_from, forgotten_at, seen_at = (
         None if fields.get(name) is None else validate.moment(fields[name], name)
         for name in _MAYBE_TIMES
     )
@@ -233,8 +234,11 @@ def _read_record(fields: dict[str, Any], scope: Scope, limits: Limits) -> Dumped
         session=scope.session,
         importance=_share(fields, "importance"),
         data=data,
+        seen_at=seen_at,
     )
     _check_rule(record)
+    if seen_at is not None and seen_at < record.known_from:
+        refuse("seen_at lies before known_from")
     along = fields.pop("along", False)
     if not isinstance(along, bool) or (along and forgotten_at is None):
         refuse("along must be true or false, and needs forgotten_at")

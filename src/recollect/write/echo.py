@@ -48,7 +48,7 @@ _HINTS = ("<memory ", "</memory ", "[Memory: ", "- [")
 _QUOTED_LINE = r"[>\s]*"
 _BLOCK_LINE = re.compile(
     _QUOTED_LINE + r"(?:\d{4}-\d{2}-\d{2}\s*$|(?:[1-9]\d*|-) [^:]{1,200}: |\{\"id\":"
-    r"|(?:Standing instructions of the user|About the user|Memories):\s*$)"
+    r"|(?:Standing instructions of the user(?:, to be followed)?|About the user|Memories):\s*$)"
 )
 _ITEM_HEAD = re.compile(_QUOTED_LINE + r"\[Memory: .* \| \d{4}-\d{2}-\d{2}\]\s*$")
 _ITEM_TAIL = re.compile(_QUOTED_LINE + r"confidence: [01]\.\d{2}\s*$")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from recollect.store.base import is_heard
 from recollect.types import Event, Record
 from recollect.write.rules import topic
 
@@ -36,7 +37,9 @@ def embed_texts(event: Event) -> list[str]:
 def record_texts(record: Record) -> list[str]:
     """The passages of a derived record: its content, the condition it depends on, and what that is
     about, each by itself, because a question is more like "history" or "when I ask about history"
-    than like the whole rule."""
+    than like the whole rule. What was only heard is no document and has none."""
+    if is_heard(record.tier, record.data):
+        return []
     texts = passages(record.content)
     condition = record.data.get("condition")
     if isinstance(condition, str) and condition.strip():

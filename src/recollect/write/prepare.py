@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from recollect.index.postings import packed
-from recollect.store.base import Entry, Made
+from recollect.store.base import Entry, Made, is_heard
 from recollect.text import terms
 from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write.learn import Learner, derived_again
@@ -61,6 +61,8 @@ def entries(
 
 def index_row(subject: Event | Record) -> Made:
     """The index row, the kind and the records of what is stored: what it was given when stored."""
+    if isinstance(subject, Record) and is_heard(subject.tier, subject.data):
+        return Made(b"", 0, subject.kind)
     row, length = packed(indexed_terms(subject.name, subject.content))
     if isinstance(subject, Record):
         return Made(row, length, subject.kind)

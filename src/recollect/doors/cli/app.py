@@ -12,6 +12,7 @@ from recollect.doors.cli import (
     benching,
     explaining,
     finding,
+    graphing,
     memories,
     remembering,
     running,
@@ -68,6 +69,7 @@ for panel, commands in ((MEMORIES, _MEMORIES), (UPKEEP, _UPKEEP), (RUNNING, _RUN
         about = (command.__doc__ or "").replace(example, "")
         app.command(name, help=about, epilog=example.strip(), rich_help_panel=panel)(command)
 
+app.add_typer(graphing.graph, name="graph", rich_help_panel=MEMORIES)
 app.add_typer(running.jobs, name="jobs", rich_help_panel=UPKEEP)
 app.add_typer(running.keys, name="keys", rich_help_panel=RUNNING)
 app.add_typer(benching.bench, name="bench", rich_help_panel=UPKEEP)

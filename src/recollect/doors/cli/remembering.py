@@ -122,7 +122,8 @@ def _embed(memory: Memory, event: str, user: str, workspace: str) -> None:
     ends = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < ends:
         claimed = memory.worker.step()
-        if memory.status(event, user=user, workspace=workspace).state in ("done", "failed", "dead"):
+        status = memory.status(event, user=user, workspace=workspace)
+        if status.state in ("failed", "dead") or "embed" not in status.pending:
             return
         if not claimed:  # Another worker has it.
             time.sleep(_LOOK_AGAIN_SECONDS)

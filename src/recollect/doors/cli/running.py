@@ -64,6 +64,12 @@ def serve(
     *,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 3050,
+    worker: Annotated[
+        bool,
+        typer.Option(
+            "--worker/--no-worker", help="Do the background work here, or leave it to others."
+        ),
+    ] = True,
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
@@ -81,7 +87,8 @@ def serve(
         raise ConfigError(
             f"the service needs the package {error.name}: pip install 'recollect[server]'"
         ) from error
-    run(db or default_db(), host=host, port=port, config=load_for_command_line(config))
+    settings = load_for_command_line(config)
+    run(db or default_db(), host=host, port=port, config=settings, worker=worker)
 
 
 @jobs.callback(invoke_without_command=True)

@@ -54,6 +54,9 @@ def day(moment: datetime | None) -> str:
 
 def told(status: Status) -> str:
     """How far a memory has come, in words."""
+    if status.pending == ("extract",):  # Found by meaning, too: what is left concerns the graph.
+        why = f": {status.error}" if status.error else ""
+        return f"{status.state}: found by keyword and by meaning, not learned from yet{why}"
     match status.state:
         case "done":
             return "done"

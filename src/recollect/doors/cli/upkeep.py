@@ -235,7 +235,9 @@ def _show_import(done: Imported, waiting: int) -> None:
     if done.other_model:
         line(f"vectors of another model for {done.other_model} of them were left out")
     if waiting:
-        line(f"{several(waiting, 'job waits', 'jobs wait')}: `recollect worker --once` embeds now")
+        line(
+            f"{several(waiting, 'job waits', 'jobs wait')}: `recollect worker --once` does this now"
+        )
     _list("changed", done.warnings, len(done.warnings))
     _list("refused", done.problems, done.failed)
 

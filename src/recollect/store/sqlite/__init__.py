@@ -9,12 +9,14 @@ from recollect.errors import StoreError
 from recollect.store.sqlite.check import SqliteCheck
 from recollect.store.sqlite.connection import ReadPool, connect, errors_of
 from recollect.store.sqlite.feed import SqliteFeed
+from recollect.store.sqlite.groups import SqliteGroups
 from recollect.store.sqlite.jobs import SqliteQueue
 from recollect.store.sqlite.keys import SqliteKeys
 from recollect.store.sqlite.ledger import SqliteLedger
 from recollect.store.sqlite.log import SqliteLog
 from recollect.store.sqlite.migrate import migrate
 from recollect.store.sqlite.records import SqliteRecords
+from recollect.store.sqlite.spending import SqliteSpending
 from recollect.store.sqlite.transfer import SqliteTransfer
 from recollect.store.sqlite.writer import Writer
 
@@ -24,7 +26,9 @@ class SqliteStore(
     SqliteRecords,
     SqliteFeed,
     SqliteQueue,
+    SqliteGroups,
     SqliteLedger,
+    SqliteSpending,
     SqliteKeys,
     SqliteCheck,
     SqliteTransfer,

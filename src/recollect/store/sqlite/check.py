@@ -15,10 +15,11 @@ from recollect.store.sqlite.mend import (
     differences,
     index_rows,
     mend_rows,
+    misfiled,
     torn,
     without_vectors,
 )
-from recollect.store.sqlite.rows import Part, chunks
+from recollect.store.sqlite.rows import HEARD, Part, chunks
 from recollect.types import Finding
 
 _ROWS_AT_ONCE = 500
@@ -50,11 +51,33 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
     (
         "embedded",
         "records that have neither a vector nor a job in a space in use",
-        "SELECT count(*) FROM records r JOIN spaces s ON s.state = 'active' AND NOT EXISTS"
+        "SELECT count(*) FROM records r JOIN spaces s ON s.state = 'active' AND"
+        f" NOT {HEARD} AND NOT EXISTS"
         " (SELECT 1 FROM spaces b WHERE b.state = 'building') WHERE NOT EXISTS"
         " (SELECT 1 FROM vectors v WHERE v.owner = r.owner AND v.space = s.id AND v.record = r.id)"
         " AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.owner = r.owner AND j.subject = r.id"
         " AND j.step = 'embed:' || s.id)",
+        True,
+    ),
+    (
+        "heard",
+        "records that were only heard and have a vector or a job",
+        f"SELECT count(*) FROM records r WHERE {HEARD} AND (EXISTS"
+        " (SELECT 1 FROM jobs j WHERE j.owner = r.owner AND j.subject = r.id) OR EXISTS"
+        " (SELECT 1 FROM spaces s JOIN vectors v ON v.owner = r.owner AND v.space = s.id"
+        "  AND v.record = r.id))",
+        True,
+    ),
+    (
+        "seen",
+        "records seen before they were known",
+        "SELECT count(*) FROM records WHERE seen < known_from",
+        True,
+    ),
+    (
+        "conversations",
+        "jobs that are not filed under their turn's conversation",
+        f"SELECT count(*) FROM jobs j WHERE {misfiled('j')}",
         True,
     ),
     (

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from recollect.errors import InvalidInput
-from recollect.store.base import Derived
+from recollect.store.base import Derived, is_heard
 from recollect.store.sqlite.rows import (
     chunks,
     from_json,
@@ -23,6 +23,7 @@ from recollect.store.sqlite.rows import (
     to_us,
 )
 from recollect.store.sqlite.visibility import all_forgotten, mark
+from recollect.types import Metadata
 
 #: What a version says; a record that says the same again is confirmed.
 _SAID = "kind, content, data, confidence, importance, valid_to, known_to"
@@ -38,6 +39,26 @@ class Writing:
     known: int
     #: Steps to queue, of the vector spaces in use.
     steps: Sequence[str]
+    #: What says nothing new is left untouched, and what was wiped for its own sake stays away.
+    learning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What an index and its vectors hold of a record: see `write/passages.py`."""
+
+    terms: bytes
+    content: str
+    data: Metadata
+    tier: str
+
+    @property
+    def is_heard(self) -> bool:
+        return is_heard(self.tier, self.data)
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        return self.terms, self.content, self.data.get("condition"), self.is_heard
 
 
 def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool:
@@ -63,7 +84,8 @@ def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool
         tuple(values.values()),
     )
     trace(connection, owner, raw, sources)
-    enqueue(connection, owner, [raw], writing.steps, writing.known)
+    if not is_heard(derived.tier, derived.data):
+        enqueue(connection, owner, raw, writing.steps, writing.known)
     hidden = all_forgotten(connection, owner, sources)
     if hidden is not None:  # Forgotten while it was being understood.
         mark(connection, owner, raw, hidden, forgotten=True, along=True)
@@ -75,23 +97,33 @@ def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> 
     """Store a record, or the new version of a known one."""
     raw, owner = _checked(derived), writing.owner
     row: Any = connection.execute(
-        f"SELECT tier, sources, along, terms, {_SAID} FROM records WHERE owner = ? AND id = ?",
+        "SELECT tier, sources, along, terms, coalesce(seen, known_from),"
+        f" {_SAID} FROM records WHERE owner = ? AND id = ?",
         (owner, raw),
     ).fetchone()
     if row is None:
-        add(connection, writing, derived)
+        if _is_wanted(connection, writing, raw):
+            add(connection, writing, derived)
         return
-    tier, sources, along, terms, *said = row
+    tier, sources, along, terms, seen, *said = row
     if tier == "session":
         raise InvalidInput(f"{derived.id} is the id of a turn, which never changes", field="id")
-    before = split_ids(sources)
-    more = [each for each in existing(connection, owner, derived.sources) if each not in before]
-    _add_sources(connection, owner, raw, before, more)
-    new = _said(derived)
-    if said == list(new.values()):
-        noted(connection, owner, raw, "confirmed", writing.known)
+    given = existing(connection, owner, derived.sources)
+    before = dict.fromkeys(split_ids(sources))
+    more = [each for each in given if each not in before]
+    saying = list(_said(derived).values())
+    is_old = writing.learning and not more and _is_told(said, saying)
+    if is_old or (derived.sources and not given):
+        return
+    new: dict[str, Any] = {"seen": max(seen, writing.known)}
+    if more:
+        new["sources"] = b"".join([*before, *more])
+        trace(connection, owner, raw, more)
+    if said == saying:
+        _confirm(connection, writing, raw, new)
     else:
-        _change(connection, writing, derived, old=(terms, _text_of(said[1], said[2])))
+        old = _Text(terms, said[1], from_json(said[2]), tier)
+        _change(connection, writing, derived, old=old, new=new)
     if along and all_forgotten(connection, owner, [*before, *more]) is None:
         mark(connection, owner, raw, writing.known, forgotten=False)
     _close(connection, writing, derived)
@@ -106,16 +138,15 @@ def trace(connection: apsw.Connection, owner: int, record: bytes, sources: Seque
 
 
 def enqueue(
-    connection: apsw.Connection,
-    owner: int,
-    records: Sequence[bytes],
-    steps: Sequence[str],
-    due: int,
+    connection: apsw.Connection, owner: int, record: bytes, steps: Sequence[str], due: int
 ) -> None:
-    """One job per record and step; one that is waiting already stays as it is."""
+    """Queue a derived record for its vectors, once; only what was said is there to be understood.
+
+    What is only heard is not queued at all: that is for the caller to know.
+    """
     connection.executemany(
         "INSERT OR IGNORE INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, ?)",
-        ((owner, record, step, due) for record in records for step in steps),
+        ((owner, record, step, due) for step in steps if step.startswith("embed:")),
     )
 
 
@@ -146,50 +177,66 @@ def arrival_of(connection: apsw.Connection, owner: int, sources: Sequence[bytes]
     return arrival or 0
 
 
+def _is_wanted(connection: apsw.Connection, writing: Writing, record: bytes) -> bool:
+    """Whether an id may be stored for the first time.
+
+    Lines of a history without a record are those of one that was wiped for its own sake. Who learns
+    leaves it at that; who writes it all the same begins anew.
+    """
+    key = (writing.owner, record)
+    was_wiped = connection.execute("SELECT 1 FROM journal WHERE owner = ? AND record = ?", key).get
+    if was_wiped and not writing.learning:
+        connection.execute("DELETE FROM journal WHERE owner = ? AND record = ?", key)
+    return not (was_wiped and writing.learning)
+
+
+def _is_told(said: list[Any], saying: list[Any]) -> bool:
+    """Whether nothing is new. What ended since does not begin again for being told as it was."""
+    *was, _, _ = said
+    *now, valid_to, _ = saying
+    return said == saying or (was == now and valid_to is None)
+
+
+def _confirm(
+    connection: apsw.Connection, writing: Writing, record: bytes, new: dict[str, Any]
+) -> None:
+    change = noted(connection, writing.owner, record, "confirmed", writing.known)
+    _update(connection, writing.owner, record, {**new, "change": change})
+
+
 def _change(
     connection: apsw.Connection,
     writing: Writing,
     derived: Derived,
     *,
-    old: tuple[bytes, tuple[str, Any]],
+    old: _Text,
+    new: dict[str, Any],
 ) -> None:
     owner, raw = writing.owner, to_id(derived.id)
-    text = _text_of(derived.content, to_data(derived.data))
-    new_text = old != (derived.terms, text)
-    values = {
-        **_said(derived),
-        **_with(writing, derived),
-        "change": noted(connection, owner, raw, "changed", writing.known),
-        **({"said_from": writing.known} if new_text else {}),
-    }
+    text = _Text(_index_row(derived)[0], derived.content, derived.data, derived.tier)
+    is_new = old.said != text.said
+    change = noted(connection, owner, raw, "changed", writing.known)
+    values = {**new, **_said(derived), **_with(writing, derived), "change": change}
+    if is_new:
+        values["said_from"] = writing.known
+    _update(connection, owner, raw, values)
+    if not is_new or (old.is_heard and text.is_heard):
+        return
+    connection.execute("DELETE FROM vectors WHERE owner = ? AND record = ?", (owner, raw))
+    # A new row, not the old one again: whoever embeds the old text just now must not finish it.
+    connection.execute("DELETE FROM jobs WHERE owner = ? AND subject = ?", (owner, raw))
+    if not text.is_heard:
+        enqueue(connection, owner, raw, writing.steps, writing.known)
+    # An index holds the old words and vectors: it must start over.
+    connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
+
+
+def _update(connection: apsw.Connection, owner: int, record: bytes, values: dict[str, Any]) -> None:
     connection.execute(
         f"UPDATE records SET {', '.join(f'{name} = ?' for name in values)}"
         " WHERE owner = ? AND id = ?",
-        (*values.values(), owner, raw),
+        (*values.values(), owner, record),
     )
-    if new_text:
-        connection.execute("DELETE FROM vectors WHERE owner = ? AND record = ?", (owner, raw))
-        # A new row, not the old one again: whoever embeds the old text just now must not finish it.
-        connection.execute("DELETE FROM jobs WHERE owner = ? AND subject = ?", (owner, raw))
-        enqueue(connection, owner, [raw], writing.steps, writing.known)
-        # An index holds the old words and vectors: it must start over.
-        connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
-
-
-def _add_sources(
-    connection: apsw.Connection,
-    owner: int,
-    record: bytes,
-    before: Sequence[bytes],
-    more: Sequence[bytes],
-) -> None:
-    if not more:
-        return
-    connection.execute(
-        "UPDATE records SET sources = ?, change = ? WHERE owner = ? AND id = ?",
-        (b"".join([*before, *more]), next_changes(connection, owner, 1), owner, record),
-    )
-    trace(connection, owner, record, more)
 
 
 def _close(connection: apsw.Connection, writing: Writing, derived: Derived) -> None:
@@ -227,19 +274,20 @@ def _said(derived: Derived) -> dict[str, Any]:
 
 
 def _with(writing: Writing, derived: Derived) -> dict[str, Any]:
+    terms, length = _index_row(derived)
     return {
         "tier": derived.tier,
         "valid_from": to_us(derived.valid_from),
         "origin": derived.origin,
-        "length": derived.length,
-        "terms": derived.terms,
-        "agent": writing.agent,
-        "session": writing.session,
+        "length": length,
+        "terms": terms,
+        "agent": None if derived.shared else writing.agent,
+        "session": None if derived.shared else writing.session,
         "name": derived.name,
         "role": derived.role,
     }
 
 
-def _text_of(content: str, data: str | None) -> tuple[str, Any]:
-    """What is embedded of a record: see `write/passages.py`."""
-    return content, from_json(data).get("condition")
+def _index_row(derived: Derived) -> tuple[bytes, int]:
+    """Terms and length; what is only heard has none, whatever it came with."""
+    return (b"", 0) if is_heard(derived.tier, derived.data) else (derived.terms, derived.length)

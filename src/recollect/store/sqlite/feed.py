@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from recollect.store.base import FOREVER_US, Change, Head, Space, Vector
-from recollect.store.sqlite.rows import Part, chunks, marks, owner_of
+from recollect.store.sqlite.rows import HEARD, Part, chunks, marks, owner_of
 from recollect.types import Scope
 
 #: Rows removed per transaction when a space is retired, so that writers are not held up.
@@ -124,13 +124,16 @@ class SqliteFeed(Part):
 
 
 def queue_missing(connection: apsw.Connection, steps: Sequence[str]) -> int:
-    """One job per step for every record that lacks the step's result; how many."""
+    """One job per step of a vector space for every document that has no vector there; how many.
+
+    Whether other steps were done nobody can tell: a finished job leaves no trace.
+    """
     total = 0
-    for step in steps:
+    for step in (each for each in steps if each.startswith("embed:")):
         connection.execute(
             "INSERT OR IGNORE INTO jobs (owner, subject, step, due) SELECT r.owner, r.id, ?, 0"
             " FROM records r WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.owner = r.owner"
-            " AND v.space = ? AND v.record = r.id) ORDER BY r.owner, r.change",
+            f" AND v.space = ? AND v.record = r.id) AND NOT {HEARD} ORDER BY r.owner, r.change",
             (step, int(step.split(":")[1])),
         )
         total += connection.changes()

@@ -24,7 +24,8 @@ from recollect.store.sqlite.rows import (
 from recollect.types import Event, Job, Record, Scope
 
 _JOB = (
-    "j.id, o.workspace, o.user, j.subject, j.step, j.attempts, j.state, j.due, j.error, j.transient"
+    "j.id, o.workspace, o.user, j.agent, j.session, j.subject, j.step, j.attempts, j.state, j.due,"
+    " j.error, j.transient"
 )
 
 
@@ -57,13 +58,13 @@ class SqliteQueue(Part):
                 " WHERE id = ?",
                 ((lease, each) for each in ids),
             )
-            return _jobs(connection, ids)
+            return jobs_with(connection, ids)
 
         return self._writer.run(work)
 
     def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
         def work(connection: apsw.Connection) -> int:
-            mine = _still_mine(connection, jobs)
+            mine = still_mine(connection, jobs)
             subjects: dict[str, int] = {}
             for job in mine:
                 if (owner := owner_of(connection, job.scope)) is not None:
@@ -78,7 +79,7 @@ class SqliteQueue(Part):
 
     def fail(self, job: Job, *, error: str, due: datetime | None, transient: bool = False) -> None:
         def work(connection: apsw.Connection) -> None:
-            if _still_mine(connection, [job]):
+            if still_mine(connection, [job]):
                 connection.execute(
                     "UPDATE jobs SET state = ?, due = coalesce(?, due), lease_until = NULL,"
                     " error = ?, transient = ? WHERE id = ?",
@@ -115,12 +116,14 @@ class SqliteQueue(Part):
                 found |= {row[0]: to_record(row[1:]) for row in rows}
         return found
 
-    def release(self, jobs: Sequence[Job]) -> None:
+    def release(self, jobs: Sequence[Job], *, due: datetime | None = None) -> None:
+        later = None if due is None else to_us(due)
+
         def work(connection: apsw.Connection) -> None:
             connection.executemany(
-                "UPDATE jobs SET state = 'ready', attempts = attempts - 1, lease_until = NULL"
-                " WHERE id = ?",
-                ((job.id,) for job in _still_mine(connection, jobs)),
+                "UPDATE jobs SET state = 'ready', attempts = attempts - 1, lease_until = NULL,"
+                " due = coalesce(?, due) WHERE id = ?",
+                ((later, job.id) for job in still_mine(connection, jobs)),
             )
 
         self._writer.run(work)
@@ -151,6 +154,19 @@ class SqliteQueue(Part):
             ).fetchall()
         return QueueCounts(**dict(counts))
 
+    def hurry(self, scope: Scope, subjects: Sequence[str]) -> int:
+        def work(connection: apsw.Connection) -> int:
+            owner = owner_of(connection, scope)
+            before = connection.total_changes()
+            connection.executemany(
+                "UPDATE jobs SET due = 0 WHERE owner = ? AND subject = ? AND state = 'ready'"
+                " AND attempts = 0 AND due > 0",
+                ((owner, to_id(each)) for each in subjects),
+            )
+            return connection.total_changes() - before
+
+        return self._writer.run(work)
+
     def replay(self, ids: Collection[int] | None = None, *, transient_only: bool = False) -> int:
         which = "" if ids is None else f" AND id IN ({marks(len(ids))})"
         if transient_only:
@@ -174,19 +190,20 @@ def _due(
 
     The one comes alone: it may have killed its worker, and must not cost others their attempts.
     """
-    wanted = marks(len(steps))
     rows: list[Any] = connection.execute(
-        f"SELECT id FROM jobs WHERE state = 'running' AND lease_until < ?"
-        f" AND step IN ({wanted}) ORDER BY id LIMIT 1",
+        "SELECT id FROM jobs WHERE state = 'running' AND lease_until < ?"
+        f" AND step IN ({marks(len(steps))}) ORDER BY id LIMIT 1",
         (moment, *steps),
     ).fetchall()
-    if not rows:
+    if rows:
+        return [rows[0][0]]
+    for step in steps:  # One after another: the index is by step.
         rows += connection.execute(
-            f"SELECT id FROM jobs WHERE state = 'ready' AND due <= ? AND step IN ({wanted})"
+            "SELECT due, owner, id FROM jobs WHERE state = 'ready' AND step = ? AND due <= ?"
             " ORDER BY due, owner, id LIMIT ?",
-            (latest, *steps, limit),
+            (step, latest, limit),
         ).fetchall()
-    return [row[0] for row in rows]
+    return [row[2] for row in sorted(rows)[:limit]]
 
 
 def _bury(
@@ -202,7 +219,8 @@ def _bury(
     )
 
 
-def _jobs(connection: apsw.Connection, ids: Sequence[int]) -> list[Job]:
+def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[Job]:
+    """The jobs with these ids, in that order."""
     found: dict[int, Job] = {}
     for some in chunks(ids):
         rows = connection.execute(
@@ -214,14 +232,11 @@ def _jobs(connection: apsw.Connection, ids: Sequence[int]) -> list[Job]:
     return [found[each] for each in ids if each in found]
 
 
-def _still_mine(connection: apsw.Connection, jobs: Sequence[Job]) -> list[Job]:
+def still_mine(connection: apsw.Connection, jobs: Sequence[Job]) -> list[Job]:
     """Those that nobody took over: a claim by another worker has counted one attempt more."""
-    now = {job.id: job for job in _jobs(connection, [job.id for job in jobs])}
-    return [
-        job
-        for job in jobs
-        if job.id in now and now[job.id].state == "running" and now[job.id].attempts == job.attempts
-    ]
+    tries = {job.id: job.attempts for job in jobs}
+    now = jobs_with(connection, list(tries))
+    return [job for job in now if job.state == "running" and job.attempts == tries[job.id]]
 
 
 def _write_vectors(
@@ -247,12 +262,12 @@ def _write_vectors(
 def _to_job(row: Sequence[Any]) -> Job:
     return Job(
         id=row[0],
-        scope=Scope(row[1], row[2]),
-        subject=row[3].hex(),
-        step=row[4],
-        attempts=row[5],
-        state=row[6],
-        due=from_us(row[7]),
-        error=row[8],
-        transient=bool(row[9]),
+        scope=Scope(*row[1:5]),
+        subject=row[5].hex(),
+        step=row[6],
+        attempts=row[7],
+        state=row[8],
+        due=from_us(row[9]),
+        error=row[10],
+        transient=bool(row[11]),
     )

@@ -10,7 +10,7 @@ import apsw
 
 from recollect.errors import Conflict, NotFound
 from recollect.store.base import Appended, Entry, KeyUse
-from recollect.store.sqlite.derived import Writing, add, enqueue
+from recollect.store.sqlite.derived import Writing, add
 from recollect.store.sqlite.rows import (
     Part,
     chunks,
@@ -47,17 +47,17 @@ class SqliteLog(Part):
             if key and (earlier := _earlier_use(connection, owner, key)) is not None:
                 return Appended(earlier, duplicate=True)
             known, current = to_us(known_at), all_current(connection, steps)
-            _insert(connection, owner, scope, entries, known)
-            ids = [bytes.fromhex(entry.id) for entry in entries]
-            enqueue(connection, owner, ids, current, known)
             writing = Writing(owner, scope.agent, scope.session, known, current)
+            turns = [(bytes.fromhex(entry.id), to_us(entry.at)) for entry in entries]
+            _insert(connection, writing, entries, turns)
+            enqueue_turns(connection, writing, turns, due=known)
             for derived in (each for entry in entries for each in entry.derived):
                 add(connection, writing, derived)
             if key:
                 connection.execute(
                     "INSERT INTO idempotency (owner, key, body, events, used_at)"
                     " VALUES (?, ?, ?, ?, ?)",
-                    (owner, key.key, key.body, b"".join(ids), known),
+                    (owner, key.key, key.body, b"".join(raw for raw, _ in turns), known),
                 )
             return Appended(tuple(entry.id for entry in entries), duplicate=False)
 
@@ -145,9 +145,12 @@ def _earlier_use(connection: apsw.Connection, owner: int, key: KeyUse) -> tuple[
 
 
 def _insert(
-    connection: apsw.Connection, owner: int, scope: Scope, entries: Sequence[Entry], known: int
+    connection: apsw.Connection,
+    writing: Writing,
+    entries: Sequence[Entry],
+    turns: Sequence[tuple[bytes, int]],
 ) -> None:
-    count = len(entries)
+    owner, known, count = writing.owner, writing.known, len(entries)
     row: Any = connection.execute(
         "UPDATE owners SET arrival = arrival + ?, change = change + ? WHERE owner = ?"
         " RETURNING arrival, change",
@@ -158,30 +161,48 @@ def _insert(
         f"INSERT INTO events (owner, {EVENT}) VALUES (?, {marks(11)})",
         (
             (
-                owner, bytes.fromhex(e.id), first + i, e.role, e.content, to_us(e.at), known,
-                e.origin, e.name, scope.agent, scope.session, to_json(e.metadata),
+                owner, raw, first + i, e.role, e.content, at, known, e.origin, e.name,
+                writing.agent, writing.session, to_json(e.metadata),
             )
-            for i, e in enumerate(entries)
+            for i, (e, (raw, at)) in enumerate(zip(entries, turns, strict=True))
         ),
     )  # fmt: skip
     connection.executemany(
         "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
         " origin, length, terms) VALUES (?, ?, ?, 'session', ?, ?, ?, 1.0, ?, ?, ?)",
         (
-            (
-                owner,
-                bytes.fromhex(e.id),
-                change + i,
-                e.kind,
-                to_us(e.at),
-                known,
-                e.origin,
-                e.length,
-                e.terms,
-            )
-            for i, e in enumerate(entries)
+            (owner, raw, change + i, e.kind, at, known, e.origin, e.length, e.terms)
+            for i, (e, (raw, at)) in enumerate(zip(entries, turns, strict=True))
         ),
     )
+
+
+def enqueue_turns(
+    connection: apsw.Connection,
+    writing: Writing,
+    turns: Sequence[tuple[bytes, int]],
+    *,
+    due: int,
+) -> None:
+    """One job per turn, given with when it was said, and step.
+
+    A step of no vector space is done for a conversation at a time: its jobs tell where they belong.
+    """
+    alone = [step for step in writing.steps if ":" in step]
+    connection.executemany(
+        "INSERT OR IGNORE INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, ?)",
+        ((writing.owner, turn, step, due) for turn, _ in turns for step in alone),
+    )
+    for step in writing.steps:
+        if ":" not in step:
+            connection.executemany(
+                "INSERT OR IGNORE INTO jobs (owner, subject, step, due, session, agent, at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (writing.owner, turn, step, due, writing.session, writing.agent, at)
+                    for turn, at in turns
+                ),
+            )
 
 
 def all_current(connection: apsw.Connection, steps: Sequence[str]) -> list[str]:
@@ -192,6 +213,8 @@ def all_current(connection: apsw.Connection, steps: Sequence[str]) -> list[str]:
 def current_steps(connection: apsw.Connection, step: str) -> list[str]:
     """The step itself; if its vector space was retired meanwhile, those of the spaces in use."""
     kind, _, space = step.partition(":")
+    if not space:
+        return [step]
     state = connection.execute("SELECT state FROM spaces WHERE id = ?", (space,)).get
     if state != "retired":
         return [step]

@@ -13,7 +13,7 @@ from recollect.store.base import Derive, Derived
 from recollect.store.sqlite.derived import Writing, add, trace
 from recollect.store.sqlite.log import EVENT, to_event
 from recollect.store.sqlite.records import RECORD, to_record
-from recollect.store.sqlite.rows import next_changes, split_ids, to_us
+from recollect.store.sqlite.rows import HEARD, next_changes, split_ids, to_us
 from recollect.store.sqlite.visibility import remove
 from recollect.types import Event
 
@@ -156,6 +156,15 @@ def without_vectors(rows: Sequence[tuple[int, bytes]]) -> Callable[[apsw.Connect
     return work
 
 
+def misfiled(job: str) -> str:
+    """SQL: whether a job of a conversation names another one than its event, or has no event."""
+    return (
+        f"instr({job}.step, ':') = 0 AND NOT EXISTS (SELECT 1 FROM events e"
+        f" WHERE e.owner = {job}.owner AND e.id = {job}.subject AND e.at IS {job}.at"
+        f" AND e.session IS {job}.session AND e.agent IS {job}.agent)"
+    )
+
+
 def mend_rows(connection: apsw.Connection) -> int:
     """Records from events, visibility from the journal, and no derived row without its source."""
     before = connection.total_changes()
@@ -179,12 +188,33 @@ def mend_rows(connection: apsw.Connection) -> int:
         "DELETE FROM vectors WHERE NOT EXISTS"
         " (SELECT 1 FROM spaces s WHERE s.id = vectors.space AND s.state != 'retired')"
     )
+    _mend_jobs(connection)
+    _mend_heard(connection)
+    connection.execute("UPDATE records SET seen = NULL WHERE seen < known_from")
     _mend_visibility(connection)
     mended = connection.total_changes() - before
     if mended:
         # Whoever follows the feed must start over.
         connection.execute("UPDATE owners SET epoch = epoch + 1")
     return mended
+
+
+def _mend_jobs(connection: apsw.Connection) -> None:
+    """File jobs under the conversation of their event; without one there is nothing to do."""
+    connection.execute(
+        "UPDATE jobs SET at = e.at, session = e.session, agent = e.agent FROM events e"
+        f" WHERE e.owner = jobs.owner AND e.id = jobs.subject AND {misfiled('jobs')}"
+    )
+    connection.execute(f"DELETE FROM jobs WHERE {misfiled('jobs')}")
+
+
+def _mend_heard(connection: apsw.Connection) -> None:
+    """What was only heard is no document: no vectors, nothing to do."""
+    for table, column in (("vectors", "record"), ("jobs", "subject")):
+        connection.execute(
+            f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM records r"
+            f" WHERE r.owner = {table}.owner AND r.id = {table}.{column} AND {HEARD})"
+        )
 
 
 def _mend_sources(connection: apsw.Connection) -> None:

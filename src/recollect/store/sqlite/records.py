@@ -38,7 +38,7 @@ _OWN = ", ".join(
 #: Columns of a record `r`; `e` is the event of a turn, or the first source of a derived record.
 RECORD = (
     "r.id, r.tier, r.kind, r.valid_from, r.valid_to, r.known_from, r.known_to, r.origin,"
-    f" r.confidence, r.importance, r.sources, r.data, {_OWN}, e.metadata"
+    f" r.confidence, r.importance, r.sources, r.data, {_OWN}, e.metadata, r.seen"
 )
 #: What a forgotten event said about itself is not told by what was derived from it.
 EVENT_OF = (
@@ -105,6 +105,26 @@ class SqliteRecords(Part):
     def restore(self, scope: Scope, record: str, *, at: datetime) -> bool:
         return self._writer.run(lambda c: set_forgotten(c, scope, record, at, forgotten=False))
 
+    def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
+        found: dict[str, datetime] = {}
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            for some in chunks(known_ids(ids)):
+                rows = connection.execute(
+                    "SELECT id, forgotten_at FROM records WHERE owner = ? AND NOT along"
+                    f" AND forgotten_at IS NOT NULL AND id IN ({marks(len(some))})",
+                    (owner, *some),
+                )
+                found |= {row[0].hex(): from_us(row[1]) for row in rows}
+                wiped = connection.execute(
+                    "SELECT record, max(at) FROM journal j WHERE owner = ? AND record IN"
+                    f" ({marks(len(some))}) AND action = 'forgotten' AND NOT EXISTS (SELECT 1"
+                    " FROM records r WHERE r.owner = j.owner AND r.id = j.record) GROUP BY record",
+                    (owner, *some),
+                )
+                found |= {row[0].hex(): from_us(row[1]) for row in wiped}
+        return {each: found[each] for each in ids if each in found}
+
     def history(self, scope: Scope, record: str) -> list[Version]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
@@ -147,7 +167,9 @@ def _versions(known_from: int, acts: Sequence[Any], content: str | None) -> list
 def to_record(row: Sequence[Any]) -> Record:
     """A row of `RECORD` columns as a Record."""
     raw, tier, kind, valid_from, valid_to, known_from, known_to, origin, *more = row
-    confidence, importance, sources, data, content, role, name, agent, session, metadata = more
+    confidence, importance, sources, data, content, role, name, agent, session, metadata, seen = (
+        more
+    )
     id = raw.hex()
     derived_from: tuple[str, ...] = (id,)
     if tier != "session":
@@ -172,4 +194,5 @@ def to_record(row: Sequence[Any]) -> Record:
         from_json(metadata),
         importance,
         from_json(data),
+        maybe_from_us(seen),
     )

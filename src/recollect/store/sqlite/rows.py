@@ -22,6 +22,8 @@ _MICROSECOND = timedelta(microseconds=1)
 _ID_BYTES = 16
 #: SQLite's own limit of bound values is higher; this keeps statements few and cacheable.
 _IDS_AT_ONCE = 200
+#: Whether a record `r` is `is_heard`.
+HEARD = "(r.tier = 'graph' AND json_type(r.data, '$.heard') IS 'true')"
 
 
 class Part:

@@ -20,12 +20,14 @@ from recollect.store.base import (
     DumpedVectors,
     KeyUse,
     Progress,
+    is_heard,
 )
 from recollect.store.sqlite.connection import connect, errors_of
 from recollect.store.sqlite.derived import Writing, add, arrival_of, enqueue, existing, trace
-from recollect.store.sqlite.log import EVENT, all_current, to_event
+from recollect.store.sqlite.log import EVENT, all_current, enqueue_turns, to_event
 from recollect.store.sqlite.records import RECORD, to_record
 from recollect.store.sqlite.rows import (
+    HEARD,
     Part,
     from_us,
     marks,
@@ -219,8 +221,8 @@ def _load_event(
         ),
     )  # fmt: skip
     current = all_current(connection, steps)
-    enqueue(connection, owner, [raw], current, 0)
     writing = Writing(owner, event.agent, event.session, to_us(event.known_at), current)
+    enqueue_turns(connection, writing, [(raw, to_us(event.at))], due=0)
     for each in derived:
         add(connection, writing, each)
     return True
@@ -258,7 +260,8 @@ def _load_record(
         tuple(values.values()),
     )
     trace(connection, owner, raw, sources)
-    enqueue(connection, owner, [raw], all_current(connection, steps), 0)
+    if not is_heard(record.tier, record.data):
+        enqueue(connection, owner, raw, all_current(connection, steps), 0)
     return True
 
 
@@ -270,6 +273,7 @@ def _moments(row: DumpedRecord, record: Record) -> dict[str, datetime | None]:
         "known_to": record.known_to,
         "forgotten_at": row.forgotten_at,
         "said_from": row.said_from,
+        "seen": record.seen_at,
     }
 
 
@@ -303,7 +307,9 @@ def _load_vectors(connection: apsw.Connection, owner: int, row: DumpedVectors) -
         "SELECT id FROM spaces WHERE model = ? AND dim = ? AND recipe = ? AND state != 'retired'",
         (row.model, row.dim, row.recipe),
     ).get
-    known = connection.execute("SELECT 1 FROM records WHERE owner = ? AND id = ?", (owner, raw)).get
+    known = connection.execute(
+        f"SELECT 1 FROM records r WHERE owner = ? AND id = ? AND NOT {HEARD}", (owner, raw)
+    ).get
     if space is None or not known:
         return False
     change = next_changes(connection, owner, len(row.passages))

@@ -14,8 +14,6 @@ from recollect.extract.spans import Turn
 from recollect.graph.vocabulary import RELATION_TYPES
 from recollect.recall.when import spans as read_dates
 
-pytestmark = pytest.mark.nlp
-
 HERE = Path(__file__).parent
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -119,7 +117,10 @@ def test_forty_turns_take_less_than_a_second(extractor: NlpExtractor) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", '"' * 50_000, "x" * 50_000, "I love " * 5000, "\ud800 a", "我住在北京。", "🎉"],
+    [
+        *("", " ", '"' * 50_000, "x" * 50_000, "\ud800 a", "我住在北京。", "🎉"),
+        pytest.param("I love " * 5000, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.timeout(30)
 def test_no_text_makes_it_fail_or_hang(extractor: NlpExtractor, text: str) -> None:

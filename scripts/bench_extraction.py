@@ -1,0 +1,130 @@
+"""Measure the background work beside a running service: turns a second, and what recall pays.
+
+Three processes on the cores there are: the service (`recollect serve --no-worker`), which is asked
+over HTTP all the time; a worker (`recollect worker`) that embeds and reads what waits; and this
+one. The turns are those of the sample, stored for many users. Nothing here is a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import recollect
+from recollect import sample
+
+_PROGRAM = (sys.executable, "-m", "recollect.doors.cli")
+_USER = "asked"
+_TURNS_ASKED = 2_000
+_QUESTIONS = 300
+
+
+def main() -> None:
+    """Print the figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--turns", type=int, default=1_500, help="turns to work off")
+    options.add_argument("--provider", default="auto", help="rules, nlp or auto")
+    given = options.parse_args()
+    os.environ["RECOLLECT_EXTRACTION_PROVIDER"] = given.provider
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        fill(path, given.turns)
+        key = json.loads(run("keys", "create", "--db", str(path), "--json"))["key"]
+        with subprocess.Popen(
+            [*_PROGRAM, "serve", "--db", str(path), "--port", "0", "--no-worker"],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as server:
+            try:
+                report(path, address(server), key, given.turns)
+            finally:
+                server.terminate()
+
+
+def fill(path: Path, waiting: int) -> None:
+    """One user whose turns are understood, and others whose turns wait."""
+    turns = [{k: v for k, v in turn.items() if k != "session"} for turn in sample.turns()]
+    with recollect.open(path, worker=False) as memory:
+        for copy in range(_TURNS_ASKED // len(turns)):
+            memory.remember(turns, user=_USER, session=f"s{copy}")
+        print(f"preparing {_TURNS_ASKED} turns that are asked about ...", flush=True)
+        memory.drain()
+        for copy in range(waiting // len(turns)):
+            memory.remember(turns, user=f"u{copy}", session="s")
+
+
+def report(path: Path, url: str, key: str, waiting: int) -> None:
+    """Ask alone, then beside a worker."""
+    ask(url, key, 20)
+    idle = ask(url, key, _QUESTIONS)
+    began = time.perf_counter()
+    busy: list[float] = []
+    done = threading.Event()
+
+    def work() -> None:
+        run("worker", "--once", "--db", str(path))
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while not done.is_set():
+        busy += ask(url, key, 10)
+    worker.join()
+    seconds = time.perf_counter() - began
+    print(f"turns a second, embedded and read: {waiting / seconds:.0f} ({waiting} turns,", end=" ")
+    print(f"{seconds:.1f} s with the worker's start; goal 40)")
+    for name, times in (("idle", idle), ("beside the worker", busy)):
+        told = f"p50 {at(times, 0.5):.1f} ms, p95 {at(times, 0.95):.1f} ms"
+        print(f"search over HTTP, {name}: {told}, {len(times)} questions")
+    print(f"p95 beside the worker / idle: {at(busy, 0.95) / at(idle, 0.95):.2f} (goal 2)")
+
+
+def ask(url: str, key: str, count: int) -> list[float]:
+    """Search so often; the seconds of each."""
+    times = []
+    questions = sample.questions()
+    for number in range(count):
+        text = f"{questions[number % len(questions)]['question']} {number}"
+        body = json.dumps({"user_id": _USER, "query": text, "limit": 10}).encode()
+        request = urllib.request.Request(
+            f"{url}/v1/memories/search",
+            data=body,
+            headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
+        )
+        began = time.perf_counter()
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            answer.read()
+        times.append(time.perf_counter() - began)
+    return times
+
+
+def at(times: list[float], share: float) -> float:
+    """A quantile in milliseconds."""
+    return 1e3 * sorted(times)[min(len(times) - 1, int(share * len(times)))]
+
+
+def address(server: subprocess.Popen[str]) -> str:
+    """Where the service listens, as it says."""
+    assert server.stdout is not None
+    for line in server.stdout:
+        for word in line.split():
+            if word.startswith("http://"):
+                return word.rstrip("/")
+    raise RuntimeError("the service ended before it listened")
+
+
+def run(*args: str) -> str:
+    """What a command prints."""
+    return subprocess.run([*_PROGRAM, *args], check=True, capture_output=True, text=True).stdout
+
+
+if __name__ == "__main__":
+    main()

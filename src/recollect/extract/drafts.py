@@ -1,0 +1,279 @@
+"""What was understood of a group of turns, as drafts for the graph; and how an answer becomes them.
+
+Whatever the model wrote, a draft speaks of nothing but what the model was shown: a name that nobody
+said there is left out, and so is one that speaks to the model, one that only an assistant spoke of,
+and an alias that is not alike to its name. The model says which turns an item comes from; its
+authority is the least of theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from recollect.extract.answer import USER, Entity, Extraction, Fact, Relation
+from recollect.extract.gates import entity_novelty, novelty, refused
+from recollect.extract.importance import importance
+from recollect.extract.prompt import Prompt
+from recollect.graph.check import EntityDraft, RelationDraft, least
+from recollect.graph.likeness import Name, likeness
+from recollect.graph.names import same
+from recollect.graph.resolve import PARTLY, SAME
+from recollect.graph.vocabulary import ANY_ENTITY, Typed, entity_type, sentence
+from recollect.models.llm import Usage
+from recollect.text import terms
+from recollect.types import Event
+
+#: What must not even become the name of something.
+_UNSAFE = frozenset({"injection", "grant"})
+_COMPOUND = re.compile(r"[._@/:+#-]")
+
+
+@dataclass(frozen=True, slots=True)
+class FactDraft:
+    """A statement that passed the gates."""
+
+    text: str
+    kind: str
+    #: Ids of the turns it was drawn from.
+    sources: tuple[str, ...]
+    origin: str
+    #: Names of those it is about.
+    entities: tuple[str, ...] = ()
+    confidence: float = 1.0
+    #: The day it is about.
+    on: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """What was understood of one group of turns."""
+
+    entities: tuple[EntityDraft, ...] = ()
+    relations: tuple[RelationDraft, ...] = ()
+    facts: tuple[FactDraft, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    #: What was left out and why, without quoting any of it.
+    notes: tuple[str, ...] = ()
+    #: The answer was cut off, or named mostly what nobody said: a second reader may find more.
+    partial: bool = False
+
+    def also(self, other: Drafted) -> Drafted:
+        """With what another reader of the same turns found; of one thing both drafts stand."""
+        return replace(
+            self,
+            entities=self.entities + other.entities,
+            relations=self.relations + other.relations,
+            facts=self.facts + other.facts,
+        )
+
+
+def drafted(prompt: Prompt, answer: Extraction, *, user: str) -> Drafted:
+    """The drafts of an answer to a prompt; `user` is the name of the user's own entity."""
+    drafting = _Drafting(prompt, answer, user)
+    facts = tuple(filter(None, map(drafting.fact, answer.facts)))
+    relations = tuple(filter(None, map(drafting.relation, answer.relations)))
+    entities = tuple(drafting.entities())
+    notes = tuple(f"{count} {what}" for what, count in sorted(drafting.left_out.items()))
+    return Drafted(
+        entities=entities,
+        relations=relations,
+        facts=facts,
+        notes=answer.notes + notes,
+        partial=answer.cut or drafting.left_out[_UNSAID] > len(entities),
+    )
+
+
+_UNSAID = "names that nobody said"
+
+
+class _Said:
+    """A text, asked for names."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._folded = same(text)
+        self.words = _words(text)
+
+    def says(self, name: str) -> bool:
+        """Whether all words of a name are in the text, in whatever form."""
+        if words := _words(name):
+            return words <= self.words or (not name.isascii() and same(name) in self._folded)
+        # Of stop words or marks alone: "US", "!!!"; only its very letters tell.
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self._text) is not None
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(term for term in terms(text) if not _COMPOUND.search(term))
+
+
+def _spoken(turn: Event) -> str:
+    return f"{turn.name or ''}\n{turn.content}"
+
+
+class _Drafting:
+    """One answer on its way to drafts."""
+
+    def __init__(self, prompt: Prompt, answer: Extraction, user: str) -> None:
+        self._prompt = prompt
+        self._user = user
+        self._turns = {alias: _Said(_spoken(turn)) for alias, turn in prompt.turns.items()}
+        talk = [*prompt.earlier, *prompt.turns.values()]
+        self._talk = _Said("\n".join(map(_spoken, talk)))
+        self._known = [_Said("\n".join((k.name, *k.aliases))) for k in prompt.known.values()]
+        self.left_out: Counter[str] = Counter()
+        #: Reference -> the entity of the answer that may be named.
+        self._entities = {each.ref: each for each in answer.entities if self._may_name(each)}
+        #: Reference -> the turns that are cited for it, and how much what they tell matters.
+        self._cited: dict[str, set[str]] = {}
+        self._matters: dict[str, float] = {}
+
+    def fact(self, fact: Fact) -> FactDraft | None:
+        turns = fact.turns or tuple(self._turns)
+        origin = self._origin(turns)
+        if reason := refused(fact.text, origin=origin, durable=fact.durable):
+            self.left_out[f"facts refused ({reason})"] += 1
+            return None
+        named = {ref: name for ref in fact.entities if (name := self._name(ref))}
+        self._cite(named, fact.turns, self._importance(fact.text, named.values()))
+        return FactDraft(
+            text=fact.text,
+            kind=fact.kind,
+            sources=self._ids(turns),
+            origin=origin,
+            entities=tuple(named.values()),
+            confidence=fact.confidence,
+            on=fact.on,
+        )
+
+    def relation(self, relation: Relation) -> RelationDraft | None:
+        source, target = self._name(relation.source), self._name(relation.target)
+        if source is None or target is None or same(source) == same(target):
+            self.left_out["relations without two ends"] += 1
+            return None
+        turns = relation.turns or tuple(self._turns)
+        origin = self._origin(turns)
+        said = sentence(source, *relation.type, target)
+        if refused(said, origin=origin) in {*_UNSAFE, "authority"}:
+            self.left_out["relations that give orders"] += 1
+            return None
+        matters = self._importance(said, (source, target))
+        self._cite((relation.source, relation.target), relation.turns, matters)
+        return RelationDraft(
+            source=source,
+            type=relation.type,
+            target=target,
+            confidence=relation.confidence,
+            at=min(self._prompt.turns[alias].at for alias in turns),
+            sources=self._ids(turns),
+            origin=origin,
+            importance=matters,
+        )
+
+    def entities(self) -> Iterator[EntityDraft]:
+        """Those that the answer lists, and those that its facts and relations speak of."""
+        for ref in dict.fromkeys((*self._entities, *self._cited)):
+            name = self._name(ref)
+            if name is None:
+                continue
+            entity = self._entities.get(ref)
+            type = self._type(ref, entity)
+            others = [] if entity is None else [entity.name, *entity.aliases]
+            aliases, parts = self._aliases(name, type, others)
+            yield self._entity(ref, name, type, aliases)
+            # Whose first name it is depends on who else is known: not for the model to say.
+            for part in parts:
+                yield self._entity(ref, part, type)
+
+    def _entity(self, ref: str, name: str, type: Typed, aliases: Sequence[str] = ()) -> EntityDraft:
+        cited = self._cited.get(ref, set())
+        saying = self._saying(name)
+        by_user = [alias for alias in saying if self._is_users(alias)]
+        known = {*cited, *by_user} or set(saying)
+        turns = [alias for alias in self._turns if alias in known] or list(self._turns)
+        told = "\n".join(self._prompt.turns[alias].content for alias in turns)
+        matters = self._matters.get(ref)
+        return EntityDraft(
+            name=name,
+            type=type,
+            aliases=tuple(aliases),
+            sources=self._ids(turns),
+            origin=self._origin(turns),
+            importance=self._importance(told, (name,)) if matters is None else matters,
+        )
+
+    def _saying(self, name: str) -> list[str]:
+        return [alias for alias, said in self._turns.items() if said.says(name)]
+
+    def _is_users(self, alias: str) -> bool:
+        return self._prompt.turns[alias].role == "user"
+
+    def _importance(self, text: str, named: Collection[str]) -> float:
+        known = [self._user, *(each.name for each in self._prompt.known.values())]
+        new = novelty(entity_novelty(named, known), 1.0)
+        return importance(text, novelty=new, entities=len(named)).score
+
+    def _type(self, ref: str, entity: Entity | None) -> Typed:
+        if ref in self._prompt.known:
+            known = entity_type(self._prompt.known[ref].type)
+            return known if entity is None or known.type != ANY_ENTITY else entity.type
+        return Typed("person") if entity is None else entity.type  # The user is none of both.
+
+    def _name(self, ref: str) -> str | None:
+        """The name behind a reference; None for what was not shown or is left out."""
+        if ref == USER:
+            return self._user
+        if ref in self._prompt.known:
+            return self._prompt.known[ref].name
+        entity = self._entities.get(ref)
+        return None if entity is None else entity.name
+
+    def _may_name(self, entity: Entity) -> bool:
+        if entity.ref in self._prompt.known:
+            return True
+        if refused(entity.name) in _UNSAFE:
+            self.left_out["names that give orders"] += 1
+            return False
+        if not self._is_shown(entity.name):
+            return False
+        saying = self._saying(entity.name)
+        if saying and not any(map(self._is_users, saying)):
+            self.left_out["names that only others spoke of"] += 1
+            return False
+        return True
+
+    def _is_shown(self, name: str) -> bool:
+        shown = self._talk.says(name) or any(known.says(name) for known in self._known)
+        if not shown:
+            self.left_out[_UNSAID] += 1
+        return shown
+
+    def _aliases(
+        self, name: str, type: Typed, others: Sequence[str]
+    ) -> tuple[list[str], list[str]]:
+        """Of other names for an entity those that surely mean it, and those that may."""
+        taken = {same(each.name) for each in self._prompt.known.values()} | {same(self._user)}
+        taken |= {same(each.name) for each in self._entities.values()} | {same(name)}
+        aliases: list[str] = []
+        parts: list[str] = []
+        for other in {same(each): each for each in others if same(each) not in taken}.values():
+            score = likeness(Name(name, type.type), Name(other, type.type)).score
+            if score < PARTLY:
+                self.left_out["aliases that are not alike"] += 1
+            elif self._is_shown(other):
+                (aliases if score >= SAME else parts).append(other)
+        return aliases, parts
+
+    def _cite(self, refs: Iterable[str], turns: Sequence[str], matters: float) -> None:
+        for ref in refs:
+            self._cited.setdefault(ref, set()).update(turns)
+            self._matters[ref] = max(matters, self._matters.get(ref, 0.0))
+
+    def _ids(self, turns: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self._prompt.turns[alias].id for alias in turns)
+
+    def _origin(self, turns: Iterable[str]) -> str:
+        return least(self._prompt.turns[alias].origin for alias in turns)

@@ -1,0 +1,183 @@
+"""The step `extract`: what follows after every turn, in the background.
+
+    collect    the turns of one conversation that wait, in order            store.claim_group
+    filter     tool traffic, uploads, acknowledgements, our own blocks out  filter.py
+    extract    by a language model if one is named, else spaCy, else rules  llm.py, nlp.py, rules.py
+    gate       what may be kept of it, and how much it matters              drafts.py, reading.py
+    resolve    which known entity a name means; new ones, merges            graph/plan.py
+    write      records and provenance, and the jobs are gone: one commit    store.learn
+
+A model that fails costs nothing but time: the turns are tried again, and after the last try what
+the rules find is kept and the jobs become dead letters, which can be replayed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.config import Config
+from recollect.errors import ModelError
+from recollect.extract.drafts import Drafted
+from recollect.extract.filter import learnable
+from recollect.extract.llm import LlmExtractor
+from recollect.extract.prompt import Known
+from recollect.extract.reading import own_name, read
+from recollect.extract.rules import Extractor
+from recollect.graph.names import same
+from recollect.graph.verbs import Graph
+from recollect.models.call import typed_errors
+from recollect.store.base import Store
+from recollect.types import Event, Job, Scope
+from recollect.write.echo import without_recalled
+
+log = logging.getLogger("recollect.extract")
+
+STEP = "extract"
+#: Turns read at once where no model is asked: names are told by all of them together.
+_MOST_TURNS = 64
+#: Turns of the same talk before those that are read, and how far back they are looked for.
+_MOST_EARLIER = 4
+_LOOK_BACK = 20
+#: Entities shown to a model, those spoken of in the turns first.
+_MOST_KNOWN = 40
+#: A slow answer must not be asked for twice: a claim outlives the call by this.
+_LEASE_MARGIN_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """The turns of one claim that may be learned from, and what was said just before them."""
+
+    scope: Scope
+    turns: Sequence[Event] = ()
+    earlier: Sequence[Event] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The step, and everything it works with; a `Reader` for the worker."""
+
+    store: Store
+    graph: Graph
+    #: Made at the first turn: a parser takes a second to load.
+    extractor: Callable[[], Extractor]
+    #: Digests of what recent contexts told an owner: text that comes back is not learned again.
+    recalled: Callable[[Scope], Collection[bytes]]
+    config: Config
+    clock: Callable[[], datetime]
+    llm: LlmExtractor | None = None
+
+    @property
+    def step(self) -> str:
+        return STEP
+
+    def claim(self, *, ignore_backoff: bool) -> list[Job]:
+        """The jobs of one conversation that is ready to be read, as many as fit one call."""
+        settings, jobs = self.config.extraction, self.config.jobs
+        claimed = self.store.claim_group(
+            STEP,
+            most=_MOST_TURNS if self.llm is None else settings.group_turns,
+            now=self.clock(),
+            lease_s=max(jobs.lease_seconds, settings.llm.timeout_seconds + _LEASE_MARGIN_S),
+            max_attempts=jobs.max_attempts,
+            quiet_s=settings.quiet_seconds,
+            wait_s=settings.wait_seconds,
+            ignore_backoff=ignore_backoff,
+        )
+        return claimed if self.llm is None or not claimed else self._fitting(self.llm, claimed)
+
+    def read(self, jobs: Sequence[Job], steps: Sequence[str]) -> int:
+        """Learn from the turns of these jobs and finish them; how many. ModelError when a model or
+        an extractor fails: nothing is stored then."""
+        talk = self._talk(jobs)
+        if self.llm is None or not talk.turns:
+            return self._learn(jobs, talk, self._by_rules(talk), steps)
+        return self._learn(jobs, talk, self._by_llm(self.llm, talk), steps)
+
+    def give_up(
+        self, jobs: Sequence[Job], steps: Sequence[str], *, error: str, transient: bool
+    ) -> int:
+        """Keep what the rules find; the jobs become dead letters. How many."""
+        talk = self._talk(jobs)
+        try:
+            found = self._by_rules(talk)
+        except ModelError:  # Not even that; the turns are there all the same.
+            found = Drafted()
+        return self._learn(jobs, talk, found, steps, error=error, transient=transient)
+
+    def _fitting(self, llm: LlmExtractor, jobs: list[Job]) -> list[Job]:
+        """The first jobs, up to what one call can hold; the others go back, untried."""
+        late = {turn.id for group in llm.groups(self._talk(jobs).turns)[1:] for turn in group}
+        rest = [job for job in jobs if job.subject in late]
+        if rest:
+            self.store.release(rest)
+        return [job for job in jobs if job.subject not in late]
+
+    def _talk(self, jobs: Sequence[Job]) -> _Talk:
+        owner = jobs[0].scope
+        events = self.store.events(owner, [job.subject for job in jobs])  # Without forgotten ones.
+        if not events:
+            return _Talk(owner)
+        talk = (events[0].session, events[0].agent)
+        first = min(event.arrival for event in events)
+        around = self.store.scan(owner, after=max(0, first - 1 - _LOOK_BACK), limit=_LOOK_BACK)
+        before = [e for e in around if e.arrival < first and (e.session, e.agent) == talk]
+        recalled = self.recalled(owner)
+
+        def own(text: str) -> str:
+            return without_recalled(text, recalled)
+
+        scope = Scope(owner.workspace, owner.user, agent=events[0].agent)
+        return _Talk(scope, learnable(events, own=own), learnable(before, own=own)[-_MOST_EARLIER:])
+
+    def _by_rules(self, talk: _Talk) -> Drafted:
+        if not talk.turns:
+            return Drafted()
+        called = self.graph.called(talk.scope)
+        with typed_errors("the extractor"):  # It may be somebody else's, or not installed.
+            return read(
+                talk.turns,
+                self.extractor(),
+                user=own_name(talk.scope.user),
+                earlier=talk.earlier,
+                known=lambda name: same(name) in called,
+            )
+
+    def _by_llm(self, llm: LlmExtractor, talk: _Talk) -> Drafted:
+        text = "\n".join(turn.content for turn in talk.turns)
+        nodes = self.graph.spoken_of(talk.scope, text, limit=_MOST_KNOWN)
+        found = llm.extract(
+            talk.scope,
+            talk.turns,
+            user=own_name(talk.scope.user),
+            earlier=talk.earlier,
+            known=[Known(node.id, node.name, node.type, node.aliases) for node in nodes],
+        )
+        # What was cut off, or speaks of what nobody said, is made up for by the rules.
+        return found.also(self._by_rules(talk)) if found.partial else found
+
+    def _learn(
+        self,
+        jobs: Sequence[Job],
+        talk: _Talk,
+        drafted: Drafted,
+        steps: Sequence[str],
+        *,
+        error: str | None = None,
+        transient: bool = False,
+    ) -> int:
+        if drafted.notes:
+            log.info("extract: left out %s", ", ".join(drafted.notes))
+        return self.graph.learn(
+            talk.scope,
+            drafted.entities,
+            drafted.relations,
+            jobs=jobs,
+            known_at=self.clock(),
+            steps=steps,
+            error=error,
+            transient=transient,
+        )

@@ -1,0 +1,70 @@
+"""The part of a whole graph that is worth looking at first: what matters and is well connected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.graph.adjacency import Adjacency, Ints, When
+from recollect.graph.shown import edge, node
+from recollect.graph.walk import Mask, said_once
+from recollect.types import Subgraph
+
+
+class Overview(NamedTuple):
+    """Numbers of entities, the first first, and of the edges between them."""
+
+    nodes: Ints
+    edges: Ints
+    #: As of a walk: what else says the same as an edge, and whether there were more entities.
+    also: Mapping[int, Sequence[int]]
+    truncated: bool
+
+
+def overview(graph: Adjacency, when: When, *, most: int, nodes: Mask = None) -> Overview:
+    """At most `most` entities by (1 + edges) x importance, then by name; and all between them.
+
+    One is added so that entities without edges have an order too. An edge to itself is shown but
+    does not count. The mask says which entities may be shown.
+    """
+    kept = graph.entity_spans.open(when)
+    if nodes is not None:
+        kept &= nodes
+    # What leads nowhere since its ends were joined is no way out of any entity.
+    edges = np.zeros(len(graph.edge_ids), dtype=np.bool_)
+    edges[graph.ways] = True
+    edges &= graph.held(when) & kept[graph.source] & kept[graph.target]
+    between, _ = said_once(graph, _numbers(edges & (graph.source != graph.target)))
+    ends = np.concatenate([graph.source[between], graph.target[between]])
+    degrees = np.bincount(ends, minlength=len(graph.ids))
+
+    def order(number: int) -> tuple[float, str, int]:
+        entity = graph.entities[number]
+        return -(1 + degrees[number]) * entity.importance, entity.name, number
+
+    found = sorted(np.flatnonzero(kept).tolist(), key=order)
+    shown = np.array(found[:most], dtype=np.int32)
+    inside = np.zeros(len(graph.ids), dtype=np.bool_)
+    inside[shown] = True
+    once, also = said_once(graph, _numbers(edges & inside[graph.source] & inside[graph.target]))
+    return Overview(shown, once, also, len(found) > most)
+
+
+def told(graph: Adjacency, found: Overview, at: datetime, *, most_edges: int) -> Subgraph:
+    """What callers see of it; strengths are those of a time. There is no start, so no paths."""
+    return Subgraph(
+        nodes=tuple(node(graph, each, at) for each in found.nodes.tolist()),
+        edges=tuple(
+            edge(graph, each, at, found.also.get(each, ()))
+            for each in found.edges[:most_edges].tolist()
+        ),
+        truncated=found.truncated or len(found.edges) > most_edges,
+    )
+
+
+def _numbers(mask: NDArray[np.bool_]) -> Ints:
+    return np.flatnonzero(mask).astype(np.int32)

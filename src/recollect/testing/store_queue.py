@@ -1,0 +1,258 @@
+"""The contract of a store: what `Feed` and `Queue` promise."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+
+from recollect.store.base import (
+    FOREVER_US,
+    Head,
+    Store,
+)
+from recollect.testing.store_builders import (
+    ANN,
+    BOB,
+    DIM,
+    EMBED,
+    NOON,
+    OTHER_ANN,
+    a_fact,
+    an_entry,
+    claim,
+    learn,
+    put,
+    vector,
+)
+from recollect.types import Event, Record
+
+
+class FeedSuite:
+    """What `Feed` promises."""
+
+    def test_an_unknown_owner_is_empty(self, store: Store) -> None:
+        assert store.head(ANN) == Head(0, 0)
+        assert store.changes(ANN, after=0) == []
+        assert store.vectors(ANN, 1, after=0) == []
+
+    def test_changes_come_oldest_first_and_only_what_is_new(self, store: Store) -> None:
+        a, b = put(store, ANN, an_entry(2), an_entry(1))
+        first = store.changes(ANN, after=0)
+        assert [change.id for change in first] == [a, b]
+        (c,) = put(store, ANN, an_entry(3))
+        store.forget(ANN, a, at=NOON)
+        more = store.changes(ANN, after=first[-1].change)
+        assert [(change.id, change.forgotten) for change in more] == [(c, False), (a, True)]
+        assert store.head(ANN).change == more[-1].change
+        assert store.changes(ANN, after=more[-1].change) == []
+
+    def test_a_change_tells_what_an_index_needs(self, store: Store) -> None:
+        entry = an_entry(1, "green tea tea", name="Ann", at=NOON - timedelta(days=400))
+        store.append(
+            replace(ANN, agent="a", session="s"), [entry], known_at=NOON, steps=[], key=None
+        )
+        (change,) = store.changes(ANN, after=0)
+        assert (change.terms, change.length) == (entry.terms, entry.length)
+        assert (change.role, change.name, change.agent, change.session) == ("user", "Ann", "a", "s")
+        assert change.known_us - change.at_us == 400 * 86_400_000_000
+        assert (change.kind, change.order) == ("turn", 1)
+
+    def test_a_derived_record_is_a_change_like_any_other(self, store: Store) -> None:
+        scope = replace(ANN, agent="a", session="s")
+        (event,) = store.append(scope, [an_entry(1)], known_at=NOON, steps=[]).events
+        until = NOON + timedelta(days=9)
+        fact = a_fact(50, event, name="Ann", valid_to=until)
+        learn(store, scope, fact, at=NOON + timedelta(days=1))
+        turn, change = store.changes(ANN, after=0)
+        assert (turn.tier, turn.confidence, turn.source) == ("session", 1.0, None)
+        assert (turn.until_us, turn.known_until_us) == (FOREVER_US, FOREVER_US)
+        assert (change.tier, change.kind, change.source) == ("fact", "fact", event)
+        assert (change.terms, change.length) == (fact.terms, fact.length)
+        assert (change.role, change.name, change.agent, change.session) == ("user", "Ann", "a", "s")
+        assert (change.order, change.confidence) == (turn.order, 0.8)
+        assert change.until_us - change.at_us == 9 * 86_400_000_000
+        assert change.known_us - turn.known_us == 86_400_000_000
+        learn(store, ANN, a_fact(51, supersedes=(fact.id,)), at=until)
+        more = store.changes(ANN, after=change.change)
+        assert [(each.id, each.source) for each in more] == [
+            (a_fact(51).id, None),
+            (fact.id, event),
+        ]
+        assert (more[1].until_us, more[1].known_until_us) == (change.at_us, change.until_us)
+
+    def test_one_owners_changes_do_not_move_anothers_head(self, store: Store) -> None:
+        put(store, ANN, an_entry(1))
+        head = store.head(ANN)
+        put(store, BOB, an_entry(2))
+        put(store, OTHER_ANN, an_entry(3))
+        assert store.head(ANN) == head
+        assert [int(change.id, 16) for change in store.changes(ANN, after=0)] == [1]
+
+    def test_vectors_are_found_by_owner_space_and_digest(self, store: Store) -> None:
+        space = store.use_space("model", DIM, 1)
+        (a,) = put(store, ANN, an_entry(1))
+        (b,) = put(store, BOB, an_entry(2))
+        store.finish(claim(store), space=space.id, vectors=[vector(a), vector(a, 1), vector(b)])
+        mine = store.vectors(ANN, space.id, after=0)
+        assert [(v.record, v.passage) for v in mine] == [(a, 0), (a, 1)]
+        assert mine[0].data == vector(a).data
+        assert store.vectors(ANN, space.id, after=mine[-1].change) == []
+        assert store.vectors(ANN, space.id + 1, after=0) == []
+        digests = [vector(a).digest, vector(b).digest, b"unknown"]
+        assert store.known_vectors(ANN, space.id, digests) == {vector(a).digest: vector(a).data}
+
+    def test_the_first_space_is_active_and_the_same_call_gives_it_again(self, store: Store) -> None:
+        space = store.use_space("model", DIM, 1)
+        assert space.state == "active"
+        assert store.use_space("model", DIM, 1) == space
+        assert store.spaces() == [space]
+
+    def test_a_new_model_is_built_beside_the_old_one(self, store: Store) -> None:
+        old = store.use_space("old", DIM, 1)
+        (event,) = put(store, ANN, an_entry(1))
+        store.finish(claim(store), space=old.id, vectors=[vector(event)])
+        new = store.use_space("new", 2 * DIM, 1)
+        assert new.state == "building"
+        assert not store.promote(new.id)
+        assert [job.step for job in store.jobs()] == [f"embed:{new.id}"]
+        jobs = store.claim([f"embed:{new.id}"], limit=9, now=NOON, lease_s=60, max_attempts=3)
+        store.finish(jobs, space=new.id, vectors=[vector(event)])
+        assert store.promote(new.id)
+        assert {space.model: space.state for space in store.spaces()} == {
+            "old": "retired",
+            "new": "active",
+        }
+        assert store.vectors(ANN, old.id, after=0) == []
+        assert len(store.vectors(ANN, new.id, after=0)) == 1
+
+
+class QueueSuite:
+    """What `Queue` promises."""
+
+    def test_a_claim_counts_the_attempt_and_leases_the_job(self, store: Store) -> None:
+        (event,) = put(store, ANN, an_entry(1))
+        (job,) = claim(store)
+        assert (job.subject, job.scope, job.attempts, job.state) == (event, ANN, 1, "running")
+        assert claim(store) == []
+        assert store.status(ANN, event).state == "processing"
+
+    def test_jobs_are_claimed_oldest_first_and_only_those_asked_for(self, store: Store) -> None:
+        a, b, c = put(store, ANN, *(an_entry(i) for i in (3, 2, 1)))
+        assert store.claim(["other:1"], limit=9, now=NOON, lease_s=1, max_attempts=3) == []
+        assert [job.subject for job in claim(store, limit=2)] == [a, b]
+        assert [job.subject for job in claim(store)] == [c]
+
+    def test_a_job_is_not_due_before_its_time_unless_backoff_is_ignored(self, store: Store) -> None:
+        put(store, ANN, an_entry(1))
+        (job,) = claim(store)
+        store.fail(job, error="down", due=NOON + timedelta(minutes=5), transient=True)
+        assert claim(store, now=NOON + timedelta(minutes=4)) == []
+        (again,) = store.claim(
+            [EMBED], limit=1, now=NOON, lease_s=60, max_attempts=3, ignore_backoff=True
+        )
+        assert again.attempts == 2
+
+    def test_a_lease_that_ran_out_hands_the_job_over(self, store: Store) -> None:
+        put(store, ANN, an_entry(1))
+        (lost,) = claim(store)
+        (taken,) = claim(store, now=NOON + timedelta(seconds=61))
+        assert (taken.id, taken.attempts) == (lost.id, 2)
+        assert store.finish([lost], space=1, vectors=[]) == 0
+        store.release([lost])
+        store.fail(lost, error="late", due=None)
+        assert store.counts().running == 1
+
+    def test_attempts_used_up_without_an_answer_make_a_dead_letter(self, store: Store) -> None:
+        (event,) = put(store, ANN, an_entry(1))
+        for minute in (0, 2, 4):
+            assert len(claim(store, now=NOON + timedelta(minutes=minute))) == 1
+        assert claim(store, now=NOON + timedelta(minutes=6)) == []
+        assert store.counts().dead == 1
+        status = store.status(ANN, event)
+        assert status.state == "dead"
+        assert "died" in (status.error or "")
+
+    def test_a_finished_job_is_gone_and_its_event_done(self, store: Store) -> None:
+        space = store.use_space("model", DIM, 1)
+        (event,) = put(store, ANN, an_entry(1))
+        assert store.status(ANN, event).state == "stored"
+        assert store.finish(claim(store), space=space.id, vectors=[vector(event)]) == 1
+        assert store.status(ANN, event).state == "done"
+        assert store.jobs() == []
+
+    def test_finishing_again_changes_nothing(self, store: Store) -> None:
+        space = store.use_space("model", DIM, 1)
+        (event,) = put(store, ANN, an_entry(1))
+        jobs = claim(store)
+        store.finish(jobs, space=space.id, vectors=[vector(event)])
+        before = store.vectors(ANN, space.id, after=0)
+        assert store.finish(jobs, space=space.id, vectors=[vector(event, first=-1.0)]) == 0
+        assert store.vectors(ANN, space.id, after=0) == before
+
+    def test_a_released_job_keeps_its_attempts(self, store: Store) -> None:
+        put(store, ANN, an_entry(1))
+        store.release(claim(store))
+        (job,) = claim(store)
+        assert job.attempts == 1
+
+    def test_dead_letters_are_listed_with_their_reason_and_replayed(self, store: Store) -> None:
+        a, b = put(store, ANN, an_entry(1), an_entry(2))
+        first, second = claim(store)
+        store.fail(first, error="bad text", due=None)
+        store.fail(second, error="no answer", due=None, transient=True)
+        dead = store.jobs(states=["dead"])
+        assert [(job.subject, job.error, job.transient) for job in dead] == [
+            (a, "bad text", False),
+            (b, "no answer", True),
+        ]
+        assert store.replay(transient_only=True) == 1
+        assert store.replay([first.id]) == 1
+        assert store.replay() == 0
+        assert [job.attempts for job in claim(store)] == [1, 1]
+
+    def test_a_failed_try_shows_until_the_next(self, store: Store) -> None:
+        (event,) = put(store, ANN, an_entry(1))
+        (job,) = claim(store)
+        store.fail(job, error="no answer", due=NOON, transient=True)
+        status = store.status(ANN, event)
+        assert (status.state, status.pending, status.error) == ("failed", ("embed",), "no answer")
+
+    def test_a_worker_reads_forgotten_events_too(self, store: Store) -> None:
+        (event,) = put(store, ANN, an_entry(1))
+        store.forget(ANN, event, at=NOON)
+        (job,) = claim(store)
+        assert store.subjects([job])[job.id].content == "I drink tea."
+
+    def test_a_worker_reads_derived_records(self, store: Store) -> None:
+        (event,) = put(store, ANN, an_entry(1))
+        learn(store, ANN, a_fact(50, event))
+        store.forget(ANN, event, at=NOON)
+        turn, fact = claim(store)
+        subjects = store.subjects([turn, fact])
+        assert isinstance(subjects[turn.id], Event)
+        record = subjects[fact.id]
+        assert isinstance(record, Record)
+        assert (record.id, record.content) == (a_fact(50).id, "Ann drinks tea.")
+        assert record.data == a_fact(50).data
+
+    def test_counts_of_one_event_leave_the_others_out(self, store: Store) -> None:
+        a, _ = put(store, ANN, an_entry(1), an_entry(2))
+        assert store.counts().ready == 2
+        assert store.counts(subject=(ANN, a)).ready == 1
+        assert store.counts(subject=(BOB, a)).ready == 0
+
+    def test_no_job_is_claimed_twice(self, store: Store) -> None:
+        put(store, ANN, *(an_entry(i) for i in range(64)))
+        taken: list[int] = []
+
+        def work() -> None:
+            while jobs := claim(store, limit=3):
+                taken.extend(job.id for job in jobs)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(taken) == len(set(taken)) == 64

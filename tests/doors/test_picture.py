@@ -1,0 +1,350 @@
+"""Pictures of a graph: whatever a name holds, they are well-formed, and what they show is there."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import combinations
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from recollect.doors.picture import COLOURS, as_json, mermaid, plain, short, table
+from recollect.doors.picture_svg import svg
+from recollect.graph.vocabulary import ENTITY_TYPES
+from recollect.types import Edge, Event, Node, Subgraph
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SVG = "{http://www.w3.org/2000/svg}"
+
+LABEL = r"(?:[^\W_]|[ ,'-]|#\d+;)+"
+COLOUR = "#[0-9a-f]{6}"
+GRAMMAR = re.compile(
+    "|".join(
+        [
+            "flowchart LR",
+            f"  classDef [a-z]+ fill:{COLOUR},stroke:{COLOUR},color:{COLOUR}",
+            rf'  n\d+\["{LABEL}"\]:::[a-z]+',
+            rf'  n\d+ -->\|"{LABEL}"\| n\d+',
+            r"  %% \d+ more left out: too much for one drawing",
+        ]
+    )
+)
+
+NASTY = [
+    'a"]',
+    "<script>alert(1)</script>",
+    'a\nclick n0 href "javascript:alert(1)"',
+    "%%{init: {}}%%",
+    "`**bold**`",
+    "1. first",
+    "- item",
+    "]]>",
+    "<!-- -->",
+    "&amp;&#0;",
+    "#quot; #9829;",
+    "style x:#fff;",
+    "ﬂ°°34¶ß",
+    "\u202egnp.exe",
+    "\x00\x1b[31m\ud800\ufffe",
+    "שלום עולם",
+    "🏳️‍🌈🎉",
+    "東京都の大きな図書館",
+    "end",
+    "_",
+    " ",
+    "",
+    "x" * 200,
+    '"' * 200,
+]
+
+
+def an_id(number: int) -> str:
+    return f"{number:032x}"
+
+
+def a_graph(*names: str, edges: str = "", **given: str) -> Subgraph:
+    """Entities, and edges between them as "01 12": numbers of their ends."""
+    nodes = [Node(an_id(n), name, given.get("type", "person")) for n, name in enumerate(names)]
+    told = [
+        Edge(
+            an_id(1000 + n),
+            an_id(int(a)),
+            "related_to",
+            an_id(int(b)),
+            original=given.get("said", "knows"),
+            valid_from=NOON,
+        )
+        for n, (a, b) in enumerate(edges.split())
+    ]
+    return Subgraph(tuple(nodes), tuple(told))
+
+
+def a_large_graph(count: int) -> Subgraph:
+    """A tree in which some have many links, and a part of it that hangs on nothing."""
+    linked = count * 5 // 6
+    nodes = [
+        Node(an_id(n), f"Entity {n} of {count}", ENTITY_TYPES[n % len(ENTITY_TYPES)])
+        for n in range(count)
+    ]
+    pairs = [(n * n % 7 % n, n) for n in range(1, linked)] + [
+        (n, n // 2 + 1) for n in range(min(9, count - 1))
+    ]
+    edges = [Edge(an_id(1000 + n), an_id(a), "part_of", an_id(b)) for n, (a, b) in enumerate(pairs)]
+    return Subgraph(tuple(nodes), tuple(edges))
+
+
+def decoded(line: str) -> str:
+    """The label of a line of Mermaid."""
+    inside = line[line.index('"') + 1 : line.rindex('"')]
+    return re.sub(r"#(\d+);", lambda match: chr(int(match[1])), inside)
+
+
+# Mermaid
+
+
+@given(st.lists(st.text(max_size=200), min_size=2, max_size=4), st.text(max_size=64))
+@settings(max_examples=300, deadline=None)
+def test_no_name_breaks_mermaid(names: list[str], said: str) -> None:
+    check_mermaid(names, said)
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_no_nasty_name_breaks_mermaid(name: str) -> None:
+    check_mermaid([name, "Ann"], name)
+
+
+def check_mermaid(names: list[str], said: str) -> None:
+    lines = mermaid(a_graph(*names, edges="01 11", said=said)).split("\n")
+    assert lines.pop() == ""
+    assert len(lines) == 1 + 1 + len(names) + 2
+    for each in lines:
+        assert GRAMMAR.fullmatch(each), each
+    for name, each in zip(names, lines[2:], strict=False):
+        assert decoded(each) == short(name, 40)
+
+
+def test_mermaid_of_a_small_graph() -> None:
+    graph = a_graph("Ann", "Bob & Sons", edges="01", said="works_for")
+    nodes = (graph.nodes[0], replace(graph.nodes[1], type="organization"))
+    assert mermaid(replace(graph, nodes=nodes)) == (
+        "flowchart LR\n"
+        "  classDef person fill:#e0ecf9,stroke:#1f5fa8,color:#1b1f24\n"
+        "  classDef organization fill:#fdecd8,stroke:#c06a12,color:#1b1f24\n"
+        '  n0["Ann"]:::person\n'
+        '  n1["Bob #38; Sons"]:::organization\n'
+        '  n0 -->|"works for"| n1\n'
+    )
+
+
+def test_mermaid_keeps_to_what_mermaid_draws() -> None:
+    nodes = a_graph(*['"' * 200] * 300).nodes
+    edges = [Edge(an_id(5000 + n), an_id(n % 100), "part_of", an_id(n % 99)) for n in range(900)]
+    drawn = mermaid(Subgraph(nodes, tuple(edges)))
+    assert len(drawn) <= 50_000
+    assert all(GRAMMAR.fullmatch(each) for each in drawn.splitlines())
+    assert drawn.count("-->") <= 500
+    left = re.search(r"%% (\d+) more", drawn)
+    assert left
+    assert int(left[1]) == 1200 - drawn.count(":::") - drawn.count("-->")
+    # An edge never names what was left out: Mermaid would make a box of it.
+    shown = set(re.findall(r"^  (n\d+)\[", drawn, re.MULTILINE))
+    assert set(re.findall(r"n\d+(?= -->)|(?<=\| )n\d+", drawn)) <= shown
+
+
+# SVG
+
+
+@given(st.lists(st.text(max_size=200), min_size=1, max_size=6), st.text(max_size=64))
+@example(["\ud800"], "\udfff")
+@settings(max_examples=100, deadline=None)
+def test_no_name_breaks_the_drawing(names: list[str], said: str) -> None:
+    check_svg(names, said)
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_no_nasty_name_breaks_the_drawing(name: str) -> None:
+    check_svg([name, "Ann"], name)
+
+
+def check_svg(names: list[str], said: str) -> None:
+    graph = a_graph(*names, edges="00", said=said)
+    drawing = ElementTree.fromstring(svg(graph, heading=names[0]).encode())
+    tags = {each.tag.removeprefix(SVG) for each in drawing.iter()}
+    assert tags <= {"svg", "title", "desc", "style", "rect", "text", "g", "path", "polygon"}
+    attributes = {name for each in drawing.iter() for name in each.attrib}
+    assert not any(name.startswith("on") or "href" in name for name in attributes)
+    tips = [each.text for each in drawing.iter(f"{SVG}title")]
+    assert {f"{plain(name)}, person" for name in names} <= set(tips)
+    assert drawing.findtext(f"{SVG}title") == plain(names[0])
+    # The style sheet is ours alone.
+    blank = svg(Subgraph()).partition("<style>")[2].partition("</style>")[0]
+    assert drawing.findtext(f"{SVG}style") == blank
+
+
+Rectangle = tuple[float, float, float, float]
+
+
+def rectangles(drawing: ElementTree.Element) -> list[Rectangle]:
+    """Left, top, right, bottom of the boxes of entities."""
+    found = []
+    for group in drawing.iter(f"{SVG}g"):
+        for each in group.findall(f"{SVG}rect"):
+            if each.get("class") in COLOURS:
+                x, y, width, height = (float(each.get(a, 0)) for a in ("x", "y", "width", "height"))
+                found.append((x, y, x + width, y + height))
+    return found
+
+
+def words(drawing: ElementTree.Element) -> list[Rectangle]:
+    """The same of the words on lines: each stands on a rectangle of its own."""
+    found = []
+    for each in drawing.findall(f"{SVG}rect"):
+        if each.get("class") == "page" and each.get("rx"):
+            x, y, width, height = (float(each.get(a, 0)) for a in ("x", "y", "width", "height"))
+            found.append((x, y, x + width, y + height))
+    return found
+
+
+def overlap(a: Rectangle, b: Rectangle) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 24, 60, 200])
+def test_nothing_lies_on_anything_else(count: int) -> None:
+    graph = a_large_graph(count)
+    drawing = ElementTree.fromstring(svg(graph))
+    width, height = (float(drawing.get(name, 0)) for name in ("width", "height"))
+    boxes = rectangles(drawing)
+    assert len(boxes) == count
+    assert not any(overlap(a, b) for a, b in combinations(boxes + words(drawing), 2))
+    # The heading above and the legend below stay free.
+    assert all(x >= 0 and right <= width for x, _, right, _ in boxes)
+    assert all(y >= 60 and bottom <= height - 40 for _, y, _, bottom in boxes)
+    assert len(list(drawing.iter(f"{SVG}path"))) == len(graph.edges)
+
+
+def test_most_lines_have_words_and_all_have_a_tooltip() -> None:
+    graph = a_large_graph(60)
+    drawing = ElementTree.fromstring(svg(graph))
+    assert len(words(drawing)) >= 0.9 * len(graph.edges)
+    tips = [each.text for each in drawing.iter(f"{SVG}title")]
+    assert "Entity 0 of 60 is part of Entity 1 of 60" in tips
+    assert sum(" is part of " in (tip or "") for tip in tips) == len(graph.edges)
+
+
+def test_the_same_graph_gives_the_same_drawing() -> None:
+    assert svg(a_large_graph(40)) == svg(a_large_graph(40))
+
+
+@pytest.mark.parametrize("edges", ["00", "00 00 00", "01 01", "01 10", "01 10 01 00 11"])
+def test_lines_that_join_the_same_two_are_drawn_apart(edges: str) -> None:
+    drawing = ElementTree.fromstring(svg(a_graph("Ann", "Bob", edges=edges)))
+    ways = [each.get("d") for each in drawing.iter(f"{SVG}path")]
+    assert len(set(ways)) == len(edges.split())
+    # A line back to its own box rises above it and not into the heading.
+    ordinates = [float(y) for way in ways for y in re.findall(r",(-?[\d.]+)", way or "")]
+    assert min(ordinates) > 0
+
+
+def test_a_drawing_has_colours_by_type_for_day_and_night() -> None:
+    text = svg(a_large_graph(30))
+    drawing = ElementTree.fromstring(text)
+    assert set(COLOURS) == set(ENTITY_TYPES)
+    told = {each.text for each in drawing.iter(f"{SVG}text")}
+    assert {f"{kind} {30 // 9 + (n < 30 % 9)}" for n, kind in enumerate(ENTITY_TYPES)} <= told
+    day, night = text.split("@media (prefers-color-scheme: dark)")
+    for colours in COLOURS.values():
+        assert colours.fill in day
+        assert colours.dark_fill in night
+    assert drawing.get("role") == "img"
+    assert drawing.findtext(f"{SVG}desc", "").startswith("30 entities, 33 relations. Entities by")
+
+
+def test_what_fades_is_paler() -> None:
+    graph = a_graph("Ann", "Bob")
+    faded = replace(graph, nodes=(graph.nodes[0], replace(graph.nodes[1], strength=0.0)))
+    assert re.findall(r'class="person".* opacity="([\d.]+)"', svg(faded)) == ["1.00", "0.40"]
+    assert "paler: not spoken of for a while" in svg(faded)
+    assert "paler" not in svg(graph)
+
+
+def test_a_drawing_of_nothing_says_so() -> None:
+    assert "No entities yet." in svg(Subgraph())
+    assert mermaid(Subgraph()) == "flowchart LR\n"
+
+
+def test_edges_without_both_ends_are_left_out() -> None:
+    graph = replace(a_graph("Ann", "Bob", edges="01"), nodes=a_graph("Ann").nodes)
+    assert "<path" not in svg(graph)
+    assert "-->" not in mermaid(graph)
+
+
+# Table and JSON
+
+
+def a_turn(number: int, content: str) -> Event:
+    return Event(an_id(number), number, "user", content, NOON, NOON, "user", name="Ann")
+
+
+def test_a_table_tells_where_it_was_learned() -> None:
+    graph = a_graph("Ann", "Falcons", edges="01", said="plays_for")
+    said = tuple(an_id(n) for n in (7, 8, 9))
+    nodes = (
+        replace(graph.nodes[0], aliases=("Annie",), sources=said, strength=0.7),
+        replace(graph.nodes[1], type="team", subtype="club"),
+    )
+    edges = (replace(graph.edges[0], sources=said, confidence=0.9),)
+    turns = {each: a_turn(n, f"I play,\nday {n}.") for n, each in enumerate(said)}
+    assert table(Subgraph(nodes, edges), turns, width=130) == (
+        "2 entities, 1 relation\n"
+        "\n"
+        "entity   type         also called  strength  turns  first said\n"
+        "Ann      person       Annie            0.70      3  2026-03-01 Ann: I play, day 0.\n"
+        "Falcons  team (club)                   1.00\n"
+        "\n"
+        "from  relation   to       sure  since       said\n"
+        "Ann   plays for  Falcons  0.90  2026-03-01  2026-03-01 Ann: I play, day 0.\n"
+        "                                            2026-03-01 Ann: I play, day 1.\n"
+        "                                            and 1 more\n"
+    )
+
+
+def test_a_long_turn_is_quoted_briefly() -> None:
+    graph = a_graph("Ann")
+    node = replace(graph.nodes[0], sources=(an_id(7),))
+    told = table(Subgraph((node,)), {an_id(7): a_turn(7, "word " * 100)}, width=500)
+    assert told.endswith(" " + "word " * 17 + "word…\n")
+
+
+def test_a_table_without_turns_needs_no_columns_for_them() -> None:
+    told = table(a_graph("Ann", "Bob", edges="01"), {})
+    assert "said" not in told
+    assert "turns" not in told
+    assert "also called" not in told
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_table_keeps_its_shape(name: str, width: int) -> None:
+    told = table(a_graph(name, "Ann", edges="01"), {}, width=width)
+    assert re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", told) is None
+    assert len(told.splitlines()[0]) == len("2 entities, 1 relation")
+    assert max(map(len, told.splitlines())) <= width
+
+
+def test_json_holds_everything() -> None:
+    graph = replace(a_graph("Ann", 'B"ob', edges="01"), truncated=True)
+    told = json.loads(as_json(graph))
+    assert [node["name"] for node in told["nodes"]] == ["Ann", 'B"ob']
+    assert told["edges"][0]["valid_from"] == "2026-03-01T12:00:00Z"
+    assert told["truncated"] is True
+    assert set(told) == {"nodes", "edges", "paths", "truncated"}
+
+
+def test_what_is_cut_short_is_marked_so() -> None:
+    assert table(replace(a_graph("Ann"), truncated=True), {}).startswith(
+        "1 entity, 0 relations (there are more)\n"
+    )

@@ -1,0 +1,82 @@
+"""A memory whose turns are understood by hand: the tests say what was heard in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import recollect
+from recollect.graph.check import EntityDraft, RelationDraft
+from recollect.graph.vocabulary import Typed, entity_type, relation_type
+from recollect.memory import Memory
+from recollect.testing import HashEmbedder
+from recollect.testing.store_suite import NOON
+from recollect.types import Scope
+
+ANN = Scope("default", "ann")
+DAY = timedelta(days=1)
+
+
+class Heard:
+    """A memory with a clock that is set by hand."""
+
+    def __init__(self, path: Path) -> None:
+        self.now = NOON
+        self.memory: Memory = recollect.open(
+            path, embedder=HashEmbedder(16), worker=False, clock=lambda: self.now
+        )
+
+    def turn(self, text: str = "Something was said.", **given: Any) -> str:
+        """The id of a new turn."""
+        (event,) = self.memory.remember(text, user="ann", **given).events
+        return event
+
+    def learn(
+        self,
+        entities: Sequence[EntityDraft] = (),
+        relations: Sequence[RelationDraft] = (),
+        *,
+        agent: str | None = None,
+        near: Sequence[str] = (),
+    ) -> int:
+        """Store drafts as heard in whatever turns wait; how many."""
+        jobs = self.memory.store.claim_group(
+            "extract", most=64, now=self.now, lease_s=60, max_attempts=9, quiet_s=0, wait_s=0,
+            ignore_backoff=True,
+        )  # fmt: skip
+        scope = Scope("default", "ann", agent=agent)
+        return self.memory.graph.learn(
+            scope, entities, relations, jobs=jobs, known_at=self.now, steps=[], near=near
+        )
+
+    def hear(self, *told: str, near: Sequence[str] = (), **given: Any) -> str:
+        """One turn in which things were heard: "Bob: person" or "Bob supports Acme"."""
+        event = self.turn(**given)
+        things = [entity(each, event) for each in told if ":" in each]
+        claims = [relation(each, event) for each in told if ":" not in each]
+        assert self.learn(things, claims, agent=given.get("agent"), near=near) == 1
+        return event
+
+    def names(self, **asked: Any) -> list[str]:
+        return [node.name for node in self.memory.graph.entities(user="ann", **asked)]
+
+    def later(self, by: timedelta = DAY) -> datetime:
+        self.now += by
+        return self.now
+
+
+def entity(told: str, *sources: str, **given: Any) -> EntityDraft:
+    """A draft from "Bob: person"."""
+    name, _, type = told.partition(":")
+    typed = entity_type(type.strip()) if type.strip() else Typed("concept")
+    return EntityDraft(name, typed, sources=sources, **{"origin": "user", **given})
+
+
+def relation(told: str, *sources: str, **given: Any) -> RelationDraft:
+    """A draft from "Bob supports Acme"; names of several words with underscores."""
+    source, type, target = (each.replace("_", " ") for each in told.split())
+    return RelationDraft(
+        source, relation_type(type), target, sources=sources, **{"origin": "user", **given}
+    )

@@ -1,0 +1,119 @@
+"""Several processes: nobody gets what another holds, and nothing is lost with its holder."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from recollect.store.sqlite import SqliteStore
+from recollect.testing.store_suite import (
+    ANN,
+    BOB,
+    NOON,
+    a_name,
+    an_entry,
+    claim_group,
+    say,
+    subjects,
+)
+from recollect.write.passages import record_texts
+from recollect.write.prepare import index_row
+
+CLAIMER = """
+import sys
+from recollect.store.sqlite import SqliteStore
+from recollect.testing.store_suite import claim_group
+store = SqliteStore(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+while jobs := claim_group(store, most=3):
+    assert len({job.scope for job in jobs}) == 1
+    print(*(job.id for job in jobs), flush=True)
+    sys.stdin.readline()  # Waits for the others once, then stdin is closed.
+"""
+
+DIER = """
+import os, signal, sys
+from recollect.store.sqlite import SqliteStore
+from recollect.testing.store_suite import claim_group
+store = SqliteStore(sys.argv[1])
+print(*(job.id for job in claim_group(store, float(sys.argv[2]))), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "m.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(path)
+    yield store
+    store.close()
+
+
+def start(source: str, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", source, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+@pytest.mark.slow
+def test_no_two_processes_get_the_same_job(path: Path, store: SqliteStore) -> None:
+    for number in range(30):
+        scope = replace((ANN, BOB)[number % 2], session=f"s{number % 6}")
+        say(store, scope, *(an_entry(100 * number + i) for i in range(5)))
+    claimers = [start(CLAIMER, path) for _ in range(3)]
+    told = [line_of(claimer) for claimer in claimers]
+    assert told == ["ready\n"] * 3
+    for claimer in claimers:
+        assert claimer.stdin is not None
+        claimer.stdin.write("\n")
+        claimer.stdin.flush()
+    first = [line_of(claimer) for claimer in claimers]
+    rest = [claimer.communicate(timeout=60)[0] for claimer in claimers]
+    assert [claimer.returncode for claimer in claimers] == [0, 0, 0]
+    taken = " ".join(first + rest).split()
+    assert len(taken) == len(set(taken)) == 150
+    assert store.counts(steps=["extract"]).running == 150
+
+
+@pytest.mark.slow
+def test_a_group_outlives_the_worker_that_was_killed(path: Path, store: SqliteStore) -> None:
+    events = say(store, ANN, *(an_entry(number) for number in (3, 1, 2)))
+    members = ""
+    for round in (1, 2):
+        dier = start(DIER, path, 100 * round)
+        said, _ = dier.communicate(timeout=60)
+        assert dier.returncode == -signal.SIGKILL
+        assert said.split() == (members or said).split()
+        members = said
+        assert claim_group(store, 100 * round + 59) == [], "the lease still holds"
+        say(store, ANN, an_entry(10 + round), at=NOON + timedelta(seconds=295))
+    jobs = claim_group(store, 300)
+    assert (subjects(jobs), {job.attempts for job in jobs}) == ([3, 1, 2], {3})
+    assert [str(job.id) for job in jobs] == members.split()
+    assert store.learn(ANN, jobs, [a_name(50, *events)], known_at=NOON, steps=[]) == 3
+    assert subjects(claim_group(store, 305)) == [11, 12]
+    assert [finding for finding in store.check(index_row) if not finding.ok] == []
+
+
+def test_what_was_only_heard_gives_no_passages(store: SqliteStore) -> None:
+    store.put(
+        ANN, [a_name(50), replace(a_name(51), data={"name": "Lisbon"})], known_at=NOON, steps=[]
+    )
+    heard, plain = store.listed(ANN, tier="graph")
+    assert (record_texts(heard), index_row(heard)[:2]) == ([], (b"", 0))
+    assert record_texts(plain) == ["Lisbon (location)"]
+    assert index_row(plain).length == 2
