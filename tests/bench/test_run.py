@@ -13,7 +13,7 @@ from recollect.bench.data import LabelledSet, read_set
 from recollect.bench.methods import VARIATIONS
 from recollect.bench.metrics import OVERALL
 from recollect.bench.run import run_set
-from recollect.config import Config
+from recollect.config import load
 from recollect.errors import ModelError
 from recollect.testing import HashEmbedder
 
@@ -55,7 +55,7 @@ def _turns(told: list[tuple[str, str, str, str]]) -> list[dict[str, str]]:
 
 
 def test_every_question_with_evidence_is_asked_and_judged(tmp_path: Path) -> None:
-    result = run_set(a_set(tmp_path / "tiny"), embedder=HashEmbedder(), config=Config())
+    result = run_set(a_set(tmp_path / "tiny"), embedder=HashEmbedder(), config=load())
     assert (result.name, result.conversations, result.turns) == ("tiny", 2, 6)
     assert (result.not_scored, result.dead) == (1, 0)
     assert list(result.answers) == ["Recollect", "BM25", "vector", "plain RRF", "0.3/0.7"]
@@ -67,7 +67,7 @@ def test_every_question_with_evidence_is_asked_and_judged(tmp_path: Path) -> Non
 
 
 def test_the_rows_say_how_much_was_found(tmp_path: Path) -> None:
-    result = run_set(a_set(tmp_path), embedder=HashEmbedder(), config=Config())
+    result = run_set(a_set(tmp_path), embedder=HashEmbedder(), config=load())
     rows = {row.category: row for row in result.rows("BM25")}
     assert list(rows) == [OVERALL, "fact", "literal", "adversarial"]
     assert rows["fact"].means["mrr"] == 1.0
@@ -84,13 +84,13 @@ def test_a_conversation_is_embedded_once_whoever_asks(tmp_path: Path) -> None:
             asked.extend(texts)
             return super().embed(texts)
 
-    run_set(a_set(tmp_path), embedder=Noting(), config=Config())
+    run_set(a_set(tmp_path), embedder=Noting(), config=load())
     for told in ("I keep bees on the roof", "Where does Ann keep her bees?"):
         assert len([text for text in asked if told in text]) == 1
 
 
 def test_every_variation_is_asked_the_same_questions_but_the_adversarial(tmp_path: Path) -> None:
-    result = run_set(a_set(tmp_path), embedder=HashEmbedder(), config=Config())
+    result = run_set(a_set(tmp_path), embedder=HashEmbedder(), config=load())
     assert result.ablation is not None
     assert result.ablation.every == 1
     assert list(result.ablation.answers) == [each.name for each in VARIATIONS]
@@ -101,11 +101,11 @@ def test_every_variation_is_asked_the_same_questions_but_the_adversarial(tmp_pat
 
 def test_an_ablation_asks_no_more_than_it_is_told_evenly_spread(tmp_path: Path) -> None:
     labelled = a_set(tmp_path)
-    result = run_set(labelled, embedder=HashEmbedder(), config=Config(), ablated=2)
+    result = run_set(labelled, embedder=HashEmbedder(), config=load(), ablated=2)
     assert result.ablation is not None
     assert result.ablation.every == 2
     assert [each.id for each in result.ablation.questions] == ["q1", "q5"]
-    without = run_set(labelled, embedder=HashEmbedder(), config=Config(), ablated=0)
+    without = run_set(labelled, embedder=HashEmbedder(), config=load(), ablated=0)
     assert without.ablation is None
 
 
@@ -114,7 +114,7 @@ def test_speed_is_measured_and_progress_told(tmp_path: Path) -> None:
     result = run_set(
         a_set(tmp_path),
         embedder=HashEmbedder(),
-        config=Config(),
+        config=load(),
         progress=lambda done, total: steps.append((done, total)),
     )
     assert result.characters == sum(len(text) for *_, text in HARBOUR + CODE)
@@ -135,7 +135,7 @@ def test_the_second_run_embeds_nothing_and_finds_the_same(tmp_path: Path) -> Non
     found, counted = [], []
     for _ in range(2):
         cached = CachedEmbedder(HashEmbedder(), tmp_path / "cache.db")
-        result = run_set(a_set(tmp_path), embedder=cached, config=Config())
+        result = run_set(a_set(tmp_path), embedder=cached, config=load())
         found.append([each.turns for each in result.answers["vector"]])
         counted.append(result.ingest_texts)
         made, kept = cached.made, cached.kept
@@ -154,7 +154,7 @@ def test_turns_that_cannot_be_embedded_are_counted_and_keywords_still_answer(
                 raise ModelError("no boats, please")
             return super().embed(texts)
 
-    result = run_set(a_set(tmp_path), embedder=Choking(), config=Config())
+    result = run_set(a_set(tmp_path), embedder=Choking(), config=load())
     assert result.dead == 1
     assert result.rows("BM25")[1].means["mrr"] == 1.0
 
@@ -162,7 +162,7 @@ def test_turns_that_cannot_be_embedded_are_counted_and_keywords_still_answer(
 def test_a_set_without_evidence_asks_nothing(tmp_path: Path) -> None:
     labelled = a_set(tmp_path)
     empty = LabelledSet("empty", labelled.conversations, labelled.questions[3:4])
-    result = run_set(empty, embedder=HashEmbedder(), config=Config())
+    result = run_set(empty, embedder=HashEmbedder(), config=load())
     assert (result.conversations, result.not_scored) == (0, 1)
     assert result.rows("Recollect") == []
     assert result.characters_per_second == 0

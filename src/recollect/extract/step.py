@@ -81,13 +81,20 @@ class Reading:
             STEP,
             most=_MOST_TURNS if self.llm is None else settings.group_turns,
             now=self.clock(),
-            lease_s=max(jobs.lease_seconds, settings.llm.timeout_seconds + _LEASE_MARGIN_S),
+            lease_s=self._lease_seconds,
             max_attempts=jobs.max_attempts,
             quiet_s=settings.quiet_seconds,
             wait_s=settings.wait_seconds,
             ignore_backoff=ignore_backoff,
         )
         return claimed if self.llm is None or not claimed else self._fitting(self.llm, claimed)
+
+    @property
+    def _lease_seconds(self) -> float:
+        usual = self.config.jobs.lease_seconds
+        if self.llm is None:
+            return usual
+        return max(usual, self.config.extraction.llm.timeout_seconds + _LEASE_MARGIN_S)
 
     def read(self, jobs: Sequence[Job], steps: Sequence[str]) -> int:
         """Learn from the turns of these jobs and finish them; how many. ModelError when a model or
