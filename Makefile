@@ -46,6 +46,7 @@ eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which
 
 bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 	@$(BIN)/python scripts/bench.py
+	@$(BIN)/python scripts/bench_extraction.py
 
 faults: .venv/.dev ## break the language model in every known way and count what is lost
 	@$(BIN)/python scripts/faults.py
