@@ -61,6 +61,7 @@ _POSITIVE = (
     "extraction.groupTurns", "extraction.llm.timeoutSeconds", "extraction.llm.maxAnswerTokens",
 )  # fmt: skip
 #: A turn of less could not be shown at all: its speaker may have a long name.
+_HIGHEST_PRICE = 1_000_000
 _FEWEST_GROUP_TOKENS = 1000
 _PROVIDERS = ("auto", "rules", "nlp", "llm")
 #: Longer than any calendar that counts the days since 1970 needs: a hundred years.
@@ -338,6 +339,9 @@ def _check_extraction(extraction: Extraction) -> None:
     llm = extraction.llm
     if extraction.asks_llm and not (llm.url and llm.model):
         raise ConfigError("a language model needs extraction.llm.url and extraction.llm.model")
+    for name, price in (("promptPrice", llm.prompt_price), ("answerPrice", llm.answer_price)):
+        if price > _HIGHEST_PRICE:
+            raise ConfigError(f"extraction.llm.{name} must be at most {_HIGHEST_PRICE:,}")
     if extraction.group_tokens < _FEWEST_GROUP_TOKENS:
         raise ConfigError(f"extraction.groupTokens must be at least {_FEWEST_GROUP_TOKENS}")
 

@@ -1,12 +1,16 @@
 """From what an extractor finds to drafts: what is kept, whose word it is, since when it holds."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from recollect.extract.drafts import Drafted
 from recollect.extract.reading import own_name, read
-from recollect.extract.rules import RulesExtractor
+from recollect.extract.relations import Relation
+from recollect.extract.rules import Extracted, RulesExtractor
+from recollect.extract.spans import Turn
 from recollect.recall.when import spans
 from recollect.types import ORIGIN_OF_ROLE, Event
 
@@ -153,6 +157,41 @@ def test_a_relation_tells_what_its_words_show() -> None:
     assert works.sources == (f"{1:032x}", f"{2:032x}")
 
 
+class Odd:
+    """An extractor that finds one relation, whatever is said."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+
+    def extract(self, turns: Sequence[Turn]) -> list[Extracted]:
+        return [Extracted(relations=(self._relation,)) for _ in turns]
+
+
+@pytest.mark.parametrize(
+    ("values", "confidence"),
+    [
+        (("Aa", "related_to", "Bb", "x", 0, 1, 5.0), None),
+        (("Aa", "related_to", "Bb", "x", 0, 1, float("nan")), None),
+        (("Aa", "related_to", "Bb", "x", 0, 1, "high"), None),
+        (("Aa", "no such type", "Bb", "x" * 10_000, 0, 1, 0.5), 0.5),
+        (("A\ud800a", "related_to", "Bb", "\x00y", 0, 1, 0.5), 0.5),
+    ],
+)
+def test_odd_values_of_an_extractor_are_mended(
+    values: tuple[Any, ...], confidence: float | None
+) -> None:
+    (found,) = read([said(1, "Hm.")], Odd(Relation(*values)), user="ann").relations
+    assert found.confidence == confidence
+    assert found.type.type == "related_to"
+    assert len(found.type.original or "") <= 64
+    (found.source + (found.type.original or "")).encode()  # Storable.
+
+
+def test_a_list_of_thousands_of_names_is_cut() -> None:
+    names = ", ".join(f"Mira {chr(65 + n % 26)}{n:04}x" for n in range(2_000))
+    assert len(drafts(said(1, f"I met {names}.")).entities) <= 500
+
+
 @pytest.mark.parametrize(
     ("user", "name"),
     [
@@ -164,6 +203,8 @@ def test_a_relation_tells_what_its_words_show() -> None:
         ("ann@example.org", "user"),
         ("", "user"),
         ("a", "user"),
+        ("ann\u202elee", "user"),
+        ("ann\nlee", "ann lee"),
     ],
 )
 def test_the_user_is_called_by_an_id_that_can_be_a_name(user: str, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -136,8 +137,14 @@ def test_many_at_once_do_not_break_the_limit(store: Store, clock: Clock) -> None
         thread.start()
     for thread in threads:
         thread.join()
-    assert 1 <= len(most_seen) <= 5
+    assert len(most_seen) <= 5
     assert store.spent(ANN, DAY).calls == len(most_seen)
+    # All of them may have stepped back at once; one alone still gets what is left, and no more.
+    with suppress(OverBudget):
+        while True:
+            with purse.paying(ANN, MOST):
+                most_seen.append(1)
+    assert len(most_seen) == 5
 
 
 def test_it_is_kept_when_the_process_ends(tmp_path: Path, clock: Clock) -> None:

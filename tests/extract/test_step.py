@@ -1,6 +1,7 @@
 """The step `extract` as a user of the library sees it: from `remember` to the graph and recall."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,10 @@ def test_turns_are_stored_and_found_while_others_are_being_read(tmp_path: Path) 
             assert held.began.wait(60)
             event = made.say("Clara plays the harp.")
             assert event in {hit.id for hit in memory.recall("harp", user="ann")}
-            assert memory.status(event, user="ann").state == "stored"
+            ends = time.monotonic() + 60
+            while memory.status(event, user="ann").pending != ("extract",):
+                assert time.monotonic() < ends, "reading keeps others from being embedded"
+                time.sleep(0.01)
             held.may_end.set()
             assert memory.drain(timeout=60).pending == 0
             assert event in made.nodes()["Clara"].sources

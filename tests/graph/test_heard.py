@@ -1,11 +1,16 @@
 """What was heard in turns: records, sources, likeness, what is not learned again."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import recollect
 from recollect.errors import NotFound
+from recollect.graph.planned import again
+from recollect.testing import HashEmbedder
 from recollect.types import Node, Record, Scope
 from tests.graph.hearing import ANN, DAY, Heard, entity, relation
 
@@ -326,3 +331,63 @@ def test_what_is_heard_all_the_time_keeps_a_bounded_list_of_turns(
         assert bob().strength > faded
         heard.hear("Bob: person")
         assert bob().sources == (*turns[:3], turns[-1])
+
+
+def test_what_was_written_does_not_go_with_a_turn_that_spoke_of_it(tmp_path: Path) -> None:
+    heard = Heard(tmp_path / "heard.db")
+    with heard.memory as memory:
+        memory.graph.write([{"name": "Acme", "summary": "written"}], user="ann", origin="user")
+        first = heard.hear("Acme: organization")
+        second = heard.hear("Bob: person")
+        memory.graph.write([{"name": "Bob", "summary": "written, too"}], user="ann")
+        for turn in (first, second):
+            assert memory.forget(turn, user="ann")
+        heard.later(40 * DAY)
+        assert memory.store.wipe(forgotten_before=heard.now) == 2
+        told = {node.name: node.summary for node in memory.graph.entities(user="ann")}
+        assert told == {"Acme": "written", "Bob": "written, too"}
+        assert all(finding.ok for finding in memory.check())
+
+
+def test_no_process_overwrites_what_another_has_written(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+
+    def write(number: int) -> None:
+        with recollect.open(path, worker=False, embedder=HashEmbedder(16)) as memory:
+            for each in range(15):
+                thing = {"name": "Acme", "aliases": [f"alias {number} {each}"]}
+                memory.graph.write([thing], user="ann")
+
+    with recollect.open(path, worker=False, embedder=HashEmbedder(16)) as memory:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(4)))
+        (acme,) = memory.graph.entities(user="ann")
+        assert len(acme.aliases) == 60
+
+
+def test_likeness_tells_no_agent_what_another_keeps_to_itself(tmp_path: Path) -> None:
+    heard = Heard(tmp_path / "heard.db")
+    with heard.memory as memory:
+        secret = {"name": "Bob Smith", "type": "person", "summary": "secret", "aliases": ["PS"]}
+        memory.graph.write([secret], user="ann", agent="a")
+        memory.graph.write([{"name": "Bob", "type": "person"}], user="ann")
+        claim = {"source": "PS", "type": "supports", "target": "the plan"}
+        memory.graph.write(relations=[claim], user="ann", agent="b")
+        seen = memory.graph.overview(user="ann", agent="b")
+        assert {node.name for node in seen.nodes} == {"Bob", "PS", "the plan"}
+        assert {node.summary for node in seen.nodes} == {""}
+        assert [edge.content for edge in seen.edges] == ["PS supports the plan"]
+
+
+@pytest.mark.parametrize("since", ["not a date", "2020-01-01T00:00:00", 7])
+def test_a_beginning_that_is_no_time_is_none(tmp_path: Path, since: object) -> None:
+    heard = Heard(tmp_path / "heard.db")
+    with heard.memory as memory:
+        heard.hear("Bob supports Acme")
+        (edge,) = memory.graph.overview(user="ann").edges
+        (record,) = memory.store.get(ANN, [edge.id])
+        odd = again(replace(record, data={**record.data, "since": since}))
+        memory.store.put(ANN, [odd], known_at=heard.now, steps=[])
+        heard.hear("Bob supports Acme")
+        (edge,) = memory.graph.overview(user="ann").edges
+        assert len(edge.sources) == 2

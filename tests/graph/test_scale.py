@@ -2,7 +2,7 @@
 
 import random
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import pytest
@@ -64,11 +64,11 @@ def test_a_traversal_of_depth_three_takes_ten_milliseconds(graph: Adjacency) -> 
     took: dict[int, list[float]] = {50: [], 1_000: []}
     for limit, times in took.items():
         for start in random.Random(2).sample(range(len(graph.ids)), 200):
-            begin = perf_counter()
+            begin = process_time()  # Of this process: other tests run beside it.
             found = walk(graph, [start], depth=3, most=limit, edges=graph.held(When(NOON)))
             # What callers usually ask for is told; recall walks as far without telling.
             told = subgraph(graph, found, 20 * limit, NOON).nodes if limit == 50 else found.nodes
-            times.append(1_000 * (perf_counter() - begin))
+            times.append(1_000 * (process_time() - begin))
             assert len(told) <= limit
         times.sort()
         p50, p95 = times[len(times) // 2], times[int(0.95 * len(times))]

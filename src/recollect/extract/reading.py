@@ -28,14 +28,25 @@ from recollect.extract.signals import signals
 from recollect.extract.spans import Mention, Turn
 from recollect.graph.check import EntityDraft, RelationDraft, least
 from recollect.graph.names import same
-from recollect.graph.vocabulary import ANY_ENTITY, ENTITY_TYPES, Typed, key
+from recollect.graph.vocabulary import (
+    ANY_ENTITY,
+    ANY_RELATION,
+    ENTITY_TYPES,
+    RELATION_TYPES,
+    Typed,
+    key,
+)
 from recollect.types import Event
+from recollect.write.validate import storable
 
 T = TypeVar("T", EntityDraft, RelationDraft)
 
 #: The speaker of a turn of the user that bears no name, while the text is read.
 _NAMELESS = "User"
 _NAME_CHARS = 200
+_TYPE_CHARS = 64
+#: Of one group: who lists thousands of names speaks of none of them.
+_MOST_ENTITIES = 500
 #: What somebody likes is told in so many words at most; longer is a clause, not a thing.
 _TASTE_WORDS = 5
 _OUTCOME_CHARS = 80
@@ -107,7 +118,9 @@ def _about(turns: Sequence[Event], names: Sequence[str]) -> Iterator[Event]:
 
 def own_name(user: str) -> str:
     """What the user's own entity is called: by the user's id where that can be a name."""
-    words = user.strip()
+    words = " ".join(user.split())
+    if not words.isprintable():
+        return "user"
     letters = sum(char.isalpha() for char in words)
     is_name = letters >= 2 and not any(char.isdigit() or char in "@/:\\_" for char in words)
     return words[:_NAME_CHARS] if is_name else "user"
@@ -233,14 +246,16 @@ class _Reading:
                 self._entity(end, self._type(end, claim, target), event, told)
             elif same(end) not in {*self.entities, same(self.user)}:
                 return
-        typed = Typed(claim.type, claim.original or None)
+        original = " ".join(storable(claim.original, "original", []).split())[:_TYPE_CHARS]
+        type = claim.type if claim.type in RELATION_TYPES else ANY_RELATION
+        typed = Typed(type, original or None)
         found = key(typed.original or typed.type)
         before = self.relations.get((same(source), found, same(target)))
         draft = RelationDraft(
             source=source,
             type=typed,
             target=target,
-            confidence=claim.confidence,
+            confidence=_sure(claim.confidence),
             at=at,
             sources=(event.id,),
             origin=event.origin,
@@ -254,6 +269,8 @@ class _Reading:
 
     def _entity(self, name: str, type: str, event: Event, told: _Statement) -> None:
         before = self.entities.get(same(name))
+        if before is None and len(self.entities) >= _MOST_ENTITIES:
+            return
         draft = EntityDraft(
             name=name if before is None else before.name,
             type=Typed(type),
@@ -276,7 +293,9 @@ class _Reading:
 
     def _name(self, event: Event, name: str) -> str | None:
         """A name as the graph knows it: the user's own for the one who speaks without a name."""
-        plain = " ".join(name.split())
+        plain = " ".join(storable(name, "name", []).split())
+        if not same(plain).strip("\ufffd "):
+            return None
         if event.role == "user" and not event.name and same(plain) == same(_NAMELESS):
             return self.user
         return plain if 0 < len(plain) <= _NAME_CHARS else None
@@ -293,6 +312,12 @@ def _joined(before: T, draft: T) -> T:
         origin=least(filter(None, (before.origin, draft.origin))),
         importance=max(before.importance or 0.0, draft.importance or 0.0),
     )
+
+
+def _sure(confidence: float) -> float | None:
+    """A confidence in 0..1; None for what is none, whoever made it."""
+    is_number = isinstance(confidence, int | float)
+    return float(confidence) if is_number and 0 <= confidence <= 1 else None
 
 
 def _inside(claim: Relation, spans: Sequence[tuple[int, int]]) -> bool:

@@ -52,6 +52,8 @@ _NO_NOUN = re.compile(
 )
 _PRONOUN = re.compile(r"\b(?:I|[Ww]e|[Yy]ou)\b")
 _OWNED = re.compile(r"\b(?P<owner>[Mm]y|[Oo]ur|[Yy]our) (?P<noun>[a-z]+)(?= )")
+#: So far before a name "my favourite ... is" begins: a text may be one endless sentence.
+_LONGEST_FAVOURITE = 64
 _FAVOURITE = re.compile(r"\b(?P<owner>[Mm]y|[Yy]our) (?P<said>favou?rite [a-z ]{2,30}? is) \Z")
 _NOUN_SUBJECT = re.compile(
     r"\s*(?:(?:The|A|An|This) (?P<noun>(?:[a-z-]+ )??[a-z-]+)|(?P<name>[A-Z][a-z]+))(?= )"
@@ -164,7 +166,8 @@ def _listed(sentence: Sentence, at: int) -> Iterator[Mention]:
 
 def _favourites(sentence: Sentence, start: int, who: Speakers) -> Iterator[Relation]:
     for mention in sentence.mentions.values():
-        found = _FAVOURITE.search(sentence.text, start, mention.start)
+        near = max(start, mention.start - _LONGEST_FAVOURITE)
+        found = _FAVOURITE.search(sentence.text, near, mention.start)
         if found and (owner := who.person(found["owner"])):
             span = (found.start(), mention.end)
             yield typed(owner, found["said"], mention.text, span, _NAMED_CONFIDENCE)

@@ -156,9 +156,16 @@ class Plan:
                 return self._called[name]
             found = self.graph.called.get(name)
             # A record that vanished since is no longer known.
-            if found is not None and found in self._known:
+            if found is not None and found in self._known and self._may_name(found, name):
                 return found
         return None
+
+    def _may_name(self, each: str, name: str) -> bool:
+        """Not by an alias or an id of what another agent keeps to itself: that would tell its name.
+        By its name it is shared from now on."""
+        record = self.graph.records[each]
+        is_foreign = self.agent is not None and record.span.agent not in (None, self.agent)
+        return not is_foreign or same(record.name) == same(name)
 
     def _weigh(
         self, each: str, draft: EntityDraft, sources: tuple[str, ...], names: Resolver
@@ -180,12 +187,12 @@ class Plan:
         names.add(Known(stays, Name(shown.text, type, tuple(also))))
 
     def _may_mean(self, each: str) -> bool:
-        """Not what another agent keeps to itself: it would be told by being joined."""
+        """Only what is as private as what is told now: who is joined is shown to all who see
+        either of the two."""
         number = self.graph.numbers.get(each)
         if number is None:
             return each in self.entities
-        whose = self.graph.entities[number].span.agent
-        return self.agent is None or whose in (None, self.agent)
+        return self.graph.entities[number].span.agent == self.agent
 
     def _merge(
         self, each: str, draft: EntityDraft, found: Resolution, sources: tuple[str, ...]
@@ -213,6 +220,8 @@ class Plan:
     def _end(self, name: str, draft: RelationDraft) -> str | None:
         """The entity at an end of a relation."""
         each = self._called.get(same(name)) or self.graph.named(name)
+        if each is not None and each in self.graph.records and not self._may_name(each, name):
+            each = None
         if each is None:
             told = EntityDraft(
                 name,
@@ -252,8 +261,7 @@ class Plan:
         sure = usual([draft.origin or self.origin]) if given is None else given
         edge = self.relations.get(claim.id)
         if edge is None:
-            told = None if before is None else before.data.get("since")
-            at = datetime.fromisoformat(told) if isinstance(told, str) else None
+            at = None if before is None else _since(before)
             floor = 0.0 if before is None else before.confidence
             edge = PlannedRelation(claim.source, draft.type, claim.target, floor, at, before)
             self.relations[claim.id] = edge
@@ -292,6 +300,16 @@ class Plan:
             return sources
         known = self.turns(sources)
         return tuple(each for each in sources if each in known and known[each] > since) or None
+
+
+def _since(record: Record) -> datetime | None:
+    """When a relation began, as its record says; a file that was imported may say anything."""
+    told = record.data.get("since")
+    try:
+        at = datetime.fromisoformat(told) if isinstance(told, str) else None
+    except ValueError:
+        return None
+    return at if at is not None and at.tzinfo is not None else None
 
 
 def _latest(a: datetime | None, b: datetime) -> datetime:

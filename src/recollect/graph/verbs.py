@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -31,6 +31,8 @@ _MOST_NODES = 1_000
 _MOST_LISTED = 10_000
 #: Edges in an answer for each entity it may hold.
 _EDGES_A_NODE = 20
+#: Plans that are thrown away because another process was faster.
+_MOST_TRIES = 20
 #: Whose word a draft is that does not say.
 _UNTOLD = "import"
 
@@ -71,24 +73,36 @@ class Graph:
         warnings: list[str] = []
         things = check.entities(entities, warnings)
         claims = check.relations(relations, warnings)
-        now = self._now()
         with self._writing:
-            plan = Plan(
-                self._graphs.of(scope),
-                lambda ids: self._read(scope, ids),
-                lambda each: now if exists(self._store, scope, each) else None,
-                now,
-                origin,
-                scope.agent,
-                resolver=lambda: self._graphs.resolver(scope),
-            )
-            given = plan.add_entities(things)
-            edges = plan.add_relations(claims)
-            records = [each.record for each in plan.records()]
-            if records:
-                self._store.put(scope, records, known_at=now, steps=self._worker.steps)
+            for since in self._tries(scope):
+                plan = self._plan(scope, origin)
+                given, edges = plan.add_entities(things), plan.add_relations(claims)
+                records = [each.record for each in plan.records()]
+                if not records or self._store.put(
+                    scope, records, known_at=plan.now, steps=self._worker.steps, since=since
+                ):
+                    break
         self._worker.wake()
         return receipt(plan, given, edges, warnings)
+
+    def _plan(self, scope: Scope, origin: str) -> Plan:
+        now = self._now()
+        return Plan(
+            self._graphs.of(scope),
+            lambda ids: self._read(scope, ids),
+            lambda each: now if exists(self._store, scope, each) else None,
+            now,
+            origin,
+            scope.agent,
+            resolver=lambda: self._graphs.resolver(scope),
+        )
+
+    def _tries(self, scope: Scope) -> Iterator[int | None]:
+        """What a plan is made of, read before it is made: if another process has changed the graph
+        meanwhile, nothing is stored and the plan is made again. The last try is stored as it is."""
+        for _ in range(_MOST_TRIES):
+            yield self._store.head(scope).change
+        yield None
 
     def learn(  # noqa: PLR0913 (what store.learn takes)
         self,
@@ -109,11 +123,15 @@ class Graph:
         nothing.
         """
         with self._writing:
-            planned = self.heard(scope, entities, relations, now=known_at, near=near)
-            return self._store.learn(
-                scope, jobs, [each.record for each in planned],
-                known_at=known_at, steps=steps, error=error, transient=transient,
-            )  # fmt: skip
+            for since in self._tries(scope):
+                planned = self.heard(scope, entities, relations, now=known_at, near=near)
+                done = self._store.learn(
+                    scope, jobs, [each.record for each in planned],
+                    known_at=known_at, steps=steps, error=error, transient=transient, since=since,
+                )  # fmt: skip
+                if done is not None:
+                    return done
+        raise AssertionError("the last try is stored as it is")
 
     def heard(
         self,
@@ -286,8 +304,9 @@ class Graph:
         Undoing one twice changes nothing. Two entities that other merges still join stay joined.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        id = validate.word(merge_id, "merge_id")
         with self._writing:
-            return self._merges.undo(scope, merge_id, self._now())
+            return self._merges.undo(scope, id, self._now())
 
     def _read(self, scope: Scope, ids: Sequence[str]) -> dict[str, Record]:
         return {record.id: record for record in self._store.get(scope, ids)}

@@ -98,8 +98,13 @@ class RemoteGenerator:
         max_prompt_tokens: int = 12_000,
         max_answer_tokens: int = 2_048,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        try:
+            parts = urlsplit(base_url)
+            is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
+            is_address = is_address and parts.port != 0
+        except ValueError:  # A bracket or a port that is none.
+            is_address = False
+        if not is_address:
             raise ConfigError("the LLM endpoint needs an address such as https://host/v1")
         if parts.username is not None or parts.password is not None:
             raise ConfigError("the address of the LLM endpoint must not hold a password")

@@ -129,11 +129,14 @@ class Records(Protocol):
         *,
         known_at: datetime,
         steps: Sequence[str],
-    ) -> None:
-        """Store derived records outside of a turn, all or nothing. One whose id is known becomes
-        its new version, with a line in its history: changed, or confirmed when it says the same;
-        either way it was seen. A new text loses its vectors and is queued for new ones; the text
-        of what is only heard has none and is not followed by any index. Sources add up."""
+        since: int | None = None,
+    ) -> bool:
+        """Store derived records outside of a turn, all or nothing; False, and nothing is stored,
+        when a graph record has changed after the change number `since`: plan again. One whose id
+        is known becomes its new version, with a line in its history: changed, or confirmed when it
+        says the same; either way it was seen. A new text loses its vectors and is queued for new
+        ones; the text of what is only heard has none and is not followed by any index. What was
+        written into the graph stays as it is when it is only heard of. Sources add up."""
 
     def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
         """Hide a record from every read; False when it was hidden already. With a turn goes what
@@ -233,10 +236,11 @@ class Queue(Protocol):
         steps: Sequence[str],
         error: str | None = None,
         transient: bool = False,
-    ) -> int:
+        since: int | None = None,
+    ) -> int | None:
         """If one of the jobs is still ours: store what was learned and remove the jobs, in one
-        transaction; how many were ours. With an error they become dead letters instead: what is
-        stored is second best.
+        transaction; how many were ours. `since` as for `put`: None when the graph has changed. With
+        an error they become dead letters instead: what is stored is second best.
 
         Stored as by `put`, but learning the same from the same turns again changes nothing, and
         what was wiped for its own sake does not come back.

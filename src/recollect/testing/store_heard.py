@@ -263,16 +263,32 @@ class HeardSuite:
         store.finish(claim(store), space=space.id, vectors=[vector(a_name(50).id)])
         assert ill(store) == []
 
-    def test_what_is_only_heard_from_now_on_is_no_document(self, store: Store) -> None:
+    def test_what_was_written_stays_so_when_it_is_heard_of(self, store: Store) -> None:
         space = store.use_space("model", DIM, 1)
-        learn(store, ANN, told(a_name(50)), told(a_name(51)))
-        store.finish(claim(store, limit=1), space=space.id, vectors=[vector(a_name(50).id)])
-        epoch = store.head(ANN).epoch
-        learn(store, ANN, a_name(50), a_name(51))
-        assert store.head(ANN).epoch > epoch
-        assert (change_of(store, 50).terms, change_of(store, 50).length) == (b"", 0)
-        assert (store.jobs(), store.vectors(ANN, space.id, after=0)) == ([], [])
+        written = told(a_name(50))
+        learn(store, ANN, written)
+        store.finish(claim(store), space=space.id, vectors=[vector(written.id)])
+        before = the(store, 50)
+        (event,) = put(store, ANN, an_entry(1))
+        learn(store, ANN, replace(a_name(50), content="Lisboa (place)", sources=(event,)))
+        after = the(store, 50)
+        assert (after.content, after.data) == (before.content, before.data)
+        assert after.sources == (event,)
+        assert change_of(store, 50).terms == written.terms
+        # And it does not go with the turn that spoke of it.
+        assert store.forget(ANN, event, at=LATE)
+        assert the(store, 50).content == before.content
         assert ill(store) == []
+
+    def test_a_plan_for_a_graph_that_has_changed_is_not_stored(self, store: Store) -> None:
+        head = store.head(ANN)
+        assert store.put(ANN, [a_name(50)], known_at=NOON, steps=[], since=head.change)
+        assert not store.put(ANN, [a_name(51)], known_at=NOON, steps=[], since=head.change)
+        assert store.get(ANN, [a_name(51).id]) == []
+        put(store, ANN, an_entry(1))  # A turn is no change of the graph.
+        head = store.head(ANN)
+        put(store, ANN, an_entry(2))
+        assert store.put(ANN, [a_name(51)], known_at=NOON, steps=[], since=head.change)
 
     def test_only_the_graph_is_heard(self, store: Store) -> None:
         fact = a_fact(50, data={"heard": True})

@@ -238,7 +238,9 @@ def _around(  # noqa: PLR0917 (what is asked about, as one)
 def _turns(memory: Memory, found: Subgraph, scope: Scope) -> dict[str, Event]:
     sources = [node.sources for node in found.nodes] + [edge.sources for edge in found.edges]
     ids = [id for each in sources for id in each[:_TURNS]]
-    return {turn.id: turn for turn in memory.store.events(scope, list(dict.fromkeys(ids)))}
+    turns = memory.store.events(scope, list(dict.fromkeys(ids)))
+    # What another agent was told is not quoted to this one.
+    return {e.id: e for e in turns if scope.agent is None or e.agent in (None, scope.agent)}
 
 
 def _nothing(user: str, type: str | None) -> str:

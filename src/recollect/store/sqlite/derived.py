@@ -111,7 +111,7 @@ def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> 
     given = existing(connection, owner, derived.sources)
     before = dict.fromkeys(split_ids(sources))
     more = [each for each in given if each not in before]
-    saying = list(_said(derived).values())
+    saying = _saying(derived, tier, said)
     is_old = writing.learning and not more and _is_told(said, saying)
     if is_old or (derived.sources and not given):
         return
@@ -127,6 +127,27 @@ def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> 
     if along and all_forgotten(connection, owner, [*before, *more]) is None:
         mark(connection, owner, raw, writing.known, forgotten=False)
     _close(connection, writing, derived)
+
+
+def is_stale(connection: apsw.Connection, owner: int, since: int | None) -> bool:
+    """Whether the graph has changed after a change number."""
+    if since is None:
+        return False
+    changed = connection.execute(
+        "SELECT 1 FROM records WHERE owner = ? AND change > ? AND tier != 'session'"
+        " AND tier = 'graph' LIMIT 1",
+        (owner, since),
+    ).get
+    return changed is not None
+
+
+def _saying(derived: Derived, tier: str, said: list[Any]) -> list[Any]:
+    """What a new version says. What somebody wrote into the graph stays as it is when it is only
+    heard of, also if it was written after the listener looked: that adds a source, nothing else."""
+    is_written = tier == "graph" and not is_heard(tier, from_json(said[2]))
+    if is_written and is_heard(derived.tier, derived.data):
+        return said
+    return list(_said(derived).values())
 
 
 def trace(connection: apsw.Connection, owner: int, record: bytes, sources: Sequence[bytes]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from recollect.store.base import FOREVER_US, Derived
-from recollect.store.sqlite.derived import Writing, put_one
+from recollect.store.sqlite.derived import Writing, is_stale, put_one
 from recollect.store.sqlite.jobs import jobs_with, still_mine
 from recollect.store.sqlite.log import all_current
 from recollect.store.sqlite.rows import Part, owner_of, to_us
@@ -89,8 +89,9 @@ class SqliteGroups(Part):
         steps: Sequence[str],
         error: str | None = None,
         transient: bool = False,
-    ) -> int:
-        def work(connection: apsw.Connection) -> int:
+        since: int | None = None,
+    ) -> int | None:
+        def work(connection: apsw.Connection) -> int | None:
             owner = owner_of(connection, scope)
             mine = [
                 job
@@ -99,6 +100,8 @@ class SqliteGroups(Part):
             ]
             if owner is None or not mine:
                 return 0
+            if is_stale(connection, owner, since):
+                return None
             current = all_current(connection, steps)
             known = to_us(known_at)
             writing = Writing(owner, scope.agent, scope.session, known, current, learning=True)

@@ -11,7 +11,7 @@ import apsw
 
 from recollect.errors import NotFound
 from recollect.store.base import Derived
-from recollect.store.sqlite.derived import Writing, put_one
+from recollect.store.sqlite.derived import Writing, is_stale, put_one
 from recollect.store.sqlite.log import all_current
 from recollect.store.sqlite.rows import (
     Part,
@@ -89,15 +89,19 @@ class SqliteRecords(Part):
         *,
         known_at: datetime,
         steps: Sequence[str],
-    ) -> None:
-        def work(connection: apsw.Connection) -> None:
+        since: int | None = None,
+    ) -> bool:
+        def work(connection: apsw.Connection) -> bool:
             current = all_current(connection, steps)
             owner = owner_made(connection, scope)
+            if is_stale(connection, owner, since):
+                return False
             writing = Writing(owner, scope.agent, scope.session, to_us(known_at), current)
             for derived in records:
                 put_one(connection, writing, derived)
+            return True
 
-        self._writer.run(work)
+        return self._writer.run(work)
 
     def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
         return self._writer.run(lambda c: set_forgotten(c, scope, record, at, forgotten=True))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
 from recollect.errors import NotFound
 from recollect.store.base import FOREVER_US
 from recollect.store.sqlite.rows import (
+    HEARD,
     chunks,
     marks,
     next_changes,
@@ -70,11 +71,13 @@ def follow_source(
 
     `known_by` leaves out what was learned later: for acts that are told again.
     """
-    for record, sources, hidden, along in _derived_from(connection, owner, event, known_by):
-        if forgotten and not hidden and all_forgotten(connection, owner, sources) is not None:
-            mark(connection, owner, record, at, forgotten=True, along=True)
-        elif along and not forgotten:
-            mark(connection, owner, record, at, forgotten=False)
+    for each in _derived_from(connection, owner, event, known_by):
+        if each.along and not forgotten:
+            mark(connection, owner, each.record, at, forgotten=False)
+        elif not forgotten or each.hidden or each.written:
+            continue
+        elif all_forgotten(connection, owner, each.sources) is not None:
+            mark(connection, owner, each.record, at, forgotten=True, along=True)
 
 
 def all_forgotten(connection: apsw.Connection, owner: int, sources: Sequence[bytes]) -> int | None:
@@ -136,28 +139,40 @@ def remove(connection: apsw.Connection, owner: int, record: bytes, *, whole: boo
 def _without_source(connection: apsw.Connection, owner: int, event: bytes) -> list[bytes]:
     """Take an event from the sources of what was derived; what has none left is removed: which."""
     removed = []
-    for record, sources, _, _ in _derived_from(connection, owner, event):
-        left = [source for source in sources if source != event]
-        if left:
+    for each in _derived_from(connection, owner, event):
+        left = [source for source in each.sources if source != event]
+        if left or each.written:
             connection.execute(
                 "UPDATE records SET sources = ?, change = ? WHERE owner = ? AND id = ?",
-                (b"".join(left), next_changes(connection, owner, 1), owner, record),
+                (b"".join(left), next_changes(connection, owner, 1), owner, each.record),
             )
         else:
-            remove(connection, owner, record, whole=True)
-            removed.append(record)
+            remove(connection, owner, each.record, whole=True)
+            removed.append(each.record)
     connection.execute("DELETE FROM provenance WHERE owner = ? AND event = ?", (owner, event))
     return removed
 
 
+class _Derived(NamedTuple):
+    """What was derived from an event."""
+
+    record: bytes
+    sources: list[bytes]
+    hidden: bool
+    #: Hidden for want of a source.
+    along: bool
+    #: Somebody wrote it into the graph: it stands without any turn.
+    written: bool
+
+
 def _derived_from(
     connection: apsw.Connection, owner: int, event: bytes, known_by: int = FOREVER_US
-) -> list[tuple[bytes, list[bytes], bool, bool]]:
-    """(record, sources, hidden, hidden for want of a source) of what was derived from an event."""
+) -> list[_Derived]:
     rows: list[Any] = connection.execute(
-        "SELECT r.id, r.sources, r.forgotten_at IS NOT NULL, r.along FROM provenance p"
+        "SELECT r.id, r.sources, r.forgotten_at IS NOT NULL, r.along,"
+        f" r.tier = 'graph' AND NOT {HEARD} FROM provenance p"
         " JOIN records r ON r.owner = p.owner AND r.id = p.record"
         " WHERE p.owner = ? AND p.event = ? AND r.known_from <= ? ORDER BY p.record",
         (owner, event, known_by),
     ).fetchall()
-    return [(row[0], split_ids(row[1]), bool(row[2]), bool(row[3])) for row in rows]
+    return [_Derived(row[0], split_ids(row[1]), *map(bool, row[2:])) for row in rows]
