@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from recollect.extract.gates import (
     entity_novelty,
-    is_meta,
     is_novel,
     novelty,
     refused,
@@ -163,16 +162,6 @@ def test_standing_facts_are_kept(text: str) -> None:
 @pytest.mark.parametrize(("text", "reason"), CASES)
 def test_what_does_not_last_is_refused_and_the_reason_named(text: str, reason: str) -> None:
     assert refused(text) == reason
-
-
-@pytest.mark.parametrize(("text", "reason"), [case for case in CASES if case[1] == "meta"])
-def test_meta_facts_are_known_by_themselves(text: str, reason: str) -> None:
-    assert is_meta(text)
-
-
-@pytest.mark.parametrize("text", KEPT)
-def test_a_fact_is_no_meta_fact(text: str) -> None:
-    assert not is_meta(text)
 
 
 ORDERS = [

@@ -161,11 +161,6 @@ def refused(text: str, *, origin: str = "user", durable: bool = True) -> Reason 
     return _unsafe(low, origin) or _worthless(low, noted=low != plain, durable=durable)
 
 
-def is_meta(text: str) -> bool:
-    """Whether a statement is about the conversation instead of the world."""
-    return _META.search(_plain(text)) is not None
-
-
 def entity_novelty(mentioned: Collection[str], known: Collection[str]) -> float | None:
     """The share of the mentioned names that are not known yet; None when none is mentioned.
 

@@ -29,7 +29,26 @@ def opener() -> OpenerDirector:
     return build_opener(_NoRedirect)
 
 
-def read_all(response: HTTPResponse, deadline: float, *, most_bytes: int) -> bytes:
+def posted(
+    opened_by: OpenerDirector,
+    url: str,
+    body: bytes,
+    *,
+    key: str,
+    timeout_s: float,
+    most_bytes: int,
+) -> bytes:
+    """The answer to a JSON body; what goes wrong is raised as urllib raises it."""
+    headers = {"Content-Type": "application/json", "User-Agent": "recollect"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    request = Request(url, data=body, headers=headers, method="POST")
+    deadline = time.monotonic() + timeout_s
+    with opened_by.open(request, timeout=timeout_s) as response:
+        return _read_all(response, deadline, most_bytes=most_bytes)
+
+
+def _read_all(response: HTTPResponse, deadline: float, *, most_bytes: int) -> bytes:
     """The whole body; a server that drips must not hold us longer than one that is silent."""
     chunks: list[bytes] = []
     size = 0

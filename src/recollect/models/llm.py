@@ -17,17 +17,15 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.client import HTTPException
 from typing import Any, Protocol, TypeGuard
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request
 
 from recollect.errors import ConfigError, ModelError, ModelUnavailable, Refused
-from recollect.models.http import opener, read_all, said_by, seconds
+from recollect.models.http import opener, posted, said_by, seconds
 from recollect.tokens import count_tokens
 
 MAX_ANSWER_BYTES = 1024 * 1024  # The body; 2,048 tokens of text are about 10 kB.
@@ -173,14 +171,15 @@ class RemoteGenerator:
         return json.dumps(question).encode()
 
     def _post(self, body: bytes) -> bytes:
-        headers = {"Content-Type": "application/json", "User-Agent": "recollect"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        request = Request(self._url, data=body, headers=headers, method="POST")
-        deadline = time.monotonic() + self._timeout_s
         try:
-            with self._opener.open(request, timeout=self._timeout_s) as response:
-                return read_all(response, deadline, most_bytes=MAX_ANSWER_BYTES)
+            return posted(
+                self._opener,
+                self._url,
+                body,
+                key=self._key,
+                timeout_s=self._timeout_s,
+                most_bytes=MAX_ANSWER_BYTES,
+            )
         except HTTPError as error:
             with error:
                 wait = seconds(error.headers.get("Retry-After"))

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ConfigError, ModelError, ModelUnavailable
 from recollect.models.base import check_vectors
-from recollect.models.http import opener, read_all, said_by, seconds
+from recollect.models.http import opener, posted, said_by, seconds
 
 BATCH_TEXTS = 128
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # 128 vectors of 4096 numbers are about 12 MB
@@ -88,14 +86,15 @@ class RemoteEmbedder:
         return check_vectors(vectors, count=len(texts), dim=self._dim)
 
     def _post(self, body: bytes) -> bytes:
-        headers = {"Content-Type": "application/json", "User-Agent": "recollect"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        request = Request(self._url, data=body, headers=headers, method="POST")
-        deadline = time.monotonic() + self._timeout_s
         try:
-            with self._opener.open(request, timeout=self._timeout_s) as response:
-                return read_all(response, deadline, most_bytes=MAX_ANSWER_BYTES)
+            return posted(
+                self._opener,
+                self._url,
+                body,
+                key=self._key,
+                timeout_s=self._timeout_s,
+                most_bytes=MAX_ANSWER_BYTES,
+            )
         except HTTPError as error:
             with error:
                 raise self._refusal(error) from None

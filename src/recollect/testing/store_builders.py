@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -160,3 +161,12 @@ def fill(store: Store) -> Sequence[str]:
     put(store, OTHER_ANN, an_entry(4))
     put(store, ANN, an_entry(5))
     return events
+
+
+def in_threads(work: Callable[[], object], count: int) -> None:
+    """Do the same in several threads at once."""
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -20,6 +19,7 @@ from recollect.testing.store_builders import (
     an_entry,
     claim,
     claim_group,
+    in_threads,
     say,
     subjects,
 )
@@ -228,11 +228,7 @@ class GroupSuite:
             while jobs := claim_group(store, most=3):
                 taken.extend(job.id for job in jobs)
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work, 4)
         assert len(taken) == len(set(taken)) == 64
 
 
@@ -262,11 +258,7 @@ class SpendingSuite:
             for _ in range(25):
                 store.charge(ANN, date(2026, 3, 1), calls=1, cost=0.5)
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work, 4)
         assert store.spent(ANN, date(2026, 3, 1)) == Spent(calls=100, cost=50.0)
 
     def test_spending_is_not_part_of_a_dump(self, store: Store) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from datetime import timedelta
 
@@ -21,6 +20,7 @@ from recollect.testing.store_builders import (
     a_fact,
     an_entry,
     claim,
+    in_threads,
     learn,
     put,
     vector,
@@ -250,9 +250,5 @@ class QueueSuite:
             while jobs := claim(store, limit=3):
                 taken.extend(job.id for job in jobs)
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work, 4)
         assert len(taken) == len(set(taken)) == 64

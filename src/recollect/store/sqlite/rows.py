@@ -33,9 +33,6 @@ class Part:
     _pool: ReadPool
     _writer: Writer
 
-    def _owner_for_reading(self, connection: apsw.Connection, scope: Scope) -> int | None:
-        return owner_of(connection, scope)
-
 
 def owner_of(connection: apsw.Connection, scope: Scope) -> int | None:
     """The number of (workspace, user), None when nothing was ever stored for it."""
