@@ -141,7 +141,10 @@ def test_a_higher_bar_keeps_no_more_and_the_order_stays(
         kept(*cosines, at=at, holders=holders, protected=protected) for at in sorted((one, other))
     )
     assert low == sorted(low)
-    assert set(high) <= set(low)
+    # Where the higher bar drops all, the first that holds a word stays; a lower one may drop it for
+    # others that reach it.
+    only = [doc for doc in high if cosines[doc] < max(one, other) and doc not in protected]
+    assert set(high) <= set(low) or high == only[:1]
     assert protected & set(range(len(cosines))) <= set(high)
     if any(doc < len(cosines) for docs in words.values() for doc in docs):
         assert high
