@@ -1,4 +1,4 @@
-"""Measure extraction: entity spans, relations, speed; with rules alone and with spaCy.
+"""Measure extraction: entity spans, relations, facts, speed; with rules alone and with spaCy.
 
     python scripts/eval_extraction.py --data DIR [--only rules]
 
@@ -8,6 +8,8 @@ document is one group of turns. Of LoCoMo a session is one group, and the annota
 of `tests/extract/locomo_spans.jsonl`: `random`, 200 turns drawn by hash, and `named`, 100 more
 whose text holds a capital inside a sentence. Relations are those of
 `tests/extract/relation_sentences.jsonl`: `expect` is required, `also` is true but not required.
+Facts are those of `tests/extract/fact_sentences*.jsonl`, each a turn of its own; a category counts
+among the facts that were found.
 """
 
 from __future__ import annotations
@@ -24,11 +26,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from recollect.extract.facts import facts_of
 from recollect.extract.nlp import MODEL, NlpExtractor
 from recollect.extract.relations_words import NUMBER_LABELS
 from recollect.extract.rules import Extractor, RulesExtractor
 from recollect.extract.spans import Turn
+from recollect.facts.values import FactDraft
 from recollect.recall.when import spans as read_dates
+from recollect.types import Event
 
 HERE = Path(__file__).parents[1] / "tests" / "extract"
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -84,6 +89,7 @@ def main() -> None:
         print_spans(name, finder, documents, gold, sessions)
     for name, extractor in extractors.items():
         print_relations(name, extractor)
+        print_facts(name, extractor, sessions)
         print_speed(name, extractor, sessions)
 
 
@@ -124,6 +130,40 @@ def print_relations(name: str, extractor: Extractor) -> None:
             wanted += len(expect)
         result = Score(right / max(1, right + wrong), right / wanted)
         print(f"{name:15} {path.stem:25} {result}  ({right} right, {wrong} wrong of {wanted})")
+
+
+def print_facts(name: str, extractor: Extractor, sessions: list[Group]) -> None:
+    """Fact precision, recall and category on our own sentences, and what finding them costs."""
+    for path in sorted(HERE.glob("fact_sentences*.jsonl")):
+        found = wanted = both = right = 0
+        for line in path.read_text().splitlines():
+            row = json.loads(line)
+            facts, _ = facts_in([Turn("User", "user", row["text"], NOW)], extractor)
+            kinds = {each.category for each in facts}
+            found += bool(kinds)
+            wanted += row["category"] is not None
+            both += bool(kinds) and row["category"] is not None
+            right += row["category"] in kinds
+        result = Score(both / max(1, found), both / wanted)
+        print(f"{name:15} {path.stem:25} {result}  category {right / max(1, both):.3f}")
+    turns = [turn for group in sessions for turn in group.turns][:600]
+    count, spent = 0, 0.0
+    for at in range(0, len(turns), 20):
+        facts, seconds = facts_in(turns[at : at + 20], extractor)
+        count += len(facts)
+        spent += seconds
+    print(f"{name:15} {count} facts in {len(turns)} turns, {1000 * spent / len(turns):.2f} ms each")
+
+
+def facts_in(turns: list[Turn], extractor: Extractor) -> tuple[list[FactDraft], float]:
+    """The facts of a group, and the seconds that finding them took beside the extractor."""
+    events = [
+        Event(str(n), n, turn.role, turn.text, turn.at, turn.at, "user", turn.speaker)
+        for n, turn in enumerate(turns)
+    ]
+    extracted = extractor.extract(turns)
+    before = time.process_time()
+    return facts_of(events, extracted, user="User"), time.process_time() - before
 
 
 def relations_of(extractor: Extractor, row: dict[str, Any]) -> set[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import recollect
 from recollect.index.postings import packed
 from recollect.keys import create_key
-from recollect.store.base import ContextNote, Derived, Entry
+from recollect.store.base import ContextNote, Derived, Entry, Share
 from recollect.store.sqlite.migrate import migrations
 from recollect.testing import HashEmbedder
 from recollect.types import Scope
@@ -66,6 +66,7 @@ def fill(memory: recollect.Memory) -> None:
     learn(memory)
     memory.drain()
     hear(memory)
+    live(memory)
     memory.remember("Still waiting: okapi.", user="ann")
     create_key(memory.store, workspace="team", user="bob", role="read", label="golden")
 
@@ -118,6 +119,41 @@ def hear(memory: recollect.Memory) -> None:
     waiting = [a_turn(4, at + timedelta(days=4)), a_turn(3, at + timedelta(days=3))]
     store.append(scope, waiting, known_at=at, steps=[*embed, "extract"])
     store.charge(scope, date(2026, 1, 2), calls=3, prompt_tokens=1200, answer_tokens=80, cost=0.5)
+    memory.drain()
+
+
+def live(memory: recollect.Memory) -> None:
+    """What became of records: one used and praised, one put aside, one found to be wrong, one that
+    is only listed, one for its agent alone, a turn that was blamed; a share, and trust in an agent.
+    In a workspace of their own."""
+    scope, store, at = (
+        Scope("life", "ann", "helper"),
+        memory.store,
+        datetime(2026, 1, 5, tzinfo=UTC),
+    )
+    turn = a_turn(20, at)
+    store.append(scope, [turn], known_at=at, steps=memory.worker.steps)
+    facts = [a_record(number, f"Fact {number}.", turn.id, tier="fact") for number in range(21, 25)]
+    own = replace(
+        a_record(25, "Own.", "", tier="note"),
+        sources=(),
+        metadata={"page": 3},
+        visibility="agent_only",
+    )
+    store.put(
+        scope,
+        [*facts[:3], replace(facts[3], quiet=2), own],
+        known_at=at,
+        steps=memory.worker.steps,
+    )
+    used, aside, wrong, _ = (fact.id for fact in facts)
+    store.touch(scope, [used], at=at, action="used", strength=lambda _: 0.6)
+    store.touch(scope, [used], at=at, action="praised", strength=lambda _: 0.8)
+    store.touch(scope, [turn.id], at=at, action="blamed", strength=lambda _: 0.3)
+    store.archive(scope, [aside], at=at, reason="nobody asked for it")
+    store.end(scope, [wrong], at=at, valid_to=at, reason="it was another one")
+    store.add_share(Share("s1", scope, "team", ("graph",), "read", at, at + timedelta(days=1)))
+    store.set_agent_trust("life", "helper", 0.75, at=at)
     memory.drain()
 
 

@@ -5,13 +5,14 @@ A suite that ends badly without naming a failed test (nothing collected, a skip 
 allowed, a crash) counts as one failure.
 """
 
+import os
 import re
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 OWN_DIRECTORY = ["tests/acceptance", "tests/crash"]
 
@@ -22,10 +23,18 @@ class Suite:
 
     name: str
     args: Sequence[str]
+    #: Laid over the environment.
+    settings: Mapping[str, str] = field(default_factory=dict)
 
+
+UNIT = ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2"]
+FAST = [*UNIT, "-m", "not slow"]
 
 SUITES = [
-    Suite("unit", ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2"]),
+    Suite("unit", UNIT),
+    # Where days begin 5:45 and 14:00 hours before those of UTC.
+    Suite("kathmandu", FAST, {"TZ": "Asia/Kathmandu"}),
+    Suite("kiritimati", FAST, {"TZ": "Pacific/Kiritimati"}),
     Suite("acceptance", ["tests/acceptance", "-n2"]),
     Suite("crash", ["tests/crash"]),  # alone on the machine: it kills and counts processes
 ]
@@ -58,11 +67,13 @@ def main(suites: Sequence[Suite]) -> int:
 
 
 def run(suite: Suite) -> Result:
-    print(f"\n== suite {suite.name}: pytest {' '.join(suite.args)}", flush=True)
+    settings = "".join(f"{name}={value} " for name, value in suite.settings.items())
+    print(f"\n== suite {suite.name}: {settings}pytest {' '.join(suite.args)}", flush=True)
     closing_line = "no closing line"
     began = time.monotonic()
     command = [sys.executable, "-m", "pytest", "--color=no", *suite.args]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pytest:
+    environment = {**os.environ, **suite.settings}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as pytest:
         assert pytest.stdout is not None
         for line in pytest.stdout:
             print(line, end="", flush=True)

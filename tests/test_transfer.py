@@ -267,7 +267,15 @@ def test_an_import_into_an_empty_store_gives_the_identical_store(open_at: Open) 
     data = exported(memory)
     done = imported(copy, data)
     assert (done.failed, done.warnings, done.other_model) == (0, [], 0)
-    assert done.new == {"event": 6, "record": 0, "act": 3, "key": 3, "vectors": 6}
+    assert done.new == {
+        "event": 6,
+        "record": 0,
+        "act": 3,
+        "key": 3,
+        "share": 0,
+        "trust": 0,
+        "vectors": 6,
+    }
     assert exported(copy) == data
     assert all(finding.ok for finding in copy.store.check(index_row))
     assert copy.store.counts().ready == 0
@@ -319,7 +327,15 @@ def test_a_second_import_changes_nothing(open_at: Open) -> None:
     imported(copy, data)
     again = imported(copy, data)
     assert again.new == dict.fromkeys(again.new, 0)
-    assert again.present == {"event": 6, "record": 0, "act": 3, "key": 3, "vectors": 6}
+    assert again.present == {
+        "event": 6,
+        "record": 0,
+        "act": 3,
+        "key": 3,
+        "share": 0,
+        "trust": 0,
+        "vectors": 6,
+    }
     assert exported(copy) == data
 
 

@@ -26,6 +26,7 @@ from recollect.settings import (
     Embedding,
     Extraction,
     Jobs,
+    Life,
     Limits,
     Llm,
     PerTier,
@@ -41,6 +42,7 @@ __all__ = [
     "Embedding",
     "Extraction",
     "Jobs",
+    "Life",
     "Limits",
     "Llm",
     "default_db",
@@ -140,6 +142,7 @@ class Config:
     jobs: Jobs = field(default_factory=Jobs)
     embedding: Embedding = field(default_factory=Embedding)
     extraction: Extraction = field(default_factory=Extraction)
+    life: Life = field(default_factory=Life)
 
     def override(self, values: Mapping[str, Any] | None) -> Config:
         """This configuration with some settings replaced for one call."""
@@ -344,6 +347,12 @@ def _check_extraction(extraction: Extraction) -> None:
             raise ConfigError(f"extraction.llm.{name} must be at most {_HIGHEST_PRICE:,}")
     if extraction.group_tokens < _FEWEST_GROUP_TOKENS:
         raise ConfigError(f"extraction.groupTokens must be at least {_FEWEST_GROUP_TOKENS}")
+    one_call = extraction.prompt_tokens + llm.max_answer_tokens
+    if 0 < llm.daily_tokens < one_call:
+        raise ConfigError(
+            f"extraction.llm.dailyTokens must be 0 (no limit) or at least {one_call}, which one"
+            f" call can take, not {llm.daily_tokens}"
+        )
 
 
 def _check_shares(config: Config) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -27,6 +27,11 @@ USER = "mara"
 _SHOWN_CHARS = 88
 _SHOWN_ENTITIES = 12
 _SHOWN_EDGES = 8
+_SHOWN_NOTES = 5
+_CAR = (
+    ("2026-03-10T09:00Z", "I drive a Volvo."),
+    ("2026-06-12T09:00Z", "I drive a Renault now, the Volvo is sold."),
+)
 
 
 def main() -> None:
@@ -39,6 +44,8 @@ def main() -> None:
             remembered(console, memory)
             recalled(console, memory)
             understood(console, memory)
+            learned(console, memory)
+            replaced(console, memory)
             packed(console, memory)
             changed(console, memory)
         with open_memory(path) as memory:
@@ -127,9 +134,45 @@ def understood(console: Console, memory: Memory) -> None:
     )
 
 
+def learned(console: Console, memory: Memory) -> None:
+    """Show who the user is, what was noted and which rules stand, as the sample tells it."""
+    console.rule("4. profile, notes and standing instructions, each with the turns it comes from")
+    profile = memory.profile(user=USER)
+    table = Table("profile", "value", "from turns")
+    for name, each in sorted(profile.fields.items()):
+        table.add_row(name, escape(_short(each.value)), _turns(memory, each.sources))
+    for name, summary in profile.summaries.items():
+        if summary.text:
+            table.add_row(name, escape(_short(summary.text)), _turns(memory, summary.sources))
+    console.print(table)
+    # The sample is some months old: by now its notes have faded, which hides and deletes nothing.
+    for note in memory.notes.list(user=USER, faded=True, limit=_SHOWN_NOTES):
+        where = _turns(memory, note.sources)
+        console.print(f"  note, {note.category}, {note.at:%d %B}: {escape(note.content)} ({where})")
+    rules = memory.recall("my rules", user=USER, tiers=["procedure"], limit=_SHOWN_NOTES)
+    for hit in rules:
+        where = _turns(memory, hit.sources)
+        console.print(f"  {hit.kind}: {escape(_short(hit.content))} ({where})")
+
+
+def replaced(console: Console, memory: Memory) -> None:
+    """Tell a fact, then tell it otherwise, and ask what held when."""
+    console.rule("5. facts: a memory that changes its mind, and knows what it believed before")
+    for at, text in _CAR:
+        memory.remember({"role": "user", "content": text, "at": at}, user=USER, session="car")
+        memory.drain()
+    (now,) = [f for f in memory.facts.list(user=USER) if "drive" in f.content]
+    for line in memory.history(now.id, user=USER):
+        why = f" ({line.note})" if line.note else ""
+        console.print(f"  {line.action}: {escape(str(line.content))}{why}")
+    for as_of in ("2026-04-01T00:00Z", "2026-07-01T00:00Z"):
+        hits = memory.recall("Which car?", user=USER, tiers=["fact"], as_of=as_of, limit=1)
+        console.print(f"  as of {as_of[:10]}: {escape(hits[0].content)}")
+
+
 def packed(console: Console, memory: Memory) -> None:
     """Pack a context block for the next model call."""
-    console.rule("4. context: what a model would be given, in 300 tokens")
+    console.rule("6. context: what a model would be given, in 300 tokens")
     context = memory.context("Who makes the kitchen cabinets now?", user=USER, budget_tokens=300)
     console.print(context.text, markup=False, soft_wrap=True)
     console.print(
@@ -140,7 +183,7 @@ def packed(console: Console, memory: Memory) -> None:
 
 def changed(console: Console, memory: Memory) -> None:
     """Forget and restore."""
-    console.rule("5. forget and restore: hidden at once, never lost by accident")
+    console.rule("7. forget and restore: hidden at once, never lost by accident")
     question = "Which error code did the logger print?"
     hit = memory.recall(question, user=USER, limit=1)[0]
     memory.forget(hit.id, user=USER)
@@ -155,7 +198,7 @@ def changed(console: Console, memory: Memory) -> None:
 
 def reopened(console: Console, memory: Memory) -> None:
     """Close, open, ask again: nothing lives only in the process."""
-    console.rule("6. reopen: the file is the memory")
+    console.rule("8. reopen: the file is the memory")
     hits, seconds = timed(memory.recall, "the cat's medicine", user=USER, limit=3)
     console.print(f"  after closing and opening: {len(hits)} hits in {1e3 * seconds:.0f} ms")
     findings = memory.check()
@@ -175,6 +218,13 @@ def _place(hits: list[Hit], evidence: list[str]) -> int | None:
         if hit.metadata["turn"] in evidence:
             return place
     return None
+
+
+def _turns(memory: Memory, sources: Sequence[str]) -> str:
+    """The turns of some sources, by the names that the sample gives them."""
+    found = memory.store.events(Scope("default", USER), sources)
+    names = [str(turn.metadata.get("turn", "")) for turn in found]
+    return ", ".join(filter(None, names))
 
 
 def _short(text: str) -> str:

@@ -9,49 +9,29 @@ This module knows nothing about SQLite, models or HTTP.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
-from types import TracebackType
+from datetime import datetime
 from typing import Any
 
-from recollect.config import MIB, Config
-from recollect.errors import Closed, ConfigError, NotFound
-from recollect.graph.verbs import Graph
-from recollect.models.base import Embedder
+from recollect.config import Config
+from recollect.core import Core
+from recollect.erasing import Erased, erase
+from recollect.life.feedback import feedback
 from recollect.recall.classes import usual_limit
 from recollect.recall.conversation import question
 from recollect.recall.expand import expand
-from recollect.recall.ledger import Packing, explained, keep, told_lately
+from recollect.recall.ledger import Packing, explained, keep
 from recollect.recall.pack import GUARANTEED, Packed, pack
 from recollect.recall.query import Query, query
-from recollect.recall.rerank import Reranker
-from recollect.recall.searcher import Searcher
-from recollect.store.base import KeyUse, Store
-from recollect.text import TERMS_VERSION
-from recollect.types import (
-    Context,
-    Drained,
-    Explained,
-    Finding,
-    Hit,
-    Hits,
-    Receipt,
-    Record,
-    Scope,
-    State,
-    Status,
-    Version,
-)
+from recollect.store.base import KeyUse
+from recollect.tiers.forecast import WINDOW
+from recollect.tiers.profile_values import Profile
+from recollect.tiers.stats import Stats, counted
+from recollect.tiers.summaries import Compaction
+from recollect.types import Context, Explained, Hit, Hits, Receipt, Scope, Status, Version
 from recollect.write import validate
-from recollect.write.ids import Ids
-from recollect.write.learn import Learner
-from recollect.write.passages import RECIPE
-from recollect.write.prepare import entries, index_row
-from recollect.write.recalled import recalled
-from recollect.write.worker import Reader, Worker
+from recollect.write.prepare import entries
 
 Message = Mapping[str, Any]
-#: Makes the step that understands turns, of the store, the graph, the echoes and the clock.
-MakeReader = Callable[[Store, Graph, Callable[[Scope], set[bytes]], Callable[[], datetime]], Reader]
 
 _MOST_HITS = 200
 _MOST_BUDGET_TOKENS = 200_000
@@ -59,44 +39,8 @@ _MOST_BUDGET_TOKENS = 200_000
 _CONTEXT_HITS = 50
 
 
-class Memory:
+class Memory(Core):
     """Long-term memory over a store. Threads may share it. Make one with `recollect.open`."""
-
-    def __init__(
-        self,
-        store: Store,
-        embedder: Embedder,
-        *,
-        config: Config,
-        clock: Callable[[], datetime] | None = None,
-        worker: bool = True,
-        older_embedder: Callable[[str], Embedder | None] = lambda _: None,
-        reranker: Reranker | None = None,
-        reading: MakeReader | None = None,
-    ) -> None:
-        self._store = store
-        self._config = config
-        self._clock = clock or (lambda: datetime.now(UTC))
-        self._ids = Ids()
-        self._closed = False
-        store.use_terms(TERMS_VERSION, index_row)
-        self._searcher = Searcher(
-            store,
-            embedder,
-            recipe=RECIPE,
-            older_embedder=older_embedder,
-            cache_bytes=config.index_cache_megabytes * MIB,
-            reranker=reranker,
-        )
-        # What died because the model was away deserves another try now.
-        store.replay(transient_only=True)
-        self._worker = Worker(store, embedder, config=config, clock=self._now)
-        #: The knowledge graph: `write`, `traverse`, `entities`, `merges` and more.
-        self.graph = Graph(store, self._searcher.graphs, self._worker, now=self._now)
-        if reading is not None:
-            self._worker.reader = reading(store, self.graph, self._echoes, self._now)
-        if worker:
-            self._worker.start()
 
     # Writing
 
@@ -152,13 +96,56 @@ class Memory:
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
+        if any(each.kind == "document" for each in self._store.get(scope, [id])):
+            return self.knowledge.remove(id, user=user, workspace=workspace)
+        # First what was written of several turns: it may quote this one.
+        self.summaries.mend(scope, id)
+        self.profiles.mend(scope, id)
         return self._store.forget(scope, id, at=self._now())
 
     def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Bring a forgotten memory back; False when it was not forgotten."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
-        return self._store.restore(scope, id, at=self._now())
+        done = self._store.restore(scope, id, at=self._now())
+        if done and any(each.kind == "document" for each in self._store.get(scope, [id])):
+            self.knowledge.bring_back(scope, id)
+        return done
+
+    def feedback(
+        self,
+        id: str,
+        value: int,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> float:
+        """Praise (+1) or blame (-1) a memory; its strength since, 0..1. It decides near-ties."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        return feedback(self._store, scope, validate.word(id, "id"), value, now=self._now())
+
+    def compact(
+        self,
+        *,
+        session: str,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        keep_turns: int = 10,
+    ) -> Compaction:
+        """Sum up a session but for its last turns; the turns stay as they are, and findable."""
+        self._check_open()
+        return self.summaries.compact(
+            session=session, user=user, workspace=workspace, agent=agent, keep_turns=keep_turns
+        )
+
+    def erase(self, *, user: str | None = None, workspace: str = "default") -> Erased:
+        """Remove everything of a user physically and at once; there is no undo. The receipt is
+        signed and says neither who nor what."""
+        self._check_open()
+        return erase(self._store, validate.scope(workspace=workspace, user=user), now=self._now())
 
     # Reading
 
@@ -236,12 +223,11 @@ class Memory:
         done = pack(
             hits, budget_tokens=budget, query=text, format=format, packaging=packaging,
             guaranteed=validate.words(guaranteed, "guaranteed"), talk=before,
+            summaries=lambda: self._summaries_of(asked),
         )  # fmt: skip
-        at = self._now()
-        context = _context(self._ids.make(1, at)[0], done, hits.task_profile)
+        context = _context(self._ids.make(1, self._now())[0], done, hits.task_profile)
         if record:
-            packing = Packing(format, packaging, budget, overrides or {})
-            keep(self._store, asked, hits, context, packing, at=at)
+            self._note(asked, hits, context, Packing(format, packaging, budget, overrides or {}))
         return context
 
     def explain(
@@ -266,7 +252,43 @@ class Memory:
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        return expand(self._store, scope, validate.memory_ids(ids, "ids"))
+        also = self.shares.parts(scope)
+        return expand(self._store, scope, validate.memory_ids(ids, "ids"), also=also)
+
+    def profile(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+    ) -> Profile:
+        """What is known of a user, as one document: fields with their sources, and summaries."""
+        self._check_open()
+        return self.profiles.profile(
+            user=user, workspace=workspace, agent=agent, as_of=as_of, known_at=known_at
+        )
+
+    def stats(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        session: str | None = None,
+        max_context_tokens: int = WINDOW,
+    ) -> Stats:
+        """How much of what a user has in each tier; of a session also how full it is and how many
+        turns are left until it should be compacted."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, session=session)
+        counts = counted(self._store, scope)
+        if session is None:
+            return Stats(counts)
+        full = self.summaries.session_stats(
+            session=session, user=user, workspace=workspace, max_context_tokens=max_context_tokens
+        )
+        return Stats(counts, full)
 
     def status(
         self, event_id: str, *, user: str | None = None, workspace: str = "default"
@@ -278,62 +300,12 @@ class Memory:
     def history(
         self, id: str, *, user: str | None = None, workspace: str = "default"
     ) -> list[Version]:
-        """What happened to a memory, oldest first."""
+        """What happened to a memory, oldest first; of a fact, in all its versions."""
         self._check_open()
-        return self._store.history(validate.scope(workspace=workspace, user=user), id)
-
-    # Running
-
-    def check(self) -> list[Finding]:
-        """Look at every invariant of the store, as `recollect doctor` does."""
-        self._check_open()
-        return self._store.check(index_row)
-
-    def drain(self, timeout: float | None = None) -> Drained:
-        """Run every pending job now and return when none is left; retries do not wait."""
-        self._check_open()
-        return self._worker.drain(timeout)
-
-    def warm(self) -> None:
-        """Load the model now instead of at the first question."""
-        self._check_open()
-        self._searcher.warm()
-
-    def close(self) -> None:
-        """Finish or hand back what is under way and release the file. Twice is fine."""
-        if self._closed:
-            return
-        self._closed = True
-        self._worker.stop()
-        self._store.close()
-
-    def __enter__(self) -> Memory:
-        self._check_open()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @property
-    def store(self) -> Store:
-        """The store underneath, for the operator's tools."""
-        self._check_open()
-        return self._store
-
-    @property
-    def worker(self) -> Worker:
-        """The worker of this process."""
-        return self._worker
-
-    @property
-    def config(self) -> Config:
-        """The settings in force."""
-        return self._config
+        scope = validate.scope(workspace=workspace, user=user)
+        if any(record.tier == "fact" for record in self._store.get(scope, [id])):
+            return self.facts.history(id, user=user, workspace=workspace)
+        return self._store.history(scope, id)
 
     def _asked(
         self,
@@ -361,39 +333,18 @@ class Memory:
             **more,
         )
 
-    def _learner(self, scope: Scope) -> Learner:
-        """Learns from a turn, and reads the rules in force only if it finds one there."""
+    def _note(self, asked: Query, hits: Hits, context: Context, packing: Packing) -> None:
+        at = self._now()
+        keep(self._store, asked, hits, context, packing, at=at)
+        self._uses.note(asked.scope, context.hits, at)
 
-        def rules() -> list[Record]:
-            records = self._store.listed(scope, tier="procedure", kind="instruction")
-            return [record for record in records if record.agent == scope.agent]
-
-        return Learner(rules, lambda: self._echoes(scope))
-
-    def _echoes(self, scope: Scope) -> set[bytes]:
-        """What recent contexts told, as digests: it is not learned again when it comes back."""
-        return recalled(self._store.get(scope, told_lately(self._store, scope, self._now())))
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise Closed
-
-    def _now(self) -> datetime:
-        now = self._clock()
-        if now.tzinfo is None:
-            raise ConfigError("clock gave a time without a zone")
-        return now.astimezone(UTC)
-
-    def _state_of(self, scope: Scope, events: Sequence[str]) -> State:
-        """The least advanced state of several events."""
-        order: tuple[State, ...] = ("dead", "failed", "processing", "stored", "done")
-        states: set[State] = set()
-        for event in events:
-            try:
-                states.add(self._store.status(scope, event).state)
-            except NotFound:  # Wiped since; the receipt still stands.
-                states.add("done")
-        return min(states, key=order.index)
+    def _summaries_of(self, asked: Query) -> dict[str, str]:
+        scope = asked.scope
+        found = self.profiles.profile(
+            user=scope.user, workspace=scope.workspace, agent=scope.agent,
+            as_of=asked.as_of, known_at=asked.known_at,
+        )  # fmt: skip
+        return {name: each.text for name, each in found.summaries.items()}
 
 
 def _context(id: str, done: Packed, profile: str) -> Context:

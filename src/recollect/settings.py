@@ -158,6 +158,19 @@ class Extraction:
     llm: Llm = field(default_factory=Llm)
 
     @property
+    def prompt_tokens(self) -> int:
+        """The most that is sent at once: turns, instructions, what is known and was said before."""
+        return self.group_tokens + 8_000
+
+    @property
     def asks_llm(self) -> bool:
         """Whether a language model is to be asked: "auto" asks one that has an address."""
         return self.provider == "llm" or (self.provider == "auto" and bool(self.llm.url))
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What a memory does by itself, at night; see docs/howto/life-cycle.md."""
+
+    #: Only say what would be put aside or put together.
+    shadow: bool = True

@@ -26,6 +26,12 @@ ORIGIN_OF_ROLE: Mapping[str, str] = {
 }
 ROLES: tuple[str, ...] = tuple(ORIGIN_OF_ROLE)
 
+TEAM = ""  # The owner of what everybody in a workspace shares.
+
+Action = Literal[
+    "stored", "forgotten", "restored", "superseded", "changed", "confirmed",
+    "invalidated", "reopened", "archived", "unarchived", "praised", "blamed",
+]  # fmt: skip
 State = Literal["stored", "processing", "done", "failed", "dead"]
 Role = Literal["read", "write", "admin"]
 
@@ -82,13 +88,21 @@ class Record:
     name: str | None = None
     agent: str | None = None
     session: str | None = None
-    #: What the caller gave with the event; of a derived record: with its first source.
+    #: What the caller gave with it; of a derived record: with its first source.
     metadata: Metadata = field(default_factory=dict)
     importance: float = 0.5
     #: What the system keeps with a derived record: its rule, its condition, its entity, ...
     data: Metadata = field(default_factory=dict)
-    #: When it was last seen or told again (known time); None = not since `known_from`.
+    #: When it was last seen, told or used again (known time); None = not since `known_from`.
     seen_at: datetime | None = None
+    #: 0: searched. 1: only when its tier is named (it quotes its turn). 2: listed, never searched.
+    quiet: int = 0
+    #: Put aside by upkeep or by hand: in no search, restorable.
+    archived_at: datetime | None = None
+    #: How present it was at `seen_at` or, if it was never touched, None: as its tier is born.
+    strength: float | None = None
+    uses: int = 0  # In how many contexts it was told, counted once a day.
+    visibility: str | None = None  # "agent_only": for the agent that wrote it
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +233,7 @@ class Explained:
     #: Which part of the search could not be asked.
     degraded: tuple[str, ...]
     limit: int
-    filters: Mapping[str, str]
+    filters: Mapping[str, str | bool]
     tiers: tuple[str, ...] | None
     now: datetime
     as_of: datetime | None
@@ -287,8 +301,7 @@ class Merge:
     score: float
     evidence: tuple[str, ...]
     at: datetime
-    #: When it was undone; None while it holds.
-    undone_at: datetime | None = None
+    undone_at: datetime | None = None  # None while it holds.
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,10 +347,13 @@ class Drained:
 class Version:
     """One line of a record's history."""
 
-    action: Literal["stored", "forgotten", "restored", "superseded", "changed", "confirmed"]
+    action: Action
     at: datetime
-    #: None while the record is forgotten, and before its last change: old texts are not kept.
+    #: None while the record is forgotten, and before its last change in place.
     content: str | None = None
+    note: str | None = None  # Why.
+    #: The record it belongs to: a claim that was changed has one for each version.
+    record: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

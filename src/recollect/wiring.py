@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import Config, load
+from recollect.core import MakeReader
 from recollect.errors import ConfigError
-from recollect.memory import MakeReader, Memory
+from recollect.memory import Memory
 from recollect.models.base import Embedder
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ def make_generator(config: Config) -> Generator | None:
         llm.model,
         llm.api_key,
         timeout_s=llm.timeout_seconds,
-        # The turns, the instructions, what is known and what was said before.
-        max_prompt_tokens=config.extraction.group_tokens + 8_000,
+        max_prompt_tokens=config.extraction.prompt_tokens,
         max_answer_tokens=llm.max_answer_tokens,
     )
 

@@ -175,3 +175,24 @@ def test_the_sample_is_a_set_like_any_other() -> None:
     assert all(set(asked.evidence) <= ids for asked in found.questions)
     assert len(found.first(3).questions) == 3
     assert found.first(None) is found
+
+
+@pytest.mark.parametrize(
+    ("evidence", "newest"),
+    [
+        (["t1"], None),
+        (["t3", "t1"], "t3"),  # In whatever order they are named.
+        (["t1", "t2", "t3"], "t3"),
+        (["t2", "gone"], None),
+        ([], None),
+    ],
+)
+def test_of_several_turns_of_evidence_the_last_is_the_newest(
+    tmp_path: Path, evidence: list[str], newest: str | None
+) -> None:
+    # All of one moment: the conversation says what came last.
+    turns = [a_turn(id, time="2026-03-01") for id in ("t1", "t2", "t3")]
+    folder = written(tmp_path / "tiny", turns, [a_question(evidence=evidence)])
+    (asked,) = read_set(folder).questions
+    assert asked.newest == newest
+    assert asked.evidence == tuple(evidence)

@@ -8,10 +8,13 @@ from recollect.bench.metrics import (
     NAMES,
     RANKING,
     Found,
+    Latest,
     by_category,
     covered,
     fitting,
     judged,
+    latest,
+    newest_first,
     percentile,
     ranked,
 )
@@ -98,3 +101,24 @@ def test_percentiles_are_values_that_were_measured(percent: float, value: float)
 
 def test_a_percentile_of_nothing_is_zero() -> None:
     assert percentile([], 50) == 0.0
+
+
+def test_the_newest_evidence_is_first_or_not_or_none_was_found() -> None:
+    assert newest_first(["x", "b", "a"], ["a", "b"], "b") is True
+    assert newest_first(["x", "a", "b"], ["a", "b"], "b") is False
+    # What was not found counts as last.
+    assert newest_first(["b"], ["a", "b"], "b") is True
+    assert newest_first(["a"], ["a", "b"], "b") is False
+    assert newest_first(["x", "y"], ["a", "b"], "b") is None
+    others = [f"x{number}" for number in range(20)]
+    assert newest_first([*others, "b"], ["a", "b"], "b") is None
+
+
+def test_how_often_the_newest_is_first_by_category() -> None:
+    judged = [("z", True), ("b", False), ("b", True), ("b", None), ("b", True), ("c", None)]
+    assert latest(judged) == [
+        Latest("b", questions=3, missed=1, share=2 / 3),
+        Latest("c", questions=0, missed=1, share=0.0),
+        Latest("z", questions=1, missed=0, share=1.0),
+    ]
+    assert latest([]) == []

@@ -205,3 +205,31 @@ def test_the_commit_is_told_and_whether_the_code_differs(tmp_path: Path) -> None
     assert len(told) == 12
     (tmp_path / "__init__.py").write_text("a = 2\n")
     assert commit(tmp_path) == f"{told} with changes"
+
+
+def test_how_often_the_newest_evidence_comes_first_is_told() -> None:
+    result = a_result()
+    asked = [
+        Question(f"q{number}", "c1", "Who?", "update", ("a", "b"), None, newest="b")
+        for number in range(3)
+    ]
+    result.answers = {
+        "Recollect": [
+            an_answer(asked[0], "b", "a"), an_answer(asked[1], "a", "b"), an_answer(asked[2], "x"),
+        ],
+        "BM25": [an_answer(each, "a", "b") for each in asked],
+    }  # fmt: skip
+    result.recall_seconds, result.ablation = [0.001] * 3, None
+    (told,) = a_report(result)["sets"]
+    row = {"category": "update", "questions": 2, "missed": 1, "share": 0.5}
+    assert told["latest"]["Recollect"] == [row]
+    assert told["latest"]["BM25"] == [{**row, "questions": 3, "missed": 0, "share": 0.0}]
+    page = markdown(a_report(result))
+    assert "### The newest evidence first" in page
+    assert "| update   | 2         | 1          | 0.500     | 0.000 |" in page
+
+
+def test_where_no_question_has_several_turns_there_is_no_table_of_the_newest() -> None:
+    (told,) = a_report()["sets"]
+    assert told["latest"] == {"Recollect": [], "BM25": []}
+    assert "The newest evidence first" not in markdown(a_report())

@@ -142,7 +142,8 @@ def test_the_second_run_embeds_nothing_and_finds_the_same(tmp_path: Path) -> Non
         cached.close()
     assert (made, kept > 0) == (0, True)
     assert found[0] == found[1]
-    assert counted == [(6, 0), (0, 6)]
+    # Six turns, and two facts in them.
+    assert counted == [(8, 0), (0, 8)]
 
 
 def test_turns_that_cannot_be_embedded_are_counted_and_keywords_still_answer(
@@ -155,7 +156,7 @@ def test_turns_that_cannot_be_embedded_are_counted_and_keywords_still_answer(
             return super().embed(texts)
 
     result = run_set(a_set(tmp_path), embedder=Choking(), config=load())
-    assert result.dead == 1
+    assert result.dead == 2, "the turn, and the fact in it"
     assert result.rows("BM25")[1].means["mrr"] == 1.0
 
 

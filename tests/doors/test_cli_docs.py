@@ -22,7 +22,8 @@ def test_every_command_of_the_contract_is_there() -> None:
     assert names == {
         *("remember", "recall", "context", "explain", "status", "forget", "history"),
         *("jobs", "doctor", "import", "export", "backup", "restore", "worker", "keys", "serve"),
-        *("graph", "bench"),
+        *("graph", "bench", "facts", "notes", "profile", "procedures", "team", "shares", "agents"),
+        *("feedback", "compact", "decay", "erase", "knowledge"),
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -9,6 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 import recollect
+from recollect.memory import Memory
+from recollect.testing import HashEmbedder
 from tests.doors import test_cli
 from tests.doors.test_cli import Ended, Run, remembered
 
@@ -19,7 +22,7 @@ PEOPLE = [
     {"name": "Harrow & Tideman", "type": "company"},
     {"name": "Delft", "type": "city"},
 ]
-CLAIMS = [
+CLAIMS: list[dict[str, Any]] = [
     {"source": "Priya", "type": "works_for", "target": "Harrow & Tideman", "confidence": 0.9},
     {"source": "Harrow & Tideman", "type": "located_in", "target": "Delft"},
     {"source": "Zoe", "type": "coaches", "target": "Falcons", "at": "2026-03-01T10:00Z"},
@@ -282,3 +285,84 @@ def test_no_user_mends_another_s(written: Run) -> None:
     assert ended.code == 2
     assert written("graph", "merges", "--user", "bob").out.startswith("no merges: ")
     assert len(written("graph", "merges", "--user", "ann", "--json").json) == 1
+
+
+# Times, and whose turns are quoted
+
+
+def at(moment: str) -> Memory:
+    """The memory as it was opened at a time."""
+    then = datetime.fromisoformat(moment)
+    return recollect.open("recollect.db", embedder=HashEmbedder(), worker=False, clock=lambda: then)
+
+
+@pytest.fixture
+def told_twice(run: Run) -> Run:
+    """Zoe was heard to coach the Falcons in March; in May that she knows Priya."""
+    with at("2026-03-02T12:00Z") as memory:
+        memory.graph.write([], CLAIMS[-1:], user="ann")
+    with at("2026-05-02T12:00Z") as memory:
+        claim = {"source": "Zoe", "type": "knows", "target": "Priya", "at": "2026-05-01T10:00Z"}
+        memory.graph.write([], [claim], user="ann")
+    return run
+
+
+@pytest.mark.parametrize("option", ["--as-of", "--known-at"])
+def test_the_graph_as_it_was_at_a_time(told_twice: Run, option: str) -> None:
+    for given in ((), ("--entity", "Zoe")):
+        asked = ("--json", *given, option)
+        assert names(show(told_twice, *asked, "2026-04-01T00:00Z")) == {"Zoe", "Falcons"}
+        assert names(show(told_twice, *asked, "2026-06-01T00:00Z")) == {"Zoe", "Falcons", "Priya"}
+    before = show(told_twice, option, "2026-01-01T00:00Z")
+    assert (before.code, before.out) == (0, "no entities of user ann at that time\n")
+    unknown = show(told_twice, "--entity", "Priya", option, "2026-04-01T00:00Z")
+    assert unknown.code == 2
+    assert "there is no entity called 'Priya'" in unknown.err
+
+
+@pytest.mark.parametrize(("option", "field"), [("--as-of", "as_of"), ("--known-at", "known_at")])
+def test_a_wrong_time_is_named(told_twice: Run, option: str, field: str) -> None:
+    ended = show(told_twice, option, "lately")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {field} is not ISO 8601")
+
+
+ZOE = "Zoe Marsh works for Harrow Tideman"
+
+
+@pytest.fixture
+def overheard(run: Run) -> Run:
+    """Two agents were told of the same two, each in words of its own."""
+    said = {"cook": f"{ZOE}, said over soup.", "guide": f"{ZOE}, said on a secret walk."}
+    for agent, text in said.items():
+        remembered(run, text, "--agent", agent)
+    assert run("worker", "--once").code == 0
+    return run
+
+
+def test_the_turn_of_another_agent_is_not_quoted(overheard: Run) -> None:
+    everything = show(overheard).out
+    assert ("soup" in everything, "secret" in everything) == (True, True)
+    for options in ((), ("--entity", "Zoe Marsh")):
+        cook = show(overheard, "--agent", "cook", *options)
+        assert cook.code == 0, cook.err
+        assert "Zoe Marsh" in cook.out
+        assert ("soup" in cook.out, "secret" in cook.out) == (True, False)
+    turns = {each["id"] for each in overheard("recall", "soup", "--user", "ann", "--agent", "cook",
+                                              "--json").json["hits"]}  # fmt: skip
+    told = show(overheard, "--agent", "cook", "--json").json
+    assert {turn for each in (*told["nodes"], *told["edges"]) for turn in each["sources"]} <= turns
+
+
+def test_no_turn_is_quoted_that_was_said_later(run: Run) -> None:
+    with at("2026-03-02T12:00Z") as memory:
+        memory.remember(f"{ZOE}, said over soup.", user="ann", at="2026-03-01T10:00Z")
+        memory.drain()
+    with at("2026-05-02T12:00Z") as memory:
+        memory.remember(f"{ZOE}, said on a walk.", user="ann", at="2026-05-01T10:00Z")
+        memory.drain()
+    now = show(run).out
+    assert ("soup" in now, "walk" in now) == (True, True)
+    for option in ("--as-of", "--known-at"):
+        then = show(run, option, "2026-04-01T00:00Z").out
+        assert ("soup" in then, "walk" in then) == (True, False)

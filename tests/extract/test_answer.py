@@ -211,10 +211,35 @@ def test_a_confidence_is_a_number_of_0_to_1(given: object, confidence: float) ->
 
 @pytest.mark.parametrize(
     ("given", "kind"),
-    [("Preference", "preference"), ("plan", "goal"), ("vibe", "knowledge"), (7, "knowledge")],
+    [
+        *(("Preference", "preference"), ("plan", "goal"), ("habit", "behavior"), ("vibe", "other")),
+        *(("knowledge", "other"), ("event", "context"), (7, "other")),
+    ],
 )
 def test_an_unknown_kind_is_mapped(given: object, kind: str) -> None:
     assert one(kind=given).kind == kind
+    assert one(category=given).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("given", "due"),
+    [
+        *(("2026-04-12", date(2026, 4, 12)), ("2026-04-12T09:00", date(2026, 4, 12))),
+        *(("soon", None), (None, None), (7, None), (["2026-04-12"], None), ("2026-13-01", None)),
+    ],
+)
+def test_the_day_by_which_is_a_day_or_none(given: object, due: date | None) -> None:
+    assert one(due=given).due == due
+    assert one(due=None, deadline=given).due == due
+
+
+@pytest.mark.parametrize(
+    ("given", "avoid"),
+    [("Venice", "Venice"), (" a\nb ", "a b"), (None, ""), (7, ""), ("x" * 999, "x" * 200)],
+)
+def test_what_was_wrong_is_one_short_line(given: object, avoid: str) -> None:
+    assert one(avoid=given).avoid == avoid
+    assert one(headline=given).headline == avoid
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from recollect.config import load
 from recollect.errors import (
+    ConfigError,
     ModelError,
     ModelUnavailable,
     NotAsked,
@@ -28,6 +30,7 @@ from recollect.extract.drafts import Drafted, drafted
 from recollect.extract.llm import LlmExtractor, asking
 from recollect.extract.prompt import Known, build
 from recollect.extract.spending import Purse
+from recollect.facts.values import FactDraft
 from recollect.graph.vocabulary import Typed
 from recollect.models.breaker import Breaker
 from recollect.models.llm import Generated, RemoteGenerator, Usage
@@ -131,9 +134,69 @@ def edges(found: Drafted) -> list[tuple[str, str, str]]:
 
 def gist(found: Drafted) -> tuple[Any, ...]:
     """All but how sure the model was."""
-    facts = [(f.text, f.kind, f.sources, f.origin, f.entities, f.on) for f in found.facts]
+    facts = [(f.text, f.category, f.sources, f.origin, f.entities, f.on) for f in found.facts]
     relations = [(r.source, r.type, r.target, r.sources, r.origin) for r in found.relations]
     return found.entities, relations, facts
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[::1/v1",
+        "http://host:99999/v1",
+        "http://host:port/v1",
+        "http://host:0/v1",
+        "host/v1",
+    ],
+)
+def test_an_address_that_is_none_is_refused_in_words(url: str) -> None:
+    with pytest.raises(ConfigError, match="needs an address such as"):
+        RemoteGenerator(url, "m")
+
+
+@pytest.mark.parametrize("name", ["promptPrice", "answerPrice"])
+def test_a_price_that_no_sum_can_hold_is_refused(name: str) -> None:
+    def priced(price: float) -> None:
+        load({"extraction": {"llm": {name: price}}})
+
+    priced(1_000_000)
+    with pytest.raises(ConfigError, match=f"{name} must be at most 1,000,000"):
+        priced(1e308)
+
+
+def a_fact(of: list[Event] = TURNS, **fields: Any) -> FactDraft:
+    fact = {"text": "The user moved to Graz.", "turns": ["t3"], "entities": ["user"], **fields}
+    (found,) = extracted(json.dumps({"facts": [fact]}), turns=of).facts
+    return found
+
+
+def test_a_fact_has_what_was_wrong_and_by_when_it_is_due() -> None:
+    found = a_fact(category="correction", avoid="Linz", due="2026-04-12")
+    assert (found.category, found.avoid) == ("correction", "Linz")
+    assert found.due == datetime(2026, 4, 13, tzinfo=UTC)  # With the end of that day.
+    assert a_fact(due="9999-12-31").due is None
+    assert (a_fact().avoid, a_fact().due) == ("", None)
+
+
+def test_a_fact_holds_since_the_first_of_its_turns() -> None:
+    assert a_fact().at == TURNS[2].at
+    found = a_fact(text="The user knows Bob.", turns=["t3", "t1"])
+    assert (found.at, found.sources) == (TURNS[0].at, (THREE, ONE))
+
+
+@pytest.mark.parametrize("category", ["identity", "constraint"])
+@pytest.mark.parametrize("origin", ["user", "user_confirmed", "agent", "tool", "import"])
+def test_only_the_user_says_who_they_are_and_what_must_be(category: str, origin: str) -> None:
+    turns = [replace(turn, origin=origin) for turn in TURNS]
+    kept = category if origin in {"user", "user_confirmed"} else "other"
+    assert a_fact(turns, category=category).category == kept
+    assert a_fact(turns, category="goal").category == "goal"
+
+
+def test_a_headline_has_at_most_ten_words() -> None:
+    long = "The user moved to Graz in spring because the flat there is much cheaper than in Linz."
+    assert len(a_fact(text=long).headline.split()) <= 10
+    assert a_fact(headline="moved to Graz").headline == "Moved to Graz"
 
 
 def test_a_good_answer_becomes_drafts_with_real_sources() -> None:
@@ -160,6 +223,13 @@ def test_a_good_answer_becomes_drafts_with_real_sources() -> None:
         ("The user moved to Graz.", (THREE,), ("Dana", "Graz")),
     ]
     assert found.facts[1].on == date(2026, 3, 1)
+    assert [(f.category, f.verbatim, f.at) for f in found.facts] == [
+        ("other", False, TURNS[0].at),
+        ("identity", False, TURNS[2].at),
+    ]
+    assert found.facts[1].headline == "The user moved to Graz"
+    assert found.facts[1].keywords == ("user", "moved", "graz")
+    assert all(0 < fact.importance < 1 for fact in found.facts)
     assert found.usage == Usage(700, 50)
     assert (found.notes, found.partial) == ((), False)
 

@@ -34,6 +34,26 @@ def triples(extractor: NlpExtractor, text: str) -> set[tuple[str, str, str]]:
     return {(each.source, each.type, each.target) for each in found}
 
 
+@pytest.mark.parametrize(
+    ("text", "triple"),
+    [
+        ("Bob Smith works for Acme Corp", ("Bob Smith", "plays_for", "Acme Corp")),
+        ("Kafka replaced RabbitMQ.", ("Kafka", "related_to", "RabbitMQ")),
+    ],
+)
+def test_what_the_parser_misses_is_told_by_its_form(
+    extractor: NlpExtractor, text: str, triple: tuple[str, str, str]
+) -> None:
+    assert triple in triples(extractor, text)
+
+
+def test_a_form_tells_nothing_where_the_parse_does_or_of_what_is_no_name(
+    extractor: NlpExtractor,
+) -> None:
+    assert triples(extractor, "I moved to Lisbon.") == {("Ann", "related_to", "Lisbon")}
+    assert triples(extractor, "It's a reminder that you're going in the right direction.") == set()
+
+
 def test_where_spacy_is_installed_it_is_used() -> None:
     assert isinstance(best(dates=read_dates), NlpExtractor)
 

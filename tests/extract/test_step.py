@@ -43,7 +43,8 @@ def test_a_turn_becomes_entities_and_relations_that_know_where_they_come_from(
     first = talk.say(CLARA)
     second = talk.say("Clara moved to Lisbon.")
     drained = talk.memory.drain()
-    assert (drained.done, drained.dead, drained.pending) == (4, 0, 0)
+    # Two turns and two facts are embedded, two turns are read.
+    assert (drained.done, drained.dead, drained.pending) == (6, 0, 0)
     nodes, edges = talk.nodes(), talk.edges()
     assert set(nodes) == {"ann", "Clara", "Blue Bottle", "Lisbon"}
     assert nodes["Clara"].sources == (first, second)
@@ -175,7 +176,7 @@ def test_a_talk_is_read_as_one_when_it_has_been_quiet(
         watched.work()
         assert recorder.groups == [], "somebody is still talking"
         watched.later(4)
-    assert watched.work() == 2
+    assert watched.work() == 3, "two turns are read, and the fact in them is embedded"
     assert recorder.groups == [["I met Clara.", "Clara lives in Lisbon."]]
 
 

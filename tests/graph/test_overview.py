@@ -107,7 +107,8 @@ def test_what_ended_is_not_shown_and_does_not_count() -> None:
 def test_an_edge_that_faded_is_not_shown() -> None:
     graph = a_graph("ab", "ab")
     assert shown(graph, now=NOON + 290 * DAY) == ("ab", ["ab"])
-    assert shown(graph, now=NOON + 310 * DAY) == ("ab", [])
+    # An entity of which nothing else is present fades with its edge.
+    assert shown(graph, now=NOON + 310 * DAY) == ("", [])
 
 
 def test_an_edge_to_itself_is_shown_but_does_not_count() -> None:

@@ -182,7 +182,7 @@ def test_a_source_that_comes_later_is_found_all_the_same(memory: Memory) -> None
             self.batches = [[fact._replace(change=1)], [turn._replace(change=2)]]
 
         def head(self, scope: Scope) -> Head:
-            return Head(0, 2 - len(self.batches))
+            return Head(0, 3 - len(self.batches))
 
         def changes(self, scope: Scope, *, after: int) -> list[Change]:
             return self.batches.pop(0)

@@ -11,14 +11,17 @@ from recollect.recall.deerflow import format_memory_for_injection
 from recollect.recall.deerflow_map import (
     CATEGORIES,
     GUARANTEED,
+    SUMMARIES,
     DeerItem,
     DeerLayout,
     category,
     document,
     item,
     parse,
+    parse_summaries,
     render,
 )
+from recollect.tokens import count_tokens
 from recollect.types import Hit
 from tests.recall import hostile
 
@@ -56,6 +59,9 @@ def a_hit(content: str = "I moved to Lisbon.", **changed: Any) -> Hit:
         ({"metadata": {"category": "goal"}}, "goal"),
         ({"kind": "decision"}, "decision"),
         ({"kind": "decision", "metadata": {"category": "identity"}}, "identity"),
+        ({"metadata": {"category": "constraint"}, "origin": "tool", "role": "tool"}, "context"),
+        ({"kind": "identity", "tier": "fact", "origin": "agent"}, "other"),
+        ({"kind": "identity", "tier": "fact"}, "identity"),
         ({"metadata": {"category": "no such"}}, "context"),
         ({"metadata": {"category": ["goal"]}}, "context"),
         ({"kind": "episode"}, "other"),
@@ -157,3 +163,29 @@ def test_what_is_talked_about_comes_first() -> None:
         "- [context | 1.00] The weather is fine.",
         "- [context | 0.90] The boat is red.",
     ]
+
+
+SUMMARY_NAMES = [name for labels in SUMMARIES.values() for name in labels]
+
+
+@given(
+    st.dictionaries(st.sampled_from(SUMMARY_NAMES), TEXT, max_size=6),
+    st.lists(TEXT, max_size=3),
+)
+def test_summaries_stand_in_front_and_can_be_read_back(
+    summaries: dict[str, str], contents: list[str]
+) -> None:
+    layout = DeerLayout(100_000, None, summaries)
+    text = layout.render([(a_hit(), content) for content in contents])
+    assert parse_summaries(text) == {name: each for name, each in summaries.items() if each}
+    assert [item.content for item in parse(text)] == contents
+    costs = sum(layout.tokens(a_hit(), content) for content in contents)
+    assert count_tokens(text) <= layout.frame_tokens + costs
+
+
+def test_summaries_take_a_quarter_of_the_budget_at_most() -> None:
+    long = "The user builds boats and repairs clocks. " * 20
+    layout = DeerLayout(200, None, {"workContext": long, "topOfMind": "The harbour."})
+    text = layout.render([])
+    assert parse_summaries(text) == {"topOfMind": "The harbour."}
+    assert count_tokens(text) <= 50

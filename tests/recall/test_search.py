@@ -140,7 +140,7 @@ def test_a_filter_cannot_widen_what_an_agent_sees(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("filters", "told"),
     [
-        ({"sesion": "s1"}, "known: agent, name, role, session"),
+        ({"sesion": "s1"}, "known: agent, archived, category, faded, kind, name"),
         ({"session": 1}, "filters.session must be a text"),
         ({"session": None}, "filters.session must be a text"),
         (["session"], "filters must be a mapping"),

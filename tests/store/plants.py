@@ -1,14 +1,27 @@
 """Stores with a planted fault each: the contract must notice every one of them."""
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from recollect.store.base import Appended, Change, Derived, Entry, Spent
+import apsw
+
+from recollect.store.base import (
+    Appended,
+    Change,
+    Derived,
+    Dumped,
+    DumpedShare,
+    DumpedTrust,
+    Entry,
+    Spent,
+)
 from recollect.store.sqlite import SqliteStore
 from recollect.testing.store_suite import told
 from recollect.types import Event, Job, Record, Scope
+from recollect.write.prepare import index_row
 
 
 class LeaksAcrossUsers(SqliteStore):
@@ -146,6 +159,140 @@ class LetsOthersPay(SqliteStore):
         return super().spent(Scope("home", scope.user), day)
 
 
+class CountsEveryUse(SqliteStore):
+    """Counts a use as often as it is told of it."""
+
+    def touch(self, scope: Scope, ids: Sequence[str], **rest: Any) -> list[str]:
+        def work(connection: apsw.Connection) -> None:
+            connection.execute("UPDATE records SET used = NULL")
+
+        self._writer.run(work)
+        return super().touch(scope, ids, **rest)
+
+
+class TouchesOthers(SqliteStore):
+    """Puts aside what has that id, whosever it is."""
+
+    def archive(self, scope: Scope, ids: Sequence[str], **rest: Any) -> list[str]:
+        done = [super(TouchesOthers, self).archive(each, ids, **rest) for each in self.owners()]
+        return max(done, default=[])
+
+
+class GivesNoReason(SqliteStore):
+    """Ends a record and does not say why."""
+
+    def end(self, scope: Scope, ids: Sequence[str], **rest: Any) -> list[str]:
+        return super().end(scope, ids, **{**rest, "reason": ""})
+
+
+class ReopensHalf(SqliteStore):
+    """Takes what is put aside for what is over."""
+
+    def reopen(self, scope: Scope, ids: Sequence[str], **rest: Any) -> list[str]:
+        return super().unarchive(scope, ids, **rest)
+
+
+class ListsWhatIsPutAside(SqliteStore):
+    """Shows what nobody asked for."""
+
+    def listed(self, scope: Scope, **rest: Any) -> list[Record]:
+        return super().listed(scope, **{**rest, "archived": True})
+
+
+class EmbedsEverything(SqliteStore):
+    """Takes all that is stored for documents."""
+
+    def put(self, scope: Scope, records: Sequence[Derived], **rest: Any) -> bool:
+        return super().put(scope, [replace(each, quiet=0) for each in records], **rest)
+
+
+class LooksAtTheGraphAlone(SqliteStore):
+    """Stores a plan for facts that have changed."""
+
+    def put(self, scope: Scope, records: Sequence[Derived], **rest: Any) -> bool:
+        return super().put(scope, records, **{**rest, "tiers": ("graph",)})
+
+
+class LetsOthersRevoke(SqliteStore):
+    """Does not ask who granted a share."""
+
+    def revoke_share(self, scope: Scope, id: str, *, at: datetime) -> bool:
+        done = [
+            super(LetsOthersRevoke, self).revoke_share(s.scope, id, at=at) for s in self.shares()
+        ]
+        return any(done)
+
+
+class TrustsEverywhere(SqliteStore):
+    """Takes agents of one name for one."""
+
+    def agent_trust(self, workspace: str) -> dict[str, float]:
+        return super().agent_trust("home")
+
+
+class BeginsTwice(SqliteStore):
+    """Lets everybody who asks begin a chore."""
+
+    def begin_chore(self, name: str, *, now: datetime, every_s: float) -> bool:
+        return super().begin_chore(name, now=now, every_s=0)
+
+
+class NewSecrets(SqliteStore):
+    """Tells another secret each time."""
+
+    def secret(self, name: str) -> bytes:
+        return super().secret(f"{name}{random.random()}")
+
+
+class KeepsTheQueue(SqliteStore):
+    """Erases what was said, not what was to be done with it."""
+
+    def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
+        kept = [row for row in self.dump() if row.scope.user == scope.user][:1]
+        done = super().erase(scope, at=at)
+        self.load(kept, index_row, steps=["embed:1"])
+        return done
+
+
+class ErasesTheWorkspace(SqliteStore):
+    """Takes the others of a workspace along."""
+
+    def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
+        for owner in self.owners():
+            if owner.workspace == scope.workspace and owner.user != scope.user:
+                super().erase(owner, at=at)
+        return super().erase(scope, at=at)
+
+
+class DropsShares(SqliteStore):
+    """Dumps memories and nothing else."""
+
+    def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
+        rows = super().dump(vectors=vectors)
+        return (row for row in rows if not isinstance(row, DumpedShare | DumpedTrust))
+
+
+class WaitsForTheClock(SqliteStore):
+    """Lets a job wait until the clock gets there."""
+
+    def claim(self, steps: Sequence[str], **rest: Any) -> list[Job]:
+        ahead = rest["now"] + timedelta(days=1000)
+        waits = any(job.due and job.due > ahead for job in self.jobs(states=["ready"]))
+        return [] if waits else super().claim(steps, **rest)
+
+
+class ForgetsWhatWasUndone(SqliteStore):
+    """Wipes what was decided along with what it was about."""
+
+    def wipe(self, *, forgotten_before: datetime) -> int:
+        def work(connection: apsw.Connection) -> None:
+            connection.execute("DELETE FROM journal WHERE record NOT IN (SELECT id FROM records)")
+
+        wiped = super().wipe(forgotten_before=forgotten_before)
+        self._writer.run(work)
+        return wiped
+
+
 #: Each with the part of the contract that it breaks.
 PLANTS = {
     LeaksAcrossUsers: "RecordSuite",
@@ -164,4 +311,20 @@ PLANTS = {
     TakesHearsayForDocuments: "HeardSuite",
     SeesNothingAgain: "LearnSuite",
     LetsOthersPay: "SpendingSuite",
+    CountsEveryUse: "LifeSuite",
+    TouchesOthers: "LifeSuite",
+    GivesNoReason: "LifeSuite",
+    ReopensHalf: "LifeSuite",
+    ListsWhatIsPutAside: "LifeSuite",
+    EmbedsEverything: "OwnSuite",
+    LooksAtTheGraphAlone: "OwnSuite",
+    LetsOthersRevoke: "SharingSuite",
+    TrustsEverywhere: "SharingSuite",
+    BeginsTwice: "ChoreSuite",
+    NewSecrets: "ChoreSuite",
+    KeepsTheQueue: "EraseSuite",
+    ErasesTheWorkspace: "EraseSuite",
+    DropsShares: "CarrySuite",
+    WaitsForTheClock: "QueueSuite",
+    ForgetsWhatWasUndone: "HeardSuite",
 }

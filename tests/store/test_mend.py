@@ -7,6 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from recollect.store.base import Made, Share
 from recollect.store.sqlite import SqliteStore
 from recollect.testing.store_suite import (
     ANN,
@@ -14,6 +15,7 @@ from recollect.testing.store_suite import (
     DIM,
     EMBED,
     EXTRACT,
+    NOON,
     a_fact,
     a_name,
     an_entry,
@@ -26,6 +28,7 @@ from recollect.testing.store_suite import (
     subjects,
     vector,
 )
+from recollect.types import Event, Record
 from recollect.write.prepare import index_row
 
 Damage = Callable[..., None]
@@ -135,6 +138,21 @@ DAMAGES = {
         (FACT,),
         ["conversations"],
     ),
+    "a fact put aside without a reason": (
+        "UPDATE records SET archived = 5 WHERE owner = 1 AND id = ?",
+        (FACT,),
+        ["archive"],
+    ),
+    "a fact that was touched and never seen": (
+        "UPDATE records SET strength = 0.5 WHERE owner = 1 AND id = ?",
+        (FACT,),
+        ["seen"],
+    ),
+    "a vector of what is only listed": (
+        "UPDATE records SET quiet = 2 WHERE owner = 1 AND id = ?",
+        (FACT,),
+        ["heard"],
+    ),
     "a fact hidden without a reason": (
         "UPDATE records SET forgotten_at = 5 WHERE owner = 1 AND id = ?",
         (FACT,),
@@ -165,3 +183,55 @@ def test_a_lost_event_takes_what_came_from_it_alone(store: SqliteStore, damage: 
     left = store.listed(ANN, tier="fact")
     assert [(int(r.id, 16), len(r.sources)) for r in left] == [(51, 1), (52, 0)]
     assert len(current_facts(store, BOB)) == 3
+
+
+def test_what_the_journal_says_to_be_put_aside_is(store: SqliteStore, damage: Damage) -> None:
+    store.archive(ANN, [a_fact(50).id, a_fact(52).id], at=NOON, reason="weak")
+    store.unarchive(ANN, [a_fact(52).id], at=NOON)
+    damage("UPDATE records SET archived = NULL WHERE owner = 1 AND id = ?", FACT)
+    assert wrong(store) == ["archive"]
+    store.rebuild(index_row, steps=[EMBED])
+    assert wrong(store) == []
+    assert [int(each, 16) for each in current_facts(store, ANN)] == [51, 52]
+    assert store.get(ANN, [a_fact(50).id])[0].archived_at == NOON
+
+
+def test_a_share_of_nobody_is_found_and_dropped(store: SqliteStore, damage: Damage) -> None:
+    for scope in (ANN, BOB):
+        store.add_share(Share("s1", scope, "work", ("graph",), "read", NOON))
+    damage("UPDATE shares SET owner = 77 WHERE owner = 1")
+    assert wrong(store) == ["integrity", "shares"]
+    assert store.rebuild(index_row, steps=[EMBED]) > 0
+    assert wrong(store) == []
+    assert [share.scope for share in store.shares()] == [BOB]
+
+
+def test_what_was_written_survives_the_loss_of_its_turns(
+    store: SqliteStore, damage: Damage
+) -> None:
+    learn(store, ANN, a_fact(52, an_entry(1).id))
+    damage("DELETE FROM events WHERE owner = 1 AND id = ?", TURN)
+    store.rebuild(index_row, steps=[EMBED])
+    assert wrong(store) == []
+    left = store.listed(ANN, tier="fact")
+    assert [(int(r.id, 16), len(r.sources)) for r in left] == [(51, 1), (52, 0)]
+
+
+def test_nobody_but_the_user_says_who_the_user_is(store: SqliteStore, damage: Damage) -> None:
+    damage("UPDATE records SET kind = 'identity' WHERE owner = 1 AND id = ?", FACT)
+    assert wrong(store) == ["identity"]
+    damage("UPDATE records SET origin = 'user_confirmed' WHERE owner = 1 AND id = ?", FACT)
+    assert wrong(store) == []
+
+
+def test_a_lost_fact_that_was_reopened_holds(store: SqliteStore, damage: Damage) -> None:
+    def derive(subject: Event | Record) -> Made:
+        facts = (a_fact(50, TURN.hex()),) if isinstance(subject, Event) else ()
+        return index_row(subject)._replace(derived=facts)
+
+    store.end(ANN, [a_fact(50).id], at=NOON, valid_to=NOON, reason="wrong")
+    store.end(BOB, [a_fact(50).id], at=NOON, valid_to=NOON, reason="wrong")
+    store.reopen(BOB, [a_fact(50).id], at=NOON)
+    damage("DELETE FROM records WHERE id = ?", FACT)
+    store.rebuild(derive, steps=[EMBED])
+    assert [len(current_facts(store, scope)) for scope in (ANN, BOB)] == [2, 3]

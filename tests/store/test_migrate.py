@@ -21,7 +21,7 @@ from recollect.store.sqlite.migrate import migrations
 from recollect.testing import HashEmbedder
 from recollect.testing.store_suite import a_name, an_entry, say
 from recollect.transfer import export_to, import_from
-from recollect.types import Scope
+from recollect.types import ALL_TIERS, Hit, Record, Scope
 from recollect.write.prepare import index_row
 
 NEWEST = migrations()[-1][0]
@@ -207,8 +207,50 @@ def test_what_was_heard_in_a_golden_file_is_still_there(golden: Path) -> None:
 
 
 def contents(memory: Memory, query: str) -> list[str]:
-    hits = memory.recall(query, user="ann", workspace="heard", limit=20)
-    return [hit.content for hit in hits]
+    return [hit.content for hit in recalled(memory, query, "heard")]
+
+
+def recalled(memory: Memory, query: str, workspace: str) -> list[Hit]:
+    """As it was soon after the files were made: before anything in them faded."""
+    now = datetime(2026, 1, 9, tzinfo=UTC)
+    return memory.recall(query, user="ann", workspace=workspace, limit=20, now=now)
+
+
+def test_the_life_of_records_in_a_golden_file_is_still_known(golden: Path) -> None:
+    version, scope = golden_version(golden), Scope("life", "ann")
+    with open_memory(golden) as memory:
+        store = memory.store
+        if version < 4:
+            everything = [record for owner in store.owners() for record in all_of(memory, owner)]
+            lives = {(r.quiet, r.archived_at, r.strength, r.uses) for r in everything}
+            assert lives == {(0, None, None, 0)}
+            assert store.shares() == []
+            return
+        at = datetime(2026, 1, 5, tzinfo=UTC)
+        used, listed = store.listed(scope, tier="fact")
+        assert (used.strength, used.uses, used.seen_at) == (0.8, 1, at)
+        assert store.touch(scope, [used.id], at=at, action="used", strength=lambda _: 1.0) == []
+        assert (listed.content, listed.quiet) == ("Fact 24.", 2)
+        assert "Fact 24." not in [hit.content for hit in recalled(memory, "fact", "life")]
+        aside, wrong = store.get(scope, [f"{22:032x}", f"{23:032x}"])
+        assert (aside.archived_at, wrong.known_to) == (at, at)
+        notes = [store.history(scope, record.id)[-1].note for record in (aside, wrong)]
+        assert notes == ["nobody asked for it", "it was another one"]
+        (own,) = store.listed(scope, tier="note")
+        assert (own.metadata, own.visibility, own.agent) == ({"page": 3}, "agent_only", "helper")
+        (turn,) = store.listed(scope, tier="session")
+        assert (turn.strength, turn.seen_at) == (0.3, at)
+        (share,) = store.shares(to="team")
+        assert (share.scope, share.segments, share.permission) == (scope, ("graph",), "read")
+        assert store.agent_trust("life") == {"helper": 0.75}
+
+
+def all_of(memory: Memory, owner: Scope) -> list[Record]:
+    return [
+        record
+        for tier in ALL_TIERS
+        for record in memory.store.listed(owner, tier=tier, current=False, archived=True)
+    ]
 
 
 def test_turns_of_an_older_file_can_be_understood_and_seen_again(golden: Path) -> None:

@@ -427,8 +427,9 @@ def test_an_error_is_a_value_error_too() -> None:
 SYSTEM_NAMES = {"data", "metadata"}
 # Where callers' data is made up or carried: their own keys are no system keys.
 CALLERS = ("bench/", "demo.py", "doors/", "sample/", "testing/")
-#: Records without a source have no caller's metadata to clash with.
-SOURCELESS = ("graph/",)
+#: What these write stands under the key `recollect` of a hit (tests/recall/test_hits.py), or beside
+#: no caller's metadata at all.
+SOURCELESS = ("graph/", "facts/", "tiers/", "life/")
 
 
 def written_keys(source: str) -> set[str]:

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 
 from recollect.bench.data import Question
 from recollect.bench.methods import Method, Overrides, Variation
-from recollect.bench.metrics import BUDGETS_TOKENS, Found, Scores, covered, fitting, judged, ranked
+from recollect.bench.metrics import (
+    BUDGETS_TOKENS,
+    Found,
+    Scores,
+    covered,
+    fitting,
+    judged,
+    newest_first,
+    ranked,
+)
 from recollect.memory import Memory
 from recollect.recall.safe import item, line
 from recollect.tokens import count_tokens
@@ -37,6 +46,13 @@ class Answer:
     inside: Mapping[int, frozenset[str]] = field(default_factory=dict)
     #: Those of them that are told in full; empty where nothing else is possible.
     in_full: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def newest_first(self) -> bool | None:
+        """Whether the newest evidence comes first; None where none of it was found, or where there
+        are not several turns of it."""
+        newest = self.question.newest
+        return None if newest is None else newest_first(self.turns, self.question.evidence, newest)
 
     @property
     def scores(self) -> Scores:

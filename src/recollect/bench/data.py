@@ -67,6 +67,8 @@ class Question:
     evidence: tuple[str, ...]
     #: When it is asked; None: now.
     at: datetime | None
+    #: Of several turns of evidence the one that was said last; None where there are not several.
+    newest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def read_set(folder: Path) -> LabelledSet:
                 f" {asked.conversation!r}, which is not there",
                 field="conv_id",
             )
-    return LabelledSet(folder.name, conversations, questions)
+    return LabelledSet(folder.name, conversations, _dated(questions, conversations))
 
 
 def sample_set() -> LabelledSet:
@@ -142,7 +144,23 @@ def sample_set() -> LabelledSet:
         )
         for number, asked in enumerate(sample.questions(), 1)
     )  # fmt: skip
-    return LabelledSet(SAMPLE, (Conversation(SAMPLE, turns),), questions)
+    conversations = (Conversation(SAMPLE, turns),)
+    return LabelledSet(SAMPLE, conversations, _dated(questions, conversations))
+
+
+def _dated(
+    questions: Sequence[Question], conversations: Sequence[Conversation]
+) -> tuple[Question, ...]:
+    """The questions with the newest of their evidence: the turn that comes last."""
+    places = {
+        each.id: {turn.id: place for place, turn in enumerate(each.turns)} for each in conversations
+    }
+    dated = []
+    for asked in questions:
+        place = places[asked.conversation]
+        said = sorted((turn for turn in asked.evidence if turn in place), key=place.__getitem__)
+        dated.append(replace(asked, newest=said[-1] if len(said) > 1 else None))
+    return tuple(dated)
 
 
 def _is_set(folder: Path) -> bool:

@@ -98,6 +98,7 @@ VARIATIONS = (
 NOT_VARIED = {
     "rerank": "needs a model, and none is given",
     "cut": "is the limit of the call",
+    "strength": "moves what was used or judged before, and nothing was",
 }
 
 

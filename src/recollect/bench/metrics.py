@@ -6,6 +6,9 @@ ndcg@10       gain 1 a turn of evidence, discount log2(rank + 1), over that of t
 mrr           1 / rank of the first turn of evidence, 0 when it is not among the first 20
 tokens@N      share of the evidence inside a context of N tokens
 full@N        the same, only of what the context tells in full
+
+Of several turns of evidence the newest counts more where they say different things of one matter:
+how often it comes before all older ones is told apart (`Latest`).
 """
 
 from __future__ import annotations
@@ -42,6 +45,36 @@ class Row:
     category: str
     questions: int
     means: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """How often the newest of several turns of evidence came before all older ones."""
+
+    category: str
+    #: Those with several turns of evidence of which one was found; those of which none was.
+    questions: int
+    missed: int
+    share: float
+
+
+def newest_first(turns: Sequence[str], evidence: Collection[str], newest: str) -> bool | None:
+    """Whether the newest turn of evidence comes before all others of it, if any was found."""
+    wanted = set(evidence)
+    first = next((turn for turn in turns[: CUTS[-1]] if turn in wanted), None)
+    return None if first is None else first == newest
+
+
+def latest(judged: Iterable[tuple[str, bool | None]]) -> list[Latest]:
+    """By category, by name: what `newest_first` said of its questions."""
+    groups: dict[str, list[bool | None]] = {}
+    for category, is_first in judged:
+        groups.setdefault(category, []).append(is_first)
+    rows = []
+    for category in sorted(groups):
+        found = [float(each) for each in groups[category] if each is not None]
+        rows.append(Latest(category, len(found), len(groups[category]) - len(found), mean(found)))
+    return rows
 
 
 def judged(turns: Sequence[str], evidence: Collection[str]) -> Scores:

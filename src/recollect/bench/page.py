@@ -66,6 +66,7 @@ def _set(told: Value) -> Iterator[str]:
         return
     yield from _methods(told["methods"])
     yield from _categories(told)
+    yield from _latest(told["latest"])
     yield from _contexts(told)
     if told["ablation"] and told["ablation"]["questions"]:
         yield from _ablation(told["ablation"])
@@ -120,6 +121,22 @@ def _categories(told: Value) -> Iterator[str]:
             for row in told["methods"][RECOLLECT.name]
         ],
     )
+
+
+def _latest(methods: Value) -> Iterator[str]:
+    """How often the newest of several turns of evidence came first."""
+    rows = []
+    for place, row in enumerate(methods[RECOLLECT.name]):
+        shares = [_share(each[place]["share"]) for each in methods.values()]
+        rows.append((row["category"], str(row["questions"]), str(row["missed"]), *shares))
+    if not rows:
+        return
+    yield "### The newest evidence first"
+    yield (
+        "Of questions with several turns of evidence: how often the one that was said last comes"
+        " before the others. It counts where they tell how one matter changed."
+    )
+    yield _table(("category", "questions", "none found", *methods), rows)
 
 
 def _contexts(told: Value) -> Iterator[str]:

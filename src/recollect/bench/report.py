@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from recollect.bench.ask import Answer, Packed
 from recollect.bench.cache import CachedEmbedder
 from recollect.bench.data import Question
 from recollect.bench.methods import RECOLLECT, offered
-from recollect.bench.metrics import ADVERSARIAL, OVERALL, Row, Scores, mean, percentile
+from recollect.bench.metrics import ADVERSARIAL, OVERALL, Latest, Row, Scores, mean, percentile
 from recollect.bench.page import markdown
 from recollect.bench.plot import plot
 from recollect.bench.run import Ablation, SetResult
@@ -131,6 +132,7 @@ def _set(result: SetResult) -> Value:
         "recall_ms": _times(result.recall_seconds),
         "contexts": {str(budget): _contexts(each) for budget, each in result.packed.items()},
         "methods": {name: [_row(row) for row in result.rows(name)] for name in result.answers},
+        "latest": {name: [_latest(row) for row in result.latest(name)] for name in result.answers},
         "recall_ms_by_category": _times_by_category(result),
         "ablation": _ablation(result, result.ablation) if result.ablation else None,
     }
@@ -138,6 +140,10 @@ def _set(result: SetResult) -> Value:
 
 def _row(row: Row) -> Value:
     return {"category": row.category, "questions": row.questions, **_rounded(row.means)}
+
+
+def _latest(row: Latest) -> Value:
+    return {**asdict(row), "share": round(row.share, _DIGITS)}
 
 
 def _rounded(scores: Scores) -> Scores:

@@ -19,7 +19,7 @@ from recollect.bench.ask import USER, Answer, Packed, by_plain, by_recollect, by
 from recollect.bench.cache import CachedEmbedder
 from recollect.bench.data import Conversation, LabelledSet, Question, Turn
 from recollect.bench.methods import RECOLLECT, Method, Variation, offered, varied
-from recollect.bench.metrics import ADVERSARIAL, BUDGETS_TOKENS, Row, by_category
+from recollect.bench.metrics import ADVERSARIAL, BUDGETS_TOKENS, Latest, Row, by_category, latest
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.models.base import Embedder
@@ -74,6 +74,11 @@ class SetResult:
     def rows(self, method: str) -> list[Row]:
         """The means of a method, overall and by category."""
         return by_category((each.question.category, each.scores) for each in self.answers[method])
+
+    def latest(self, method: str) -> list[Latest]:
+        """How often the newest evidence came first, by category."""
+        several = (each for each in self.answers[method] if each.question.newest is not None)
+        return latest((each.question.category, each.newest_first) for each in several)
 
 
 def run_set(

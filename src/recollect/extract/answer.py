@@ -23,17 +23,16 @@ from recollect.extract.answer_shape import (
     first,
     sections_of,
 )
+from recollect.facts.values import CATEGORIES
 from recollect.graph.likeness import Name, likeness
 from recollect.graph.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type
 from recollect.text import fold
 
 #: The reference that stands for the user, whatever the model calls them.
 USER = "user"
-FACT_KINDS: tuple[str, ...] = (
-    *("preference", "identity", "goal", "decision", "correction", "event", "constraint"),
-    "knowledge",
-)
-ANY_KIND = "knowledge"
+#: What a fact can be about, as the model is asked for it.
+FACT_KINDS: tuple[str, ...] = CATEGORIES
+ANY_KIND = "other"
 
 MOST_FACTS = 100
 MOST_ENTITIES = 200
@@ -57,12 +56,15 @@ _TYPE = (
     "label",
 )
 _TURNS = ("turns", "turn", "sources", "source_turns", "evidence")
+_WRONG = ("avoid", "wrong", "instead_of", "not", "corrects")
 _ID = ("id", "alias", "ref", "entity_id")
 _KINDS = {
-    **dict.fromkeys(("habit", "behavior", "behaviour", "like", "dislike", "taste"), "preference"),
+    **dict.fromkeys(("like", "dislike", "taste", "opinion"), "preference"),
+    **dict.fromkeys(("habit", "behaviour", "routine"), "behavior"),
     **dict.fromkeys(("plan", "intention", "wish", "objective"), "goal"),
     **dict.fromkeys(("person", "profile", "personal", "biography", "personal_info"), "identity"),
     **dict.fromkeys(("rule", "limit", "requirement", "restriction"), "constraint"),
+    **dict.fromkeys(("project", "possession", "situation", "work", "event"), "context"),
     **dict.fromkeys(("choice",), "decision"),
 }
 _USERS = frozenset({"user", "the user", "u", "i", "me", "myself", "speaker", "用户", "我"})
@@ -87,8 +89,12 @@ class Fact:
     confidence: float = _CONFIDENCE
     #: The model's own word on whether it will still hold in a month.
     durable: bool = True
-    #: The day it is about.
+    #: The day it is about, and the day by which what it plans is to be done.
     on: date | None = None
+    due: date | None = None
+    #: Of a correction: what was wrong.
+    avoid: str = ""
+    headline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +209,10 @@ class _Reading:
             entities=self._refs(given.get("entities", given.get("about"))),
             confidence=_confidence(given.get("confidence", given.get("certainty"))),
             durable=_durable(given.get("durable", given.get("durability"))),
-            on=_day(given.get("on", given.get("date", given.get("when")))),
+            on=_day(first(given, ("on", "date", "when"))),
+            due=_day(first(given, ("due", "deadline", "until", "by"))),
+            avoid=self._text(first(given, _WRONG), _NAME_CHARS),
+            headline=self._text(given.get("headline"), _NAME_CHARS),
         )
 
     def entity(self, item: object) -> str | None:
@@ -336,7 +345,7 @@ def _fits(name: str, known: str) -> bool:
 
 
 def _kind(given: Item) -> str:
-    word = key(_word(first(given, ("kind", "type", "category"))))
+    word = key(_word(first(given, ("category", "kind", "type"))))
     return word if word in FACT_KINDS else _KINDS.get(word, ANY_KIND)
 
 

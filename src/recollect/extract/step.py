@@ -4,6 +4,7 @@
     filter     tool traffic, uploads, acknowledgements, our own blocks out  filter.py
     extract    by a language model if one is named, else spaCy, else rules  llm.py, nlp.py, rules.py
     gate       what may be kept of it, and how much it matters              drafts.py, reading.py
+    facts      what people state of themselves, in their words              facts.py
     resolve    which known entity a name means; new ones, merges            graph/plan.py
     write      records and provenance, and the jobs are gone: one commit    store.learn
 
@@ -14,22 +15,22 @@ the rules find is kept and the jobs become dead letters, which can be replayed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from recollect.config import Config
 from recollect.errors import ModelError
 from recollect.extract.drafts import Drafted
 from recollect.extract.filter import learnable
 from recollect.extract.llm import LlmExtractor
+from recollect.extract.parts import Parts
 from recollect.extract.prompt import Known
 from recollect.extract.reading import own_name, read
 from recollect.extract.rules import Extractor
 from recollect.graph.names import same
 from recollect.graph.verbs import Graph
 from recollect.models.call import typed_errors
-from recollect.store.base import Store
+from recollect.store.base import Derived, Store
 from recollect.types import Event, Job, Scope
 from recollect.write.echo import without_recalled
 
@@ -60,15 +61,19 @@ class _Talk:
 class Reading:
     """The step, and everything it works with; a `Reader` for the worker."""
 
-    store: Store
-    graph: Graph
+    parts: Parts
     #: Made at the first turn: a parser takes a second to load.
     extractor: Callable[[], Extractor]
-    #: Digests of what recent contexts told an owner: text that comes back is not learned again.
-    recalled: Callable[[Scope], Collection[bytes]]
     config: Config
-    clock: Callable[[], datetime]
     llm: LlmExtractor | None = None
+
+    @property
+    def store(self) -> Store:
+        return self.parts.store
+
+    @property
+    def graph(self) -> Graph:
+        return self.parts.graph
 
     @property
     def step(self) -> str:
@@ -80,7 +85,7 @@ class Reading:
         claimed = self.store.claim_group(
             STEP,
             most=_MOST_TURNS if self.llm is None else settings.group_turns,
-            now=self.clock(),
+            now=self.parts.clock(),
             lease_s=self._lease_seconds,
             max_attempts=jobs.max_attempts,
             quiet_s=settings.quiet_seconds,
@@ -132,7 +137,7 @@ class Reading:
         first = min(event.arrival for event in events)
         around = self.store.scan(owner, after=max(0, first - 1 - _LOOK_BACK), limit=_LOOK_BACK)
         before = [e for e in around if e.arrival < first and (e.session, e.agent) == talk]
-        recalled = self.recalled(owner)
+        recalled = self.parts.recalled(owner)
 
         def own(text: str) -> str:
             return without_recalled(text, recalled)
@@ -178,12 +183,19 @@ class Reading:
     ) -> int:
         if drafted.notes:
             log.info("extract: left out %s", ", ".join(drafted.notes))
+        now = self.parts.clock()
+
+        def stated() -> list[Derived]:
+            facts = self.parts.facts.planned(talk.scope, drafted.facts, now=now)
+            return facts + self.parts.notes.planned(talk.scope, drafted.facts, turns=talk.turns)
+
         return self.graph.learn(
             talk.scope,
             drafted.entities,
             drafted.relations,
+            facts=stated,
             jobs=jobs,
-            known_at=self.clock(),
+            known_at=now,
             steps=steps,
             error=error,
             transient=transient,

@@ -8,7 +8,7 @@ This module knows nothing about stores.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from recollect.graph.elements import Entity, Merging, Relation, Span, us
 from recollect.graph.joining import grouped, joined
 from recollect.graph.names import Bearers, Borne, borne, same
-from recollect.graph.strength import unfaded
+from recollect.graph.strength import Times, edges_until, entities_until, entity_births
 from recollect.graph.vocabulary import key
 from recollect.store.base import FOREVER_US
 
@@ -38,6 +38,8 @@ class When:
     known_at: datetime | None = None
     #: The code of the agent that asks; None = everything of the user.
     agent: int | None = None
+    #: What has faded is wanted, too.
+    faded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,13 @@ class Spans:
     known_us: NDArray[np.int64]
     known_until_us: NDArray[np.int64]
     agents: NDArray[np.int32]
+    #: Until when they are present, and until when they were had they never been seen again.
+    present_us: Times
+    born_us: Times
 
     def open(self, when: When) -> NDArray[np.bool_]:
-        """Those that the asker can know of and that had not ended, begun or not. The same rules as
-        for every memory, see recall/search.py."""
+        """Those that the asker can know of, that had not ended, begun or not, and not faded. The
+        same rules as for every memory, see recall/search.py."""
         ended: NDArray[np.bool_] = self.until_us <= us(when.as_of or when.now)
         was_known = self.known_until_us <= us(when.known_at or when.now)
         if when.as_of is None:
@@ -64,7 +69,14 @@ class Spans:
             seen &= self.known_us <= us(when.known_at)
         if when.agent is not None:
             seen &= (self.agents == when.agent) | (self.agents == -1)
-        return seen
+        return seen if when.faded else seen & self._present(when)
+
+    def _present(self, when: When) -> NDArray[np.bool_]:
+        """What was seen after `known_at` was not known then: only births count, so that the same
+        question has the same answer."""
+        if when.known_at is not None:
+            return self.born_us >= us(when.known_at)
+        return self.present_us >= us(when.as_of or when.now)
 
     def begun(self, when: When) -> NDArray[np.bool_]:
         """Those that held already at `as_of`."""
@@ -106,7 +118,6 @@ class Adjacency:
     source: Ints
     target: Ints
     edge_spans: Spans
-    edge_seen: NDArray[np.int64]
     #: Equal for edges that say the same since their ends were joined, -1 for all others; None when
     #: nothing is joined.
     twins: Ints | None
@@ -140,8 +151,8 @@ class Adjacency:
 
     def held(self, when: When, *, faded: bool = False) -> NDArray[np.bool_]:
         """The edges that the asker can know of and that held then; `faded` ones only if wanted."""
-        kept = self.edge_spans.open(when) & self.edge_spans.begun(when)
-        return kept if faded else kept & unfaded(self.edge_seen, us(when.as_of or when.now))
+        asked = replace(when, faded=faded or when.faded)
+        return self.edge_spans.open(asked) & self.edge_spans.begun(when)
 
     def typed(self, codes: Ints, wanted: frozenset[str] | None) -> NDArray[np.bool_] | None:
         """Which of them have one of the types; None = all."""
@@ -175,6 +186,7 @@ def adjacency(
     called, bearers = _called(records, people.numbers)
     edge_numbers = dict(zip(ids, range(len(ids)), strict=True))
     loose, missing = _loose(relations, edge_numbers, people.numbers)
+    edge_spans = _edge_spans(claims, agents)
     return Adjacency(
         numbers=people.numbers,
         ids=people.ids,
@@ -184,7 +196,7 @@ def adjacency(
         members=people.members,
         called=called,
         bearers=bearers,
-        entity_spans=_spans([each.span for each in people.shown], agents),
+        entity_spans=_entity_spans(people.shown, agents, edge_spans, (source, target)),
         entity_types=entity_types,
         edge_types=edge_types,
         type_pairs=list(codes),
@@ -194,8 +206,7 @@ def adjacency(
         confidence=confidence,
         source=source,
         target=target,
-        edge_spans=_spans([edge.span for edge in claims], agents),
-        edge_seen=np.array([edge.seen_us for edge in claims], dtype=np.int64),
+        edge_spans=edge_spans,
         twins=_twins(source, target, edge_types, codes) if people.members else None,
         missing=missing,
         loose=loose,
@@ -327,17 +338,52 @@ def _coded(types: Sequence[_Types], codes: dict[_Types, int]) -> Ints:
     return _ints(map(codes.__getitem__, types))
 
 
+def _edge_spans(claims: Sequence[Relation], agents: dict[str, int]) -> Spans:
+    spans = _spans([edge.span for edge in claims], agents)
+    seen = np.array([edge.seen_us for edge in claims], dtype=np.int64)
+    births = np.ones(len(claims))
+    full = _full(births, [edge.strength for edge in claims])
+    return replace(
+        spans, present_us=edges_until(seen, full), born_us=edges_until(spans.known_us, births)
+    )
+
+
+def _full(births: NDArray[np.float64], touched: list[float | None]) -> NDArray[np.float64]:
+    """What each was when it was last seen: as it was born, or as a touch left it."""
+    if touched.count(None) == len(touched):
+        return births
+    return np.array([b if t is None else t for b, t in zip(births, touched, strict=True)])
+
+
+def _entity_spans(
+    shown: Sequence[Entity], agents: dict[str, int], edges: Spans, ends: tuple[Ints, Ints]
+) -> Spans:
+    """An entity is present as long as an edge of it is, whatever its own strength."""
+    spans = _spans([each.span for each in shown], agents)
+    seen = np.array([each.seen_us for each in shown], dtype=np.int64)
+    births = entity_births(np.array([len(each.sources) for each in shown], dtype=np.int64))
+    present = entities_until(seen, _full(births, [each.strength for each in shown]))
+    born = entities_until(spans.known_us, births)
+    for end in ends:
+        np.maximum.at(present, end, edges.present_us)
+        np.maximum.at(born, end, edges.born_us)
+    return replace(spans, present_us=present, born_us=born)
+
+
 def _spans(spans: Sequence[Span], agents: dict[str, int]) -> Spans:
     whose = [each.agent for each in spans]
     codes: dict[str | None, int] = {None: -1}
     for name in set(whose) - {None}:
         codes[name] = agents.setdefault(str(name), len(agents))
+    known = np.array([each.known_us for each in spans], dtype=np.int64)
     return Spans(
         np.array([each.from_us for each in spans], dtype=np.int64),
         np.array([each.until_us for each in spans], dtype=np.int64),
-        np.array([each.known_us for each in spans], dtype=np.int64),
+        known,
         np.array([each.known_until_us for each in spans], dtype=np.int64),
         _ints(map(codes.__getitem__, whose)),
+        present_us=known,
+        born_us=known,
     )
 
 

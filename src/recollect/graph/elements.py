@@ -44,6 +44,8 @@ class Entity(NamedTuple):
     seen_us: int = 0
     #: Whether nobody wrote it down: it was only heard.
     heard: bool = False
+    #: What it was when it was last seen, if it was touched since it was last heard of.
+    strength: float | None = None
 
 
 class Relation(NamedTuple):
@@ -59,6 +61,7 @@ class Relation(NamedTuple):
     importance: float = 0.5
     sources: tuple[str, ...] = ()
     seen_us: int = 0
+    strength: float | None = None
 
 
 class Merging(NamedTuple):
@@ -90,6 +93,7 @@ def entity(record: Record) -> Entity | None:
         record.sources,
         us(record.seen_at or record.known_from),
         heard=is_heard(record.tier, data),
+        strength=record.strength,
     )
 
 
@@ -115,6 +119,7 @@ def relation(record: Record) -> Relation | None:
         record.importance,
         record.sources,
         us(record.seen_at or record.known_from),
+        record.strength,
     )
 
 

@@ -110,7 +110,7 @@ class _Followed:
         changed = [each.id for each in store.changes(scope, after=after) if each.tier == "graph"]
         if not changed:
             return
-        there = store.get(scope, changed)
+        there = [each for each in store.get(scope, changed) if each.archived_at is None]
         for record in there:
             self.is_calm &= self._take(record) and record.id not in self.gone
         for each in set(changed) - {record.id for record in there}:
@@ -202,8 +202,10 @@ def _is_calm(record: Record, before: Element | None, now: Element) -> bool:
         return True
     if before is None or isinstance(now, Merging):
         return False
-    # What somebody wrote was heard of again.
-    return before == now._replace(sources=before.sources, seen_us=before.seen_us)
+    # What somebody wrote was heard of again, or told in a context.
+    return before == now._replace(
+        sources=before.sources, seen_us=before.seen_us, strength=before.strength
+    )
 
 
 def _differing(before: Mapping[str, Element], now: Mapping[str, Element]) -> set[str]:

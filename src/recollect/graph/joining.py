@@ -84,6 +84,7 @@ def joined(members: Sequence[tuple[str, Entity]]) -> tuple[str, Entity]:
         importance=max(e.importance for e in each),
         sources=tuple(dict.fromkeys(source for e in each for source in e.sources)),
         seen_us=max(e.seen_us for e in each),
+        strength=max((e.strength for e in each if e.strength is not None), default=None),
     )
 
 

@@ -28,6 +28,8 @@ from recollect.graph.planned import (
     PlannedEntity,
     PlannedMerge,
     PlannedRelation,
+    Told,
+    again,
     digest,
     merge_id,
     opened,
@@ -81,6 +83,8 @@ class Plan:
     _near: dict[str, None] = field(default_factory=dict)
     #: An entity -> the one it is shown as because of this call.
     _into: dict[str, str] = field(default_factory=dict)
+    #: Known entities, and the turns in which this call heard of them again.
+    _again: dict[str, Told] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         found = (self.graph.named(name) for name in self.near)
@@ -114,7 +118,7 @@ class Plan:
         for each, edge in self.relations.items():
             made.append(edge.record(each, (self._name(edge.source), self._name(edge.target)), call))
         made += [merge.record(each, call) for each, merge in self.merges.items()]
-        return made
+        return made + self._supported()
 
     def shown(self, id: str) -> str:
         """The id under which an entity is shown once this call is stored."""
@@ -142,6 +146,8 @@ class Plan:
         entity.told.add(draft, sources, self.origin)
         for name in called:
             self._called.setdefault(name, each)
+        if known is not None and self.heard:
+            self._again.setdefault(each, Told()).add(draft, sources, self.origin)
         if known is None and self.resolver is not None:
             if self._names is None:
                 self._names = Resolver(base=self.resolver())
@@ -212,6 +218,32 @@ class Plan:
             sources=sources,
         )
         return True
+
+    def _supported(self) -> list[Planned]:
+        """The merges by likeness of entities that were heard of again, with the turns of that.
+
+        A merge that likeness made rests on the turns that name the newcomer of the two. It stays
+        as long as one of them, not only as long as the first.
+        """
+        if not self._again:
+            return []
+        merges = {
+            id: ends
+            for id, merge in self.graph.merges.items()
+            if merge.span.is_open
+            and (ends := [end for end in (merge.a, merge.b) if end in self._again])
+        }
+        made = []
+        for id, record in self.read(list(merges)).items():
+            told = Told()
+            for end in merges[id]:
+                entity = self.graph.records.get(end)
+                if entity is not None and set(record.sources) <= set(entity.sources):
+                    told.sources |= self._again[end].sources
+            more = told.sources_beside(record, self.now)
+            if record.data.get("by") == "likeness" and not set(more) <= set(record.sources):
+                made.append(Planned(again(record, sources=more), record))
+        return made
 
     def _name(self, each: str) -> str:
         entity = self.entities.get(each)

@@ -43,7 +43,7 @@ def node(graph: Adjacency, number: int, at: datetime, depth: int = 0) -> Node:
         origin=entity.origin,
         depth=depth,
         importance=entity.importance,
-        strength=round(of_entity(len(entity.sources), entity.seen_us, us(at)), 6),
+        strength=round(of_entity(len(entity.sources), entity.seen_us, us(at), entity.strength), 6),
         sources=entity.sources,
     )
 
@@ -54,7 +54,7 @@ def edge(graph: Adjacency, number: int, at: datetime, also: Sequence[int] = ()) 
     several = [relation, *(graph.relations[each] for each in also)]
     source, target = int(graph.source[number]), int(graph.target[number])
     names = graph.entities[source].name, graph.entities[target].name
-    seen = max(each.seen_us for each in several)
+    strength = max(of_edge(each.seen_us, us(at), each.strength) for each in several)
     return Edge(
         id=graph.edge_ids[number],
         source=graph.ids[source],
@@ -67,7 +67,7 @@ def edge(graph: Adjacency, number: int, at: datetime, also: Sequence[int] = ()) 
         valid_from=moment(relation.span.from_us),
         valid_to=moment(relation.span.until_us),
         importance=max(each.importance for each in several),
-        strength=round(of_edge(seen, us(at)), 6),
+        strength=round(strength, 6),
         sources=tuple(dict.fromkeys(turn for each in several for turn in each.sources)),
     )
 

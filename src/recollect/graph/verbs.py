@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.graph import check
-from recollect.graph.adjacency import When
+from recollect.graph.adjacency import Adjacency, When
 from recollect.graph.check import EntityDraft, RelationDraft
 from recollect.graph.follow import Graphs
 from recollect.graph.merging import Merges, exists
@@ -21,7 +23,7 @@ from recollect.graph.planned import Planned
 from recollect.graph.receipt import receipt
 from recollect.graph.shown import node, subgraph
 from recollect.graph.walk import walk
-from recollect.store.base import Store
+from recollect.store.base import Derived, Store
 from recollect.types import GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
 from recollect.write import validate
 from recollect.write.worker import Worker
@@ -35,6 +37,8 @@ _EDGES_A_NODE = 20
 _MOST_TRIES = 20
 #: Whose word a draft is that does not say.
 _UNTOLD = "import"
+#: What a plan is made of: it is made again when something of these tiers has changed meanwhile.
+_PLANNED = ("graph",)
 
 
 class Graph:
@@ -114,20 +118,25 @@ class Graph:
         known_at: datetime,
         steps: Sequence[str],
         near: Collection[str] = (),
+        facts: Callable[[], Sequence[Derived]] | None = None,
         error: str | None = None,
         transient: bool = False,
     ) -> int:
         """Store what was heard in the turns of some jobs and finish these; how many were ours.
 
-        `near` names entities that the talk is about, the nearest first. The same turns again change
-        nothing.
+        `near` names entities that the talk is about, the nearest first. `facts` makes the records
+        of what was stated in these turns: they follow from what is stored, so they are made anew
+        whenever the plan is. The same turns again change nothing.
         """
+        tiers = _PLANNED if facts is None else (*_PLANNED, "fact")
         with self._writing:
             for since in self._tries(scope):
                 planned = self.heard(scope, entities, relations, now=known_at, near=near)
+                records = [each.record for each in planned]
+                records += [] if facts is None else facts()
                 done = self._store.learn(
-                    scope, jobs, [each.record for each in planned],
-                    known_at=known_at, steps=steps, error=error, transient=transient, since=since,
+                    scope, jobs, records, known_at=known_at, steps=steps, error=error,
+                    transient=transient, since=since, tiers=tiers,
                 )  # fmt: skip
                 if done is not None:
                     return done
@@ -188,13 +197,15 @@ class Graph:
         direction: str = "both",
         limit: int = 50,
         as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
         faded: bool = False,
     ) -> Subgraph:
         """What lies around an entity, given by its name, an alias or its id; nearest first.
 
         Empty for an unknown one. `limit` counts entities, the start among them. Types are ours or
         those that were given; entities of other types are not entered. Edges that nobody has seen
-        for some ten months have faded and are walked only if wanted.
+        for some ten months have faded and are walked only if wanted. `as_of`: only what held then;
+        `known_at`: only what we knew then, so an end that was learned later was none.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         name = check.name(start, "start", [])
@@ -203,14 +214,13 @@ class Graph:
         along = check.types(relation_types, "relation_types")
         among = check.types(entity_types, "entity_types")
         check.choice(direction, "direction", check.DIRECTIONS)
-        asked = None if as_of is None else validate.moment(as_of, "as_of")
         graph = self._graphs.of(scope)
-        when = When(self._now(), asked, agent=graph.agent(scope.agent))
+        when = self._when(graph, scope, as_of, known_at, faded=faded)
         number = graph.find(name)
         nodes = graph.entity_spans.open(when)
         if number is None or not nodes[number]:
             return Subgraph()
-        edges = graph.held(when, faded=faded)
+        edges = graph.held(when)
         if (typed := graph.typed(graph.edge_types, along)) is not None:
             edges &= typed
         if (typed := graph.typed(graph.entity_types, among)) is not None:
@@ -221,7 +231,7 @@ class Graph:
         )
         if not len(found.edges) and not graph.entity_spans.begun(when)[number]:
             return Subgraph()
-        return subgraph(graph, found, _EDGES_A_NODE * most, asked or when.now)
+        return self._own(scope, subgraph(graph, found, _EDGES_A_NODE * most, _at(when)))
 
     def entities(
         self,
@@ -231,17 +241,21 @@ class Graph:
         agent: str | None = None,
         type: str | None = None,
         limit: int = 100,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
     ) -> list[Node]:
-        """The entities of a user, those learned first first."""
+        """The entities of a user, those learned first first; the times as for `traverse`."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
-        now = self._now()
-        kept = graph.entity_spans.open(When(now, agent=graph.agent(scope.agent)))
+        when = self._when(graph, scope, as_of, known_at)
+        kept = graph.entity_spans.open(when) & _begun(graph, when)
         if (typed := graph.typed(graph.entity_types, among)) is not None:
             kept &= typed
-        return [node(graph, number, now) for number in np.flatnonzero(kept)[:most].tolist()]
+        numbers = np.flatnonzero(kept)[:most].tolist()
+        nodes = tuple(node(graph, number, _at(when)) for number in numbers)
+        return list(self._own(scope, Subgraph(nodes)).nodes)
 
     def overview(
         self,
@@ -251,15 +265,21 @@ class Graph:
         agent: str | None = None,
         type: str | None = None,
         limit: int = 50,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
     ) -> Subgraph:
-        """The most connected and most important entities, and all edges between them."""
+        """The most connected and most important entities, and all edges between them; the times as
+        for `traverse`."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         most = validate.whole_number(limit, "limit", 1, _MOST_NODES)
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
-        when = When(self._now(), agent=graph.agent(scope.agent))
-        found = overview(graph, when, most=most, nodes=graph.typed(graph.entity_types, among))
-        return told(graph, found, when.now, most_edges=_EDGES_A_NODE * most)
+        when = self._when(graph, scope, as_of, known_at)
+        kept = _begun(graph, when)
+        if (typed := graph.typed(graph.entity_types, among)) is not None:
+            kept &= typed
+        found = overview(graph, when, most=most, nodes=kept)
+        return self._own(scope, told(graph, found, _at(when), most_edges=_EDGES_A_NODE * most))
 
     def merges(
         self,
@@ -308,5 +328,55 @@ class Graph:
         with self._writing:
             return self._merges.undo(scope, id, self._now())
 
+    def _when(
+        self,
+        graph: Adjacency,
+        scope: Scope,
+        as_of: datetime | str | None,
+        known_at: datetime | str | None,
+        *,
+        faded: bool = False,
+    ) -> When:
+        """The times that a caller asks about."""
+        return When(
+            self._now(),
+            None if as_of is None else validate.moment(as_of, "as_of"),
+            None if known_at is None else validate.moment(known_at, "known_at"),
+            agent=graph.agent(scope.agent),
+            faded=faded,
+        )
+
+    def _own(self, scope: Scope, found: Subgraph) -> Subgraph:
+        """What was found, with the turns alone that the asker may see: what several agents have
+        told is nobody's own, but the turns of each are its own."""
+        if scope.agent is None:
+            return found
+        told = [each.sources for each in found.nodes] + [each.sources for each in found.edges]
+        turns = self._store.events(scope, sorted({turn for sources in told for turn in sources}))
+        seen = {turn.id for turn in turns if turn.agent in (None, scope.agent)}
+        return replace(
+            found,
+            nodes=tuple(replace(each, sources=_among(each.sources, seen)) for each in found.nodes),
+            edges=tuple(replace(each, sources=_among(each.sources, seen)) for each in found.edges),
+        )
+
     def _read(self, scope: Scope, ids: Sequence[str]) -> dict[str, Record]:
         return {record.id: record for record in self._store.get(scope, ids)}
+
+
+def _at(when: When) -> datetime:
+    """The time whose strengths are shown."""
+    return when.as_of or when.known_at or when.now
+
+
+def _begun(graph: Adjacency, when: When) -> NDArray[np.bool_]:
+    """The entities that were there at `as_of`: they had begun, or an edge of theirs held."""
+    kept = graph.entity_spans.begun(when)
+    if when.as_of is not None:
+        held = graph.held(when)
+        kept[graph.source[held]] = kept[graph.target[held]] = True
+    return kept
+
+
+def _among(sources: Sequence[str], seen: Container[str]) -> tuple[str, ...]:
+    return tuple(each for each in sources if each in seen)

@@ -1,8 +1,9 @@
-"""One owner's index in memory, and the shelf that keeps those in use.
+"""The indexes in memory, one for every asker in use, and the shelf that keeps them.
 
-An index follows the store's feed: before each search one tiny read tells whether anything changed,
-by this process or another; only the difference is loaded. A search works on a `View`, a moment that
-later changes do not touch, so any number of threads may search while one catches up.
+An index follows the feeds of the store: before each search one tiny read for every owner in it
+tells whether anything changed, by this process or another; only the difference is loaded. A search
+works on a `View`, a moment that later changes do not touch, so any number of threads may search
+while one catches up.
 """
 
 from __future__ import annotations
@@ -10,20 +11,21 @@ from __future__ import annotations
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import repeat
-from operator import not_
+from operator import gt, not_, or_
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.index.postings import Segment, merged, segment
-from recollect.index.vectors import Vectors, VectorView
+from recollect.index.vectors import Vectors
+from recollect.index.view import ALL, LOUD, Columns, Part, Variety, View, variety
 from recollect.store.base import FOREVER_US, Change, Feed, Head, Space, Vector
 from recollect.types import Scope
+
+__all__ = ["ALL", "LOUD", "Part", "Resident", "Shelf", "View"]
 
 #: A segment is merged into its elder once it is at least this share of its size.
 _MERGE_SHARE = 0.25
@@ -31,141 +33,98 @@ _MERGE_SHARE = 0.25
 _MANY = 20_000
 #: What a document costs besides its postings and vectors: its id, its place in the maps.
 _DOCUMENT_BYTES = 300
+#: Owners count arrivals each for themselves: what is not the asker's own is ordered by when it was
+#: learned, and this much lower, so that of equals the own comes first.
+_LOWER = 1 << 52
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """A moment of an index. Documents are numbered from 0; arrays are indexed by that number."""
+@dataclass(slots=True)
+class _Followed:
+    """How far the feed of one owner has been followed."""
 
-    ids: Sequence[str]
-    #: The number of an id; it may know of documents that came after this moment.
-    numbers: Mapping[str, int]
-    alive: NDArray[np.bool_]
-    #: True when a document is hidden; then counts must be taken over `alive` alone.
-    has_dead: bool
-    #: True when a document's valid or known time has an end.
-    has_ends: bool
-    #: True when a document is of another tier than `session`.
-    has_derived: bool
-    order: NDArray[np.int64]
-    at_us: NDArray[np.int64]
-    known_us: NDArray[np.int64]
-    #: Ends of both times, FOREVER_US when open.
-    until_us: NDArray[np.int64]
-    known_until_us: NDArray[np.int64]
-    confidence: NDArray[np.float32]
-    lengths: NDArray[np.float32]
-    #: Equal where the terms are equal: what says the same has the same.
-    said: NDArray[np.int64]
-    roles: NDArray[np.int32]
-    names: NDArray[np.int32]
-    agents: NDArray[np.int32]
-    sessions: NDArray[np.int32]
-    kinds: NDArray[np.int32]
-    tiers: NDArray[np.int32]
-    #: The number of a derived document's first source; -1 where there is none.
-    source: NDArray[np.int32]
-    #: Text of a role, name, agent, session, kind or tier -> its code; None is coded as -1.
-    codes: Mapping[str, int]
-    segments: tuple[Segment, ...]
-    vectors: VectorView | None
-    #: What is derived from this moment once and used by many searches.
-    kept: dict[str, Any] = field(default_factory=dict)
+    part: Part
+    #: Its place among the parts.
+    place: int
+    seen: Head = field(default_factory=lambda: Head(0, 0))
+    change: int = 0
+    vector_change: int = 0
+    numbers: dict[str, int] = field(default_factory=dict)
+    #: Documents whose first source has not been seen yet.
+    sought: dict[int, str] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.alive)
+    def shown(self, changes: list[Change]) -> list[Change]:
+        """Those that are for the asker."""
+        if self.part.tiers is None:
+            return changes
+        shows = self.part.shows
+        return [e for e in changes if shows(tier=e.tier, kind=e.kind, private=e.private)]
 
+    def labels(self, texts: Sequence[str | None]) -> Sequence[str | None]:
+        """Agents and sessions; those of another workspace are none of the asker's."""
+        return [None] * len(texts) if self.part.shares else texts
 
-class _Columns:
-    """Growing arrays, one row per document."""
-
-    KINDS: tuple[tuple[str, type], ...] = (
-        ("alive", np.bool_),
-        ("order", np.int64),
-        ("at_us", np.int64),
-        ("known_us", np.int64),
-        ("until_us", np.int64),
-        ("known_until_us", np.int64),
-        ("confidence", np.float32),
-        ("lengths", np.float32),
-        ("said", np.int64),
-        ("roles", np.int32),
-        ("names", np.int32),
-        ("agents", np.int32),
-        ("sessions", np.int32),
-        ("kinds", np.int32),
-        ("tiers", np.int32),
-        ("source", np.int32),
-    )
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._arrays: dict[str, NDArray[Any]] = {
-            name: np.empty(64, dtype=kind) for name, kind in self.KINDS
-        }
-
-    def extend(self, more: int, columns: Mapping[str, Iterable[Any]]) -> None:
-        """Add `more` rows."""
-        end = self.count + more
-        for name, array in self._arrays.items():
-            roomy = array
-            if end > len(array):
-                roomy = np.empty(max(end, len(array) * 2), dtype=array.dtype)
-                roomy[: self.count] = array[: self.count]
-                self._arrays[name] = roomy
-            roomy[self.count : end] = np.fromiter(columns[name], array.dtype, count=more)
-        self.count = end
-
-    def replace(self, name: str, numbers: Sequence[int], values: Sequence[Any]) -> None:
-        # A copy: a search under way keeps what it saw.
-        array = self._arrays[name].copy()
-        array[list(numbers)] = values
-        self._arrays[name] = array
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._arrays[name][: self.count]
+    def order(self, columns: Any) -> Iterable[int]:
+        if self.part.tiers is None:
+            arrivals: Iterable[int] = columns.order
+            return arrivals
+        return (known_us - _LOWER for known_us in columns.known_us)
 
 
 @dataclass(slots=True)
 class Resident:
-    """The index of one owner in one vector space."""
+    """The index of what one asker can see, in one vector space."""
 
+    #: What is the asker's own.
+    own: Part
     space: Space | None
+    variety: Variety
     lock: threading.Lock = field(default_factory=threading.Lock)
-    seen: Head = field(default_factory=lambda: Head(0, 0))
-    _change: int = 0
-    _vector_change: int = 0
-    _numbers: dict[str, int] = field(default_factory=dict)
+    latest: View | None = None
+    _followed: list[_Followed] = field(default_factory=list)
     _ids: list[str] = field(default_factory=list)
-    _columns: _Columns = field(default_factory=_Columns)
+    _columns: Columns = field(default_factory=Columns)
     _codes: dict[str, int] = field(default_factory=dict)
-    #: Documents whose first source has not been seen yet.
-    _sought: dict[int, str] = field(default_factory=dict)
     _segments: list[Segment] = field(default_factory=list)
     _vectors: Vectors | None = None
-    _view: View | None = None
 
-    def follow(self, feed: Feed, scope: Scope, head: Head) -> View:
-        """Catch up with the feed and give the moment it stands for."""
+    def follow(self, feed: Feed, parts: Sequence[Part], heads: Sequence[Head]) -> View:
+        """Catch up with the feeds of these owners and give the moment they stand for."""
         with self.lock:
-            if head.epoch != self.seen.epoch:
+            if not self._can_go_on(parts, heads):
                 self._start_over()
-            if head != self.seen or self._view is None:
-                with _no_collection(enough=head.change - self._change > _MANY):
-                    # Vectors first: whatever they belong to is then among the changes.
-                    vectors = self._new_vectors(feed, scope)
-                    moved = self._apply_changes(feed.changes(scope, after=self._change))
-                    known = [vector for vector in vectors if vector.record in self._numbers]
-                    self._apply_vectors(known)
-                self.seen = head
-                if moved or known or self._view is None:
-                    self._view = self._moment()
-            return self._view
+            # If this is cut short, there is no latest: the next one is made of all there is.
+            view, self.latest = self.latest, None
+            for part in parts[len(self._followed) :]:
+                self._followed.append(_Followed(part, place=len(self._followed)))
+                view = None
+            for followed, head in zip(self._followed, heads, strict=True):
+                if head != followed.seen and self._catch_up(feed, followed, head):
+                    view = None
+            self.latest = self._moment() if view is None else view
+            return self.latest
 
-    def _new_vectors(self, feed: Feed, scope: Scope) -> list[Vector]:
-        if self.space is None:
-            return []
-        return feed.vectors(scope, self.space.id, after=self._vector_change)
+    def _can_go_on(self, parts: Sequence[Part], heads: Sequence[Head]) -> bool:
+        """What was loaded can be added to, but nothing can be taken out: not an owner who is seen
+        no more, and not rows that were physically removed, which is what an epoch tells."""
+        if len(parts) < len(self._followed):
+            return False
+        return all(
+            each.part == part and each.seen.epoch == head.epoch
+            for each, part, head in zip(self._followed, parts, heads, strict=False)
+        )
+
+    def _catch_up(self, feed: Feed, followed: _Followed, head: Head) -> bool:
+        """Load what is new of one owner; whether a document changed."""
+        scope = followed.part.scope
+        with _no_collection(enough=head.change - followed.change > _MANY):
+            # Vectors first: whatever they belong to is then among the changes.
+            vectors: list[Vector] = []
+            if self.space is not None:
+                vectors = feed.vectors(scope, self.space.id, after=followed.vector_change)
+            moved = self._apply_changes(followed, feed.changes(scope, after=followed.change))
+            moved |= self._apply_vectors(followed, vectors)
+        followed.seen = head
+        return moved
 
     @property
     def size_bytes(self) -> int:
@@ -174,67 +133,75 @@ class Resident:
         return vectors + postings + _DOCUMENT_BYTES * len(self._ids)
 
     def _start_over(self) -> None:
-        fresh = Resident(self.space)
+        fresh = Resident(self.own, self.space, self.variety)
         for name in self.__slots__:
-            if name not in ("lock", "space"):
+            if name not in ("lock", "own", "space", "variety"):
                 setattr(self, name, getattr(fresh, name))
 
-    def _apply_changes(self, changes: list[Change]) -> bool:
-        """Follow the documents among the changes; whether there were any."""
+    def _apply_changes(self, followed: _Followed, changes: list[Change]) -> bool:
+        """Follow the documents among the changes; whether one is new or another now."""
         if changes:
-            self._change = changes[-1].change
-        # What was only heard is in the graph, not here; one that we know begins or ends to be so
-        # with a new epoch.
-        documents = [each for each in changes if each.terms or each.tier != "graph"]
-        new = documents
-        if self._numbers:
-            new = [change for change in documents if change.id not in self._numbers]
-        if len(new) < len(documents):
-            self._update([change for change in documents if change.id in self._numbers])
-        if new:
-            self._add(new)
-            self._find_sources()
-        return bool(documents)
+            followed.change = changes[-1].change
+        numbers = followed.numbers
+        documents = followed.shown(self.variety.of(changes))
+        moved = False
+        if numbers:
+            known = [change for change in changes if change.id in numbers]
+            moved = bool(known) and self._update(followed, known, {each.id for each in documents})
+            documents = [change for change in documents if change.id not in numbers]
+        if documents:
+            self._add(followed, documents)
+            self._find_sources(followed)
+        return moved or bool(documents)
 
-    def _update(self, changes: list[Change]) -> None:
-        """What can change without new words or vectors: those raise the epoch."""
-        numbers = [self._numbers[change.id] for change in changes]
-        for name, values in (
-            ("alive", [not change.forgotten for change in changes]),
-            ("until_us", [change.until_us for change in changes]),
-            ("known_until_us", [change.known_until_us for change in changes]),
-            ("confidence", [change.confidence for change in changes]),
-            ("at_us", [change.at_us for change in changes]),
-            ("agents", list(self._coded([change.agent for change in changes]))),
-        ):
-            self._columns.replace(name, numbers, values)
+    def _update(self, followed: _Followed, changes: list[Change], there: set[str]) -> bool:
+        """What can change without new words or vectors: those raise the epoch. What is not `there`
+        is no document for this asker any more."""
+        gone = [change.forgotten or change.id not in there for change in changes]
+        away = [change.archived for change in changes]
+        columns: Any = Change._make(zip(*changes, strict=True))
+        numbers = [followed.numbers[each] for each in columns.id]
+        moved = [
+            self._columns.replace(name, numbers, list(values))
+            for name, values in (
+                ("alive", map(not_, map(or_, gone, away))),
+                ("archived", map(gt, away, gone)),
+                ("until_us", columns.until_us),
+                ("known_until_us", columns.known_until_us),
+                ("confidence", columns.confidence),
+                ("at_us", columns.at_us),
+                ("seen_us", columns.seen_us),
+                ("strength", columns.strength),
+                ("quiet", columns.quiet),
+                ("private", columns.private),
+                ("agents", self._coded(followed.labels(columns.agent))),
+            )
+        ]
+        return any(moved)
 
-    def _find_sources(self) -> None:
-        found = {
-            doc: self._numbers[source]
-            for doc, source in self._sought.items()
-            if source in self._numbers
-        }
+    def _find_sources(self, followed: _Followed) -> None:
+        sought, numbers = followed.sought, followed.numbers
+        found = {doc: numbers[source] for doc, source in sought.items() if source in numbers}
         if found:
             self._columns.replace("source", list(found), list(found.values()))
             for doc in found:
-                del self._sought[doc]
+                del sought[doc]
 
-    def _add(self, new: list[Change]) -> None:
+    def _add(self, followed: _Followed, new: list[Change]) -> None:
         first = len(self._ids)
         numbers = range(first, first + len(new))
         # All rows of a column at once: a large owner has 100,000 of them at the first search.
         columns: Any = Change._make(zip(*new, strict=True))
         self._ids.extend(columns.id)
-        self._numbers.update(zip(columns.id, numbers, strict=True))
+        followed.numbers.update(zip(columns.id, numbers, strict=True))
         if any(columns.source):
             sources = zip(numbers, columns.source, strict=True)
-            self._sought.update((doc, source) for doc, source in sources if source is not None)
+            followed.sought.update((doc, source) for doc, source in sources if source is not None)
         self._columns.extend(
             len(new),
             {
-                "alive": map(not_, columns.forgotten),
-                "order": columns.order,
+                "alive": map(not_, map(or_, columns.forgotten, columns.archived)),
+                "order": followed.order(columns),
                 "at_us": columns.at_us,
                 "known_us": columns.known_us,
                 "until_us": columns.until_us,
@@ -244,11 +211,17 @@ class Resident:
                 "said": map(hash, columns.terms),
                 "roles": self._coded(columns.role),
                 "names": self._coded(columns.name),
-                "agents": self._coded(columns.agent),
-                "sessions": self._coded(columns.session),
+                "agents": self._coded(followed.labels(columns.agent)),
+                "sessions": self._coded(followed.labels(columns.session)),
                 "kinds": self._coded(columns.kind),
                 "tiers": self._coded(columns.tier),
-                "source": repeat(-1, len(new)),
+                "source": -1,
+                "seen_us": columns.seen_us,
+                "strength": columns.strength,
+                "quiet": columns.quiet,
+                "archived": map(gt, columns.archived, columns.forgotten),
+                "private": columns.private,
+                "owners": followed.place,
             },
         )
         self._segments.append(segment(numbers, columns.terms))
@@ -257,14 +230,20 @@ class Resident:
         ):
             self._segments[-2:] = [merged(self._segments[-2:])]
 
-    def _apply_vectors(self, vectors: list[Vector]) -> None:
+    def _apply_vectors(self, followed: _Followed, vectors: list[Vector]) -> bool:
+        """Follow the vectors of our documents; whether there were any."""
         if not vectors:
-            return
-        self._vector_change = vectors[-1].change
-        if self._vectors is None:
-            self._vectors = Vectors(len(vectors[0].data) // 4, capacity=max(64, len(vectors)))
-        docs = np.array([self._numbers[vector.record] for vector in vectors], dtype=np.int32)
-        self._vectors.extend(docs, b"".join([vector.data for vector in vectors]))
+            return False
+        # Those of other documents are passed over for good: what becomes one raises the epoch.
+        followed.vector_change = vectors[-1].change
+        numbers = followed.numbers
+        ours = [vector for vector in vectors if vector.record in numbers]
+        if ours:
+            if self._vectors is None:
+                self._vectors = Vectors(len(ours[0].data) // 4, capacity=max(64, len(ours)))
+            docs = np.array([numbers[vector.record] for vector in ours], dtype=np.int32)
+            self._vectors.extend(docs, b"".join([vector.data for vector in ours]))
+        return bool(ours)
 
     def _coded(self, texts: Sequence[str | None]) -> Iterator[int]:
         """Small numbers for texts, the same number for the same text; -1 for None."""
@@ -275,20 +254,26 @@ class Resident:
         return map(coded.__getitem__, texts)
 
     def _moment(self) -> View:
-        columns = {name: self._columns[name] for name, _ in _Columns.KINDS}
+        columns = {name: self._columns[name] for name, _ in Columns.KINDS}
+        numbers = tuple(each.numbers for each in self._followed)
         return View(
             ids=self._ids,
-            numbers=self._numbers,
+            numbers=numbers[0],
             has_dead=not bool(columns["alive"].all()),
             has_ends=bool(
                 (columns["until_us"] < FOREVER_US).any()
                 or (columns["known_until_us"] < FOREVER_US).any()
             ),
             has_derived=bool((columns["tiers"] != self._codes.get("session", -1)).any()),
+            has_touched=bool((columns["strength"] >= 0).any()),
+            has_archived=bool(columns["archived"].any()),
+            has_private=bool(columns["private"].any()),
             codes=self._codes,
             segments=tuple(self._segments),
             vectors=self._vectors.view() if self._vectors else None,
             kept={},
+            parts=tuple(each.part for each in self._followed),
+            numbers_of=numbers,
             **columns,
         )
 
@@ -307,23 +292,33 @@ def _no_collection(*, enough: bool) -> Iterator[None]:
 
 
 class Shelf:
-    """The indexes of the owners in use, the least used dropped when memory runs short."""
+    """The indexes in use, the least used dropped when memory runs short."""
 
     def __init__(self, feed: Feed, *, most_bytes: int) -> None:
         self._feed = feed
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._residents: OrderedDict[tuple[str, str, int], Resident] = OrderedDict()
+        self._residents: OrderedDict[tuple[str, str, int, str], Resident] = OrderedDict()
 
-    def view(self, scope: Scope, space: Space | None) -> View:
-        """The owner's index as the store is now."""
-        key = (scope.workspace, scope.user, space.id if space else 0)
+    def view(
+        self, scope: Scope, space: Space | None, which: str = LOUD, *, also: Sequence[Part] = ()
+    ) -> View:
+        """What an asker can see as the store is now: what is their own, and these parts of others.
+
+        `which` is `loud`, `all` or a tier, see `view.variety`.
+        """
+        key = (scope.workspace, scope.user, space.id if space else 0, which)
         with self._lock:
-            resident = self._residents.setdefault(key, Resident(space))
+            resident = self._residents.get(key)
+            if resident is None:
+                own = Part(Scope(scope.workspace, scope.user))
+                self._residents[key] = resident = Resident(own, space, variety(which))
             self._residents.move_to_end(key)
-        before = resident.seen
-        view = resident.follow(self._feed, scope, self._feed.head(scope))
-        if resident.seen != before:
+        before = resident.latest
+        parts = [resident.own, *also]
+        heads = [self._feed.head(part.scope) for part in parts]
+        view = resident.follow(self._feed, parts, heads)
+        if view is not before:
             self._make_room()
         return view
 

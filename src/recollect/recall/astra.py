@@ -25,6 +25,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date as _day
 
+from recollect.facts.values import BY_USER
 from recollect.text import fold
 from recollect.tokens import count_tokens
 from recollect.types import Hit
@@ -76,7 +77,13 @@ class AstraItem:
 def item(hit: Hit, text: str | None = None) -> AstraItem:
     """A hit as a block: its content, or the part of it given as `text`. Who said it is not told."""
     content = hit.content if text is None else text
-    return AstraItem(hit.kind, hit.created_at.date().isoformat(), content, hit.confidence)
+    return AstraItem(_kind(hit), hit.created_at.date().isoformat(), content, hit.confidence)
+
+
+def _kind(hit: Hit) -> str:
+    """What a hit is called: an instruction only if it is the user's."""
+    is_claim = hit.kind == "instruction" and hit.origin not in BY_USER
+    return hit.tier if is_claim else hit.kind
 
 
 def render(items: Sequence[AstraItem]) -> str:
@@ -131,10 +138,10 @@ class AstraLayout:
     def render(self, chosen: Sequence[tuple[Hit, str]]) -> str:
         """The blocks: instructions, which seldom change, oldest first; then the rest by rank."""
         rules = sorted(
-            (pair for pair in chosen if pair[0].kind == "instruction"),
+            (pair for pair in chosen if _kind(pair[0]) == "instruction"),
             key=lambda pair: (pair[0].created_at, pair[0].id),
         )
-        rest = (pair for pair in chosen if pair[0].kind != "instruction")
+        rest = (pair for pair in chosen if _kind(pair[0]) != "instruction")
         return render([item(hit, text) for hit, text in (*rules, *rest)])
 
 

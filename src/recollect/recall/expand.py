@@ -5,20 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.errors import NotFound
+from recollect.index.view import Part
 from recollect.recall.hits import hit
 from recollect.store.base import Records
 from recollect.types import Hit, Record, Scope
 
 
-def expand(store: Records, scope: Scope, ids: Sequence[str]) -> list[Hit]:
-    """The memories with these ids, in that order; NotFound for one that the asker cannot see."""
-    found = {record.id: record for record in store.get(scope, ids) if _is_seen(record, scope)}
+def expand(
+    store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[Part] = ()
+) -> list[Hit]:
+    """The memories with these ids, in that order; NotFound for one that the asker cannot see.
+
+    `also`: what they see beside what is their own, as for a search.
+    """
+    found = seen(store, scope, ids, also=also)
     for each in ids:
         if each not in found:
             raise NotFound(f"there is no memory {each!r} in this scope")
     # Asked for by name: nothing fits better.
-    return [hit(found[each], score=1.0) for each in ids]
+    return [hit(record, score=1.0, part=part) for record, part in (found[each] for each in ids)]
 
 
-def _is_seen(record: Record, scope: Scope) -> bool:
-    return scope.agent is None or record.agent in (None, scope.agent)
+def seen(
+    store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[Part] = ()
+) -> dict[str, tuple[Record, Part]]:
+    """Those of these memories that the asker can see, and whose each is; their own first."""
+    found: dict[str, tuple[Record, Part]] = {}
+    for part in (Part(scope), *also):
+        wanted = [each for each in ids if each not in found]
+        for record in store.get(part.scope, wanted) if wanted else ():
+            if _is_seen(record, scope, part):
+                found[record.id] = (record, part)
+    return found
+
+
+def _is_seen(record: Record, scope: Scope, part: Part) -> bool:
+    is_private = record.visibility == "agent_only"
+    if not part.shows(tier=record.tier, kind=record.kind, private=is_private):
+        return False
+    if is_private and record.agent != scope.agent:
+        return False
+    # The agents of another workspace are none of ours.
+    return bool(part.shares) or scope.agent is None or record.agent in (None, scope.agent)

@@ -32,6 +32,7 @@ _LEVEL = 1
 _LATELY = timedelta(days=1)
 _LATEST = 50
 _TIMES = ("now", "as_of", "known_at")
+_WANTED = ("archived", "faded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _body(query: Query, hits: Hits, context: Context, packing: Packing) -> bytes
         "known_at": query.known_at,
         "limit": query.limit,
         "tiers": query.tiers,
-        "filters": query.filters,
+        "filters": {**query.filters, **{name: True for name in _WANTED if getattr(query, name)}},
         "format": packing.format,
         "packaging": packing.packaging,
         "budget_tokens": packing.budget_tokens,

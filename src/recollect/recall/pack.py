@@ -14,7 +14,7 @@ deerflow_map.py), not in what is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
@@ -84,13 +84,14 @@ def pack(
     packaging: str = "auto",
     guaranteed: Collection[str] = GUARANTEED,
     talk: Talk | None = None,
+    summaries: Callable[[], Mapping[str, str]] | None = None,
 ) -> Packed:
     """Hits, best first, as a text of at most `budget_tokens`.
 
     `query` decides which sentences of a long memory are told; `talk`, the conversation before it,
-    orders the facts of the deerflow format.
+    orders the facts of the deerflow format, and `summaries` of the user stand in front of them.
     """
-    layout = _layout(format, budget_tokens, len(hits), talk)
+    layout = _layout(format, budget_tokens, len(hits), talk, summaries)
     _checked(packaging, "packaging", get_args(Packaging))
     fixed: Level | None = next((level for level in LEVELS if level == packaging), None)
     filling = _Filling(hits, layout, budget_tokens, list(dict.fromkeys(terms(query))))
@@ -112,12 +113,18 @@ def pack(
     return filling.packed()
 
 
-def _layout(format: str, budget_tokens: int, count: int, talk: Talk | None) -> Layout:
+def _layout(
+    format: str,
+    budget_tokens: int,
+    count: int,
+    talk: Talk | None,
+    summaries: Callable[[], Mapping[str, str]] | None,
+) -> Layout:
     match _checked(format, "format", get_args(Format)):
         case "astra":
             return AstraLayout()
         case "deerflow":
-            return DeerLayout(budget_tokens, talk)
+            return DeerLayout(budget_tokens, talk, summaries() if summaries else None)
         case _:
             return SafeLayout(count)
 

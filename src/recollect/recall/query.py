@@ -26,8 +26,10 @@ _ADVICE = re.compile(
     re.IGNORECASE,
 )
 
-#: What `filters=` understands.
-FILTERS = ("agent", "name", "role", "session")
+#: What `filters=` understands: texts that must be equal, and what is hidden unless it is wanted.
+TEXT_FILTERS = ("agent", "category", "kind", "name", "role", "session")
+WANTED_FILTERS = ("archived", "faded")
+FILTERS = tuple(sorted((*TEXT_FILTERS, *WANTED_FILTERS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,11 @@ class Query:
     as_of: datetime | None = None
     #: Only what we knew by then.
     known_at: datetime | None = None
+    #: Texts that must be equal, by column.
     filters: Mapping[str, str] = field(default_factory=dict)
+    #: Also what was put aside, and what nobody has seen for so long that it is hidden.
+    archived: bool = False
+    faded: bool = False
     #: Only these tiers; None = all.
     tiers: tuple[str, ...] | None = None
     #: The answer is packed into a context, where rules have a block of their own.
@@ -73,6 +79,7 @@ def query(  # noqa: PLR0913 (the parts of a question)
     explain: bool = False,
 ) -> Query:
     """A query from checked parts; its words are taken apart once."""
+    wanted = _checked(filters)
     return Query(
         text=text,
         scope=scope,
@@ -80,7 +87,9 @@ def query(  # noqa: PLR0913 (the parts of a question)
         now=now,
         as_of=as_of,
         known_at=known_at,
-        filters=_checked(filters),
+        filters=_texts(wanted),
+        archived=bool(wanted.get("archived", False)),
+        faded=bool(wanted.get("faded", False)),
         tiers=_checked_tiers(tiers),
         packing=packing,
         explain=explain,
@@ -106,7 +115,7 @@ def _checked_tiers(tiers: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(tiers) or None
 
 
-def _checked(filters: Mapping[str, Any] | None) -> dict[str, str]:
+def _checked(filters: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if filters is None:
         return {}
     if not isinstance(filters, Mapping):
@@ -117,6 +126,20 @@ def _checked(filters: Mapping[str, Any] | None) -> dict[str, str]:
                 f"filters.{name} is not a filter; known: {', '.join(FILTERS)}",
                 field=f"filters.{name}",
             )
-        if not isinstance(value, str):
+        if name in WANTED_FILTERS and not isinstance(value, bool):
+            raise InvalidInput(f"filters.{name} must be true or false", field=f"filters.{name}")
+        if name in TEXT_FILTERS and not isinstance(value, str):
             raise InvalidInput(f"filters.{name} must be a text", field=f"filters.{name}")
-    return dict(filters)
+    return filters
+
+
+def _texts(filters: Mapping[str, Any]) -> dict[str, str]:
+    """The filters by text. What facts call a category every record has as its kind."""
+    texts = {name: text for name, text in filters.items() if name in TEXT_FILTERS}
+    category = texts.pop("category", None)
+    if category is not None and texts.setdefault("kind", category) != category:
+        raise InvalidInput(
+            "filters.category and filters.kind are one filter: name one of them",
+            field="filters.category",
+        )
+    return texts

@@ -84,7 +84,8 @@ def section(hit: Hit) -> Section:
     """Where a hit stands."""
     if hit.is_rule:
         return "instructions"
-    return "profile" if str(hit.tier) == "profile" else "memories"
+    is_own = str(hit.tier) == "profile" and "share" not in hit.why
+    return "profile" if is_own else "memories"
 
 
 def who(hit: Hit) -> str:

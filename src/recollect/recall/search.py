@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.graph.strength import edges_until, entities_until
 from recollect.index.resident import View
+from recollect.life.fading import notes_until
 from recollect.recall.bm25 import bm25
 from recollect.recall.query import Query
 from recollect.store.base import FOREVER_US
@@ -25,6 +27,10 @@ class Ranking:
 
 NOTHING = Ranking((), ())
 
+
+#: One document that was just born and that nobody has touched.
+_BIRTH = np.zeros(1, dtype=np.int64)
+_UNTOUCHED = np.full(1, -1.0, dtype=np.float32)
 
 #: v(s) of the fusion formula, by source.
 Weights = Mapping[str, float]
@@ -101,7 +107,7 @@ def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
     """Documents the asker can know of: alive, said and known by the asked times and valid then,
     of this agent. None = all of them. The usual mask is made once for a moment of the index."""
     usual = query.as_of is None and query.known_at is None and query.scope.agent is None
-    usual = usual and _us(query.now.timestamp()) >= _last_end(view)
+    usual = usual and not query.archived and _us(query.now.timestamp()) >= _last_end(view)
     if usual and "seen" in view.kept:
         kept: NDArray[np.bool_] = view.kept["seen"]
         return kept
@@ -128,7 +134,9 @@ def _last_end(view: View) -> int:
 def _masks(view: View, query: Query) -> list[NDArray[np.bool_]]:
     masks = []
     if view.has_dead:
-        masks.append(view.alive)
+        # What was put aside later was not at an earlier known time: then it is shown in any case.
+        also = query.archived or query.known_at is not None
+        masks.append(view.alive | view.archived if also and view.has_archived else view.alive)
     if view.has_ends:
         masks.append(_still_valid(view, query))
     if query.as_of is not None:
@@ -138,6 +146,9 @@ def _masks(view: View, query: Query) -> list[NDArray[np.bool_]]:
     if query.scope.agent is not None:
         own = view.codes.get(query.scope.agent, -2)
         masks.append((view.agents == own) | (view.agents == -1))
+    if view.has_private:
+        own = -2 if query.scope.agent is None else view.codes.get(query.scope.agent, -2)
+        masks.append(~view.private | (view.agents == own))
     return masks
 
 
@@ -158,9 +169,11 @@ def _still_valid(view: View, query: Query) -> NDArray[np.bool_]:
 
 
 def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    """The visible documents that pass the caller's filters. Statistics do not follow filters."""
+    """The visible documents that pass the caller's filters and have not faded. Statistics follow
+    neither: what is found does not change its score because something else grows old."""
     columns = {
         "agent": view.agents,
+        "kind": view.kinds,
         "name": view.names,
         "role": view.roles,
         "session": view.sessions,
@@ -168,9 +181,67 @@ def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArra
     masks = [columns[name] == view.codes.get(text, -2) for name, text in query.filters.items()]
     if query.tiers is not None:
         masks.append(np.isin(view.tiers, [view.codes.get(tier, -2) for tier in query.tiers]))
+    if (unfaded := present(view, query)) is not None:
+        masks.append(unfaded)
     if seen is not None:
         masks.append(seen)
-    return np.logical_and.reduce(masks) if masks else None
+    if len(masks) < 2:
+        return masks[0] if masks else None
+    both: NDArray[np.bool_] = np.logical_and.reduce(masks)
+    return both
+
+
+def present(view: View, query: Query) -> NDArray[np.bool_] | None:
+    """The documents that have not faded by the asked time; None = all of them.
+
+    What was seen again after `known_at` was not known then: only births count, so that the same
+    question has the same answer.
+    """
+    if query.faded or not view.has_derived:
+        return None
+    name = "present" if query.known_at is None else "present by birth"
+    if name not in view.kept:
+        view.kept[name] = _presence(view, by_birth=query.known_at is not None)
+    ends, first = view.kept[name]
+    asked = _us((query.known_at or query.as_of or query.now).timestamp())
+    if asked <= first:
+        return None
+    mask: NDArray[np.bool_] = ends >= asked
+    return mask
+
+
+def _presence(view: View, *, by_birth: bool) -> tuple[NDArray[np.int64], int]:
+    """Until when each document is shown, and when the first of them is hidden."""
+    ends = np.full(len(view), FOREVER_US, dtype=np.int64)
+    codes = view.codes
+    graph = view.tiers == codes.get("graph", -2)
+    alone = by_birth or not view.has_touched
+    for those, last in (
+        (view.tiers == codes.get("note", -2), notes_until),
+        (graph & (view.kinds == codes.get("relation", -2)), _edges_until),
+        (graph & (view.kinds == codes.get("entity", -2)), _entities_until),
+    ):
+        if not those.any():
+            continue
+        if alone:  # All of a kind are shown for as long, most of the time: no formula for each.
+            life = last(_BIRTH, _BIRTH, _UNTOUCHED)[0]
+            np.add(view.known_us if by_birth else view.seen_us, life, out=ends, where=those)
+        else:
+            ends[those] = last(view.known_us[those], view.seen_us[those], view.strength[those])
+    return ends, int(ends.min(initial=FOREVER_US))
+
+
+def _edges_until(
+    _known: NDArray[np.int64], seen: NDArray[np.int64], full: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    return edges_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)))
+
+
+def _entities_until(
+    _known: NDArray[np.int64], seen: NDArray[np.int64], full: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """How many turns speak of an entity is not known here: it is taken for one of many."""
+    return entities_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)))
 
 
 def _nearest(

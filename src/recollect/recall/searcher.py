@@ -11,7 +11,8 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from recollect.config import Config
 from recollect.errors import ModelError
 from recollect.graph.follow import Graphs
-from recollect.index.resident import Shelf, View
+from recollect.index.resident import ALL, LOUD, Part, Shelf, View
 from recollect.models.base import Embedder
 from recollect.models.call import embedded
 from recollect.profiles import GENERAL
@@ -32,12 +33,17 @@ from recollect.recall.query import Query
 from recollect.recall.rerank import Reranker
 from recollect.recall.trigger_vectors import TriggerVectors
 from recollect.store.base import Space, Store
-from recollect.types import Hits, Record, Scope
+from recollect.types import Event, Hits, Record, Scope
 
 log = logging.getLogger("recollect")
 
 _REMEMBERED_QUERIES = 512
 _LOOK_AGAIN_SECONDS = 2.0
+#: Tiers that may hold what quotes a turn: searched only when they are named.
+_QUIET_TIERS = frozenset({"fact", "note"})
+
+#: What an asker sees beside what is their own: the team's, and what others share with them.
+Parts = Callable[[Scope], Sequence[Part]]
 
 
 class Searcher:
@@ -52,8 +58,10 @@ class Searcher:
         older_embedder: Callable[[str], Embedder | None],
         cache_bytes: int,
         reranker: Reranker | None = None,
+        parts: Parts = lambda _: (),
     ) -> None:
         self._store = store
+        self._parts = parts
         self._embedder = embedder
         self._recipe = recipe
         self._older_embedder = older_embedder
@@ -75,6 +83,8 @@ class Searcher:
 
     def search(self, asked: Query, config: Config, *, task_profile: str | None = None) -> Hits:
         """The hits for a query."""
+        # First of all: a share that ends meanwhile still counts.
+        also = self._parts(asked.scope)
         answering = self._answering_space()
         vector, degraded = self._query_vector(asked.text, answering)
         triggers = None
@@ -83,9 +93,9 @@ class Searcher:
         profile, detected = choose(
             config.boosting, asked.text, vector, triggers, named=task_profile
         )
-        view = self._shelf.view(asked.scope, answering[0] if answering else None)
+        view = self._view(asked, answering[0] if answering else None, also)
         graph = self.graphs.of(asked.scope, patient=True)
-        read = _Read(self._store, asked.scope)
+        read = _Read(self._store, view)
         with self._ranking:
             around = None
             if graph.ids or graph.loose:
@@ -96,17 +106,30 @@ class Searcher:
                 asked,
                 vector,
                 config=config,
-                content=lambda docs: read.contents(view, docs),
+                content=read.contents,
                 profile=profile,
                 reranker=self._reranker,
                 graph=None if around is None else around.scores,
             )
-            ranked = with_paths(answer.ranked, around)
-            hits = self._hydrated(read, view, ranked, detected)
+            hits = self._hydrated(read, with_paths(answer.ranked, around), detected)
         language = english_only(asked.text)
         hits.degraded = (*degraded, *answer.degraded, *([language] if language else []))
         hits.task_profile = detected.name
         return hits
+
+    def _view(self, asked: Query, space: Space | None, also: Sequence[Part]) -> View:
+        """The documents that the question is put to. In the graphs of others, too, a
+        relation may have lost an end."""
+        which = _which(asked.tiers)
+        if which not in (LOUD, ALL):
+            also = [part for part in also if part.tiers is None or which in part.tiers]
+        view = self._shelf.view(asked.scope, space, which, also=also)
+        for place, part in enumerate(view.parts[1:], start=1):
+            if _has_graph(view, place):
+                theirs = replace(view, numbers=view.numbers_of[place])
+                left = whole(theirs, self.graphs.of(part.scope, patient=True))
+                view = replace(left, numbers=view.numbers)
+        return view
 
     def _answering_space(self) -> tuple[Space, Embedder] | None:
         """The vectors that answer and the model for the question: our own, or those of an older
@@ -147,47 +170,76 @@ class Searcher:
             log.warning("recall without vectors: %s", type(error.__cause__ or error).__name__)
             return None, (f"vector: {error}",)
 
-    def _hydrated(
-        self, read: _Read, view: View, ranked: Sequence[Ranked], detected: Detected
-    ) -> Hits:
-        by_id = {view.ids[each.doc]: each for each in ranked}
-        records = read.records(list(by_id))
-        several = [e for record in records if len(record.sources) > 1 for e in record.sources]
-        found = self._store.events(read.scope, several) if several else []
-        events = {event.id: event for event in found}
+    def _hydrated(self, read: _Read, ranked: Sequence[Ranked], detected: Detected) -> Hits:
+        records = read.records([each.doc for each in ranked])
         profile = {}
         if detected.name != GENERAL:
             profile = {"profile": {"name": detected.name, "score": round(detected.score, 4)}}
+        events = read.events(records.values())
         return Hits(
             hit(
-                record,
-                score=round(by_id[record.id].score, 6),
-                why={**by_id[record.id].why, **profile},
+                records[each.doc],
+                score=round(each.score, 6),
+                why={**each.why, **profile},
                 sources=events,
+                part=read.part(each.doc),
             )
-            for record in records
+            for each in ranked
+            if each.doc in records
         )
+
+
+def _which(tiers: Sequence[str] | None) -> str:
+    """Which documents are asked: what quotes a turn only if its tier is named."""
+    if tiers is None or _QUIET_TIERS.isdisjoint(tiers):
+        return LOUD
+    return tiers[0] if len(tiers) == 1 else ALL
+
+
+def _has_graph(view: View, place: int) -> bool:
+    """Whether one of the owners in a view, by its place, has a part of a graph there."""
+    name = f"graph of {place}"
+    if name not in view.kept:
+        graph = view.tiers == view.codes.get("graph", -2)
+        view.kept[name] = bool((graph & (view.owners == place)).any())
+    found: bool = view.kept[name]
+    return found
 
 
 class _Read:
     """The records that one question has read: what a stage has looked at is not read again."""
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: Store, view: View) -> None:
         self._store = store
-        self.scope = scope
-        self._kept: dict[str, Record] = {}
+        self._ids = view.ids
+        self._owners = view.owners
+        self._parts = view.parts
+        self._kept: dict[int, Record] = {}
 
-    def records(self, ids: Sequence[str]) -> list[Record]:
-        """The records with these ids, in that order; those that are gone are left out."""
-        new = [each for each in ids if each not in self._kept]
-        if new:
-            self._kept.update((record.id, record) for record in self._store.get(self.scope, new))
-        return [self._kept[each] for each in ids if each in self._kept]
+    def part(self, doc: int) -> Part:
+        """Whose document it is."""
+        return self._parts[int(self._owners[doc])]
 
-    def contents(self, view: View, docs: Sequence[int]) -> dict[int, str]:
+    def records(self, docs: Sequence[int]) -> dict[int, Record]:
+        """The records of documents, in that order; those that are gone are left out."""
+        new = [doc for doc in docs if doc not in self._kept]
+        places = self._owners[new].tolist()
+        for place in sorted(set(places)):
+            theirs = [doc for doc, owner in zip(new, places, strict=True) if owner == place]
+            numbers = {self._ids[doc]: doc for doc in theirs}
+            for record in self._store.get(self._parts[place].scope, list(numbers)):
+                self._kept[numbers[record.id]] = record
+        return {doc: self._kept[doc] for doc in docs if doc in self._kept}
+
+    def contents(self, docs: Sequence[int]) -> dict[int, str]:
         """The texts of documents."""
-        numbers = {view.ids[doc]: doc for doc in docs}
-        return {numbers[record.id]: record.content for record in self.records(list(numbers))}
+        return {doc: record.content for doc, record in self.records(docs).items()}
+
+    def events(self, records: Iterable[Record]) -> dict[str, Event]:
+        """The turns of records that come from several; only the asker's own have turns to show."""
+        several = [e for record in records if len(record.sources) > 1 for e in record.sources]
+        found = self._store.events(self._parts[0].scope, several) if several else []
+        return {event.id: event for event in found}
 
 
 class _QueryVectors:

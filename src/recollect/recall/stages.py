@@ -26,6 +26,7 @@ from recollect.recall.neighbours import accompanied
 from recollect.recall.rerank import asking, reranked
 from recollect.recall.similar import distinct
 from recollect.recall.stage import Candidate, Moment, Stage
+from recollect.recall.strength import leans, near_ties
 from recollect.recall.trace import compared
 
 log = logging.getLogger("recollect")
@@ -69,6 +70,14 @@ def _rerank(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
         log.warning("recall without the reranker: %s", type(error.__cause__ or error).__name__)
         moment.degraded.append(f"rerank: {error}")
         return candidates
+
+
+def _strength(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
+    # What was used or judged later was not known at an earlier time: reads repeat.
+    if moment.query.known_at is not None or not moment.view.has_touched:
+        return candidates
+    now_us = round((moment.query.as_of or moment.query.now).timestamp() * 1_000_000)
+    return near_ties(candidates, leans(moment.view, [each.doc for each in candidates], now_us))
 
 
 def _current(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
@@ -185,6 +194,7 @@ def _neighbours(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 STAGES: tuple[Stage, ...] = (
     _confidence,  # drop derived memories that nobody was sure of        confidence.py
     _rerank,  #     a model's opinion of the first, if there is one      rerank.py
+    _strength,  #   of near equals the one that proved useful            strength.py
     _current,  #    the latest for "now", the first for "when did"       current.py
     _lane,  #       standing instructions get places of their own        lane.py
     _boost,  #      the seed's additive instruction boost, off           boost.py

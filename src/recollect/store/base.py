@@ -16,6 +16,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Protocol
 
+from recollect.store.parts import Chores, Life, Sharing
 from recollect.store.values import (
     FOREVER_US,
     Appended,
@@ -28,16 +29,21 @@ from recollect.store.values import (
     DumpedEvent,
     DumpedKey,
     DumpedRecord,
+    DumpedShare,
+    DumpedTrust,
     DumpedVectors,
     Entry,
     Head,
     KeyUse,
+    Lived,
     Made,
     Progress,
     QueueCounts,
+    Share,
     Space,
     Spent,
     Vector,
+    is_document,
     is_heard,
 )
 from recollect.types import ApiKey, Event, Finding, Job, Record, Scope, Status, Version
@@ -54,16 +60,21 @@ __all__ = [
     "DumpedEvent",
     "DumpedKey",
     "DumpedRecord",
+    "DumpedShare",
+    "DumpedTrust",
     "DumpedVectors",
     "Entry",
     "Head",
     "KeyUse",
+    "Lived",
     "Made",
     "Progress",
     "QueueCounts",
+    "Share",
     "Space",
     "Spent",
     "Vector",
+    "is_document",
     "is_heard",
 ]
 
@@ -94,8 +105,11 @@ class Log(Protocol):
     def events(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
         """The events with these ids, in the order of `ids`; unknown and forgotten ones left out."""
 
-    def scan(self, scope: Scope, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        """Events in order of arrival, after an arrival number; forgotten ones left out."""
+    def scan(
+        self, scope: Scope, *, after: int = 0, limit: int = 1000, session: str | None = None
+    ) -> list[Event]:
+        """Events in order of arrival, after an arrival number, of all sessions or of one; forgotten
+        ones left out."""
 
     def status(self, scope: Scope, event: str) -> Status:
         """How far an event has come; NotFound for an unknown id."""
@@ -117,10 +131,11 @@ class Records(Protocol):
         tier: str,
         kind: str | None = None,
         current: bool = True,
+        archived: bool = False,
         limit: int = 100_000,
     ) -> list[Record]:
         """The records of a tier, those learned first first. `current`: without those that ended;
-        forgotten ones are left out in any case."""
+        `archived`: with those put aside; forgotten ones are left out in any case."""
 
     def put(
         self,
@@ -130,13 +145,16 @@ class Records(Protocol):
         known_at: datetime,
         steps: Sequence[str],
         since: int | None = None,
+        tiers: Sequence[str] = ("graph",),
     ) -> bool:
         """Store derived records outside of a turn, all or nothing; False, and nothing is stored,
-        when a graph record has changed after the change number `since`: plan again. One whose id
-        is known becomes its new version, with a line in its history: changed, or confirmed when it
-        says the same; either way it was seen. A new text loses its vectors and is queued for new
-        ones; the text of what is only heard has none and is not followed by any index. What was
-        written into the graph stays as it is when it is only heard of. Sources add up."""
+        when a record of one of `tiers` has changed after the change number `since`: plan again.
+
+        One whose id is known becomes its new version, with a line in its history: changed, or
+        confirmed when it says the same; either way it was seen, and comes back if it was put aside.
+        A new text loses its vectors and is queued for new ones; the text of what is only heard has
+        none and is not followed by any index. What was written into the graph stays as it is when
+        it is only heard of. Sources add up. What was first stored without any stands without."""
 
     def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
         """Hide a record from every read; False when it was hidden already. With a turn goes what
@@ -151,7 +169,8 @@ class Records(Protocol):
         nobody wants is not to be learned again."""
 
     def history(self, scope: Scope, record: str) -> list[Version]:
-        """What happened to a record, oldest first; contents are withheld while it is forgotten."""
+        """What happened to a record, oldest first, with the reasons; contents are withheld while it
+        is forgotten."""
 
     def wipe(self, *, forgotten_before: datetime) -> int:
         """Physically remove the records that were forgotten before a time, with their events,
@@ -162,7 +181,7 @@ class Feed(Protocol):
     """What a search index needs to follow an owner's records."""
 
     def head(self, scope: Scope) -> Head:
-        """Where the feed stands; Head(0, 0) for an owner never seen."""
+        """Where the feed stands; change 0 for an owner of whom there is nothing."""
 
     def changes(self, scope: Scope, *, after: int) -> list[Change]:
         """Records changed after a change number, oldest change first, each once, as it is now."""
@@ -202,7 +221,9 @@ class Queue(Protocol):
         ignore_backoff: bool = False,
     ) -> list[Job]:
         """Take due jobs, oldest first. The attempt is counted durably before this returns. A job
-        whose lease ran out is due again; one that used up its attempts becomes a dead letter."""
+        whose lease ran out is due again; one that used up its attempts becomes a dead letter. A job
+        untried, or a lease, that waits for more than a day is of a clock that ran ahead: it is due.
+        """
 
     def claim_group(
         self,
@@ -224,9 +245,10 @@ class Queue(Protocol):
         is counted durably before this returns. Jobs whose lease ran out come back with exactly
         those they were claimed with. One that used up its attempts is handed out all the same, so
         that something simpler can be tried; after two more without an answer it is a dead letter.
+        A clock that ran ahead is no obstacle, as for `claim`.
         """
 
-    def learn(
+    def learn(  # noqa: PLR0913 (the contract)
         self,
         scope: Scope,
         jobs: Sequence[Job],
@@ -237,13 +259,15 @@ class Queue(Protocol):
         error: str | None = None,
         transient: bool = False,
         since: int | None = None,
+        tiers: Sequence[str] = ("graph",),
     ) -> int | None:
         """If one of the jobs is still ours: store what was learned and remove the jobs, in one
-        transaction; how many were ours. `since` as for `put`: None when the graph has changed. With
-        an error they become dead letters instead: what is stored is second best.
+        transaction; how many were ours. `since` and `tiers` as for `put`: None when one has
+        changed. With an error they become dead letters instead: what is stored is second best.
 
         Stored as by `put`, but learning the same from the same turns again changes nothing, and
-        what was wiped for its own sake does not come back.
+        what was wiped for its own sake does not come back, nor a merge that was undone before its
+        turns were wiped.
         """
 
     def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
@@ -350,8 +374,8 @@ class Upkeep(Protocol):
         """Copy the store to a new file while it is in use, then verify the copy."""
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
-        """Everything but jobs, API keys, contexts and what was spent, in a fixed order, from one
-        snapshot."""
+        """Everything but jobs, API keys, contexts, secrets, chores and what was spent, in a fixed
+        order, from one snapshot."""
 
     def load(self, rows: Sequence[Dumped], derive: Derive, *, steps: Sequence[str]) -> list[bool]:
         """Store rows of `dump`, all or nothing; for each whether it was new. What `derive` makes
@@ -365,5 +389,7 @@ class Upkeep(Protocol):
         """Release everything; calling it twice is fine."""
 
 
-class Store(Log, Records, Feed, Queue, Ledger, Spending, Keys, Upkeep, Protocol):
+class Store(
+    Log, Records, Life, Feed, Queue, Ledger, Spending, Keys, Sharing, Chores, Upkeep, Protocol
+):
     """A backend: all parts over one connection pool."""

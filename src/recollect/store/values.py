@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import NamedTuple
 
-from recollect.types import Event, Metadata, Record, Scope
+from recollect.types import TEAM, Event, Metadata, Record, Role, Scope
 
 #: The end of what has no end, in microseconds since 1970.
 FOREVER_US = 1 << 62
+#: So quiet that it is never searched.
+LISTED = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,15 @@ class Derived:
     supersedes: tuple[str, ...] = ()
     #: Told by several: kept without the agent and the session of the one that writes it now.
     shared: bool = False
+    #: 0: searched. 1: only when its tier is named. 2: listed, never searched, so never embedded.
+    quiet: int = 0
+    #: The caller's own, for what has no turn; None: that of its first source is shown.
+    metadata: Metadata | None = None
+    #: None, or "agent_only": for the agent that writes it and nobody else.
+    visibility: str | None = None
+    #: What the history of those it supersedes says: why, and the act.
+    reason: str = ""
+    ends: str = "superseded"  # or "invalidated"
 
 
 def is_heard(tier: str, data: Metadata) -> bool:
@@ -48,6 +59,11 @@ def is_heard(tier: str, data: Metadata) -> bool:
     It has neither terms nor vectors; who looks for it finds the turns it was heard in.
     """
     return tier == "graph" and data.get("heard") is True
+
+
+def is_document(tier: str, data: Metadata, quiet: int) -> bool:
+    """Whether a record is searched at all: what is only heard, or only listed, has no vectors."""
+    return quiet < LISTED and not is_heard(tier, data)
 
 
 class Made(NamedTuple):
@@ -131,6 +147,14 @@ class Change(NamedTuple):
     confidence: float
     #: The first source of a derived record.
     source: str | None
+    #: When it was last seen or used, else when it was learned.
+    seen_us: int
+    #: As it was then; -1.0: never touched.
+    strength: float
+    quiet: int
+    archived: bool
+    #: Only for its agent (`visibility`).
+    private: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +199,22 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """What an owner lets the users of another workspace see."""
+
+    id: str
+    #: Who granted it.
+    scope: Scope
+    #: The workspace that it was granted to.
+    to: str
+    segments: tuple[str, ...]
+    permission: Role
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ContextNote:
     """What is kept of one context that was handed out."""
 
@@ -189,17 +229,32 @@ class ContextNote:
 
 
 @dataclass(frozen=True, slots=True)
+class Lived:
+    """What became of a turn after it was stored; for the fields see `Record`."""
+
+    valid_to: datetime | None = None
+    known_to: datetime | None = None
+    seen_at: datetime | None = None
+    archived_at: datetime | None = None
+    strength: float | None = None
+    uses: int = 0
+    #: The day of the last use that was counted.
+    used_on: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DumpedEvent:
     """An event with what was decided about it."""
 
     scope: Scope
     event: Event
     forgotten_at: datetime | None
+    lived: Lived = Lived()
 
 
 @dataclass(frozen=True, slots=True)
 class DumpedRecord:
-    """A derived record; its metadata belongs to its first source and is left out."""
+    """A derived record; metadata of its first source is left out, its own is not."""
 
     scope: Scope
     record: Record
@@ -208,6 +263,10 @@ class DumpedRecord:
     along: bool = False
     #: When its present text was learned, if it had another one before.
     said_from: datetime | None = None
+    #: The day of the last use that was counted.
+    used_on: date | None = None
+    #: Stored without any turn, so it stands without one.
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +279,7 @@ class DumpedAct:
     number: int
     action: str
     at: datetime
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +304,34 @@ class DumpedVectors:
     passages: tuple[tuple[bytes, bytes], ...]
 
 
-Dumped = DumpedEvent | DumpedRecord | DumpedAct | DumpedKey | DumpedVectors
+@dataclass(frozen=True, slots=True)
+class DumpedShare:
+    """A share that was granted."""
+
+    share: Share
+
+    @property
+    def scope(self) -> Scope:
+        return self.share.scope
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedTrust:
+    """How much an agent of a workspace is trusted."""
+
+    workspace: str
+    agent: str
+    trust: float
+    at: datetime
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.workspace, TEAM)
+
+
+Dumped = (
+    DumpedEvent | DumpedRecord | DumpedAct | DumpedKey | DumpedVectors | DumpedShare | DumpedTrust
+)
 #: What a record keeps for search and what follows from it: of an event, or of a derived record.
 Derive = Callable[[Event | Record], Made]
 Progress = Callable[[int, int], None]

@@ -231,6 +231,15 @@ class GroupSuite:
         in_threads(work, 4)
         assert len(taken) == len(set(taken)) == 64
 
+    def test_a_clock_that_ran_ahead_and_came_back_stops_no_conversation(self, store: Store) -> None:
+        ahead = 3650 * 86_400
+        later(ahead, S1, store, 1, 2)
+        later(ahead, replace(ANN, session="s2"), store, 3)
+        assert subjects(claim_group(store, ahead + 30)) == [1, 2]
+        assert subjects(claim_group(store, 0)) == [1, 2], "a lease of that time is no lease"
+        assert subjects(claim_group(store, 0)) == [3]
+        assert claim_group(store, 0) == []
+
 
 class SpendingSuite:
     """What `Spending` promises."""

@@ -307,6 +307,26 @@ class HeardSuite:
         store.forget(ANN, event, at=NOON)
         assert store.wipe(forgotten_before=LATE) == 2
 
+    @pytest.mark.parametrize("undone", [True, False])
+    def test_a_merge_that_was_undone_is_not_made_again(self, store: Store, undone: bool) -> None:
+        (event,) = put(store, ANN, an_entry(1))
+        merge = a_name(50, event, kind="merge")
+        learn(store, ANN, merge, a_name(51, event))
+        if undone:
+            learn(store, ANN, replace(merge, valid_to=LATE))
+        store.forget(ANN, event, at=NOON)
+        assert store.wipe(forgotten_before=LATE) == 3
+        (other,), jobs = said(store, 2)
+        names = [replace(each, sources=(other,)) for each in (merge, a_name(51))]
+        store.learn(ANN, jobs, names, known_at=LATE, steps=[])
+        there = [int(record.id, 16) for record in store.listed(ANN, tier="graph")]
+        assert there == ([51] if undone else [50, 51])
+        assert list(store.forgotten(ANN, [merge.id])) == ([merge.id] if undone else [])
+        store.use_space("model", DIM, 1)
+        assert ill(store) == []
+        learn(store, ANN, replace(merge, sources=()))
+        assert len(store.listed(ANN, tier="graph")) == 2, "who makes it by hand makes it"
+
     def test_sightings_and_hearsay_are_dumped_and_loaded(self, store: Store) -> None:
         learn(store, ANN, a_name(50), a_fact(51))
         learn(store, ANN, a_name(50), at=LATE)

@@ -58,6 +58,9 @@ class LogSuite:
         assert [int(event.id, 16) for event in seen] == [5, 3, 4]
         assert [event.arrival for event in seen] == [1, 2, 3]
         assert [int(event.id, 16) for event in store.scan(ANN, after=1, limit=1)] == [3]
+        put(store, replace(ANN, session="s"), an_entry(6))
+        assert [int(event.id, 16) for event in store.scan(ANN, session="s")] == [6]
+        assert store.scan(ANN, session="t") == []
 
     def test_nothing_of_a_failed_append_stays(self, store: Store) -> None:
         put(store, ANN, an_entry(1))

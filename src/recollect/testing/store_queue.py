@@ -153,6 +153,25 @@ class QueueSuite:
         )
         assert again.attempts == 2
 
+    def test_a_clock_that_ran_ahead_and_came_back_blocks_nothing(self, store: Store) -> None:
+        ahead = NOON + timedelta(days=3650)
+        for number, at in enumerate((ahead, NOON, ahead)):
+            store.append(ANN, [an_entry(number)], known_at=at, steps=[EMBED])
+        (taken,) = claim(store, now=ahead, limit=1)
+        assert int(taken.subject, 16) == 1
+        (again,) = claim(store)
+        assert (again.id, again.attempts) == (taken.id, 2), "a lease of that time is no lease"
+        assert [int(job.subject, 16) for job in claim(store)] == [0, 2]
+        assert claim(store) == []
+
+    def test_what_waits_for_tomorrow_or_failed_is_left_to_wait(self, store: Store) -> None:
+        put(store, ANN, an_entry(1), an_entry(2))
+        first, second = claim(store)
+        store.release([first], due=NOON + timedelta(days=1))
+        store.fail(second, error="down", due=NOON + timedelta(days=9), transient=True)
+        assert claim(store) == []
+        assert [job.id for job in claim(store, now=NOON + timedelta(days=1))] == [first.id]
+
     def test_a_lease_that_ran_out_hands_the_job_over(self, store: Store) -> None:
         put(store, ANN, an_entry(1))
         (lost,) = claim(store)

@@ -38,8 +38,10 @@ from recollect.testing.store_builders import (
 from recollect.testing.store_derived import DerivedSuite, VersionSuite
 from recollect.testing.store_groups import GroupSuite, SpendingSuite
 from recollect.testing.store_heard import HeardSuite, LearnSuite
+from recollect.testing.store_life import LifeSuite, OwnSuite
 from recollect.testing.store_log import LogSuite, RecordSuite
 from recollect.testing.store_queue import FeedSuite, QueueSuite
+from recollect.testing.store_sharing import CarrySuite, ChoreSuite, EraseSuite, SharingSuite
 from recollect.testing.store_upkeep import KeySuite, LedgerSuite, UpkeepSuite
 
 __all__ = [
@@ -79,9 +81,15 @@ class StoreSuite(
     GroupSuite,
     LearnSuite,
     HeardSuite,
+    LifeSuite,
+    OwnSuite,
     LedgerSuite,
     SpendingSuite,
     KeySuite,
+    SharingSuite,
+    ChoreSuite,
+    EraseSuite,
     UpkeepSuite,
+    CarrySuite,
 ):
     """The whole contract."""

@@ -2,7 +2,8 @@
 
 The first line of an export is a header with counts, so that a cut file is noticed; then one object
 per line with a `type`: event, record (derived), act (forgotten, restored, ...), key (idempotency),
-vectors. The same store gives the same bytes. Import also reads plain messages, one per line.
+share, trust (in an agent), vectors. The same store gives the same bytes. Import also reads plain
+messages, one per line.
 """
 
 from recollect.transfer.exporting import export_to

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from recollect.store.base import Progress, Upkeep
-from recollect.transfer.lines import FORMAT, TYPES, promised, to_fields, to_line
+from recollect.transfer.fields import FORMAT, TYPES, promised, to_fields, to_line
 
 _REPORT_EVERY = 256
 
@@ -21,7 +21,7 @@ def export_to(
     spool: Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Write everything but jobs and API keys; how many rows of each type.
+    """Write what `Upkeep.dump` gives; how many rows of each type.
 
     The counts come first, so the rows wait in a nameless temporary file (in `spool`, a folder).
     """

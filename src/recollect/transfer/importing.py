@@ -18,15 +18,9 @@ from recollect.store.base import (
     DumpedVectors,
     Made,
 )
-from recollect.transfer.lines import (
-    KIND,
-    TYPES,
-    from_header,
-    from_row,
-    new_event,
-    parsed,
-    refuse,
-)
+from recollect.transfer.fields import KIND, TYPES
+from recollect.transfer.lines import from_header, from_row, new_event, parsed, trusted
+from recollect.transfer.taking import refuse
 from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write import validate
 from recollect.write.ids import Ids
@@ -191,6 +185,8 @@ class _Importer:
             self._flush()
         if isinstance(row, DumpedAct):
             self._store.history(row.scope, row.record)  # NotFound when there is no such event.
+        if isinstance(row, DumpedRecord):
+            self._check_origin(row)
         if isinstance(row, DumpedVectors) and (row.model, row.dim, row.recipe) not in self._models:
             self.done.other_model += 1
             return
@@ -198,6 +194,16 @@ class _Importer:
         self._bytes += size
         if len(self._rows) >= _ROWS_AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
             self._flush()
+
+    def _check_origin(self, row: DumpedRecord) -> None:
+        """What was derived is trusted no more than the best of its sources; what was written by
+        hand is somebody's word, whatever it was heard in since."""
+        record = row.record
+        if row.written or record.tier == "graph":
+            return
+        sources = self._store.events(row.scope, record.sources)
+        if sources and trusted(record.origin) < min(trusted(each.origin) for each in sources):
+            refuse(f"origin {record.origin} is more than any of its sources has")
 
     def _flush(self) -> None:
         rows, self._rows, self._bytes = self._rows, [], 0

@@ -14,21 +14,11 @@ from typing import Any
 
 from recollect.config import Limits
 from recollect.errors import InvalidInput, ScopeError, TooLarge
+from recollect.reserved import RESERVED_METADATA
 from recollect.types import ROLES, Metadata, Scope
 
 #: Keys of the system: a caller who could set them could forge what we derive. The second half are
 #: those of AtomicMemory, which a program written for it must not set either; common words that a
-#: caller may well use (`topic`, `threshold`, `externalId`, `source_site`) are not among them.
-RESERVED_METADATA = frozenset(
-    {
-        *("fact_role", "rule", "condition", "headline", "keywords", "entities", "relations"),
-        *("cmo_id", "memberMemoryIds", "compositeVersion", "consolidated_from", "cluster_size"),
-        *("avg_affinity", "findingCount", "trustScore", "contradictionConfidence"),
-        *("contradiction_confidence", "supersededMemoryId", "target_memory_id"),
-        *("clarification_note",),
-    }
-)
-
 _FIELDS = frozenset({"role", "name", "content", "at", "metadata"})
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)

@@ -24,11 +24,11 @@ from recollect.models.call import known_dim
 from recollect.store.base import Space, Store
 from recollect.types import Drained, Job
 from recollect.write.embed import embed
+from recollect.write.house import House
 from recollect.write.passages import RECIPE
 
 log = logging.getLogger("recollect.worker")
 
-_HOUSEKEEPING_SECONDS = 3600.0
 _MOST_DOUBLINGS = 30
 _PAUSE_AFTER_ERROR_SECONDS = 1.0
 #: How often `drain` looks whether another worker has finished what it holds.
@@ -95,7 +95,7 @@ class Worker:
         self._stop = threading.Event()
         self._wakes = (threading.Event(), threading.Event())
         self._threads: list[threading.Thread] = []
-        self._next_housekeeping = 0.0
+        self.house = House(store, config, clock)
         self.tally = Tally()
 
     @property
@@ -318,16 +318,10 @@ class Worker:
         return timedelta(seconds=seconds)
 
     def _keep_house(self) -> None:
-        """When idle: switch to a finished vector space; at times wipe what is long forgotten."""
+        """When idle: switch to a finished vector space, and keep house."""
         if self.space.state != "active" and self._store.promote(self.space.id):
             self._space = replace(self.space, state="active")
-        if time.monotonic() < self._next_housekeeping:
-            return
-        self._next_housekeeping = time.monotonic() + _HOUSEKEEPING_SECONDS
-        now = self._clock()
-        self._store.wipe(forgotten_before=now - timedelta(days=self._config.forget_days))
-        self._store.forget_keys(now - timedelta(days=self._config.key_days))
-        self._store.forget_contexts(now - timedelta(days=self._config.ledger_days))
+        self.house.keep()
 
 
 def _is_transient(error: ModelError) -> bool:

@@ -10,12 +10,17 @@ import typer
 from recollect import __version__
 from recollect.doors.cli import (
     benching,
+    claims,
     explaining,
     finding,
     graphing,
+    knowing,
+    living,
     memories,
+    noting,
     remembering,
     running,
+    sharing,
     upkeep,
 )
 from recollect.doors.cli.options import MEMORIES, RUNNING, UPKEEP
@@ -53,6 +58,9 @@ _MEMORIES: dict[str, Command] = {
     "status": memories.status,
     "forget": memories.forget,
     "history": memories.history,
+    "feedback": living.feedback,
+    "profile": noting.profile,
+    "compact": living.compact,
 }
 _UPKEEP: dict[str, Command] = {
     "doctor": upkeep.doctor,
@@ -60,6 +68,8 @@ _UPKEEP: dict[str, Command] = {
     "export": upkeep.export,
     "backup": upkeep.backup,
     "restore": upkeep.restore,
+    "decay": living.decay,
+    "erase": living.erase,
 }
 _RUNNING: dict[str, Command] = {"worker": running.worker, "serve": running.serve}
 
@@ -70,6 +80,13 @@ for panel, commands in ((MEMORIES, _MEMORIES), (UPKEEP, _UPKEEP), (RUNNING, _RUN
         app.command(name, help=about, epilog=example.strip(), rich_help_panel=panel)(command)
 
 app.add_typer(graphing.graph, name="graph", rich_help_panel=MEMORIES)
+app.add_typer(claims.facts, name="facts", rich_help_panel=MEMORIES)
+app.add_typer(noting.notes, name="notes", rich_help_panel=MEMORIES)
+app.add_typer(noting.procedures, name="procedures", rich_help_panel=MEMORIES)
+app.add_typer(knowing.knowledge, name="knowledge", rich_help_panel=MEMORIES)
+app.add_typer(sharing.team, name="team", rich_help_panel=MEMORIES)
+app.add_typer(sharing.shares, name="shares", rich_help_panel=MEMORIES)
+app.add_typer(sharing.agents, name="agents", rich_help_panel=MEMORIES)
 app.add_typer(running.jobs, name="jobs", rich_help_panel=UPKEEP)
 app.add_typer(running.keys, name="keys", rich_help_panel=RUNNING)
 app.add_typer(benching.bench, name="bench", rich_help_panel=UPKEEP)

@@ -18,11 +18,12 @@ from recollect.doors.cli.options import (
     pairs,
 )
 from recollect.doors.cli.show import day, document, line, note, safe, several
-from recollect.types import Context, Hit, Scope
+from recollect.recall.explain import in_words
+from recollect.recall.query import WANTED_FILTERS
+from recollect.types import Context, Hit, Metadata, Scope
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-from recollect.recall.explain import in_words
 
 #: A longer memory is cut on the screen unless --full.
 _SHOWN_CHARACTERS = 400
@@ -43,12 +44,20 @@ Filters = Annotated[
     typer.Option(
         "--filter",
         metavar="NAME=VALUE",
-        help="Only memories with this session, role, name or agent; may be repeated.",
+        help="Only memories with this session, role, name, agent or kind; faded=true and"
+        " archived=true show what is hidden otherwise. May be repeated.",
         show_default=False,
     ),
 ]
-
-
+Tiers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tier",
+        help="Only this tier: session, fact, note, profile, graph, procedure, knowledge or"
+        " workspace; may be repeated.",
+        show_default=False,
+    ),
+]
 Query = Annotated[str, typer.Argument(help="What is asked.")]
 Full = Annotated[bool, typer.Option("--full", help="Do not cut long memories.")]
 Explain = Annotated[
@@ -83,6 +92,7 @@ def recall(  # noqa: PLR0913 (one per option)
     session: Session = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
+    tier: Tiers = None,
     filter: Filters = None,
     full: Full = False,
     explain: Explain = False,
@@ -106,7 +116,8 @@ def recall(  # noqa: PLR0913 (one per option)
             limit=limit,
             as_of=as_of,
             known_at=known_at,
-            filters=pairs(filter, "--filter"),
+            tiers=tier,
+            filters=_filters(filter),
             explain=explain,
         )
         empty = "" if hits else _why_nothing(memory, user, workspace)
@@ -133,6 +144,7 @@ def context(  # noqa: PLR0913 (one per option)
     session: Session = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
+    tier: Tiers = None,
     filter: Filters = None,
     explain: Explain = False,
     json: AsJson = False,
@@ -158,17 +170,27 @@ def context(  # noqa: PLR0913 (one per option)
             limit=limit,
             as_of=as_of,
             known_at=known_at,
-            filters=pairs(filter, "--filter"),
+            tiers=tier,
+            filters=_filters(filter),
             explain=explain,
         )
-        nothing = not packed.hits and not packed.dropped
-        empty = _why_nothing(memory, user, workspace) if nothing else ""
+        empty = "" if packed.hits or packed.dropped else _why_nothing(memory, user, workspace)
     if json:
         document(packed)
         return
     if packed.text:
         line(packed.text)
     note(empty or _how_full(packed))
+
+
+def _filters(given: Sequence[str] | None) -> dict[str, str | bool]:
+    """Filters as the verbs take them: what a word switches on is no text."""
+    found = pairs(given, "--filter")
+    words = {"true": True, "false": False}
+    return {
+        name: words.get(text, text) if name in WANTED_FILTERS else text
+        for name, text in found.items()
+    }
 
 
 def _how_full(packed: Context) -> str:
@@ -178,23 +200,32 @@ def _how_full(packed: Context) -> str:
 
 
 def _why_nothing(memory: Memory, user: str, workspace: str) -> str:
-    if memory.store.scan(Scope(workspace, user), limit=1):
+    # Not every memory is a turn: whoever has a note or a fact has something, too.
+    if memory.store.tally(Scope(workspace, user)):
         return "nothing found"
     where = "" if workspace == "default" else f" in workspace {workspace}"
     return f"nothing remembered yet for user {user}{where}"
+
+
+def _given(hit: Hit, *, full: bool) -> Metadata:
+    """What the caller gave with a memory; what the system keeps of a derived one only in full."""
+    if full or hit.tier == "session":
+        return hit.metadata
+    return hit.source_metadata[0] if hit.source_metadata else {}
 
 
 def _show_hits(hits: Sequence[Hit], *, full: bool) -> None:
     for place, hit in enumerate(hits, 1):
         who = f"{hit.name} ({hit.role})" if hit.name else hit.role
         session = f"  session {hit.session}" if hit.session else ""
-        line(f"{place:>2}. {hit.score:.3f}  {day(hit.created_at)}  {who}{session}")
+        tier = "" if hit.tier == "session" else f"  {hit.tier}"
+        line(f"{place:>2}. {hit.score:.3f}  {day(hit.created_at)}  {who}{session}{tier}")
         content = hit.content
         if not full and len(content) > _SHOWN_CHARACTERS:
             content = content[:_SHOWN_CHARACTERS] + " …"
         for part in safe(content).splitlines() or [""]:
             line("    " + part)
-        for name, value in hit.metadata.items():
+        for name, value in _given(hit, full=full).items():
             line(f"    {name}: {value}")
         line(f"    why: {in_words(hit.why)}")
         line(f"    id: {hit.id}")

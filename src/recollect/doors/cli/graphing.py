@@ -66,6 +66,14 @@ Out = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write to a new file.", show_default=False)
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="What held then.", show_default=False),
+]
+KnownAt = Annotated[
+    str | None,
+    typer.Option("--known-at", metavar="TIME", help="What was known then.", show_default=False),
+]
 Undone = Annotated[bool, typer.Option("--undone", help="Those that were undone, too.")]
 
 
@@ -79,6 +87,8 @@ def _show(  # noqa: PLR0913 (one per option)
     depth: Depth = None,
     type: Type = None,
     limit: Limit = 50,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     format: Format = None,
     out: Out = None,
     force: Force = False,
@@ -97,17 +107,19 @@ def _show(  # noqa: PLR0913 (one per option)
     chosen = _format(format, out, json=json)
     if depth is not None and entity is None:
         raise InvalidInput("--depth needs --entity: say around whom", field="depth")
-    whose: dict[str, Any] = {"user": user, "workspace": workspace, "agent": agent}
+    asked: dict[str, Any] = {
+        "user": user, "workspace": workspace, "agent": agent, "as_of": as_of, "known_at": known_at,
+    }  # fmt: skip
     with memory_at(db, config) as memory:
         if entity is None:
-            found = memory.graph.overview(**whose, type=type, limit=limit)
+            found = memory.graph.overview(**asked, type=type, limit=limit)
         else:
             steps = _USUAL_DEPTH if depth is None else depth
-            found = _around(memory, entity, steps, type, limit, whose)
-        turns = _turns(memory, found, Scope(workspace, user, agent)) if chosen == "table" else {}
+            found = _around(memory, entity, steps, type, limit, asked)
+        turns = _turns(memory, found, asked) if chosen == "table" else {}
     heading = f"{found.nodes[0].name}, and around" if entity else f"Knowledge graph of {user}"
     if not found.nodes:
-        (line if chosen == "table" and out is None else note)(_nothing(user, type))
+        (line if chosen == "table" and out is None else note)(_nothing(asked, type))
     if found.nodes or chosen != "table":
         _hand_over(_drawn(found, chosen, turns, heading), chosen, out, force=force)
 
@@ -221,13 +233,13 @@ def _listed() -> str:
 
 
 def _around(  # noqa: PLR0917 (what is asked about, as one)
-    memory: Memory, entity: str, depth: int, type: str | None, limit: int, whose: dict[str, Any]
+    memory: Memory, entity: str, depth: int, type: str | None, limit: int, asked: dict[str, Any]
 ) -> Subgraph:
     types = None if type is None else [type]
-    found = memory.graph.traverse(entity, **whose, depth=depth, entity_types=types, limit=limit)
+    found = memory.graph.traverse(entity, **asked, depth=depth, entity_types=types, limit=limit)
     if found.nodes:
         return found
-    known = memory.graph.entities(**whose, limit=_MOST_LISTED)
+    known = memory.graph.entities(**asked, limit=_MOST_LISTED)
     names = {name.casefold(): name for node in known for name in (node.name, *node.aliases)}
     near = get_close_matches(entity.casefold(), names, n=3)
     hint = f": did you mean {' or '.join(names[each] for each in near)}?" if near else ""
@@ -235,17 +247,31 @@ def _around(  # noqa: PLR0917 (what is asked about, as one)
     raise NotFound(f"there is no entity called {entity!r}{more}")
 
 
-def _turns(memory: Memory, found: Subgraph, scope: Scope) -> dict[str, Event]:
+def _turns(memory: Memory, found: Subgraph, asked: dict[str, Any]) -> dict[str, Event]:
+    """The turns to quote: those that the asker may see, and that were there at the time asked."""
+    from recollect.write.validate import moment  # noqa: PLC0415
+
+    scope = Scope(asked["workspace"], asked["user"], asked["agent"])
+    said = None if asked["as_of"] is None else moment(asked["as_of"], "as_of")
+    known = None if asked["known_at"] is None else moment(asked["known_at"], "known_at")
     sources = [node.sources for node in found.nodes] + [edge.sources for edge in found.edges]
     ids = [id for each in sources for id in each[:_TURNS]]
     turns = memory.store.events(scope, list(dict.fromkeys(ids)))
-    # What another agent was told is not quoted to this one.
-    return {e.id: e for e in turns if scope.agent is None or e.agent in (None, scope.agent)}
+    return {
+        each.id: each
+        for each in turns
+        if (scope.agent is None or each.agent in (None, scope.agent))
+        and (said is None or each.at <= said)
+        and (known is None or each.known_at <= known)
+    }
 
 
-def _nothing(user: str, type: str | None) -> str:
+def _nothing(asked: dict[str, Any], type: str | None) -> str:
+    user = asked["user"]
     if type is not None:
         return f"no entities of the type {type} for user {user}"
+    if asked["as_of"] or asked["known_at"]:
+        return f"no entities of user {user} at that time"
     return (
         f"no entities yet for user {user}: they are learned from what is said; store something with"
         f' `recollect remember "..." --user {user}`, then run `recollect worker --once`'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,29 +11,40 @@ from recollect.doors.cli.options import AsJson, ConfigFile, Db, MemoryId, User, 
 from recollect.doors.cli.show import columns, day, document, line, told
 from recollect.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from recollect.tiers.stats import Stats
+
 
 def status(
     *,
     id: Annotated[
         str | None,
         typer.Argument(
-            metavar="ID", help="A memory; without: the whole store.", show_default=False
+            metavar="ID",
+            help="A memory; without: all of a user, or the whole store.",
+            show_default=False,
         ),
     ] = None,
     user: Annotated[
         str | None,
         typer.Option("--user", "-u", metavar="NAME", help="Whose memory.", show_default=False),
     ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Without an id: how full this session is.", show_default=False
+        ),
+    ] = None,
     workspace: Workspace = "default",
     json: AsJson = False,
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Say how far a memory has come, or what the whole store holds.
+    """Say how far a memory has come, or what a user or the whole store holds.
 
     Example: recollect status
     """
-    if id is None:
+    if id is None and user is None and session is None:
         _store_status(db, config, json=json)
         return
     if user is None:
@@ -41,6 +52,9 @@ def status(
     from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
 
     with memory_at(db, config) as memory:
+        if id is None:
+            _user_status(memory.stats(user=user, workspace=workspace, session=session), json=json)
+            return
         found = memory.status(id, user=user, workspace=workspace)
     if json:
         document(found)
@@ -98,11 +112,28 @@ def history(
     if json:
         document({"id": id, "versions": versions})
         return
-    rows = [(day(each.at), each.action) for each in versions]
-    columns(rows, heading=("when (UTC)", "what"))
+    if len({each.record for each in versions}) > 1:  # A fact in several versions.
+        texts = [(day(e.at), e.action, e.content or "", e.note or "") for e in versions]
+        columns(texts, heading=("when (UTC)", "what", "version", "why"))
+        return
+    rows = [(day(each.at), each.action, each.note or "") for each in versions]
+    columns(rows, heading=("when (UTC)", "what", "why"))
     content = versions[-1].content
     line()
     line(content if content is not None else "(its content is withheld while it is forgotten)")
+
+
+def _user_status(found: Stats, *, json: bool) -> None:
+    if json:
+        document(found)
+        return
+    columns(list(found.tiers.items()), heading=("tier", "memories"))
+    if found.session is None:
+        return
+    full = found.session
+    left = "" if full.turns_left is None else f", {full.turns_left:,} turns until it is full"
+    line()
+    line(f"session {full.session}: {full.tokens:,} of {full.max_context_tokens:,} tokens{left}")
 
 
 def _store_status(db: str | None, config: Path | None, *, json: bool) -> None:
@@ -113,10 +144,11 @@ def _store_status(db: str | None, config: Path | None, *, json: bool) -> None:
     if json:
         document({**stats, "spaces": spaces})
         return
-    if not stats["events"]:
+    if not stats["events"] and not stats["records"]:
         line("nothing remembered yet")
         return
     line(f"memories   {stats['events']} ({stats['forgotten']} of them forgotten)")
+    line(f"derived    {stats['records']} (facts, notes, the graph and what else is no turn)")
     line(f"owners     {stats['owners']} (users, each in a workspace)")
     line(f"vectors    {stats['vectors']}")
     line(f"jobs       {stats['ready']} ready, {stats['running']} running, {stats['dead']} dead")

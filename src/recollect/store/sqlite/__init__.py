@@ -7,15 +7,18 @@ from pathlib import Path
 
 from recollect.errors import StoreError
 from recollect.store.sqlite.check import SqliteCheck
+from recollect.store.sqlite.chores import SqliteChores
 from recollect.store.sqlite.connection import ReadPool, connect, errors_of
 from recollect.store.sqlite.feed import SqliteFeed
 from recollect.store.sqlite.groups import SqliteGroups
 from recollect.store.sqlite.jobs import SqliteQueue
 from recollect.store.sqlite.keys import SqliteKeys
 from recollect.store.sqlite.ledger import SqliteLedger
+from recollect.store.sqlite.life import SqliteLife
 from recollect.store.sqlite.log import SqliteLog
 from recollect.store.sqlite.migrate import migrate
 from recollect.store.sqlite.records import SqliteRecords
+from recollect.store.sqlite.sharing import SqliteSharing
 from recollect.store.sqlite.spending import SqliteSpending
 from recollect.store.sqlite.transfer import SqliteTransfer
 from recollect.store.sqlite.writer import Writer
@@ -24,12 +27,15 @@ from recollect.store.sqlite.writer import Writer
 class SqliteStore(
     SqliteLog,
     SqliteRecords,
+    SqliteLife,
     SqliteFeed,
     SqliteQueue,
     SqliteGroups,
     SqliteLedger,
     SqliteSpending,
     SqliteKeys,
+    SqliteSharing,
+    SqliteChores,
     SqliteCheck,
     SqliteTransfer,
 ):

@@ -19,10 +19,12 @@ from recollect.store.sqlite.mend import (
     torn,
     without_vectors,
 )
-from recollect.store.sqlite.rows import HEARD, Part, chunks
+from recollect.store.sqlite.rows import SILENT, Part, chunks
 from recollect.types import Finding
 
 _ROWS_AT_ONCE = 500
+#: Whose word counts as the user's.
+_BY_USER = "('user', 'user_confirmed')"
 
 #: Counts that must be zero: (name, what it means, SQL, whether a rebuild mends it).
 _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
@@ -52,7 +54,7 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         "embedded",
         "records that have neither a vector nor a job in a space in use",
         "SELECT count(*) FROM records r JOIN spaces s ON s.state = 'active' AND"
-        f" NOT {HEARD} AND NOT EXISTS"
+        f" NOT {SILENT} AND NOT EXISTS"
         " (SELECT 1 FROM spaces b WHERE b.state = 'building') WHERE NOT EXISTS"
         " (SELECT 1 FROM vectors v WHERE v.owner = r.owner AND v.space = s.id AND v.record = r.id)"
         " AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.owner = r.owner AND j.subject = r.id"
@@ -61,8 +63,8 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
     ),
     (
         "heard",
-        "records that were only heard and have a vector or a job",
-        f"SELECT count(*) FROM records r WHERE {HEARD} AND (EXISTS"
+        "records that are only heard or listed and have a vector or a job",
+        f"SELECT count(*) FROM records r WHERE {SILENT} AND (EXISTS"
         " (SELECT 1 FROM jobs j WHERE j.owner = r.owner AND j.subject = r.id) OR EXISTS"
         " (SELECT 1 FROM spaces s JOIN vectors v ON v.owner = r.owner AND v.space = s.id"
         "  AND v.record = r.id))",
@@ -70,8 +72,9 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
     ),
     (
         "seen",
-        "records seen before they were known",
-        "SELECT count(*) FROM records WHERE seen < known_from",
+        "records seen before they were known, or touched and never seen",
+        "SELECT count(*) FROM records WHERE seen < known_from"
+        " OR (strength IS NOT NULL AND seen IS NULL)",
         True,
     ),
     (
@@ -96,6 +99,21 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         True,
     ),
     (
+        "archive",
+        "records put aside, or not, against their journal",
+        "SELECT count(*) FROM records r WHERE (r.archived IS NOT NULL) != coalesce("
+        " (SELECT action = 'archived' FROM journal j WHERE j.owner = r.owner AND j.record = r.id"
+        "  AND action IN ('archived', 'unarchived') ORDER BY change DESC LIMIT 1), 0)",
+        True,
+    ),
+    (
+        "shares",
+        "shares that nobody granted",
+        "SELECT count(*) FROM shares s WHERE NOT EXISTS"
+        " (SELECT 1 FROM owners o WHERE o.owner = s.owner)",
+        True,
+    ),
+    (
         "provenance",
         "traces that lead to no event or no record",
         "SELECT count(*) FROM provenance p WHERE NOT EXISTS"
@@ -113,9 +131,16 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         "authority",
         "instructions that no user gave",
         "SELECT count(*) FROM records r WHERE r.tier = 'procedure' AND r.kind = 'instruction'"
-        " AND (r.origin != 'user' OR EXISTS (SELECT 1 FROM provenance p JOIN events e"
+        f" AND (r.origin NOT IN {_BY_USER} OR EXISTS (SELECT 1 FROM provenance p JOIN events e"
         " ON e.owner = p.owner AND e.id = p.event WHERE p.owner = r.owner AND p.record = r.id"
-        " AND e.origin != 'user'))",
+        f" AND e.origin NOT IN {_BY_USER}))",
+        False,
+    ),
+    (
+        "identity",
+        "facts of who the user is or must have that no user stated",
+        "SELECT count(*) FROM records WHERE tier = 'fact' AND kind IN ('identity', 'constraint')"
+        f" AND origin NOT IN {_BY_USER}",
         False,
     ),
     (

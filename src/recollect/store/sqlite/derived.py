@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from recollect.errors import InvalidInput
-from recollect.store.base import Derived, is_heard
+from recollect.store.base import Derived, is_document, is_heard
 from recollect.store.sqlite.rows import (
     chunks,
     from_json,
@@ -20,13 +20,16 @@ from recollect.store.sqlite.rows import (
     split_ids,
     to_data,
     to_id,
+    to_json,
     to_us,
 )
 from recollect.store.sqlite.visibility import all_forgotten, mark
 from recollect.types import Metadata
 
 #: What a version says; a record that says the same again is confirmed.
-_SAID = "kind, content, data, confidence, importance, valid_to, known_to"
+_SAID = (
+    "kind, content, data, confidence, importance, quiet, visibility, metadata, valid_to, known_to"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,19 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True)
+class Act:
+    """A line of a history."""
+
+    at: int
+    action: str
+    reason: str = ""
+
+
+#: What of these is told again begins a new life.
+_NEW_LIFE: dict[str, dict[str, None]] = {"graph": {"strength": None}, "note": {"strength": None}}
+
+
+@dataclass(frozen=True, slots=True)
 class _Text:
     """What an index and its vectors hold of a record: see `write/passages.py`."""
 
@@ -51,14 +67,15 @@ class _Text:
     content: str
     data: Metadata
     tier: str
+    quiet: int
 
     @property
-    def is_heard(self) -> bool:
-        return is_heard(self.tier, self.data)
+    def is_searched(self) -> bool:
+        return is_document(self.tier, self.data, self.quiet)
 
     @property
     def said(self) -> tuple[object, ...]:
-        return self.terms, self.content, self.data.get("condition"), self.is_heard
+        return self.terms, self.content, self.data.get("condition"), self.is_searched, self.quiet
 
 
 def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool:
@@ -76,6 +93,7 @@ def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool
         "known_from": writing.known,
         "sources": b"".join(sources),
         "arrival": arrival_of(connection, owner, sources),
+        "written": not derived.sources,
         **_said(derived),
         **_with(writing, derived),
     }
@@ -84,7 +102,7 @@ def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool
         tuple(values.values()),
     )
     trace(connection, owner, raw, sources)
-    if not is_heard(derived.tier, derived.data):
+    if is_document(derived.tier, derived.data, derived.quiet):
         enqueue(connection, owner, raw, writing.steps, writing.known)
     hidden = all_forgotten(connection, owner, sources)
     if hidden is not None:  # Forgotten while it was being understood.
@@ -97,7 +115,7 @@ def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> 
     """Store a record, or the new version of a known one."""
     raw, owner = _checked(derived), writing.owner
     row: Any = connection.execute(
-        "SELECT tier, sources, along, terms, coalesce(seen, known_from),"
+        "SELECT tier, sources, along, terms, coalesce(seen, known_from), archived,"
         f" {_SAID} FROM records WHERE owner = ? AND id = ?",
         (owner, raw),
     ).fetchone()
@@ -105,7 +123,7 @@ def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> 
         if _is_wanted(connection, writing, raw):
             add(connection, writing, derived)
         return
-    tier, sources, along, terms, seen, *said = row
+    tier, sources, along, terms, seen, archived, *said = row
     if tier == "session":
         raise InvalidInput(f"{derived.id} is the id of a turn, which never changes", field="id")
     given = existing(connection, owner, derived.sources)
@@ -115,28 +133,41 @@ def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> 
     is_old = writing.learning and not more and _is_told(said, saying)
     if is_old or (derived.sources and not given):
         return
-    new: dict[str, Any] = {"seen": max(seen, writing.known)}
+    new = _brought_back(connection, writing, raw, archived)
+    new |= {"seen": max(seen, writing.known), **_NEW_LIFE.get(tier, {})}
     if more:
         new["sources"] = b"".join([*before, *more])
         trace(connection, owner, raw, more)
     if said == saying:
         _confirm(connection, writing, raw, new)
     else:
-        old = _Text(terms, said[1], from_json(said[2]), tier)
+        old = _Text(terms, said[1], from_json(said[2]), tier, said[5])
         _change(connection, writing, derived, old=old, new=new)
     if along and all_forgotten(connection, owner, [*before, *more]) is None:
         mark(connection, owner, raw, writing.known, forgotten=False)
     _close(connection, writing, derived)
 
 
-def is_stale(connection: apsw.Connection, owner: int, since: int | None) -> bool:
-    """Whether the graph has changed after a change number."""
+def _brought_back(
+    connection: apsw.Connection, writing: Writing, record: bytes, archived: int | None
+) -> dict[str, Any]:
+    """What is told again matters again: it is no longer put aside."""
+    if archived is None:
+        return {}
+    noted(connection, writing.owner, record, "unarchived", writing.known)
+    return {"archived": None}
+
+
+def is_stale(
+    connection: apsw.Connection, owner: int, since: int | None, tiers: Sequence[str]
+) -> bool:
+    """Whether a derived record of one of these tiers has changed after a change number."""
     if since is None:
         return False
     changed = connection.execute(
         "SELECT 1 FROM records WHERE owner = ? AND change > ? AND tier != 'session'"
-        " AND tier = 'graph' LIMIT 1",
-        (owner, since),
+        f" AND tier IN ({marks(len(tiers))}) LIMIT 1",
+        (owner, since, *tiers),
     ).get
     return changed is not None
 
@@ -147,7 +178,7 @@ def _saying(derived: Derived, tier: str, said: list[Any]) -> list[Any]:
     is_written = tier == "graph" and not is_heard(tier, from_json(said[2]))
     if is_written and is_heard(derived.tier, derived.data):
         return said
-    return list(_said(derived).values())
+    return list(_said(derived, before=said[7]).values())
 
 
 def trace(connection: apsw.Connection, owner: int, record: bytes, sources: Sequence[bytes]) -> None:
@@ -234,19 +265,22 @@ def _change(
     new: dict[str, Any],
 ) -> None:
     owner, raw = writing.owner, to_id(derived.id)
-    text = _Text(_index_row(derived)[0], derived.content, derived.data, derived.tier)
+    row, _ = _index_row(derived)
+    text = _Text(row, derived.content, derived.data, derived.tier, derived.quiet)
     is_new = old.said != text.said
     change = noted(connection, owner, raw, "changed", writing.known)
     values = {**new, **_said(derived), **_with(writing, derived), "change": change}
+    if derived.metadata is None:
+        del values["metadata"]
     if is_new:
         values["said_from"] = writing.known
     _update(connection, owner, raw, values)
-    if not is_new or (old.is_heard and text.is_heard):
+    if not is_new or not (old.is_searched or text.is_searched):
         return
     connection.execute("DELETE FROM vectors WHERE owner = ? AND record = ?", (owner, raw))
     # A new row, not the old one again: whoever embeds the old text just now must not finish it.
     connection.execute("DELETE FROM jobs WHERE owner = ? AND subject = ?", (owner, raw))
-    if not text.is_heard:
+    if text.is_searched:
         enqueue(connection, owner, raw, writing.steps, writing.known)
     # An index holds the old words and vectors: it must start over.
     connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
@@ -262,18 +296,28 @@ def _update(connection: apsw.Connection, owner: int, record: bytes, values: dict
 
 def _close(connection: apsw.Connection, writing: Writing, derived: Derived) -> None:
     """End what a record supersedes: it held until the new one began."""
-    owner, end = writing.owner, to_us(derived.valid_from)
+    end = to_us(derived.valid_from)
     for raw in known_ids(each for each in derived.supersedes if each != derived.id):
-        is_open = connection.execute(
-            "SELECT 1 FROM records WHERE owner = ? AND id = ? AND known_to IS NULL", (owner, raw)
-        ).get
-        if is_open:
-            change = noted(connection, owner, raw, "superseded", writing.known)
-            connection.execute(
-                "UPDATE records SET known_to = ?, valid_to = min(coalesce(valid_to, ?), ?),"
-                " change = ? WHERE owner = ? AND id = ?",
-                (writing.known, end, end, change, owner, raw),
-            )
+        act = Act(writing.known, derived.ends, derived.reason)
+        end_one(connection, writing.owner, raw, act, valid_to=end)
+
+
+def end_one(
+    connection: apsw.Connection, owner: int, record: bytes, act: Act, *, valid_to: int
+) -> bool:
+    """End a record that is still open, never before it began; whether it was."""
+    is_open = connection.execute(
+        "SELECT 1 FROM records WHERE owner = ? AND id = ? AND known_to IS NULL", (owner, record)
+    ).get
+    if not is_open:
+        return False
+    change = noted(connection, owner, record, act.action, act.at, act.reason)
+    connection.execute(
+        "UPDATE records SET known_to = ?, change = ?,"
+        " valid_to = max(valid_from, min(coalesce(valid_to, ?), ?)) WHERE owner = ? AND id = ?",
+        (act.at, change, valid_to, valid_to, owner, record),
+    )
+    return True
 
 
 def _checked(derived: Derived) -> bytes:
@@ -282,13 +326,17 @@ def _checked(derived: Derived) -> bytes:
     return to_id(derived.id)
 
 
-def _said(derived: Derived) -> dict[str, Any]:
+def _said(derived: Derived, *, before: str | None = None) -> dict[str, Any]:
+    """In the order of `_SAID`. Metadata that is not given stays as it was `before`."""
     return {
         "kind": derived.kind,
         "content": derived.content,
         "data": to_data(derived.data),
         "confidence": derived.confidence,
         "importance": derived.importance,
+        "quiet": derived.quiet,
+        "visibility": derived.visibility,
+        "metadata": before if derived.metadata is None else to_json(derived.metadata),
         "valid_to": None if derived.valid_to is None else to_us(derived.valid_to),
         "known_to": None,
     }

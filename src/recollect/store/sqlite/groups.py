@@ -11,7 +11,7 @@ import apsw
 
 from recollect.store.base import FOREVER_US, Derived
 from recollect.store.sqlite.derived import Writing, is_stale, put_one
-from recollect.store.sqlite.jobs import jobs_with, still_mine
+from recollect.store.sqlite.jobs import bring_back, is_ahead, jobs_with, still_mine
 from recollect.store.sqlite.log import all_current
 from recollect.store.sqlite.rows import Part, owner_of, to_us
 from recollect.types import Job, Scope
@@ -62,10 +62,11 @@ class SqliteGroups(Part):
         asked = _Asked(step, most, moment, latest, quiet, waiting)
         # Looking costs nothing; only a due group is worth a write transaction.
         with self._pool.snapshot() as connection:
-            if not _due(connection, asked):
+            if not _due(connection, asked) and not is_ahead(connection, [step], moment):
                 return []
 
         def work(connection: apsw.Connection) -> list[Job]:
+            bring_back(connection, [step], moment)
             _bury(connection, asked, max_attempts + _MORE_ATTEMPTS)
             ids = _due(connection, asked)
             # A number that no other claim has; what it says does not matter.
@@ -79,7 +80,7 @@ class SqliteGroups(Part):
 
         return self._writer.run(work)
 
-    def learn(
+    def learn(  # noqa: PLR0913 (the contract)
         self,
         scope: Scope,
         jobs: Sequence[Job],
@@ -90,6 +91,7 @@ class SqliteGroups(Part):
         error: str | None = None,
         transient: bool = False,
         since: int | None = None,
+        tiers: Sequence[str] = ("graph",),
     ) -> int | None:
         def work(connection: apsw.Connection) -> int | None:
             owner = owner_of(connection, scope)
@@ -100,7 +102,7 @@ class SqliteGroups(Part):
             ]
             if owner is None or not mine:
                 return 0
-            if is_stale(connection, owner, since):
+            if is_stale(connection, owner, since, tiers):
                 return None
             current = all_current(connection, steps)
             known = to_us(known_at)

@@ -27,6 +27,10 @@ _JOB = (
     "j.id, o.workspace, o.user, j.agent, j.session, j.subject, j.step, j.attempts, j.state, j.due,"
     " j.error, j.transient"
 )
+#: No job is stored to be done so much later, in microseconds, and no lease is so long.
+_A_DAY = 86_400_000_000
+_UNTRIED = f"state = 'ready' AND step = ? AND due > ? + {_A_DAY} AND attempts = 0"
+_LEASED = f"state = 'running' AND step = ? AND lease_until > ? + {_A_DAY}"
 
 
 class SqliteQueue(Part):
@@ -46,10 +50,12 @@ class SqliteQueue(Part):
         latest = (1 << 62) if ignore_backoff else moment
         # Looking costs nothing; only a due job is worth a write transaction.
         with self._pool.reader() as connection:
-            if not _due(connection, steps, 1, moment, latest):
+            is_due = _due(connection, steps, 1, moment, latest)
+            if not is_due and not is_ahead(connection, steps, moment):
                 return []
 
         def work(connection: apsw.Connection) -> list[Job]:
+            bring_back(connection, steps, moment)
             _bury(connection, steps, moment, max_attempts)
             ids = _due(connection, steps, limit, moment, latest)
             lease = moment + int(lease_s * 1e6)
@@ -204,6 +210,23 @@ def _due(
             (step, latest, limit),
         ).fetchall()
     return [row[2] for row in sorted(rows)[:limit]]
+
+
+def is_ahead(connection: apsw.Connection, steps: Sequence[str], moment: int) -> bool:
+    """Whether a job waits for a time that only a clock that ran ahead can have named."""
+    for step in steps:  # One after another: the indexes are by step.
+        waiting = connection.execute(f"SELECT 1 FROM jobs WHERE {_UNTRIED} LIMIT 1", (step, moment))
+        leased = connection.execute(f"SELECT 1 FROM jobs WHERE {_LEASED} LIMIT 1", (step, moment))
+        if waiting.get or leased.get:
+            return True
+    return False
+
+
+def bring_back(connection: apsw.Connection, steps: Sequence[str], moment: int) -> None:
+    """Let such jobs be taken now: the clock may never get there again."""
+    values = [(step, moment) for step in steps]
+    connection.executemany(f"UPDATE jobs SET due = 0 WHERE {_UNTRIED}", values)
+    connection.executemany(f"UPDATE jobs SET lease_until = 0 WHERE {_LEASED}", values)
 
 
 def _bury(

@@ -79,15 +79,18 @@ class SqliteLog(Part):
                 found |= {event.id: event for event in map(to_event, rows)}
         return [found[each] for each in ids if each in found]
 
-    def scan(self, scope: Scope, *, after: int = 0, limit: int = 1000) -> list[Event]:
+    def scan(
+        self, scope: Scope, *, after: int = 0, limit: int = 1000, session: str | None = None
+    ) -> list[Event]:
+        which = "" if session is None else " AND session = ?"
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             rows = connection.execute(
-                f"SELECT {EVENT} FROM events WHERE owner = ? AND arrival > ?"
+                f"SELECT {EVENT} FROM events WHERE owner = ? AND arrival > ?{which}"
                 " AND NOT EXISTS (SELECT 1 FROM records WHERE records.owner = events.owner"
                 " AND records.id = events.id AND forgotten_at IS NOT NULL)"
                 " ORDER BY arrival LIMIT ?",
-                (owner, after, limit),
+                (owner, after, *([] if session is None else [session]), limit),
             )
             return [to_event(row) for row in rows]
 

@@ -12,8 +12,8 @@ import numpy as np
 from recollect.store.base import Derive, Derived
 from recollect.store.sqlite.derived import Writing, add, trace
 from recollect.store.sqlite.log import EVENT, to_event
-from recollect.store.sqlite.records import RECORD, to_record
-from recollect.store.sqlite.rows import HEARD, next_changes, split_ids, to_us
+from recollect.store.sqlite.records import NO_EVENT, RECORD, to_record
+from recollect.store.sqlite.rows import SILENT, WRITTEN, next_changes, split_ids, to_us
 from recollect.store.sqlite.visibility import remove
 from recollect.types import Event
 
@@ -49,8 +49,8 @@ def differences(connection: apsw.Connection, derive: Derive) -> Differences:
             if (owner, bytes.fromhex(each.id)) not in there
         ]
     for owner, terms, length, *row in connection.execute(
-        f"SELECT r.owner, r.terms, r.length, {RECORD} FROM records r"
-        " LEFT JOIN events e ON FALSE WHERE r.tier != 'session'"
+        f"SELECT r.owner, r.terms, r.length, {RECORD} FROM records r{NO_EVENT}"
+        " WHERE r.tier != 'session'"
     ):
         made = derive(to_record(row))
         if made[:3] != (terms, length, row[2]):
@@ -108,12 +108,17 @@ def add_missing(
 
 def _close_as_told(connection: apsw.Connection, owner: int, record: bytes) -> None:
     """A record that was superseded before it was lost is no longer valid now, either."""
-    connection.execute(
-        "UPDATE records SET known_to = j.at, valid_to = j.at FROM journal j"
-        " WHERE records.owner = ? AND records.id = ? AND records.known_to IS NULL"
-        " AND j.owner = records.owner AND j.record = records.id AND j.action = 'superseded'",
+    last: Any = connection.execute(
+        "SELECT action, at FROM journal WHERE owner = ? AND record = ?"
+        " AND action IN ('superseded', 'invalidated', 'reopened') ORDER BY change DESC LIMIT 1",
         (owner, record),
-    )
+    ).fetchone()
+    if last is not None and last[0] != "reopened":
+        connection.execute(
+            "UPDATE records SET known_to = ?, valid_to = max(valid_from, ?)"
+            " WHERE owner = ? AND id = ? AND known_to IS NULL",
+            (last[1], last[1], owner, record),
+        )
 
 
 def torn(connection: apsw.Connection) -> list[tuple[int, bytes]]:
@@ -191,6 +196,10 @@ def mend_rows(connection: apsw.Connection) -> int:
     _mend_jobs(connection)
     _mend_heard(connection)
     connection.execute("UPDATE records SET seen = NULL WHERE seen < known_from")
+    connection.execute(
+        "UPDATE records SET seen = known_from WHERE strength IS NOT NULL AND seen IS NULL"
+    )
+    connection.execute("DELETE FROM shares WHERE owner NOT IN (SELECT owner FROM owners)")
     _mend_visibility(connection)
     mended = connection.total_changes() - before
     if mended:
@@ -209,11 +218,11 @@ def _mend_jobs(connection: apsw.Connection) -> None:
 
 
 def _mend_heard(connection: apsw.Connection) -> None:
-    """What was only heard is no document: no vectors, nothing to do."""
+    """What is only heard or listed is no document: no vectors, nothing to do."""
     for table, column in (("vectors", "record"), ("jobs", "subject")):
         connection.execute(
             f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM records r"
-            f" WHERE r.owner = {table}.owner AND r.id = {table}.{column} AND {HEARD})"
+            f" WHERE r.owner = {table}.owner AND r.id = {table}.{column} AND {SILENT})"
         )
 
 
@@ -222,7 +231,7 @@ def _mend_sources(connection: apsw.Connection) -> None:
     for owner, record in torn(connection):
         sources = _sources(connection, owner, record)
         left = [each for each in sources if _is_event(connection, owner, each)]
-        if sources and not left:
+        if sources and not left and not _is_written(connection, owner, record):
             remove(connection, owner, record, whole=True)
             continue
         connection.execute(
@@ -242,6 +251,13 @@ def _is_event(connection: apsw.Connection, owner: int, event: bytes) -> bool:
     return found.get is not None
 
 
+def _is_written(connection: apsw.Connection, owner: int, record: bytes) -> bool:
+    found = connection.execute(
+        f"SELECT {WRITTEN} FROM records r WHERE owner = ? AND id = ?", (owner, record)
+    )
+    return bool(found.get)
+
+
 def _sources(connection: apsw.Connection, owner: int, record: bytes) -> list[bytes]:
     return split_ids(
         connection.execute(
@@ -251,11 +267,16 @@ def _sources(connection: apsw.Connection, owner: int, record: bytes) -> list[byt
 
 
 def _mend_visibility(connection: apsw.Connection) -> None:
-    last = (
-        " FROM journal j WHERE j.owner = records.owner AND j.record = records.id"
-        " AND action IN ('forgotten', 'restored') ORDER BY change DESC LIMIT 1"
-    )
-    connection.execute(
-        f"UPDATE records SET forgotten_at = (SELECT CASE action WHEN 'forgotten' THEN at END{last})"
-        f" WHERE (forgotten_at IS NOT NULL) != coalesce((SELECT action = 'forgotten'{last}), 0)"
-    )
+    """What is hidden or put aside is so because its journal says so last."""
+    for column, done, undone in (
+        ("forgotten_at", "forgotten", "restored"),
+        ("archived", "archived", "unarchived"),
+    ):
+        last = (
+            " FROM journal j WHERE j.owner = records.owner AND j.record = records.id"
+            f" AND action IN ('{done}', '{undone}') ORDER BY change DESC LIMIT 1"
+        )
+        connection.execute(
+            f"UPDATE records SET {column} = (SELECT CASE action WHEN '{done}' THEN at END{last})"
+            f" WHERE ({column} IS NOT NULL) != coalesce((SELECT action = '{done}'{last}), 0)"
+        )

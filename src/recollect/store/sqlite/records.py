@@ -38,7 +38,8 @@ _OWN = ", ".join(
 #: Columns of a record `r`; `e` is the event of a turn, or the first source of a derived record.
 RECORD = (
     "r.id, r.tier, r.kind, r.valid_from, r.valid_to, r.known_from, r.known_to, r.origin,"
-    f" r.confidence, r.importance, r.sources, r.data, {_OWN}, e.metadata, r.seen"
+    f" r.confidence, r.importance, r.sources, r.data, {_OWN}, coalesce(r.metadata, e.metadata),"
+    " r.seen, r.quiet, r.archived, r.strength, r.uses, r.visibility"
 )
 #: What a forgotten event said about itself is not told by what was derived from it.
 EVENT_OF = (
@@ -46,7 +47,9 @@ EVENT_OF = (
     " AND s.id = coalesce(substr(r.sources, 1, 16), r.id) AND s.forgotten_at IS NULL"
     " LEFT JOIN events e ON e.owner = s.owner AND e.id = s.id"
 )
-_READABLE = " r.forgotten_at IS NULL AND coalesce(r.content, e.content) IS NOT NULL"
+#: The same columns without any event. Not `ON FALSE`: for that SQLite walks over all events.
+NO_EVENT = " LEFT JOIN events e ON e.owner = -1 AND e.id = r.id"
+READABLE = " r.forgotten_at IS NULL AND coalesce(r.content, e.content) IS NOT NULL"
 
 
 class SqliteRecords(Part):
@@ -68,15 +71,17 @@ class SqliteRecords(Part):
         tier: str,
         kind: str | None = None,
         current: bool = True,
+        archived: bool = False,
         limit: int = 100_000,
     ) -> list[Record]:
         which = " AND r.tier = 'session'" if tier == "session" else " AND r.tier != 'session'"
         which += " AND r.kind = ?" if kind is not None else ""
         which += " AND r.valid_to IS NULL AND r.known_to IS NULL" if current else ""
+        which += "" if archived else " AND r.archived IS NULL"
         with self._pool.snapshot() as connection:
             rows = connection.execute(
                 f"SELECT {RECORD} FROM records r{EVENT_OF} WHERE r.owner = ? AND r.tier = ?{which}"
-                f" AND{_READABLE} ORDER BY r.known_from, coalesce(r.arrival, e.arrival), r.id"
+                f" AND{READABLE} ORDER BY r.known_from, coalesce(r.arrival, e.arrival), r.id"
                 " LIMIT ?",
                 (owner_of(connection, scope), tier, *([] if kind is None else [kind]), limit),
             )
@@ -90,11 +95,12 @@ class SqliteRecords(Part):
         known_at: datetime,
         steps: Sequence[str],
         since: int | None = None,
+        tiers: Sequence[str] = ("graph",),
     ) -> bool:
         def work(connection: apsw.Connection) -> bool:
             current = all_current(connection, steps)
             owner = owner_made(connection, scope)
-            if is_stale(connection, owner, since):
+            if is_stale(connection, owner, since, tiers):
                 return False
             writing = Writing(owner, scope.agent, scope.session, to_us(known_at), current)
             for derived in records:
@@ -141,7 +147,8 @@ class SqliteRecords(Part):
             if row is None:
                 raise NotFound(f"there is no memory {record!r} in this scope")
             acts: list[Any] = connection.execute(
-                "SELECT action, at FROM journal WHERE owner = ? AND record = ? ORDER BY change",
+                "SELECT action, at, note FROM journal WHERE owner = ? AND record = ?"
+                " ORDER BY change",
                 (owner, to_id(record)),
             ).fetchall()
         return _versions(row[0], acts, row[2] if row[1] is None else None)
@@ -154,26 +161,25 @@ class SqliteRecords(Part):
 def _get_sql(count: int) -> str:
     return (
         f"SELECT {RECORD} FROM owners o JOIN records r ON r.owner = o.owner{EVENT_OF}"
-        f" WHERE o.workspace = ? AND o.user = ? AND r.id IN ({marks(count)}) AND{_READABLE}"
+        f" WHERE o.workspace = ? AND o.user = ? AND r.id IN ({marks(count)}) AND{READABLE}"
     )
 
 
 def _versions(known_from: int, acts: Sequence[Any], content: str | None) -> list[Version]:
     """The lines of a history. Only the text of the last change is kept."""
-    lines = [("stored", known_from), *acts]
-    changed = max((i for i, (action, _) in enumerate(lines) if action == "changed"), default=0)
+    lines = [("stored", known_from, None), *acts]
+    changed = max((i for i, line in enumerate(lines) if line[0] == "changed"), default=0)
     return [
-        Version(action, from_us(at), content if i >= changed else None)
-        for i, (action, at) in enumerate(lines)
+        Version(action, from_us(at), content if i >= changed else None, note)
+        for i, (action, at, note) in enumerate(lines)
     ]
 
 
 def to_record(row: Sequence[Any]) -> Record:
     """A row of `RECORD` columns as a Record."""
     raw, tier, kind, valid_from, valid_to, known_from, known_to, origin, *more = row
-    confidence, importance, sources, data, content, role, name, agent, session, metadata, seen = (
-        more
-    )
+    confidence, importance, sources, data, content, role, name, agent, session, *life = more
+    metadata, seen, quiet, archived, strength, uses, visibility = life
     id = raw.hex()
     derived_from: tuple[str, ...] = (id,)
     if tier != "session":
@@ -199,4 +205,9 @@ def to_record(row: Sequence[Any]) -> Record:
         importance,
         from_json(data),
         maybe_from_us(seen),
+        quiet,
+        maybe_from_us(archived),
+        strength,
+        uses,
+        visibility,
     )

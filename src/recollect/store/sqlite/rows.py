@@ -13,6 +13,7 @@ import orjson
 from recollect.errors import NotFound
 from recollect.store.sqlite.connection import ReadPool
 from recollect.store.sqlite.writer import Writer
+from recollect.store.values import LISTED
 from recollect.types import Metadata, Scope
 
 T = TypeVar("T")
@@ -24,6 +25,10 @@ _ID_BYTES = 16
 _IDS_AT_ONCE = 200
 #: Whether a record `r` is `is_heard`.
 HEARD = "(r.tier = 'graph' AND json_type(r.data, '$.heard') IS 'true')"
+#: Whether a record `r` is no document: neither searched nor embedded.
+SILENT = f"(r.quiet = {LISTED} OR {HEARD})"
+#: Whether somebody wrote a record `r`, so that it stands without any turn.
+WRITTEN = f"iif(r.tier = 'graph', NOT {HEARD}, r.written)"
 
 
 class Part:
@@ -47,10 +52,17 @@ def owner_made(connection: apsw.Connection, scope: Scope) -> int:
     found = owner_of(connection, scope)
     if found is None:
         connection.execute(
-            "INSERT INTO owners (workspace, user) VALUES (?, ?)", (scope.workspace, scope.user)
+            "INSERT INTO owners (workspace, user, epoch) VALUES (?, ?, ?)",
+            (scope.workspace, scope.user, first_epoch(connection)),
         )
         found = connection.last_insert_rowid()
     return found
+
+
+def first_epoch(connection: apsw.Connection) -> int:
+    """The epoch of an owner of whom there is nothing: one that nobody erased ever had."""
+    found: int | None = connection.execute("SELECT value FROM counters WHERE name = 'epoch'").get
+    return found or 0
 
 
 def next_changes(connection: apsw.Connection, owner: int, count: int) -> int:
@@ -61,12 +73,14 @@ def next_changes(connection: apsw.Connection, owner: int, count: int) -> int:
     return last - count + 1
 
 
-def noted(connection: apsw.Connection, owner: int, record: bytes, action: str, at: int) -> int:
+def noted(  # noqa: PLR0917 (the parts of a line)
+    connection: apsw.Connection, owner: int, record: bytes, action: str, at: int, note: str = ""
+) -> int:
     """Write a line of a record's history; the change number it took."""
     change = next_changes(connection, owner, 1)
     connection.execute(
-        "INSERT INTO journal (owner, record, change, action, at) VALUES (?, ?, ?, ?, ?)",
-        (owner, record, change, action, at),
+        "INSERT INTO journal (owner, record, change, action, at, note) VALUES (?, ?, ?, ?, ?, ?)",
+        (owner, record, change, action, at, note or None),
     )
     return change
 
@@ -83,6 +97,10 @@ def from_us(value: int) -> datetime:
 
 def maybe_from_us(value: int | None) -> datetime | None:
     return None if value is None else from_us(value)
+
+
+def maybe_us(moment: datetime | None) -> int | None:
+    return None if moment is None else to_us(moment)
 
 
 def to_id(text: str) -> bytes:

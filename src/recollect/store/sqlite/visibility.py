@@ -11,7 +11,7 @@ import apsw
 from recollect.errors import NotFound
 from recollect.store.base import FOREVER_US
 from recollect.store.sqlite.rows import (
-    HEARD,
+    WRITTEN,
     chunks,
     marks,
     next_changes,
@@ -22,6 +22,9 @@ from recollect.store.sqlite.rows import (
     to_us,
 )
 from recollect.types import Scope
+
+#: Whether a record is a merge that was undone.
+_UNDONE = "tier = 'graph' AND kind = 'merge' AND (valid_to IS NOT NULL OR known_to IS NOT NULL)"
 
 
 def set_forgotten(
@@ -116,11 +119,13 @@ def remove(connection: apsw.Connection, owner: int, record: bytes, *, whole: boo
     """Physically remove one record and all that hangs on it.
 
     `whole` False leaves its history, ids and times alone: whoever derives again from a source that
-    is still there sees that this was not wanted.
+    is still there sees that this was not wanted. That of a merge that was undone always stays: the
+    next turns that name both would make it again.
     """
-    sources = connection.execute(
-        "SELECT sources FROM records WHERE owner = ? AND id = ?", (owner, record)
-    ).get
+    row: Any = connection.execute(
+        f"SELECT sources, {_UNDONE} FROM records WHERE owner = ? AND id = ?", (owner, record)
+    ).fetchone()
+    sources, is_undone = row or (None, False)
     connection.executemany(
         "DELETE FROM provenance WHERE owner = ? AND event = ? AND record = ?",
         ((owner, source, record) for source in split_ids(sources)),
@@ -130,7 +135,7 @@ def remove(connection: apsw.Connection, owner: int, record: bytes, *, whole: boo
         ("events", "id"),
         ("vectors", "record"),
         ("jobs", "subject"),
-        *((("journal", "record"),) if whole else ()),
+        *((("journal", "record"),) if whole and not is_undone else ()),
     ):
         connection.execute(f"DELETE FROM {table} WHERE owner = ? AND {column} = ?", (owner, record))
     connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
@@ -161,7 +166,7 @@ class _Derived(NamedTuple):
     hidden: bool
     #: Hidden for want of a source.
     along: bool
-    #: Somebody wrote it into the graph: it stands without any turn.
+    #: Somebody wrote it: it stands without any turn.
     written: bool
 
 
@@ -169,8 +174,7 @@ def _derived_from(
     connection: apsw.Connection, owner: int, event: bytes, known_by: int = FOREVER_US
 ) -> list[_Derived]:
     rows: list[Any] = connection.execute(
-        "SELECT r.id, r.sources, r.forgotten_at IS NOT NULL, r.along,"
-        f" r.tier = 'graph' AND NOT {HEARD} FROM provenance p"
+        f"SELECT r.id, r.sources, r.forgotten_at IS NOT NULL, r.along, {WRITTEN} FROM provenance p"
         " JOIN records r ON r.owner = p.owner AND r.id = p.record"
         " WHERE p.owner = ? AND p.event = ? AND r.known_from <= ? ORDER BY p.record",
         (owner, event, known_by),

@@ -1,0 +1,95 @@
+"""How often reconciliation is right, on pairs of our own (tests/facts/pairs.py).
+
+    python -m scripts.eval_facts [--errors]
+
+Each pair goes through the planning of facts as they are stored, with the shipped embedder and
+without a language model. Printed: accuracy by half and class, how many refinements took the place
+of what they refine, and how often something was ended that should have stayed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from recollect.facts.alike import Alike, Embed
+from recollect.facts.follow import Facts
+from recollect.facts.plan import Plan, Tools
+from recollect.facts.reconcile import ENDS, Outcome
+from recollect.facts.values import FactDraft
+from recollect.models.local import LocalEmbedder
+from recollect.types import Scope
+from tests.facts.pairs import EXPECTED, PAIRS, Pair
+
+_FIRST = datetime(2026, 3, 2, 12, tzinfo=UTC)
+_MONTH = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a pair."""
+
+    pair: Pair
+    outcome: Outcome
+
+    @property
+    def is_right(self) -> bool:
+        """As expected, and linked where and only where both statements disagree."""
+        linked = bool(self.outcome.contradicts)
+        needs_link = self.pair.relation == "contradiction" and self.outcome.action == "add"
+        is_fine = linked if needs_link else not (linked and self.pair.relation == "unrelated")
+        return self.outcome.action in EXPECTED[self.pair.relation] and is_fine
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether something was ended that should have stayed."""
+        ended = self.outcome.action in ENDS
+        return ended and self.outcome.action not in EXPECTED[self.pair.relation]
+
+
+def judged(pairs: Sequence[Pair], embed: Embed) -> list[Judged]:
+    """What becomes of each pair, each in a memory of its own."""
+    return [Judged(pair, _outcome(pair, Alike(embed))) for pair in pairs]
+
+
+def _outcome(pair: Pair, alike: Alike) -> Outcome:
+    tools = Tools(exists=lambda _: False, likeness=alike.likeness)
+    plan = Plan(Facts(), Scope("default", "somebody-1"), _FIRST, tools)
+    plan.add(_draft(pair.known, "1", _FIRST))
+    later = _FIRST if pair.at_once else _FIRST + _MONTH
+    return plan.add(_draft(pair.said, "2", later)).outcome
+
+
+def _draft(text: str, source: str, at: datetime) -> FactDraft:
+    return FactDraft(text, "context", (source,), "user", at)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the figures; 1 when something was ended that should have stayed."""
+    results = judged(PAIRS, LocalEmbedder().embed)
+    for half in ("dev", "held"):
+        print(f"{half}:")
+        for relation in EXPECTED:
+            some = [e for e in results if (e.pair.half, e.pair.relation) == (half, relation)]
+            right = sum(each.is_right for each in some)
+            print(f"  {relation:14} {right:3} of {len(some):3}")
+        right = sum(each.is_right for each in results if each.pair.half == half)
+        total = sum(each.pair.half == half for each in results)
+        print(f"  accuracy       {right / total:.3f}")
+    harmful = [each for each in results if each.is_harmful]
+    refined = [each for each in results if each.pair.relation == "refinement"]
+    updates = sum(each.outcome.action == "update" for each in refined)
+    print(f"refinements that took the old one's place: {updates} of {len(refined)}; else both stay")
+    print(f"wrongly ended: {len(harmful)}")
+    if "--errors" in arguments:
+        for each in results:
+            if not each.is_right:
+                told = f"{each.outcome.action} ({each.outcome.reason})"
+                print(f"  {each.pair.relation}: {each.pair.known} | {each.pair.said} -> {told}")
+    return 1 if harmful else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,309 @@
+"""The words by which a sentence is known to state a lasting fact, and of which category.
+
+Everything is matched on one clause in lower case whose quotations are blanked. `signal_cues` hint
+what a turn may show and forgive much; here a clause must state the thing itself, because what is
+kept is believed. No pattern has nested unbounded repeats.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SOFT = (
+    r"(?:(?:really|also|still|just|do|quite|currently|now|actually|mostly|recently|finally|already"
+    r"|always|even|both|mainly|totally|absolutely|only) )*"
+)
+_FAMILY = (
+    r"(?:wife|husband|partner|daughters?|sons?|kids?|child|children|mother|mum|mom|father|dad"
+    r"|brothers?|sisters?|parents|boss|girlfriend|boyfriend|fianc[eé]e?|grand[a-z]+|twins|niece"
+    r"|nephew|uncle|aunt|cousins?|roommate|in-laws|stepson|stepdaughter)"
+)
+_PETS = r"(?:dogs?|cats?|puppy|kitten|horse|parrot|rabbits?|hamster|tortoise|fish)"
+_COUNT = r"(?:an?|one|two|three|four|five|six|seven|\d{1,2}|several|my own|our own)"
+_WEEKDAYS = (
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends|weekdays|weeknights"
+    r"|(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday) (?:mornings|evenings|nights"
+    r"|afternoons)"
+)
+_OFTEN = (
+    rf"(?:every (?:single )?(?:other )?(?:day|morning|evening|night|week|month|year|summer|winter"
+    rf"|weekend|spring|autumn|fall|second|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b"
+    rf"|(?:once|twice|\w+ times) (?:a|per) (?:day|week|month|year)|on (?:{_WEEKDAYS})"
+    r"|(?:in the|most) (?:mornings|evenings))"
+)
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns))
+
+
+#: What somebody must, must not, or cannot.
+CONSTRAINT = _any(
+    r"\b(?:i|we)(?:'m|'re| am| are)? (?:\w+ )?(?:allergic|intolerant|coeliac|celiac)\b",
+    r"\bi(?:'m| am) (?:\w+ )?(?:lactose|gluten)[- ]intolerant\b|\b(?:have|has"
+    r"|got) (?:an? )?(?:\w+ )?(?:allerg(?:y|ies)|intolerance)\b",
+    r"\b(?:i|we) (?:can't|cannot|can not|am not able to|are not able to) (?:eat|drink (?!to)|drive"
+    r"|swim|fly|lift|spend|afford|work (?:on|after|before|past|more|late|week|night|in|with)|digest"
+    r"|have (?:dairy|gluten|nuts|alcohol|caffeine|sugar|lactose)|run (?:any ?more|long)|travel"
+    r"|attend|stay (?:past|later)|meet (?:on|before|after)|take (?:ibuprofen|aspirin|penicillin"
+    r"|time off)|use (?:cloud|my left|my right|stairs)|climb|hear (?:with|on|out)|see colou?rs)\b",
+    r"\b(?:i|we) (?:don't|do not|dont|no longer) (?:eat|drink)\b(?! (?:enough|much|well|a lot))",
+    r"\b(?:i|we) (?:must|have got to|have to|need to|'ve got to)(?: not| always| never)? .{1,80}"
+    rf"(?:{_OFTEN}|\bevery\b|\bwhenever\b|\b(?:by|until|till|before) (?:the |next |end |my )?"
+    r"(?:\w+day|\d|january|february|march|april|may|june|july|august|september|october|november"
+    r"|december|end|year|month|noon|midnight|summer|winter|spring|autumn|fall)\b)",
+    r"\b(?:i|we) must(?: not|n't| never| always) \w",
+    r"\b(?:i|we)(?:'m|'re| am| are) (?:not|never) (?:allowed|permitted|supposed) to\b",
+    r"\b(?:my|our) (?:\w+ ){0,2}budget(?: for(?: [\w'-]+){1,5}?)?(?: is|'s| of| can't| must)\b"
+    r"|\b(?:i|we)(?:'ve got| have| got)? an? (?:\w+ )?budget of\b|\bon an? (?:tight "
+    r"|strict )?budget of|\b(?:i|we) (?:don't|do not) want to spend (?:more|over)",
+    r"\b(?:my|our|the) (?:\w+ )?(?:landlord|company|school|doctor|employer|boss|office|contract"
+    r"|manager|building|university|insurance|client|team|lease|visa|cardiologist|physio\w*)"
+    r" (?:doesn't|does not|won't|will not) (?:allow|permit|let|cover)\b",
+    r"\b(?:my|our) (?:\w+ )?(?:landlord|company|school|doctor|employer|boss|office|contract|manager"
+    r"|building|university|insurance|client|lease|visa|cardiologist)"
+    r" (?:forbids?|prohibits?|bans?|requires?|insists?|only allows?)\b",
+    r"对[^，。]{1,8}过敏|我们?(?:必须|不能|不可以|不得)(?![^，。]{0,4}(?:理解|确定|同意))|我(?:的|们的)?预算",
+)
+
+#: Not whether the clause says one ("decided"), but in which forms beside those of `rules_stance`.
+DECISION = _any(
+    r"(?:我们?|团队|大家)[^，。]{0,5}(?:决定|选择了|选了|选用|选定|商量好|下定决心|敲定|说好了)|就这么(?:定|办)|那就(?:用|选|定)",
+    r"\b(?:i|we)(?:'ve| have)? (?:ruled out|turned down|decided against)\b",
+)
+
+_STRIVE = (
+    r"(?:learn|become|quit|stop (?:smoking|drinking|eating)|lose (?:\w+ )?(?:weight|\d|kilos"
+    r"|pounds)|save|improve my|reduce|cut (?:down|back)|build (?:an?|my|our)|start (?:an?|my|our)"
+    r"|run (?:an?|my|the)|finish my|pass (?:my|the)|publish|open (?:an?|my|our)|buy (?:an?|my|our)"
+    r"|move (?:to|into|back|abroad|out)|live (?:in|on|abroad)|retire|grow my|master|earn|pay off"
+    r"|adopt|travel|win|achieve|reach|launch|double|work (?:for|as|in|abroad)|complete my|graduate"
+    r"|study|speak|write an? (?:\w+ )?(?:book|novel|memoir|thesis)|read (?:more|\d+)|own"
+    r"|apply (?:to|for)|renovate|spend (?:more|less)|eat (?:more|less|health)|exercise"
+    r"|change (?:careers?|jobs?)|get (?:my|a (?:dog|cat|degree|job|promotion|licen[cs]e)|married"
+    r"|in shape|fit|into)|go (?:back )?to (?:university|college|school|med)|visit|climb|hike|teach"
+    r"|help (?:people|others|kids|children)|make a (?:living|career)|have (?:my own|kids|children"
+    r"|a family)|continue my|create (?:an?|my) (?:\w+ )?(?:business|company|space|home|family)"
+    r"|pursue|explore (?:\w+ )?(?:careers?|options in)|sail|swim|bike|cycle)"
+)
+_HORIZON = (
+    r"(?:(?:by|before|until) (?!(?:noon|tonight|tomorrow|lunch|then|\d)\b)(?:the |my |our |i |we )?"
+    r"\w+|(?:this|next) (?:year|spring|summer|autumn|fall|winter|month|quarter|decade)|one day"
+    r"|some ?day|eventually|within \w+ (?:\w+ )?(?:years?|months?)|in (?:\w+ )years?)\b"
+)
+#: What somebody wants to reach in the weeks or years to come.
+GOAL = _any(
+    r"\b(?:my|our) (?:[\w'-]+ ){0,3}?(?:goal|aim|objective|dream|ambition|mission|resolution)s?"
+    r"(?: (?:this|for|of|at|in|here) (?:\w+ ){0,3}?\w+)? (?:is|are|has always been)\b(?! (?:so|very"
+    r"|clear))",
+    rf"\b(?:i|we)(?:'m|'re|'ve| am| are| have| always)? {_SOFT}(?:hope|hoping|intend|intending|plan"
+    rf"|planning|aspire|aspiring|aim|aiming|dream|dreaming|determined|striving|trying|looking|hoped"
+    rf"|planned) (?:to|of|on|for) {_SOFT}(?:{_STRIVE}|\w+ing\b)",
+    rf"\b(?:i|we) {_SOFT}(?:hope|intend|plan|aspire|aim|am going|are going|want|need) to"
+    rf" (?!make sure|know|see|understand|ask|check|ensure|get (?:in)?to it).{{1,80}}{_HORIZON}",
+    rf"\b(?:i|we)(?:'d| would)? (?:{_SOFT}|eventually |definitely |one day |someday )(?:want|wish"
+    rf"|like|love|need) to {_SOFT}{_STRIVE}\b",
+    rf"\b(?:i|we)(?:'d| would) (?:{_SOFT})(?:like|love) to .{{1,80}}{_HORIZON}",
+    r"\b(?:i|we)(?:'m|'re| am| are|'ve been| have been|'ve started| started) (?:\w+ )?"
+    r"(?:saving(?: up)? for|saving money|training for|preparing for (?:my|the|an?) (?:\w+ )?(?:exam"
+    r"|marathon|test|interview|certification|race|bar|defen[cs]e)|working towards?|studying for"
+    r"|aiming (?:for|to))\b",
+    r"\b(?:set|setting) (?:myself|ourselves) (?:the|a) (?:\w+ )?(?:goal|target)"
+    r"|\bi(?:'ve| have) always (?:wanted|dreamed|dreamt) (?:to|of)\b",
+    r"我们?的?(?:\w{0,4})(?:目标|梦想|愿望)是|我们?(?:正)?在?攒钱|我们?(?:今年|明年|正在|正|也|一直|还|都)*(?:打算|计划|希望(?!你)|立志"
+    r"|争取)",
+)
+
+#: Who somebody is.
+IDENTITY = _any(
+    r"\bmy (?:(?:full|first|last|maiden|middle|native|home|real) )?(?:name|surname|nickname"
+    r"|birthday|age|profession|occupation|mother tongue|language|hometown|nationality|pronouns"
+    r"|star sign|blood type|height|weight)(?:'s| is| are)\b|\bis my (?:first|native|second"
+    r"|mother) (?:language|tongue)\b",
+    r"^(?:please )?call me (?!back|later|when|if|tomorrow|at|on|once|an?\b|crazy)\w+$",
+    r"\bi(?:'m| am) (?:\d{1,3}(?: years old)?(?=[.,!]|$| and)|\w+(?:-\w+)? years old)"
+    r"|\bi (?:just |recently )?turn(?:ed)? (?:\d\d|twenty|thirty|forty|fifty|sixty)\b",
+    r"\bi(?:'m| am) (?:(?:currently|now|actually|also|both|just|originally|basically) )*an?"
+    r" (?:[\w'-]+ ){0,4}?(?:[a-z]{3,}(?:er|or|ist|ian|ant|eer|yst|ect|ive)|nurse|chef|cook|coach"
+    r"|pilot|lawyer|judge|nurse|clerk|mum|mom|dad|mother|father|parent|widow|widower|vegan"
+    r"|vegetarian|muslim|catholic|buddhist|christian|student|freshman|sophomore|junior|senior"
+    r"|graduate|pensioner|freelancer|veteran|farmer|architect|midwife|carpenter|plumber|dentist"
+    r"|surgeon|guide|monk|priest|poet|athlete|fellow|postdoc|apprentice|trainee|nanny|foreman|ceo"
+    r"|cto|cfo|founder|native|citizen|immigrant|refugee|introvert|extrovert|twin|barista|librarian"
+    r"|trans woman|trans man|woman|man|developer|engineer|manager|director|assistant professor"
+    r"|professor)\b",
+    r"\bi(?:'m| am) (?:the )?(?:head|director|manager|owner|founder|ceo|cto|lead|captain|president"
+    r"|chair) (?:of|at|for)\b|\bi(?:'m| am) (?:doing|in) my (?:residency|phd|masters?|internship"
+    r"|apprenticeship|\w+ year)\b",
+    r"\bi(?:'m| am) (?:(?:originally|actually|happily|newly|recently|also|a bit|now"
+    r"|currently) )*(?:from (?!the (?:bottom|start|other)|here|my)|based in|born|vegan|vegetarian"
+    r"|pescatarian|married|divorced|widowed|engaged (?:to|with)|single(?=[.,!]|$| and)|pregnant"
+    r"|retired|unemployed|self-employed|left-handed|right-handed|colou?r-?blind|deaf"
+    r"|blind(?! (?:to|sided))|gay|bisexual|autistic|diabetic|dyslexic|jewish|muslim|catholic"
+    r"|transgender|non-?binary|an only child)\b",
+    rf"\bi {_SOFT}(?:work|worked) (?:for (?!me|now|hours|you)|at (?!home|night|it)|as (?:an?|the)\b"
+    r"|in (?!the (?:morning|evening|afternoon)|my (?:room|garden))|remotely|part-time|full-time"
+    r"|from home (?:as|for))",
+    rf"\b(?:i|we) {_SOFT}(?:live|lived|reside|grew up|was (?:born|raised)|were (?:born|raised)|come"
+    r"|came) (?:in|on|near|at|with|from|off|outside|close to|about|alone) ?(?!(?:fear|the moment"
+    r"|home|hope|across|to terms|up)\b)|\b(?:i|we)(?:'ve| have) (?:lived|been living) (?:in|here|on"
+    r"|with)\b|\b(?:i|we) both come from\b",
+    rf"\b(?:i|we)(?:'ve| have| 've)? {_SOFT}(?:moved|relocated|emigrated|immigrated) (?:to|from"
+    rf"|into"
+    r"|back to|out of|in with)\b|\b(?:i|we) live \w+ (?:hours?|minutes?|miles|km) from\b",
+    rf"\bmy (?:\w+ )?{_FAMILY}(?: and i)?(?:,? [a-z]\w+,?)? (?:is|are|was|'s) (?:an?|the|from|in"
+    rf"|at|\d"
+    r"|born|called|named|my|based|married|studying|living|working|turning|pregnant|retired|deaf"
+    r"|blind|autistic|allergic|expecting|getting married|both)\b",
+    rf"\bmy (?:\w+ )?{_FAMILY}(?: and i)?(?:,? [a-z]\w+,?)? (?:both )?(?:lives?|works?|studies"
+    rf"|study"
+    r"|teach(?:es)?|passed away|died|turned \d|goes to|owns?|runs|plays|speaks?|comes? from|has"
+    r" (?:diabetes|asthma|an?|two|three|been)|moved to|grew up)\b",
+    rf"\bmy (?:\w+ )?(?:{_FAMILY}|{_PETS}|middle name|best friend)'s name is\b",
+    rf"\b(?:i|we)(?:'ve got| have| had| 've) {_COUNT} (?:\w+ ){{0,2}}?(?:{_FAMILY}|siblings?)\b",
+    r"\b(?:i|we)(?:'re| are|'ve been| have been)? (?:just |recently |finally )?(?:got )?(?:married"
+    r" (?:to|for|since|in|last)|engaged (?:to|last)|divorced (?:in|last|since))",
+    r"\bi (?:currently |also )?(?:stud(?:y|ied)|graduated|majored|teach|taught|used to (?:be an?"
+    r"|work|live)) (?!hard|for (?:the|my|an?) (?:test|exam)|myself|that)\w",
+    r"\bi (?:also |can |only )?speak (?!to|with|of|about|up|from|for|out)(?:\w+ )?(?:[a-z]+ish"
+    r"|french|german|dutch|italian|portuguese|arabic|mandarin|chinese|japanese|korean|russian"
+    r"|hindi|greek|thai|czech|[a-z]+ian|[a-z]+ese|\w+ and|\w+,|\w+ languages|\w+ fluently)",
+    r"\bi(?:'ve| have)(?: got| had)? (?:(?:mild|severe|chronic|a mild|a severe|an?) )?(?:type \d )?"
+    r"(?:diabetes|asthma|adhd|epilepsy|co?eliac(?: disease)?|dyslexia|arthritis|migraines?"
+    r"|high blood pressure|hypertension|anxiety|depression|insomnia|ibs|eczema|anemia|anaemia"
+    r"|tinnitus|(?:degree|phd|master|masters|bachelor'?s?|heart condition|bad (?:knee|back|hip))\b)"
+    r"|\bi(?:'ve| have)? (?:was |been )?(?:\w+ )?diagnosed with\b",
+    r"\bwe(?:'re| are) a family of\b|\bi (?:currently )?(?:earn|make) (?:about |around "
+    r"|roughly )?[$€£]?\d",
+    r"我(?:的名字)?叫|我姓|我是(?:一)?[名个位](?![^，。]{0,4}(?:猫子|吃货|迷|控))|我是[^，。]{0,8}(?:人|师|生|员|者|手|长|教授|护士|律师"
+    r"|老板|\d后)[，。！]?|我(?:现在|一直|也)?住(?:在)?|我家在|我来自|我出生|我毕业于|我在[^，。]{1,10}(?:上班|工作|长大|读书|上学"
+    r"|任职)|我今年[^，。]{1,5}岁|我的(?:生日|母语|职业|家乡|老家|年龄|专业|工作是)|我们家有",
+)
+
+#: A name is known by its capital alone: looked for in the clause as it is written.
+NAMED = re.compile(
+    r"(?i:\bi'm|\bi am|\bi’m|\bname'?s) [A-Z][a-z]+(?: [A-Z][a-z]+)?"
+    r"(?:[.,!]|$|,? (?:from|an?|and (?i:i'm|i am|my|i))\b)"
+)
+
+#: Beside what `rules_stance` finds: tastes that name no verb of liking.
+PREFERENCE = _any(
+    rf"\b(?:i|we)(?:'d| would) (?:{_SOFT})(?:rather|prefer)\b(?! not (?:say|to say))",
+    r"\bmy (?:\w+ ){0,2}?(?:favou?rites?|preferred|go-to|preference|guilty pleasure) .{0,60}?"
+    r"\b(?:is|are|has to be|would be)\b|\b(?:is|are|was) (?:\w+ )?my (?:\w+ )?(?:favou?rite"
+    r"|go-to)\b",
+    r"\b(?:works?|suits?) (?:me )?best for (?:me|us)\b|\bi work best (?:in|at|with|when)\b"
+    r"|\bover .{1,60} any ?day\b|\bnot my (?:thing|cup of tea)\b",
+    rf"\bi(?:'m| am) {_SOFT}(?:not )?(?:{_SOFT})(?:into (?!this|it|that)|fond of|crazy about"
+    rf"|keen on"
+    r"|partial to|an? (?:\w+ )?(?:fan|lover) of|more of an?|an? (?:\w+ )?(?:\w+ (?:person|lover)"
+    r"|sucker for))\b",
+    r"\b(?:stress(?:es)?|annoys?|bores?|bothers?|irritates?|relaxes?|calms?) me\b(?! that)",
+    r"\bi(?:'ve| have) (?:always|never|long) (?:liked|loved|hated|enjoyed|preferred)\b",
+    r"我们?\s*(?:最|更|比较|特别|很|非常|真的|也|一直|还是|不|太|怎么|其实)*(?:喜欢|偏爱|偏好|讨厌"
+    r"|宁愿|宁可|受不了|爱(?:吃|喝|看|听|玩|用))(?!你)|我(?:一般|通常|从来|从|平时|总是|都)*不(?:吃|喝|穿|抽)",
+)
+
+_NO_HABIT = (
+    r"(?:get|got|forget|had|see|saw|need|want|know|knew|wonder|thought|think|asked|said|did|mean"
+    r"|meant|found|noticed|remember|feel|felt|tried|been|wanted|loved|heard|realized|realised"
+    r"|expected|made|imagined|understood|knew|seen|done|dreamed|dreamt|gonna|love|like|enjoy|hate"
+    r"|prefer|be|appreciate|admire|look forward|believed?|was|were|will|would|could|can)"
+)
+#: What somebody does again and again.
+BEHAVIOR = _any(
+    rf"\b(?:i|we) (?:always|usually|never|normally|typically|generally|mostly|tend to|often|rarely"
+    rf"|seldom|hardly ever|regularly) (?!{_NO_HABIT}\b)(?![a-z]+ed\b)[a-z]+",
+    rf"\b(?:i|we) (?!{_NO_HABIT}\b)(?:[a-z]+ly )?(?![a-z]+ed\b)[a-z]+ .{{0,80}}{_OFTEN}",
+    rf"(?:^|, ){_OFTEN},? (?:i|we) (?!{_NO_HABIT}\b)(?![a-z]+ed\b)[a-z]+"
+    rf"|^on (?:{_WEEKDAYS}),? (?:i|we) ",
+    r"我(?:每[天周月年次]|经常|总是|通常|一般)(?!想)",
+)
+
+_THING = (
+    r"(?!(?:question|idea|feeling|problem|issue|doubt|hunch|clue|error|bug|thought|lot|bit|few"
+    r"|blast|chance|look|moment|minute|point|good|great|hard|bad|nice|rough|fun|lovely|amazing"
+    r"|tough|similar|sense|wonderful|new (?:idea|question)|ton|suggestion|concern|request|while"
+    r"|break|hard time|deep|strong|pic|picture|photo|decision|story|funny|special place|long day"
+    r"|busy|list|table|meeting|call"
+    r"|deadline (?:today|tonight)|couple of questions)\b)"
+)
+_DOING = (
+    r"(?:working on|writing|building|taking (?:an?|some|up|lessons|part|piano|guitar|singing)"
+    r"|learning|restoring|studying|developing|renovating|designing|running|managing|organi[sz]ing"
+    r"|planning|remodel+ing|translating|researching|teaching|coaching|attending|volunteering"
+    r"|seeing a|practi[cs]ing|reading|using|preparing|migrating|starting(?! to feel)|moving"
+    r"|training"
+    r"|doing (?:an?|my|yoga|research)|leading|hosting|launching|editing|recording|painting|growing"
+    r"|playing|expecting|raising|fostering|dating|knitting|making (?:an?|my)|creating|composing"
+    r"|collecting|living|leaving|flying|visiting|getting married|signed up|enrolled)"
+)
+_DID = (
+    r"(?:bought|adopted|started|joined|signed up (?:for|to)|launched|published|graduated|enrolled"
+    r"|inherited|rented|sold|opened|founded|got (?:an?|my|our) (?!great|good|question|chance|call"
+    r"|message|error|lot|bit|few|feeling|idea|email|text|look|funny|story|pic|decision|question)"
+    r"|booked|accepted|quit|retired"
+    r"|finished (?:my|writing)|completed|hired|lost my (?:job|dad|mum|mom|father|mother"
+    r"|licen[cs]e)|broke my|won|switched to|installed|set up|passed (?:my|the)|ordered an?"
+    r"|planted|took up|picked up (?!where|on)|became|been promoted|was promoted)"
+)
+_NO_MATTER = (
+    r"(?!(?:mind|heart|advice|question|point|guess|thoughts?|opinion|life|day|week|weekend|pleasure"
+    r"|fault|bad|turn|problem|issue|answer|message|understanding|apologies|condolences|feelings?"
+    r"|hope|bet|take|concern|worry|idea|goodness|god|gosh|eyes|head|jaw|friend|dear|one|own|time"
+    r"|conversation|chat|talk|journey|trip|experience|first|last|next|best|main|biggest"
+    r"|current (?:code|approach|understanding)|code|approach|query|function|plan|friendship|work"
+    r"|support|stress)\b)"
+)
+#: What somebody has, does, is at work on, or has before them.
+CONTEXT = _any(
+    rf"\b(?:i|we)(?:'ve got| have| own| also have| still have| now have| currently have| have got)"
+    rf" (?:an?|one|two|three|four|five|\d{{1,4}}|my own|our own) {_THING}[a-z0-9]",
+    rf"\b(?:i|we|(?:my|our) (?:team|company|department|family|school|lab)) {_SOFT}(?:drive|own|use"
+    rf"|uses"
+    r"|rent|play(?! (?:it|with (?!my)|around))|run (?:an?|the|my|our)|manage|lead|coach|volunteer"
+    r"|attend|go to (?:\w+ ){1,3}(?:classes|lessons|school|university|church|therapy)|teach|host"
+    r"|collect|grow|paint|knit|write (?:for|an?|poetry|songs|code)|sing in|code in|program in"
+    r"|subscribe to|foster|belong to|am a member of)\b(?! (?:it|this|that|them|the following"
+    r"|to)\b) \S",
+    rf"\b(?:i|we)(?:'m|'re| am| are|'ve been| have been|'ve| have) {_SOFT}{_DOING}\b(?! (?:it|this"
+    rf"|that"
+    r"|them|forward|a (?:ton|lot|bit)|your|you|the following|with the following|some (?:issues"
+    r"|trouble)|my (?:dream|life|true|best)|for (?:an?|about|over|around|\d+|two|three|four|five"
+    r"|six|ten|years|months)|next|soon|ever|as usual|all day|along|together(?=[.!,]))\b)",
+    rf"\b(?:i|we)(?:'ve| have)? {_SOFT}{_DID}\b(?! (?:it|this|that|them|to (?!learn|play|study"
+    rf"|work|run"
+    r"|volunteer|teach)|with (?:the|this)|getting|thinking|feeling|noticing|noticed|by"
+    r"|a few (?:days|weeks|months)|since|last|yesterday|recently|a while|off)\b)(?![.,!']|$)",
+    rf"\b(?:my|our) {_NO_MATTER}(?:[\w'-]+ ){{1,3}}?(?:is|are|'s) (?:an?|called|named|in|at|on"
+    rf"|from|due"
+    r"|until|scheduled|booked|built|written|made|based|located|\d)\b",
+    rf"\b(?:my|our|the) {_NO_MATTER}(?:(?!of )[\w'-]+ ){{1,4}}?(?:leaves|lands|departs|arrives"
+    rf"|starts|begins"
+    r"|ends|expires|runs (?:on|until|out|with|for)|takes place|is due|happens|opens|closes)\b",
+    rf"\b(?:my|our) (?:\w+ )?(?:{_PETS}|car|laptop|phone|computer|bike|house|flat|apartment|garden"
+    r"|company|team|band|project|app|website|shop|business|restaurant) (?:has|have|is|are|runs|uses"
+    r"|was built|sells|makes|supports)\b(?! (?:so|very|really|too|not|amazing|great|good|doing|been"
+    r" (?:so|very|great))\b)",
+    r"我们?(?:有|养了?|开|用|正在(?:做|写|学|开发|准备))(?!(?:点|些|没有|空|个问题|问题|时间))",
+)
+#: A day that is fixed for something: told with a date it is worth keeping.
+DATED = re.compile(
+    r"\b(?:deadline|appointment|flight|meeting|exam|interview|wedding|birthday|anniversary"
+    r"|conference|trip|vacation|holiday|surgery|operation|move|release|launch|presentation|concert"
+    r"|race|marathon|party|visit|hearing|defen[cs]e|due date|lease|contract|train|ceremony"
+    r"|graduation|recital|tournament|submission|rent|workshop|course|class|retreat)\b"
+)
+
+#: What a person other than the speaker is or does, right after the name.
+OTHERS = re.compile(
+    r"(?:,[^,]{1,40},)? (?:also |now |currently |still |just |really |recently )*(?:(?:is|was|'s)"
+    r" (?:an? (?!bit|lot|great (?:idea|way)|good)|the (?:head|owner|founder|director|author|coach"
+    r"|captain|ceo|manager|capital|president|mother|father|brother|sister|son|daughter|wife"
+    r"|husband)|my|our|from|in (?!the middle|trouble)|at|based|married|engaged|allergic|moving"
+    r"|studying|working|living|retired|pregnant|vegan|vegetarian|training|planning|writing"
+    r"|located)\b|works? (?:at|for|in|as)|lives? (?:in|at|near|with|on)|stud(?:y|ies) "
+    r"|teach(?:es)? |plays? (?:the|in|for|\w+ )|owns? |runs? (?:an?|the)\b|manages? |speaks? "
+    r"|likes? |loves? |hates? |prefers? |has (?:an?|two|three|four|\d)\b|moved to |graduated "
+    r"|joined |wants? to |hopes? to |plans? to |comes from |grew up |was born )"
+)

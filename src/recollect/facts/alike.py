@@ -1,0 +1,56 @@
+"""How alike two texts are by their vectors, asked only when words alone do not decide."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import ModelError
+
+log = logging.getLogger(__name__)
+
+#: Texts to unit vectors, in their order: the embedder of the memory.
+Embed = Callable[[list[str]], NDArray[np.float32]]
+#: Vectors that are kept.
+_MOST_KEPT = 4_096
+
+
+class Alike:
+    """The cosine of two texts. Threads may share it."""
+
+    def __init__(self, embed: Embed | None) -> None:
+        self._embed = embed
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, NDArray[Any]] = OrderedDict()
+
+    def likeness(self, one: str, other: str) -> float | None:
+        """-1..1; None without an embedder, or when it cannot be reached: then nothing is ended
+        or left out for being alike."""
+        if self._embed is None:
+            return None
+        try:
+            vectors = self._vectors(self._embed, [one, other])
+        except ModelError as error:
+            log.warning("facts: compared without vectors: %s", error)
+            return None
+        return float(vectors[0] @ vectors[1])
+
+    def _vectors(self, embed: Embed, texts: Sequence[str]) -> list[NDArray[Any]]:
+        with self._lock:
+            there = {text: self._kept[text] for text in texts if text in self._kept}
+        missing = [text for text in dict.fromkeys(texts) if text not in there]
+        if missing:
+            there.update(zip(missing, embed(missing), strict=True))
+        with self._lock:
+            for text in texts:
+                self._kept[text] = there[text]
+                self._kept.move_to_end(text)
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return [there[text] for text in texts]

@@ -1,0 +1,387 @@
+"""From what a reader found to the records that are stored: drafts, known facts and their outcomes.
+
+A plan is made without any transaction and stored as a whole if no fact has changed meanwhile. The
+drafts of one plan meet each other as well, in the order in which they were said. The same drafts
+again give nothing: a fact has the id of its turn and its text, and one that only repeated another
+is known by the turn that it left there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from recollect.errors import InvalidInput, TooLarge
+from recollect.facts.claim import Claim, read
+from recollect.facts.follow import CONFLICT, TIER, Facts, chain, claim_of, known_of
+from recollect.facts.reconcile import (
+    Known,
+    New,
+    Outcome,
+    importance,
+    reconcile,
+    weighed,
+)
+from recollect.facts.relate import Thresholds, relation
+from recollect.facts.slots import USER
+from recollect.facts.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
+from recollect.graph.check import least
+from recollect.index.postings import packed
+from recollect.store.base import Derived
+from recollect.text import terms
+from recollect.types import Metadata, Record, Scope
+
+#: Drafts of one call.
+MOST_DRAFTS = 200
+_ID_BYTES = 16
+#: Not searched; searched only when facts are asked for; searched.
+UNSEARCHED, QUIET, LOUD = 2, 1, 0
+_PRIVATE = "agent_only"
+#: Turns that are kept as sources of one fact.
+_MOST_SOURCES = 1_000
+
+#: How alike two texts are, -1..1; None where nobody can tell.
+Likeness = Callable[[str, str], float | None]
+#: Another opinion on a new claim that its words alone do not decide, and how sure it is.
+Opinion = Callable[[New, Sequence[Known]], tuple[Outcome, float] | None]
+#: Outcomes that the words themselves say: nobody else is asked.
+_CERTAIN = frozenset({"same", "correction", "replaced", "explicit"})
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a plan works with besides the facts."""
+
+    #: Whether there is a record with this id, forgotten ones too.
+    exists: Callable[[str], bool]
+    likeness: Likeness = lambda _one, _other: None
+    opinion: Opinion = lambda _new, _known: None
+    limits: Thresholds = field(default_factory=Thresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of one draft; no id where it had been learned before and was forgotten."""
+
+    id: str | None
+    outcome: Outcome
+
+
+class Plan:
+    """The records of one call."""
+
+    def __init__(self, facts: Facts, scope: Scope, now: datetime, tools: Tools) -> None:
+        self._facts = facts
+        self._scope = scope
+        self.now = now
+        self._tools = tools
+        self._own = own_name(scope.user)
+        self._records: dict[str, Derived] = {}
+        self._new: dict[str, Known] = {}
+        self._ended: set[str] = set()
+
+    def records(self) -> list[Derived]:
+        """What is to be stored, in order."""
+        return list(self._records.values())
+
+    def add_all(self, drafts: Sequence[FactDraft]) -> list[Made]:
+        """What becomes of some drafts, in the order in which they were said."""
+        if len(drafts) > MOST_DRAFTS:
+            raise TooLarge(
+                f"drafts are {len(drafts)}, the limit of one call is {MOST_DRAFTS}", field="drafts"
+            )
+        return [self.add(each) for each in sorted(drafts, key=lambda each: each.at)]
+
+    def add(
+        self, draft: FactDraft, *, id: str | None = None, metadata: Metadata | None = None
+    ) -> Made:
+        """What becomes of one draft; with an id and metadata for what has no turn."""
+        speaker = _speaker(draft, self._own)
+        claim = read(draft.text, speaker, self._own)
+        fact_id = id or draft_id(draft)
+        if fact_id in self._records or self._tools.exists(fact_id):
+            return Made(fact_id, Outcome("noop", "learned-before", (fact_id,)))
+        if (before := self._learned(draft, claim)) is not None:
+            return Made(before, Outcome("noop", "learned-before", (before,)))
+        new = New(claim, draft.at, draft.confidence, draft.origin, self._scope.agent)
+        known = self._candidates(claim)
+        outcome = self._reconciled(new, known)
+        if outcome.action == "noop":
+            self._confirm(outcome.targets[0], draft)
+            return Made(outcome.targets[0], outcome)
+        self._store(fact_id, draft, new, outcome, metadata)
+        return Made(fact_id, outcome)
+
+    def put(self, record: Derived) -> str:
+        """Take up a version made by hand; its id. It is one claim with what it replaces."""
+        for each in record.supersedes:
+            self._check_chain(record.id, each)
+        ended = [each for each in record.data.get("replaces", ()) if each in self._facts.records]
+        data = {**record.data, "claim": self._chain(ended[::-1], record.id)}
+        self._records[record.id] = replace(record, data=data)
+        return record.id
+
+    def _store(
+        self,
+        id: str,
+        draft: FactDraft,
+        new: New,
+        outcome: Outcome,
+        metadata: Metadata | None,
+    ) -> None:
+        ended = outcome.targets if outcome.action in ("update", "supersede", "delete") else ()
+        targets = [known for each in ended if (known := self._known(each)) is not None]
+        for target in targets:
+            self._check_chain(id, target.id)
+        record = _derived(id, draft, new, outcome, chain=self._chain(ended, id))
+        record = replace(
+            record,
+            importance=importance(draft.importance, targets, self._tools.limits),
+            metadata=metadata,
+        )
+        self._records[id] = record
+        self._ended.update(ended)
+        if outcome.action not in ("clarify", "delete") and outcome.until is None:
+            self._new[id] = Known(
+                id, new.claim, draft.at, record.importance, record.origin, self._scope.agent
+            )
+            for other in outcome.disputes:
+                self._dispute(id, other, new)
+
+    def _dispute(self, id: str, other: str, new: New) -> None:
+        """Note that another agent holds something else."""
+        known = self._known(other)
+        if known is not None and new.claim.slot is not None:
+            sources = (*self._sources(other), *self._records[id].sources)
+            record = dispute(new.claim.slot, known, self._new[id], sources, self.now)
+            self._records[record.id] = record
+
+    def _sources(self, id: str) -> tuple[str, ...]:
+        if id in self._records:
+            return self._records[id].sources
+        return self._facts.records[id].sources
+
+    def _candidates(self, claim: Claim) -> list[Known]:
+        """What a claim is compared with: the facts that its agent may know of."""
+        agent = self._scope.agent
+        found = [
+            known_of(record, self._own)
+            for record in self._facts.near(claim)
+            if record.id not in self._ended
+            and (record.visibility != _PRIVATE or record.agent == agent)
+        ]
+        fresh = [
+            known
+            for id, known in self._new.items()
+            if id not in self._ended
+            and (known.claim.slot == claim.slot or known.claim.terms & (claim.terms | claim.left))
+        ]
+        return found + fresh
+
+    def _reconciled(self, new: New, known: Sequence[Known]) -> Outcome:
+        likeness, limits = self._likeness(new.claim.text), self._tools.limits
+        outcome = reconcile(new, known, likeness, limits)
+        own = [each for each in known if each.agent == new.agent]
+        if not own or outcome.reason in _CERTAIN:
+            return outcome
+        opinion = self._tools.opinion(new, own)
+        if opinion is None:
+            return outcome
+        told, sure = opinion
+        as_sure = replace(new, confidence=min(new.confidence, sure))
+        judged = weighed(told, as_sure, own, likeness, limits)
+        if judged.action == "add" and judged.until is None:
+            # What both say otherwise stays known, also where a judge sees no reason to act.
+            judged = replace(judged, contradicts=outcome.contradicts)
+        return judged if judged.action == "noop" else replace(judged, disputes=outcome.disputes)
+
+    def _likeness(self, text: str) -> Callable[[Known], float | None]:
+        return lambda known: self._tools.likeness(text, known.claim.text)
+
+    def _learned(self, draft: FactDraft, claim: Claim) -> str | None:
+        """The fact that was drawn from this turn before and says the same, ended or not."""
+        for source in draft.sources:
+            for record in self._facts.of_source(source):
+                how = relation(
+                    claim,
+                    claim_of(record, self._own),
+                    lambda: 0.0,
+                    self._tools.limits,
+                )
+                if record.kind != CONFLICT and how == "same":
+                    return record.id
+        return None
+
+    def _confirm(self, id: str, draft: FactDraft) -> None:
+        """Add the turns of a draft to the fact that it repeats."""
+        planned = self._records.get(id)
+        before = planned or again(self._facts.records[id])
+        more = tuple(each for each in draft.sources if each not in before.sources)
+        if len(before.sources) >= _MOST_SOURCES:
+            return
+        if more or not draft.sources:
+            self._records[id] = replace(before, sources=before.sources + more)
+
+    def _known(self, id: str) -> Known | None:
+        if id in self._new:
+            return self._new[id]
+        record = self._facts.records.get(id)
+        return None if record is None else known_of(record, self._own)
+
+    def _chain(self, ended: Sequence[str], id: str) -> str:
+        """The claim that a new version belongs to: that of the first one it ends."""
+        for each in ended:
+            if each in self._records:
+                return str(self._records[each].data["claim"])
+            if each in self._facts.records:
+                return chain(self._facts.records[each])
+        return id
+
+    def _check_chain(self, id: str, target: str) -> None:
+        """A fact cannot take the place of one that took its own."""
+        ahead, seen = [target], set[str]()
+        while ahead:
+            each = ahead.pop()
+            if each == id:
+                raise InvalidInput(f"{target} replaces {id} itself", field="replaces")
+            if each not in seen and each in self._facts.records:
+                seen.add(each)
+                ahead += self._facts.records[each].data.get("replaces", ())
+
+
+def draft_id(draft: FactDraft) -> str:
+    """The id of a fact that was found in a turn: the same each time it is found."""
+    source = draft.sources[0] if draft.sources else ""
+    return hashed("fact", source, draft.text)
+
+
+def hashed(*parts: str) -> str:
+    """An id made of texts."""
+    return blake2b("\0".join(parts).encode(), digest_size=_ID_BYTES).hexdigest()
+
+
+def own_name(user: str) -> str:
+    """What the owner of a memory is called, if that can be told: "ann" of "ann@example.org"."""
+    name = user.partition("@")[0]
+    return name if name.isalpha() else ""
+
+
+def again(record: Record) -> Derived:
+    """A stored fact as it would be stored again: nothing of it changes."""
+    row, length = packed(terms(record.content))
+    return Derived(
+        id=record.id,
+        tier=record.tier,
+        kind=record.kind,
+        content=record.content,
+        data=record.data,
+        confidence=record.confidence,
+        importance=record.importance,
+        origin=record.origin,
+        terms=row,
+        length=length,
+        valid_from=record.valid_from,
+        valid_to=record.valid_to,
+        sources=record.sources,
+        role=record.role,
+        name=record.name,
+        quiet=record.quiet,
+        visibility=record.visibility,
+    )
+
+
+def dispute(slot: str, known: Known, new: Known, sources: Sequence[str], at: datetime) -> Derived:
+    """The record that two agents disagree. It quotes neither: when one is forgotten, so is that."""
+    ids = [known.id, new.id]
+    text = f"Two agents differ: {slot}"
+    row, length = packed(terms(text))
+    return Derived(
+        id=hashed("conflict", *sorted(ids)),
+        tier=TIER,
+        kind=CONFLICT,
+        content=text,
+        data={"facts": ids, "agents": [known.agent, new.agent], "slot": slot},
+        confidence=1.0,
+        importance=max(known.importance, new.importance),
+        origin=least([known.origin, new.origin]),
+        terms=row,
+        length=length,
+        valid_from=at,
+        sources=tuple(dict.fromkeys(sources)),
+        role="system",
+        quiet=UNSEARCHED,
+        shared=True,
+    )
+
+
+def category_of(category: str, origin: str) -> str:
+    """The category of a fact: what only users can say of themselves is that only from them."""
+    is_allowed = category in CATEGORIES and (category not in USERS_OWN or origin in BY_USER)
+    return category if is_allowed else "other"
+
+
+def _speaker(draft: FactDraft, own: str) -> str:
+    """Who "I" is in a draft: the owner, unless somebody else is quoted."""
+    if not draft.verbatim:
+        return USER
+    if draft.role == "user":
+        name = draft.name or ""
+        return USER if not name or name.casefold() == own.casefold() else name.casefold()
+    return draft.role
+
+
+def _derived(id: str, draft: FactDraft, new: New, outcome: Outcome, *, chain: str) -> Derived:
+    row, length = packed(terms(draft.text))
+    is_hidden = outcome.action in ("clarify", "delete")
+    return Derived(
+        id=id,
+        tier=TIER,
+        kind=category_of(draft.category, draft.origin),
+        content=draft.text,
+        data=_data(draft, new.claim, outcome, chain),
+        confidence=draft.confidence,
+        importance=draft.importance,
+        origin=draft.origin,
+        terms=row,
+        length=length,
+        valid_from=draft.at,
+        valid_to=draft.at if outcome.action == "delete" else outcome.until,
+        sources=draft.sources,
+        role=draft.role,
+        name=draft.name,
+        supersedes=() if outcome.action == "clarify" else outcome.targets,
+        quiet=UNSEARCHED if is_hidden else QUIET if draft.verbatim else LOUD,
+        reason=outcome.reason,
+        ends="invalidated" if outcome.action == "delete" else "superseded",
+    )
+
+
+def _data(draft: FactDraft, claim: Claim, outcome: Outcome, chain: str) -> dict[str, Any]:
+    """What the system keeps with a fact; what is empty is left out."""
+    is_end = outcome.action in ("update", "supersede", "delete")
+    optional: dict[str, Any] = {
+        "replaces": list(outcome.targets) if is_end else [],
+        "about": list(outcome.targets) if outcome.action == "clarify" else [],
+        "contradicts": list(outcome.contradicts),
+        "headline": draft.headline,
+        "keywords": list(draft.keywords),
+        "entities": list(draft.entities),
+        "avoid": draft.avoid,
+        "on": draft.on.isoformat() if draft.on else "",
+        "due": draft.due.isoformat() if draft.due else "",
+        "slot": claim.slot,
+        "value": claim.value,
+        "speaker": claim.speaker if claim.speaker != USER else "",
+    }
+    return {
+        "claim": chain,
+        "category": category_of(draft.category, draft.origin),
+        "outcome": outcome.action,
+        "reason": outcome.reason,
+        "polarity": claim.polarity,
+        "verbatim": draft.verbatim,
+        **{name: value for name, value in optional.items() if value},
+    }

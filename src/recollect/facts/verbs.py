@@ -1,0 +1,287 @@
+"""The verbs of `memory.facts`: add, list, change and take back facts, and settle what is unclear.
+
+A fact never changes: a new version takes the place of the old one, which stays as history. What is
+said of a fact is compared with what is known first, so adding the same twice adds nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from recollect.config import Limits
+from recollect.errors import InvalidInput, NotFound, StoreBusy
+from recollect.facts.alike import Alike, Embed
+from recollect.facts.disputes import PATIENCE, Disputes
+from recollect.facts.follow import TIER, Shelf, is_unclear
+from recollect.facts.judge import Judge
+from recollect.facts.opinion import Opinions
+from recollect.facts.plan import Made, Plan, Tools, hashed
+from recollect.facts.reading import MOST_LISTED, Reading
+from recollect.facts.relate import Thresholds
+from recollect.facts.values import (
+    CATEGORIES,
+    Dispute,
+    Fact,
+    FactDraft,
+)
+from recollect.facts.versions import answered, edited
+from recollect.graph import check
+from recollect.graph.merging import exists
+from recollect.store.base import Derived, Store
+from recollect.types import Record, Scope
+from recollect.write import validate
+from recollect.write.worker import Worker
+
+#: Tiers whose change makes a plan stale.
+TIERS = ("graph", TIER)
+_MOST_TRIES = 50
+_REASON_CHARS = 500
+_IMPORTANCE = 0.5
+T = TypeVar("T")
+
+_ROLES = {"user": "user", "user_confirmed": "user", "agent": "assistant"}
+
+
+class Facts(Reading):
+    """The facts of a memory. Threads may share it."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: Worker,
+        *,
+        now: Callable[[], datetime],
+        embed: Embed | None = None,
+        judge: Judge | None = None,
+        limits: Limits | None = None,
+        thresholds: Thresholds | None = None,
+    ) -> None:
+        super().__init__(store, Shelf(store), now)
+        self._worker = worker
+        self._limits = limits or Limits()
+        self._thresholds = thresholds or Thresholds()
+        self._alike = Alike(embed)
+        self._opinions = Opinions(judge)
+        self._disputes = Disputes(store, self._shelf)
+        # Two writers in one process would only make each other plan again.
+        self._writing = threading.Lock()
+
+    # For the step that understands turns
+
+    def planned(self, scope: Scope, drafts: Sequence[FactDraft], *, now: datetime) -> list[Derived]:
+        """What drafts make of the facts, not stored: for `store.learn(..., since=, tiers=TIERS)`,
+        where `since` was read before this. The same drafts again give nothing."""
+        if not drafts:
+            return []
+        plan = self._plan(scope, now)
+        plan.add_all(drafts)
+        return plan.records()
+
+    # Writing
+
+    def add(  # noqa: PLR0913 (the public contract)
+        self,
+        text: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        category: str = "context",
+        confidence: float = 1.0,
+        metadata: Mapping[str, Any] | None = None,
+        at: datetime | str | None = None,
+        origin: str = "user",
+    ) -> Fact:
+        """Store a fact as far as it is new; `outcome` of the result says what became of it.
+
+        noop: it was known, and that fact is given. clarify: it would end a fact, but not for
+        certain; see `clarifications`.
+        """
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        now = self._now()
+        draft = FactDraft(
+            text=validate.checked_query(text, self._limits, "text").strip(),
+            category=check.choice(category, "category", CATEGORIES),
+            sources=(),
+            origin=check.choice(origin, "origin", check.ORIGINS),
+            at=now if at is None else validate.moment(at, "at"),
+            confidence=_share(confidence, "confidence"),
+            importance=_IMPORTANCE,
+            verbatim=False,
+            role=_ROLES.get(origin, "tool"),
+        )
+        given = validate.checked_metadata(metadata, "metadata", self._limits, [])
+        made = self._stored(scope, lambda plan: _added(plan, draft, given, now))
+        (record,) = self._store.get(scope, [made.id]) if made.id else [None]
+        if record is None:
+            raise NotFound("the fact was forgotten while it was being stored")
+        shown = self._shown(scope, record)
+        return replace(shown, outcome=made.outcome.action, reason=made.outcome.reason)
+
+    def update(
+        self,
+        id: str,
+        text: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        origin: str = "user",
+    ) -> Fact:
+        """Put another text in the place of a fact: a new version, which has its own id."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        said = validate.checked_query(text, self._limits, "text").strip()
+        check.choice(origin, "origin", check.ORIGINS)
+
+        def work(plan: Plan) -> str:
+            record = self._changeable(scope, id)
+            return plan.put(edited(record, said, origin=origin, now=plan.now))
+
+        return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
+
+    def invalidate(
+        self,
+        id: str,
+        *,
+        reason: str = "",
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Fact:
+        """Take a fact back: it holds no longer and stays as history. Twice changes nothing."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        if len(str(reason)) > _REASON_CHARS:
+            raise InvalidInput(f"reason has over {_REASON_CHARS} characters", field="reason")
+        record = self._record(scope, id)
+        now = self._now()
+        self._store.end(
+            scope,
+            [record.id],
+            at=now,
+            valid_to=now,
+            reason=validate.storable(str(reason), "reason", []),
+        )
+        return self.get(id, user=user, workspace=workspace, agent=agent)
+
+    def answer(
+        self,
+        id: str,
+        *,
+        keep: str,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Fact:
+        """Settle a clarification: keep the new fact, the old one, or both; what then holds."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        check.choice(keep, "keep", ("new", "old", "both"))
+        unclear = self._unclear(scope, id)
+        if keep == "old":
+            now = self._now()
+            why = "the known one was kept"
+            self._store.end(scope, [id], at=now, valid_to=now, reason=why)
+            kept = str(unclear.data["about"][0])
+            return self.get(kept, user=user, workspace=workspace, agent=agent)
+
+        def work(plan: Plan) -> str:
+            return plan.put(answered(self._unclear(scope, id), keep=keep))
+
+        return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
+
+    # Disputes between agents
+
+    def conflicts(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        status: str = "open",
+        limit: int = 100,
+    ) -> builtins.list[Dispute]:
+        """Where two agents hold different values of one attribute, newest first."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        check.choice(status, "status", ("open", "resolved", "all"))
+        most = validate.whole_number(limit, "limit", 1, MOST_LISTED)
+        return self._disputes.listed(scope, state=status, limit=most, now=self._now())
+
+    def resolve(
+        self,
+        id: str,
+        *,
+        keep: str,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Dispute:
+        """Settle a conflict: keep one of its facts by its id, or "both"."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        return self._disputes.resolve(scope, validate.word(id, "id"), str(keep), self._now())
+
+    def settle(self, scope: Scope, *, patience: timedelta = PATIENCE) -> builtins.list[str]:
+        """Decide the conflicts of an owner that nobody resolved in time, by trust in the agents;
+        the ids of those that are resolved now. For the nightly job."""
+        return self._disputes.settle(scope, self._now(), patience)
+
+    # Inside
+
+    def _plan(self, scope: Scope, now: datetime) -> Plan:
+        tools = Tools(
+            exists=lambda id: exists(self._store, scope, id),
+            likeness=self._alike.likeness,
+            opinion=self._opinions.of,
+            limits=self._thresholds,
+        )
+        return Plan(self._shelf.of(scope), scope, now, tools)
+
+    def _tries(self, scope: Scope) -> Iterator[int]:
+        """What a plan is made of, read before it is made: if a fact has changed meanwhile, nothing
+        is stored and the plan is made again. Each failure is the success of another writer."""
+        for _ in range(_MOST_TRIES):
+            yield self._store.head(scope).change
+        raise StoreBusy(f"other writers were faster {_MOST_TRIES} times; try again")
+
+    def _stored(self, scope: Scope, work: Callable[[Plan], T]) -> T:
+        """Store what `work` plans."""
+        with self._writing:
+            for since in self._tries(scope):
+                now = self._now()
+                plan = self._plan(scope, now)
+                made = work(plan)
+                records = plan.records()
+                if not records or self._store.put(
+                    scope, records, known_at=now, steps=self._worker.steps, since=since, tiers=TIERS
+                ):
+                    break
+        self._worker.wake()
+        return made
+
+    def _changeable(self, scope: Scope, id: str) -> Record:
+        record = self._record(scope, id)
+        if record.known_to is not None or is_unclear(record):
+            raise InvalidInput(f"the fact {id} is not in force: change the one that is", field="id")
+        return record
+
+    def _unclear(self, scope: Scope, id: str) -> Record:
+        record = self._record(scope, id)
+        if not is_unclear(record) or record.known_to is not None:
+            raise InvalidInput(f"the fact {id} waits for no answer", field="id")
+        return record
+
+
+def _added(plan: Plan, draft: FactDraft, metadata: Mapping[str, Any], now: datetime) -> Made:
+    """A fact without a turn: its id is of its text and the moment, so that it can be added again
+    after it was taken back."""
+    id = hashed("added", draft.text, draft.origin, now.isoformat())
+    return plan.add(draft, id=id, metadata=metadata)
+
+
+def _share(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{name} must be a number in 0..1, not {value!r}", field=name)
+    return float(value)

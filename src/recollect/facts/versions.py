@@ -1,0 +1,78 @@
+"""New versions of facts made by hand: another text, or the answer to what was unclear."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from recollect.facts.claim import read
+from recollect.facts.follow import chain
+from recollect.facts.plan import LOUD, QUIET, again, category_of, hashed
+from recollect.facts.slots import USER
+from recollect.index.postings import packed
+from recollect.store.base import Derived
+from recollect.text import terms
+from recollect.types import Record
+
+#: What was said of the old text and need not be so of the new one.
+_OF_TEXT = frozenset({"headline", "keywords", "entities", "slot", "value", "contradicts", "avoid"})
+
+
+def edited(record: Record, text: str, *, origin: str, now: datetime) -> Derived:
+    """A fact with another text, in the place of the one it had."""
+    claim = read(text, str(record.data.get("speaker") or USER))
+    row, length = packed(terms(text))
+    kept = {name: value for name, value in record.data.items() if name not in _OF_TEXT}
+    told = {"slot": claim.slot, "value": claim.value}
+    data = {
+        **kept,
+        **{name: value for name, value in told.items() if value},
+        "claim": chain(record),
+        "replaces": [record.id],
+        "outcome": "update",
+        "reason": "edited",
+        "polarity": claim.polarity,
+        "verbatim": False,
+        "category": category_of(record.kind, origin),
+    }
+    return replace(
+        again(record),
+        id=hashed("edited", record.id, text, now.isoformat()),
+        kind=category_of(record.kind, origin),
+        content=text,
+        data=data,
+        origin=origin,
+        terms=row,
+        length=length,
+        valid_from=max(now, record.valid_from),
+        valid_to=None,
+        supersedes=(record.id,),
+        quiet=LOUD,
+        metadata=record.metadata if not record.sources else None,
+        reason="edited",
+    )
+
+
+def answered(record: Record, *, keep: str) -> Derived:
+    """The fact that was unclear, now that somebody said that it holds."""
+    about = [str(each) for each in record.data.get("about", ())]
+    ended = about if keep == "new" else []
+    data = {name: value for name, value in record.data.items() if name != "about"}
+    data |= {
+        "claim": record.id,
+        "outcome": "supersede" if ended else "add",
+        "reason": "answered",
+        "replaces": [record.id, *ended],
+    }
+    if keep == "both":
+        data["contradicts"] = about
+    return replace(
+        again(record),
+        id=hashed("answered", record.id),
+        data=data,
+        valid_to=None,
+        supersedes=(record.id, *ended),
+        quiet=QUIET if record.data.get("verbatim") else LOUD,
+        metadata=record.metadata if not record.sources else None,
+        reason="answered",
+    )

@@ -1,0 +1,139 @@
+"""What a statement claims: slots without their value, polarity, words of change."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.facts.claim import read
+
+SLOTS = {
+    "I live in Lisbon.": ("user:home", "Lisbon"),
+    "I'm living in Lisbon now": ("user:home", "Lisbon"),
+    "The user lives in Lisbon.": ("user:home", "Lisbon"),
+    "I moved to Lisbon": ("user:home", "Lisbon"),
+    "My sister lives in Rome.": ("user/sister:home", "Rome"),
+    "The user's sister lives in Rome.": ("user/sister:home", "Rome"),
+    "Tom lives in Rome.": ("tom:home", "Rome"),
+    "I work at Acme.": ("user:employer", "Acme"),
+    "I work as a nurse": ("user:job", "nurse"),
+    "I'm 34 years old.": ("user:age", "34"),
+    "I'm married.": ("user:marriage", "married"),
+    "My favourite colour is green.": ("user/favourit colour", "green"),
+    "Green is my favorite color": ("user/favourit colour", "Green"),
+    "My wife's favourite colour is green.": ("user/wife favourit colour", "green"),
+    "My manager is Pedro.": ("user/manag", "Pedro"),
+    "I use Firefox as my browser.": ("user/browser", "Firefox"),
+    "My name is Ann": ("user:name", "Ann"),
+    "My sister is called Clara.": ("user/sister:name", "Clara"),
+    "My sister's name is Clara.": ("user/sister:name", "Clara"),
+    "The deadline for the grant is June 1.": ("~date deadlin grant", "june1"),
+    "I weigh 84 kilos.": ("user~number kilo weigh", "84"),
+}
+
+
+@pytest.mark.parametrize("text", SLOTS)
+def test_a_slot_holds_the_attribute_and_not_the_value(text: str) -> None:
+    claim = read(text)
+    assert (claim.slot, claim.value) == SLOTS[text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I lived in Paris as a child.",  # the past
+        "I used to live in Paris.",
+        "I want to live in Paris.",  # a wish
+        "I might move to Paris.",
+        "I don't live in Paris.",  # denied
+        "Do I live in Paris?",
+        "He lives in Paris.",  # who?
+        "My rent is too high.",  # how it is, not how much
+        "My team is building an app.",
+        "I have a meeting on Monday.",  # there may be another
+        "I ran 5 km on Tuesday.",  # happened once
+    ],
+)
+def test_what_is_no_attribute_of_today_has_no_slot(text: str) -> None:
+    assert read(text).slot is None
+
+
+def test_the_owner_may_be_named() -> None:
+    assert read("Ann lives in Lisbon.", "user", "ann").slot == "user:home"
+    assert read("Ann's sister lives in Rome.", "user", "ann").slot == "user/sister:home"
+    assert read("Anna lives in Lisbon.", "user", "ann").slot == "anna:home"
+
+
+def test_another_speaker_is_another_subject() -> None:
+    assert read("I live in Lisbon.", "tom").slot == "tom:home"
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ("I like jazz", 1),
+        ("I don't like jazz", -1),
+        ("I hate jazz", -1),
+        ("I don't hate jazz", 1),
+        ("I've never been to Japan", -1),
+        ("I have no car", -1),
+        ("I can't stand jazz", -1),
+    ],
+)
+def test_polarity(text: str, sign: int) -> None:
+    assert read(text).polarity == sign
+
+
+@pytest.mark.parametrize(
+    ("text", "replaces", "corrects"),
+    [
+        ("I no longer eat meat.", True, False),
+        ("I don't smoke any more.", True, False),
+        ("I stopped playing tennis.", True, False),
+        ("I switched from Evernote to Obsidian.", True, False),
+        ("I use tea instead of coffee.", True, False),
+        ("I moved to Lisbon.", True, False),
+        ("Correction: it is Tuesday.", False, True),
+        ("Actually, it is Tuesday.", False, True),
+        ("It is Tuesday, not Monday.", False, True),
+        ("I live in Lisbon.", False, False),
+        ("I like to change the bed on Sundays.", False, False),
+    ],
+)
+def test_words_of_change_and_of_correction(text: str, replaces: bool, corrects: bool) -> None:
+    claim = read(text)
+    assert (claim.replaces, claim.corrects) == (replaces, corrects)
+
+
+def test_what_is_left_behind_is_named() -> None:
+    assert read("My sister lives in York, not Leeds.").left == {"leed"}
+    assert read("I switched from Evernote to Obsidian.").left == {"evernot"}
+
+
+def test_doubt_and_literals() -> None:
+    assert read("I think I live near Bern").uncertain
+    assert not read("I live in Bern").uncertain
+    assert read('My motto is "never late"').literals == ("never late",)
+
+
+@pytest.mark.parametrize(
+    "unit", ["my ", "not ", "1 ", "at 7 ", "I am a ", "moved from a to ", "'s a ", ", not ", "a"]
+)
+def test_a_hostile_text_is_read_quickly(unit: str) -> None:
+    begun = time.thread_time()
+    read(unit * 2_000)
+    assert time.thread_time() - begun < 1
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read(text: str) -> None:
+    claim = read(text)
+    assert claim == read(text)
+    assert claim.polarity in (1, -1)
+    assert claim.slot is None or claim.slot.strip()
+
+
+@given(st.sampled_from(sorted(SLOTS)), st.sampled_from(["  {}  ", "{}\n", "{}!"]))
+def test_space_and_marks_around_a_statement_change_nothing(text: str, frame: str) -> None:
+    assert read(frame.format(text.rstrip("."))).slot == read(text).slot
