@@ -1,4 +1,4 @@
-"""How often reconciliation is right, on pairs of our own (tests/facts/pairs.py).
+"""How often reconciliation is right, on pairs of our own (tests/facts/pairs.py, more_pairs.py).
 
     python -m scripts.eval_facts [--errors]
 
@@ -21,7 +21,11 @@ from recollect.facts.reconcile import ENDS, Outcome
 from recollect.facts.values import FactDraft
 from recollect.models.local import LocalEmbedder
 from recollect.types import Scope
-from tests.facts.pairs import EXPECTED, PAIRS, Pair
+from tests.facts import more_pairs
+from tests.facts.pairs import EXPECTED as OF_PAIRS
+from tests.facts.pairs import PAIRS, Pair
+
+EXPECTED = {**OF_PAIRS, **more_pairs.EXPECTED}
 
 _FIRST = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _MONTH = timedelta(days=30)
@@ -56,7 +60,7 @@ def judged(pairs: Sequence[Pair], embed: Embed) -> list[Judged]:
 
 def _outcome(pair: Pair, alike: Alike) -> Outcome:
     tools = Tools(exists=lambda _: False, likeness=alike.likeness)
-    plan = Plan(Facts(), Scope("default", "somebody-1"), _FIRST, tools)
+    plan = Plan(Facts(), Scope("default", "somebody-1"), _FIRST + _MONTH, tools)
     plan.add(_draft(pair.known, "1", _FIRST))
     later = _FIRST if pair.at_once else _FIRST + _MONTH
     return plan.add(_draft(pair.said, "2", later)).outcome
@@ -68,27 +72,38 @@ def _draft(text: str, source: str, at: datetime) -> FactDraft:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the figures; 1 when something was ended that should have stayed."""
-    results = judged(PAIRS, LocalEmbedder().embed)
-    for half in ("dev", "held"):
-        print(f"{half}:")
-        for relation in EXPECTED:
-            some = [e for e in results if (e.pair.half, e.pair.relation) == (half, relation)]
-            right = sum(each.is_right for each in some)
-            print(f"  {relation:14} {right:3} of {len(some):3}")
-        right = sum(each.is_right for each in results if each.pair.half == half)
-        total = sum(each.pair.half == half for each in results)
-        print(f"  accuracy       {right / total:.3f}")
-    harmful = [each for each in results if each.is_harmful]
+    embed = LocalEmbedder().embed
+    results = judged(PAIRS, embed)
+    more = judged(more_pairs.MORE_PAIRS, embed)
+    print(f"{len(results)} pairs")
+    _print_halves(results)
     refined = [each for each in results if each.pair.relation == "refinement"]
     updates = sum(each.outcome.action == "update" for each in refined)
     print(f"refinements that took the old one's place: {updates} of {len(refined)}; else both stay")
+    print(f"{len(more)} more: changes, and what only looks like one")
+    _print_halves(more)
+    harmful = [each for each in [*results, *more] if each.is_harmful]
     print(f"wrongly ended: {len(harmful)}")
     if "--errors" in arguments:
-        for each in results:
-            if not each.is_right:
-                told = f"{each.outcome.action} ({each.outcome.reason})"
-                print(f"  {each.pair.relation}: {each.pair.known} | {each.pair.said} -> {told}")
+        _print_errors([*results, *more])
     return 1 if harmful else 0
+
+
+def _print_halves(results: Sequence[Judged]) -> None:
+    for half in ("dev", "held"):
+        print(f"{half}:")
+        ours = [each for each in results if each.pair.half == half]
+        for relation in dict.fromkeys(each.pair.relation for each in ours):
+            right = [each.is_right for each in ours if each.pair.relation == relation]
+            print(f"  {relation:14} {sum(right):3} of {len(right):3}")
+        print(f"  accuracy       {sum(each.is_right for each in ours) / len(ours):.3f}")
+
+
+def _print_errors(results: Sequence[Judged]) -> None:
+    for each in results:
+        if not each.is_right:
+            told = f"{each.outcome.action} ({each.outcome.reason})"
+            print(f"  {each.pair.relation}: {each.pair.known} | {each.pair.said} -> {told}")
 
 
 if __name__ == "__main__":

@@ -96,20 +96,27 @@ class Memory(Core):
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
+        id = validate.record_id(id)
         if any(each.kind == "document" for each in self._store.get(scope, [id])):
             return self.knowledge.remove(id, user=user, workspace=workspace)
         # First what was written of several turns: it may quote this one.
         self.summaries.mend(scope, id)
         self.profiles.mend(scope, id)
-        return self._store.forget(scope, id, at=self._now())
+        gone = self.facts.unseated(scope, id)
+        done = self._store.forget(scope, id, at=self._now())
+        self.facts.bring_back(scope, gone)
+        return done
 
     def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Bring a forgotten memory back; False when it was not forgotten."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
+        id = validate.record_id(id)
         done = self._store.restore(scope, id, at=self._now())
         if done and any(each.kind == "document" for each in self._store.get(scope, [id])):
             self.knowledge.bring_back(scope, id)
+        if done:
+            self.facts.take_again(scope, self.facts.unseated(scope, id))
         return done
 
     def feedback(
@@ -303,6 +310,7 @@ class Memory(Core):
         """What happened to a memory, oldest first; of a fact, in all its versions."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
+        id = validate.record_id(id)
         if any(record.tier == "fact" for record in self._store.get(scope, [id])):
             return self.facts.history(id, user=user, workspace=workspace)
         return self._store.history(scope, id)

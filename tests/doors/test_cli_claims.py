@@ -10,6 +10,9 @@ import recollect
 from tests.doors import test_cli
 from tests.doors.test_cli import NO_ID, Ended, Run, remembered
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 run = test_cli.run
 
 

@@ -15,6 +15,9 @@ from recollect.testing import HashEmbedder
 from tests.doors import test_cli
 from tests.doors.test_cli import Ended, Run, remembered
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 run = test_cli.run
 
 PEOPLE = [

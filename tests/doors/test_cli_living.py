@@ -17,6 +17,9 @@ from tests.doors import test_cli
 from tests.doors.test_cli import NO_ID, Run, remembered
 from tests.life.living import derived
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 run = test_cli.run
 
 ANN = Scope("default", "ann")

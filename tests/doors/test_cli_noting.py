@@ -9,6 +9,9 @@ import pytest
 from tests.doors import test_cli
 from tests.doors.test_cli import NO_ID, Run, remembered
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 run = test_cli.run
 
 SHIP = "We ship on Friday."

@@ -411,6 +411,7 @@ def test_no_broken_json_raises_anything_else(text: str) -> None:
     safely(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.data())
 def test_a_good_answer_with_random_damage_raises_nothing_else(data: st.DataObject) -> None:
@@ -438,12 +439,14 @@ shapes = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(shapes)
 def test_no_shape_of_json_raises_anything_else(value: object) -> None:
     safely(json.dumps(value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

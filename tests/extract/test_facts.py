@@ -327,6 +327,7 @@ def test_any_words_are_read(words: list[str]) -> None:
         assert fact.avoid in fact.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -453,6 +453,7 @@ def test_nothing_found_is_an_answer(text: str) -> None:
     assert extracted(text) == Drafted(usage=Usage(700, 50))
 
 
+@pytest.mark.slow
 def test_an_answer_cut_at_any_byte_is_a_part_or_an_error() -> None:
     whole = extracted(TEXT)
     parts = errors = 0

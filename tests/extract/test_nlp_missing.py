@@ -10,6 +10,9 @@ import pytest
 
 from recollect.extract.nlp import MODEL
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 START = """
 import logging, sys
 logging.basicConfig(format="%(levelname)s %(message)s")

@@ -19,6 +19,9 @@ from recollect.store.base import Spent, Store
 from recollect.store.sqlite import SqliteStore
 from recollect.types import Event, Scope
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 ANN, BO = Scope("default", "ann"), Scope("default", "bo")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = date(2026, 3, 1)

@@ -21,7 +21,7 @@ My studio is in Ghent. | My studio is in Antwerp now.
 Our store is on Elm Street. | Our store is now on Harbour Road.
 The exam is on 3 June. | The exam is now on 10 June.
 The launch is planned for March 9. | The launch has been moved to March 23.
-My appointment with the dentist is on Monday. | My appointment with the dentist was rescheduled to Friday.
+My session with the dentist is on Monday. | My session with the dentist was rescheduled to Friday.
 We use Jira for bug tracking. | We switched bug tracking to Linear.
 Our backups run at 2 am. | Our backups now run at 4 am.
 My email address is ann@old.example. | My new email address is ann@new.example.
@@ -72,7 +72,7 @@ The release is scheduled for Thursday. | The release slipped to Monday.
 I'm writing the kitchen scene. | I finished writing the kitchen scene.
 I'm using React for the frontend. | I switched the frontend to Svelte.
 My Dutch course starts on 4 September. | My Dutch course has been moved to 18 September.
-The budget for the garden is 4,000 euros. | The budget for the garden has been raised to 5,500 euros.
+The budget for the shed is 4,000 euros. | The budget for the shed has been raised to 5,500 euros.
 I'm looking for a flat. | I'm no longer looking for a flat.
 I play tennis on Sundays. | I don't play tennis on Sundays anymore.
 My knee hurts. | My knee doesn't hurt anymore.

@@ -19,9 +19,9 @@ HOUR = timedelta(hours=1)
 @pytest.fixture
 def stated(tmp_path: Path) -> Iterator[Stated]:
     made = Stated(tmp_path / "facts.db")
-    made.add("I live in Paris.", agent="cook")
+    made.add("I live in Paris.", agent="cook", origin="agent")
     made.later(HOUR)
-    made.add("I live in Rome.", agent="guide")
+    made.add("I live in Rome.", agent="guide", origin="agent")
     yield made
     made.store.close()
 
@@ -125,3 +125,26 @@ def test_the_winner_is_a_pure_function(stated: Stated) -> None:
     assert winner(facts[:1], {}, **told) is None
     at_once = [replace(fact, valid_from=since) for fact in facts]
     assert winner(at_once, {}, **told) is None
+
+
+def test_between_the_users_own_words_nobody_else_decides(tmp_path: Path) -> None:
+    made = Stated(tmp_path / "facts.db")
+    made.add("I live in Paris.", agent="cook")
+    made.add("I live in Rome.", agent="guide")
+    made.later(2 * DAY)
+    assert made.facts.settle(ANN) == []
+    assert len(made.facts.conflicts(user="ann")) == 1
+    made.store.close()
+
+
+@pytest.mark.parametrize("origin", ["web", "agent"])
+def test_what_others_say_never_ends_what_the_user_said(tmp_path: Path, origin: str) -> None:
+    made = Stated(tmp_path / "facts.db")
+    made.add("I live in Paris.", agent="cook")
+    made.later(HOUR)
+    made.add("I live in Rome.", agent="guide", origin=origin)
+    made.store.set_agent_trust("default", "guide", 1.0, at=made.now)
+    made.later(2 * DAY)
+    made.facts.settle(ANN)
+    assert made.texts() == ["I live in Paris."]
+    made.store.close()

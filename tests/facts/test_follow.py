@@ -86,6 +86,7 @@ def test_following_costs_nothing_when_nothing_changed(stated: Stated) -> None:
     assert facts.seen == seen == stated.store.head(ANN)
 
 
+@pytest.mark.slow
 def test_a_new_fact_among_ten_thousand_takes_milliseconds(stated: Stated) -> None:
     chance = random.Random(7)
     words = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "bdfgklmnprst"]

@@ -168,6 +168,7 @@ def test_agents_end_only_their_own(stated: Stated) -> None:
     assert sorted(stated.texts()) == ["I live in Paris.", "I live in Rome."]
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

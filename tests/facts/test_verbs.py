@@ -199,8 +199,8 @@ def test_identity_is_only_the_users_to_say(stated: Stated) -> None:
     fact = stated.add("The user is the administrator.", category="identity", origin="web")
     assert (fact.category, fact.origin) == ("other", "web")
     mine = stated.add("I am a gardener.", category="identity")
-    edited = stated.facts.update(mine.id, "The user is a pilot.", user="ann", origin="tool")
-    assert edited.category == "other"
+    with pytest.raises(InvalidInput, match="cannot change what origin user said"):
+        stated.facts.update(mine.id, "The user is a pilot.", user="ann", origin="tool")
 
 
 def test_what_the_web_says_does_not_end_what_the_user_said(stated: Stated) -> None:
@@ -264,7 +264,7 @@ def test_input_is_checked(stated: Stated) -> None:
         stated.facts.list(user="ann", status="odd")
     with pytest.raises(NotFound):
         stated.facts.get("0" * 32, user="ann")
-    with pytest.raises(InvalidInput, match="over 500"):
+    with pytest.raises(InvalidInput, match="at most 500"):
         stated.facts.invalidate("0" * 32, reason="x" * 501, user="ann")
 
 

@@ -72,6 +72,7 @@ edge = st.tuples(
 pair = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda both: both[0] != both[1])
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -313,6 +313,7 @@ def test_it_does_not_matter_which_name_was_known_first() -> None:
     assert turned == []
 
 
+@pytest.mark.slow
 def test_whoever_is_alike_shares_a_block() -> None:
     names: dict[str, set[str]] = {}
     for type, *both in pairs(SAME) + pairs(OTHER):

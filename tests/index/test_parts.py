@@ -380,6 +380,7 @@ def told_of(view: View) -> dict[tuple[int, str], tuple[object, ...]]:
     return told
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     steps=st.lists(STEPS, min_size=8, max_size=30), which=st.sampled_from(["loud", "all", "note"])

@@ -216,6 +216,7 @@ def test_an_unknown_job_is_named(alive: Living) -> None:
         keeper(alive).run(now=alive.now, names=["retentoin"])
 
 
+@pytest.mark.slow
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -16,6 +16,9 @@ from recollect.models import wordpiece
 from recollect.models.local import FOLDER
 from recollect.models.wordpiece import WordPiece, split_words
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 VOCABULARY = (FOLDER / "vocab.txt").read_text(encoding="utf-8").splitlines()
 OURS = WordPiece.from_file(FOLDER / "vocab.txt")
 

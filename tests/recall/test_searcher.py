@@ -204,7 +204,7 @@ def test_what_is_shared_does_not_read_as_the_word_of_the_asker(house: House) -> 
     assert {hit.name for hit in house.ask(ZOE)} == {None, "Tom"}
     for format in ("safe", "deerflow"):
         context = house.memory.context("cat", user="ann", workspace="home", format=format)
-        assert "zoe: Lives with a cat" in context.text
+        assert "zoe (shared): Lives with a cat" in context.text
 
 
 def test_the_rules_of_another_workspace_are_not_shared(house: House) -> None:
@@ -265,7 +265,8 @@ def test_what_quotes_a_turn_is_found_only_where_its_tier_is_named(house: House) 
 
 
 def test_naming_a_tier_shows_that_of_others_as_well(house: House) -> None:
-    shared = house.put(ZOE, 50, tier="note", kind="note", quiet=1)
+    shared = house.put(ZOE, 50, tier="note", kind="note")
+    house.put(ZOE, 53, tier="note", kind="summary", quiet=1)  # It quotes what was said.
     house.shares.grant(user="zoe", workspace="work", to="home", segments=["daily_memory"])
     house.put(TEAM_OF_HOME, 51, tier="workspace", kind="note")
     own = house.put(ANN, 52, tier="note", kind="note", quiet=1)

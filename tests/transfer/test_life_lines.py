@@ -204,6 +204,7 @@ ACTS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(acts=ACTS)
 def test_any_life_travels(tmp_path_factory: pytest.TempPathFactory, acts: list[Any]) -> None:
@@ -249,3 +250,49 @@ def live(memory: Memory, acts: list[Any]) -> None:
             case "forget" | "restore":
                 getattr(store, action)(ANN, id, at=at)
     memory.drain()
+
+
+SHAPES = {
+    "a slot that is a list": RECORD | {"data": {"slot": ["user:home"]}},
+    "a day that is none": RECORD | {"data": {"due": "soon"}},
+    "a question about nothing": RECORD | {"data": {"outcome": "clarify"}},
+    "a conflict of a number": RECORD | {"kind": "conflict", "data": {"facts": 5}},
+    "a conflict of nothing": RECORD | {"kind": "conflict", "data": {}},
+    "a profile of objects": RECORD
+    | {"tier": "profile", "kind": "nick", "origin": "user", "data": {"claim": "c", "values": [{}]}},
+    "a profile without a claim": RECORD
+    | {"tier": "profile", "kind": "nick", "origin": "user", "data": {"values": ["x"]}},
+    "steps that are a number": RECORD
+    | {"tier": "procedure", "kind": "workflow", "data": {"steps": 5}},
+    "an entry under a number": RECORD
+    | {"tier": "knowledge", "kind": "entry", "data": {"key": 5, "claim": "c"}},
+}
+
+
+@pytest.mark.parametrize("what", SHAPES)
+def test_fields_that_no_verb_could_read_are_refused(open_at: Open, what: str) -> None:
+    memory = open_at("a.db")
+    done = imported(memory, SHAPES[what])
+    assert (done.failed, done.new["record"]) == (1, 0)
+    assert "data." in done.problems[0].reason
+
+
+def test_everything_that_the_verbs_write_travels(open_at: Open) -> None:
+    memory = open_at("a.db")
+    memory.facts.add("I live in Paris.", user="ann", metadata={"a": 1})
+    memory.facts.add("I live in Rome now.", user="ann")
+    memory.facts.add("Maybe, I moved to Porto.", user="ann")
+    memory.facts.add("I live in Oslo.", user="ann", agent="cook", origin="agent")
+    memory.notes.add("We ship on Friday.", category="decision", user="ann")
+    memory.profiles.set("nick", ["annie"], user="ann")
+    memory.procedures.add("Release", steps=["Test.", "Tag."], tags=["ci"], user="ann")
+    memory.knowledge.add("---\nlang: en\n---\n# A\n\nText.", name="a.md", user="ann")
+    memory.knowledge.set("port", "3050", user="ann")
+    memory.team.write("We use SQLite.", type="decision", title="Store", author="ann")
+    data = exported(memory)
+    copy = open_at("b.db")
+    done = imported(copy, data)
+    assert (done.failed, done.problems) == (0, [])
+    assert sorted(exported(copy).splitlines()) == sorted(data.splitlines())
+    assert copy.profile(user="ann").fields == memory.profile(user="ann").fields
+    assert copy.procedures.list(user="ann") == memory.procedures.list(user="ann")

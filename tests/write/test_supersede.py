@@ -66,6 +66,7 @@ def test_changes_are_seen_and_nothing_else_is_ended(part: str) -> None:
     assert len(wrong) <= 0.02 * others
 
 
+@pytest.mark.slow
 def test_among_many_rules_few_end_others() -> None:
     # All rules of the tagging set, in every pair: nearly all of them are about other things.
     texts = (FOLDER / "instructions.jsonl").read_text(encoding="utf-8").splitlines()

@@ -414,6 +414,7 @@ def test_parts_are_verbatim_whatever_comes(text: str) -> None:
         assert all(part in found.sentence for part in (found.condition or "").split(JOINT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

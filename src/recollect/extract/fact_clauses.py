@@ -62,6 +62,11 @@ _SUBORDINATE = re.compile(
     r"^(?:(?:and|but|so) )?(?:when|whenever|while|although|though|because|since|as|after|before"
     r"|once|until|till|where|that|which|who|whose|like|even)\b"
 )
+#: Says when, where or for what the rest is so: "at my old job, ...", "starting next year, ...".
+_FRAME = re.compile(
+    r"^(?:(?:and|but|so) )?(?:for|at|in|on|during|starting|beginning|from|as of|until|by|before"
+    r"|after|under|within|next|last|hypothetically|theoretically|temporarily|eventually|someday)\b"
+)
 #: Takes something back: what follows is not cut from it.
 _OBJECTS = re.compile(
     r"(?:(?:oh|hm+|well|and|but) )?(?:actually|no|nope|wait|sorry|correction)[,.]?"
@@ -164,7 +169,8 @@ def _stands_alone(clause: Clause, joint: str) -> bool:
         return not (_VERB.search(low) or _SAYS_WHO.search(low))
     if not is_comma and not _VERB.search(low):
         return False
-    return not (_SUBORDINATE.match(low) and is_comma)
+    is_frame = _FRAME.match(low) and not _VERB.search(low)
+    return not (is_comma and (_SUBORDINATE.match(low) or is_frame))
 
 
 def is_asked(clause: Clause) -> bool:

@@ -17,12 +17,14 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recollect.facts import words
+from recollect.facts import shifts, words
 from recollect.facts.measures import Measure, measured
-from recollect.facts.slots import USER, Hold, Slot, find, template
+from recollect.facts.slots import USER, Hold, Slot, find, is_renewed, template
 from recollect.text import fold, quoted, terms
 
 _LONGEST = 2_000
+#: "Stage 1" says nothing.
+_LEAST_WORDS = 3
 _EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.I), text)
     for pattern, text in (
@@ -62,7 +64,8 @@ _NAME = re.compile(r"(?<=[^.!?:] )[A-Z][\w'-]*")
 _PERFECT = frozenset({"have", "has", "is", "are", "am", "be"})
 #: The past that tells how it is now.
 _ARRIVED = re.compile(r"\bmoved (?:from .+ )?to\b|\bjoined\b|\bturned\b", re.I)
-_QUESTION = re.compile(r"\?\s*$")
+
+_NO_COURSE = shifts.Course()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,11 @@ class _Filled:
     measures: tuple[Measure, ...] = ()
     #: The clause that fills it.
     clause: str = ""
+    form: str = ""
+    #: The clause says that it changed: "now", "my new", "was moved to".
+    renewed: bool = False
+    #: It says so by a verb.
+    shifted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,13 @@ class Claim:
     value: str = ""
     value_terms: frozenset[str] = frozenset()
     measures: tuple[Measure, ...] = ()
+    form: str = ""
+    renewed: bool = False
+    shifted: bool = False
+    #: A habit: "on Tuesdays", "every Tuesday".
+    is_habit: bool = False
+    again: bool = False
+    course: shifts.Course = _NO_COURSE
     polarity: int = 1
     replaces: bool = False
     corrects: bool = False
@@ -157,10 +172,17 @@ def read(text: str, speaker: str = USER, own: str = "") -> Claim:
         value=filled.value,
         value_terms=filled.terms,
         measures=filled.measures,
+        form=filled.form,
+        renewed=filled.renewed,
+        shifted=filled.shifted,
+        is_habit=words.HABIT.search(filled.clause) is not None,
+        again=words.AGAIN.search(core) is not None,
+        course=shifts.course(told, clauses),
         polarity=_polarity(core),
         replaces=ended is not None
         or bool(behind)
         or another is not None
+        or filled.shifted
         or _ARRIVED.search(body) is not None,
         corrects=corrects,
         surely=corrects and (bool(denied) or words.SURELY.search(plain) is not None),
@@ -171,7 +193,7 @@ def read(text: str, speaker: str = USER, own: str = "") -> Claim:
         is_wish=words.WISH.search(core) is not None,
         is_liking=bool(words.LIKES.search(core) or words.DISLIKES.search(core)),
         first_person=_SUBJECT.search(body) is not None,
-        left=behind | denied,
+        left=behind | denied | _avoiding(core),
         another=compared(another["left"]) if another else frozenset(),
         beside=every - compared(filled.clause) if filled.slot else frozenset(),
         terms=every,
@@ -269,6 +291,12 @@ def _is_past(clause: str) -> bool:
     return False
 
 
+def _avoiding(clause: str) -> frozenset[str]:
+    """What somebody is no more who takes something again: "vegetarian" of "I eat meat again"."""
+    taken = compared(clause) if words.AGAIN.search(clause) else frozenset[str]()
+    return frozenset(one for one, avoided in words.AVOIDED.items() if avoided & taken)
+
+
 def _left(text: str) -> frozenset[str]:
     """What the text itself names as left behind."""
     found: set[str] = set()
@@ -282,29 +310,67 @@ def _filled(told: list[str], clauses: list[str], speaker: str) -> _Filled:
     """The first slot that a clause fills; wishes, denials, questions and the past fill none."""
     loose = _Filled()
     for clause, whole in zip(told, clauses, strict=True):
-        if words.NEGATED.search(clause) or words.WISH.search(whole) or _QUESTION.search(whole):
+        if shifts.is_open(clause, whole) or words.OTHER.search(clause):
             continue
-        is_past = _is_past(clause) and not _ARRIVED.search(clause)
+        if (shift := shifts.moved(clause, speaker)) is not None:
+            return _shifted(shift, clause)
+        is_past = _is_past(clause) and not _arrived(clause)
         slot = None if is_past else find(clause, speaker=speaker)
         if slot is not None and slot.hold != "loose":
-            return _of(slot, clause)
-        if not is_past and (counted := _counted(clause, speaker)) is not None:
+            return _of(slot, clause, whole)
+        if not is_past and (counted := _counted(clause, whole, speaker)) is not None:
             return counted
         if slot is not None and loose.slot is None:
-            loose = _of(slot, clause)
+            loose = _of(slot, clause, whole)
     return loose
 
 
-def _of(slot: Slot, clause: str) -> _Filled:
-    return _Filled(slot.key, slot.hold, slot.value, compared(slot.value), clause=clause)
+def _arrived(clause: str) -> bool:
+    return _ARRIVED.search(clause) is not None and not shifts.is_single(clause)
 
 
-def _counted(clause: str, speaker: str) -> _Filled | None:
+def _of(slot: Slot, clause: str, whole: str) -> _Filled:
+    return _Filled(
+        slot.key,
+        slot.hold,
+        slot.value,
+        compared(slot.value),
+        clause=clause,
+        form=slot.form,
+        renewed=_renewed(whole),
+    )
+
+
+def _shifted(shift: shifts.Shift, clause: str) -> _Filled:
+    slot, values = shift.slot, frozenset(each.value for each in shift.measures)
+    return _Filled(
+        slot.key,
+        slot.hold,
+        slot.value,
+        values or compared(slot.value),
+        shift.measures,
+        clause,
+        slot.form,
+        renewed=True,
+        shifted=True,
+    )
+
+
+def _renewed(whole: str) -> bool:
+    """Whether a clause says that it is so from now on, not only once or besides."""
+    if shifts.is_single(whole) or words.BESIDE.search(whole):
+        return False
+    return words.ANEW.search(whole) is not None or is_renewed(whole)
+
+
+def _counted(clause: str, whole: str, speaker: str) -> _Filled | None:
     """The slot of a clause that says how much or when."""
     measures, _ = measured(clause)
+    if not measures or len(_WORD.findall(clause)) < _LEAST_WORDS:
+        return None
     values = frozenset(each.value for each in measures)
-    key = template(clause, measures, compared(clause) - values, speaker)
-    if key is None:
+    found = template(clause, measures, compared(clause) - values, speaker)
+    if found is None:
         return None
     value = " ".join(each.value for each in measures)
-    return _Filled(key, "changing", value, values, measures, clause)
+    return _Filled(found[0], found[1], value, values, measures, clause, renewed=_renewed(whole))

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from recollect.errors import InvalidInput, NotFound
 from recollect.facts.follow import CONFLICT, TIER, Shelf
 from recollect.facts.shown import fact, is_shown, status
-from recollect.facts.values import Dispute
+from recollect.facts.values import BY_USER, Dispute
+from recollect.graph.check import distrust
 from recollect.store.base import Store
 from recollect.types import Record, Scope
 
@@ -41,6 +42,25 @@ def winner(
         reverse=True,
     )
     return None if ranked[0][:2] == ranked[1][:2] else ranked[0][2]
+
+
+def _settled(
+    facts: Sequence[Record],
+    trust: Mapping[str, float],
+    *,
+    since: datetime,
+    now: datetime,
+    patience: timedelta,
+) -> str | None:
+    """The fact that holds: that of the most trusted origin, among equals that of the more trusted
+    agent. Between the user's own words nobody but the user decides."""
+    best = min(distrust(each.origin) for each in facts)
+    equals = [each for each in facts if distrust(each.origin) == best]
+    if len(equals) == 1:
+        return equals[0].id if now - since >= patience else None
+    if all(each.origin in BY_USER for each in equals):
+        return None
+    return winner(equals, trust, since=since, now=now, patience=patience)
 
 
 class Disputes:
@@ -90,7 +110,7 @@ class Disputes:
                 self._end(scope, record, [], "one of both holds no longer", now)
                 done.append(record.id)
                 continue
-            kept = winner(facts, trust, since=record.known_from, now=now, patience=patience)
+            kept = _settled(facts, trust, since=record.known_from, now=now, patience=patience)
             if kept is not None:
                 over = [each.id for each in facts if each.id != kept]
                 self._end(scope, record, over, f"{kept} was kept by trust", now)

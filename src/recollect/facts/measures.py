@@ -9,13 +9,25 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from recollect.facts.words import CURRENCIES, DAYS, MONTHS, NUMBERS, ORDINALS
+from recollect.facts.words import (
+    CURRENCIES,
+    DAYS,
+    LABELLED,
+    MONTHS,
+    NUMBERS,
+    ORDINALS,
+    RANKED,
+)
 
 _WORDS = "|".join(NUMBERS)
 _ORDERED = "|".join(ORDINALS)
-_FIGURE = r"\d+(?:[.,]\d+)*"
+_NO_LABEL = "".join(rf"(?<!\b{each} )" for each in sorted(LABELLED))
+_FIGURE = r"\d+(?:[.,]\d+)*(?:k\b)?"
+_PART = r"(?:day|night|morning|evening|afternoon|noon|week|weekend|weekday|month|year|hour)"
 _MEASURE = re.compile(
-    rf"(?P<date>\b\d{{4}}-\d\d-\d\d\b"
+    rf"(?P<often>\bevery (?:(?:other|second|third|\d+|two|three|four|six) )?{_PART}s?\b"
+    rf"|\b(?:once|twice|(?:\d+|{_WORDS}) times) (?:a|per|each|every) {_PART}\b)"
+    rf"|(?P<date>\b\d{{4}}-\d\d-\d\d\b"
     rf"|\b{MONTHS} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTHS}(?: \d{{4}})?\b)"
     rf"|(?P<time>\b\d{{1,2}}:\d\d(?: ?[ap]\.?m\b)?|\b\d{{1,2}} ?[ap]\.?m\b|\bnoon\b|\bmidnight\b"
@@ -23,9 +35,9 @@ _MEASURE = re.compile(
     rf"|(?P<money>[$€£¥] ?{_FIGURE}|(?<![\w-]){_FIGURE} ?(?:{CURRENCIES}\b|[€£¥]))"
     rf"|(?P<day>\b{DAYS}\b|\btomorrow\b)"
     rf"|(?P<year>(?<![\w-])(?:19|20)\d\d(?![\w-]))"
-    rf"|(?P<number>(?<![\w-]){_FIGURE}(?:st|nd|rd|th|%)?(?![\w-])"
+    rf"|(?P<number>{_NO_LABEL}(?<![\w-]){_FIGURE}(?:st|nd|rd|th|%)?(?![\w-])"
     rf"|(?<!the )(?<!that )(?<!this )(?<!no )(?<!another )\b(?:{_WORDS})\b(?!-)"
-    rf"|(?<!my )(?<!our )\b(?:{_ORDERED})\b(?! time))",
+    rf"|(?<!my )(?<!our )\b(?:{_ORDERED})\b(?! (?!{RANKED}\b)\w))",
     re.I,
 )
 _SPLIT = re.compile(r"[\s,.;:!?-]+")
@@ -34,9 +46,12 @@ _DAY_NAMES = frozenset(
     for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
     for ending in ("", "s")
 )
-_TELLING = frozenset({*NUMBERS, *ORDINALS, *_DAY_NAMES, "noon", "midnight", "tomorrow"})
+_TELLING = frozenset(
+    {*NUMBERS, *ORDINALS, *_DAY_NAMES, "noon", "midnight", "tomorrow", "every", "once", "twice"}
+)
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"[^\w:%]")
+_THOUSANDS = re.compile(r"(?<![\d.,])(\d+(?:\.\d+)?)k\b")
 
 
 class Measure(NamedTuple):
@@ -62,4 +77,6 @@ def _measure(match: re.Match[str]) -> Measure:
         value = re.sub(rf" ?{CURRENCIES}$", "", value)
     if kind == "day":
         value = value.removesuffix("s")
+    if (thousands := _THOUSANDS.search(value)) and kind in ("number", "money"):
+        return Measure(kind, f"{float(thousands[1]) * 1000:.0f}")
     return Measure(kind, _DIGITS.sub("", value))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Any
 
@@ -28,7 +28,7 @@ from recollect.facts.reconcile import (
 from recollect.facts.relate import Thresholds, relation
 from recollect.facts.slots import USER
 from recollect.facts.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
-from recollect.graph.check import least
+from recollect.graph.check import distrust, least
 from recollect.index.postings import packed
 from recollect.store.base import Derived
 from recollect.text import terms
@@ -47,6 +47,7 @@ _MOST_SOURCES = 1_000
 Likeness = Callable[[str, str], float | None]
 #: Another opinion on a new claim that its words alone do not decide, and how sure it is.
 Opinion = Callable[[New, Sequence[Known]], tuple[Outcome, float] | None]
+_FAR_AHEAD = timedelta(days=366)
 #: Outcomes that the words themselves say: nobody else is asked.
 _CERTAIN = frozenset({"same", "correction", "replaced", "explicit"})
 
@@ -99,6 +100,8 @@ class Plan:
         self, draft: FactDraft, *, id: str | None = None, metadata: Metadata | None = None
     ) -> Made:
         """What becomes of one draft; with an id and metadata for what has no turn."""
+        if draft.at > self.now + _FAR_AHEAD:  # A clock that ran ahead must not outlast all others.
+            draft = replace(draft, at=self.now)
         speaker = _speaker(draft, self._own)
         claim = read(draft.text, speaker, self._own)
         fact_id = id or draft_id(draft)
@@ -108,7 +111,7 @@ class Plan:
             return Made(before, Outcome("noop", "learned-before", (before,)))
         new = New(claim, draft.at, draft.confidence, draft.origin, self._scope.agent)
         known = self._candidates(claim)
-        outcome = self._reconciled(new, known)
+        outcome = self._trusting(new, self._reconciled(new, known))
         if outcome.action == "noop":
             self._confirm(outcome.targets[0], draft)
             return Made(outcome.targets[0], outcome)
@@ -197,6 +200,16 @@ class Plan:
             # What both say otherwise stays known, also where a judge sees no reason to act.
             judged = replace(judged, contradicts=outcome.contradicts)
         return judged if judged.action == "noop" else replace(judged, disputes=outcome.disputes)
+
+    def _trusting(self, new: New, outcome: Outcome) -> Outcome:
+        """Who repeats what a less trusted one said does not confirm it: their word takes its place,
+        or stands beside that of another agent."""
+        known = self._known(outcome.targets[0]) if outcome.action == "noop" else None
+        if known is None or distrust(new.origin) >= distrust(known.origin):
+            return outcome
+        if known.agent != new.agent:
+            return Outcome("add", "more-trusted")
+        return replace(outcome, action="supersede", reason="more-trusted")
 
     def _likeness(self, text: str) -> Callable[[Known], float | None]:
         return lambda known: self._tools.likeness(text, known.claim.text)

@@ -246,6 +246,9 @@ def _ends(how: Relation, new: New, old: Known) -> bool:
         return new.claim.surely or is_now
     if new.claim.hold == "stable":
         return new.claim.corrects
+    if new.claim.hold == "noted" or old.claim.hold == "noted":
+        # One of its kind, as far as anybody can tell: only words of change end it.
+        return old.at < new.at and (new.claim.renewed or new.claim.surely)
     is_later = old.at < new.at and _is_changing(new.claim, old.claim)
     return is_later or new.claim.is_explicit
 
@@ -255,7 +258,8 @@ def _contradicting(new: New, related: Sequence[tuple[Relation, Known]]) -> list[
     for how, each in related:
         at_once = how == "other" and new.at == each.at and _is_changing(new.claim, each.claim)
         stable = how == "other" and new.claim.hold == "stable"
-        if how == "denied" or at_once or stable:
+        placed = how == "other" and _is_placed(new.claim, each.claim)
+        if how == "denied" or at_once or stable or placed:
             found.append(each)
     return found
 
@@ -270,6 +274,11 @@ def _may_update(new: Claim, old: Known, likeness: Likeness, limits: Thresholds) 
 
 def _is_changing(new: Claim, old: Claim) -> bool:
     return new.hold == old.hold == "changing"
+
+
+def _is_placed(new: Claim, old: Claim) -> bool:
+    """Whether both say where one thing is."""
+    return new.hold == old.hold == "noted" and bool(new.form)
 
 
 def _one_kind(new: Claim, old: Claim) -> bool:

@@ -11,15 +11,21 @@ none       nothing follows from one for the other
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from recollect.facts.claim import Claim
-from recollect.facts.words import LANDS
+from recollect.facts.claim import Claim, compared
+from recollect.facts.measures import measured
+from recollect.facts.shifts import is_some
+from recollect.facts.words import LANDS, NEUTRAL, QUALIFIED
 from recollect.text import fold
 
 Relation = Literal["same", "more", "other", "denied", "over", "corrected", "none"]
+
+_UNIT = re.compile(r"\d[\d.,]*k? ([a-z]{3,})")
+_USED_TO = re.compile(r"\bused to\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,8 @@ def relation(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresho
     if new.polarity != old.polarity:
         return "denied" if _denied(new, old) else "none"
     if new.slot is not None and new.slot == old.slot and not _differ_twice(new, old):
-        return _valued(new, old, alike, limits)
+        how = _valued(new, old, alike, limits)
+        return how if how != "other" or _fits(new, old) else "none"
     return _worded(new, old, alike, limits)
 
 
@@ -62,7 +69,8 @@ def _worded(new: Claim, old: Claim, alike: Callable[[], float], limits: Threshol
         return "same"
     if new.surely and _is_corrected(new, old):
         return "corrected"
-    return "more" if old.terms < new.terms and _one_subject(new, old) else "none"
+    is_more = old.terms < new.terms and new.is_wish == old.is_wish
+    return "more" if is_more and _one_subject(new, old) else "none"
 
 
 def disputes(new: Claim, old: Claim) -> bool:
@@ -71,6 +79,35 @@ def disputes(new: Claim, old: Claim) -> bool:
         return False
     values = new.value_terms, old.value_terms
     return not (values[0] <= values[1] or values[1] <= values[0])
+
+
+def _fits(new: Claim, old: Claim) -> bool:
+    """Whether two values of one slot are of one kind, so that one can take the other's place."""
+    if new.shifted and new.form and not old.form:
+        return False
+    if new.form and old.form and new.form != old.form and not new.shifted:
+        return False
+    if _qualifier(new) != _qualifier(old) and not new.is_explicit:
+        return False  # What it costs on weekends is another price.
+    units = _unit(new), _unit(old)
+    if all(units) and units[0] != units[1] and not new.corrects:
+        return False
+    if new.is_habit != old.is_habit and not new.corrects:
+        return False  # One Tuesday is no other habit.
+    is_told_alike = new.terms & NEUTRAL == old.terms & NEUTRAL
+    return is_told_alike or new.renewed or new.is_explicit or not new.measures
+
+
+def _qualifier(claim: Claim) -> frozenset[str]:
+    """For whom, when or where a figure holds; nothing for other values."""
+    found = QUALIFIED.search(claim.value) if measured(claim.value)[0] else None
+    return compared(found["of"]) if found else frozenset()
+
+
+def _unit(claim: Claim) -> str:
+    """What a figure counts: "signups" of "500 signups"."""
+    found = _UNIT.match(claim.value)
+    return found[1].removesuffix("s") if found else ""
 
 
 def _differ_twice(new: Claim, old: Claim) -> bool:
@@ -83,13 +120,17 @@ def _says_the_same(new: Claim, old: Claim, alike: Callable[[], float], limits: T
     """Whether the new claim says nothing that the old one does not."""
     if not new.terms or new.speaker != old.speaker or new.first_person != old.first_person:
         return new.speaker == old.speaker and _bare(new) == _bare(old)
-    if not holds_literals(new, old):
+    if not holds_literals(new, old) or new.is_wish != old.is_wish or _once(new) != _once(old):
         return False
     if new.terms == old.terms:
         # "Ann called Bob" and "Bob called Ann" have the same words.
         return new.first_person or sorted(new.names) == sorted(old.names)
     is_less = new.terms < old.terms and len(new.terms) >= limits.shared
     return is_less and _one_subject(new, old) and alike() >= limits.same
+
+
+def _once(claim: Claim) -> bool:
+    return _USED_TO.search(claim.text) is not None
 
 
 def _bare(claim: Claim) -> str:
@@ -126,7 +167,11 @@ def _names_land(claim: Claim) -> bool:
 
 def _is_over(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresholds) -> bool:
     """Whether the new claim says that the old one holds no longer."""
-    if old.polarity < 0 or old.is_past or old.is_wish or old.ended:
+    if new.is_wish or old.is_wish or old.ended:
+        return False
+    if _is_given_up(new, old) or _is_done(new, old) or _is_again(new, old):
+        return True
+    if old.polarity < 0 or old.is_past:
         return False
     if new.ended and _one_subject(new, old) and new.core and new.core <= old.terms:
         return len(new.core) > 1 or new.verb == old.verb
@@ -135,6 +180,33 @@ def _is_over(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresho
     is_named = bool(new.left) and new.left <= old.terms - old.left
     same_voice = new.first_person == old.first_person
     return is_named and same_voice and _is_left(new, old, alike, limits)
+
+
+def _is_given_up(new: Claim, old: Claim) -> bool:
+    """Whether it gives up what was chosen before: "forget Oslo"."""
+    choice = compared(new.course.dropped)
+    return bool(choice) and choice == compared(old.course.chosen) and new.speaker == old.speaker
+
+
+def _is_done(new: Claim, old: Claim) -> bool:
+    """Whether it says that what was under way is done: "I finished the book"."""
+    verb, what = new.course.finished
+    at, on = old.course.doing
+    if not what or new.speaker != old.speaker or compared(what) != compared(on):
+        return False
+    return verb == at or (verb == "" and not is_some(on))
+
+
+def _is_again(new: Claim, old: Claim) -> bool:
+    """ "I eat fish again", of somebody who did not."""
+    if not new.again or new.is_past or new.polarity < 0 or new.subject or old.subject:
+        return False
+    if new.speaker != old.speaker or old.is_past or " never " in f" {old.text.lower()} ":
+        return False
+    if old.polarity < 0:
+        return _denied(new, old) and new.verb == old.verb and old.core == new.core
+    # Whoever eats meat is no vegetarian any more.
+    return new.verb in ("eat", "drink") and old.terms <= new.left and bool(old.terms)
 
 
 def _attribute(claim: Claim) -> set[str]:
@@ -174,7 +246,7 @@ def _denied(new: Claim, old: Claim) -> bool:
 
 def _is_corrected(new: Claim, old: Claim) -> bool:
     """Whether a correction that names no slot means the old claim."""
-    if new.first_person != old.first_person or old.is_wish:
+    if new.first_person != old.first_person or old.is_wish or not new.left <= old.terms:
         return False
     common = shared(new, old)
     if common >= 2:

@@ -84,9 +84,14 @@ def held(record: Record, as_of: datetime | None, known_at: datetime | None) -> b
     if known_at is not None and record.known_from > known_at:
         return False
     was_known = record.known_to is not None and known_at is not None and record.known_to <= known_at
-    if as_of is None:
-        return not was_known
+    if as_of is None:  # One that was told late had ended when it was told.
+        over = record.known_to is None and record.valid_to is not None
+        return not was_known and not (over and _before(record.valid_to, known_at))
     ended = record.valid_to is not None and record.valid_to <= as_of
     if known_at is not None:
         ended = ended and (was_known or record.known_to is None)
     return not ended
+
+
+def _before(end: datetime | None, moment: datetime | None) -> bool:
+    return end is not None and moment is not None and end <= moment

@@ -5,6 +5,7 @@ and "I work at B" are one slot, "my favourite colour" and "my favourite food" ar
 "my car" and "my wife's car". How firmly it holds one value:
 
     changing   the later statement takes the place of the earlier: home, employer, favourite food
+    noted      the same, but only with words of change: "my office is in Delft now"
     stable     it does not change with time: two different values contradict each other
     loose      there may be several: only words of change or of correction end the earlier one
 """
@@ -16,10 +17,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recollect.facts.measures import Measure, measured
-from recollect.facts.words import ALIKE, ATTRIBUTES, MANNER, MEASURED, ROLES, STABLE, THINGS
+from recollect.facts.words import (
+    ALIKE,
+    ATTRIBUTES,
+    DIGITAL,
+    MANNER,
+    MEASURED,
+    MONTHS,
+    NEUTRAL,
+    ROLES,
+    SITUATED,
+    STABLE,
+    THINGS,
+)
 from recollect.text import fold, terms
 
-Hold = Literal["changing", "stable", "loose"]
+Hold = Literal["changing", "noted", "stable", "loose"]
 #: Who "I" is.
 USER = "user"
 
@@ -39,8 +52,8 @@ _VERBS: tuple[tuple[str, Hold, str], ...] = (
      rf"(?:lives?|resides?|{_BE} (?:living|based|staying)) (?:in|at) (?!{_SOME})(?P<v>.+)"),
     ("dwelling", "loose", rf"(?:lives?|{_BE} living) (?:in|at) (?P<v>.+)"),
     ("employer", "changing",
-     rf"(?:works?|{_BE} (?:working|employed)) (?:at|for) (?!{_NO_EMPLOYER})(?P<v>.+)"
-     r"|joined (?P<w>[A-Z].+)"),
+     rf"(?:works?|{_BE} (?:working|employed)) (?:at|for) (?!{_NO_EMPLOYER})(?P<v>.+)"),
+    ("employer", "noted", r"joined (?P<v>(?-i:[A-Z]).+)"),
     ("job", "changing", rf"(?:works?|{_BE} working) as (?:an? )?(?P<v>.+)"),
     ("age", "changing", rf"{_BE} (?P<v>\d{{1,3}})(?: years? old| now)?$|turned (?P<w>\d{{1,3}})$"),
     ("marriage", "changing",
@@ -70,6 +83,7 @@ _DETERMINER = re.compile(r"^(?:my|our|the|an?|his|her|their|its) ", re.I)
 _OWNER = re.compile(r"(\w)'s\b")
 _INDEFINITE = re.compile(r"\ban? \w")
 _OWN = re.compile(r"\b(?:i|we|my|our)\b")
+_DATED = frozenset({"day", "date", "time", "year"})
 _OWN_DOING = re.compile(r"(?:i|we) ")
 _DEFINITE = re.compile(r"(?:my|our|the|i|we) ")
 #: With a capital, and yet how somebody is.
@@ -78,6 +92,29 @@ _DEMONYM = re.compile(
     r"|(?:German|French|Dutch|Greek|Swiss|Thai|Czech|Catholic|Jewish|Muslim|Buddhist|Hindu)\b"
 )
 _IS_NAME = re.compile(r"(?:the )?(?:[A-Z]|\d)|[\w-]*\d")
+_PLACED = re.compile(
+    r"(?P<a>(?:my|our|the) .+?) (?:is (?P<at>in|at|with|on (?=.+ (?:street|road|avenue|lane)$))"
+    r"|(?:is (?:hosted|stored|kept|based|located)|runs) (?:in|at|with|on)) ?(?P<v>.+)",
+    re.I,
+)
+_KEPT = re.compile(
+    r"(?:i|we) (?:host|keep|store|run) (?P<a>(?:my|our|the) .+?) (?P<at>in|at|on|with) (?P<v>.+)",
+    re.I,
+)
+_MONTH = re.compile(rf"{MONTHS}\b", re.I)
+_USED_FOR = re.compile(
+    r"(?:I|[Ww]e) (?:use|am using|are using) (?P<v>[A-Z][\w.-]*(?: [A-Z\d][\w.-]*)*)"
+    r" for (?P<a>(?:(?:my|our|the) )?[\w'-]+(?: [\w'-]+)?)$"
+)
+_A_NAME = re.compile(r"[A-Z][\w'-]*(?:,? [A-Z\d][\w'-]*)*")
+_A_NOUN = re.compile(r"(?:the|my|our) [\w-]+", re.I)
+#: A subject without an article, and what it does at a time.
+_BARE = re.compile(
+    r"(?:[^\W\d]\S* ){1,3}?(?:is|are|starts?|begins?|ends?|opens?|closes?|leaves?|runs?|meets?) ",
+    re.I,
+)
+_NO_BARE = re.compile(r"(?:an?|some|any|another|one|two|next|last|if|when|and|but|or|not) ", re.I)
+_NEW = re.compile(r"\bnew ", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +124,8 @@ class Slot:
     key: str
     hold: Hold
     value: str
+    #: A name, or a noun with an article; empty for anything else.
+    form: str = ""
 
 
 def find(clause: str, *, speaker: str = USER) -> Slot | None:
@@ -94,28 +133,35 @@ def find(clause: str, *, speaker: str = USER) -> Slot | None:
     noun = _by_noun(clause, speaker)
     if noun is not None and noun.hold != "loose":
         return noun
-    return _by_verb(clause, speaker) or noun
+    return _by_verb(clause, speaker) or _by_place(clause, speaker) or noun
 
 
 def template(
     clause: str, measures: tuple[Measure, ...], rest: frozenset[str], speaker: str = USER
-) -> str | None:
+) -> tuple[str, Hold] | None:
     """The key of a statement that says how much or when: all its words but the measures.
 
     Of what a person does or has there can be two at two times ("a meeting on Monday"), so a time
-    counts only with something definite: "the meeting is on Monday", "I wake up at seven".
+    counts only with something definite: "the meeting is on Monday", "I wake up at seven". Of a
+    habit and of what has no article only words of change tell that it is otherwise.
     """
     kinds = tuple(each.kind for each in measures)
     if not kinds or not rest or clause.split(maxsplit=1)[0].lower() in _PRONOUNS:
         return None
-    is_dated = bool({"day", "date", "time", "year"} & set(kinds))
-    low = clause.lower()
-    if is_dated and (_INDEFINITE.search(low) or not _DEFINITE.match(low)):
+    low, told = clause.lower(), set(kinds)
+    is_definite = _DEFINITE.match(low) is not None
+    if told & _DATED and (_INDEFINITE.search(low) or not (is_definite or _is_bare(low))):
         return None
-    if {"day", "date", "year"} & set(kinds) and _OWN_DOING.match(low):
+    if told & {"day", "date", "year"} and _OWN_DOING.match(low):
         return None
     owner = speaker.lower() if _OWN.search(low) else ""
-    return f"{owner}~{'+'.join(sorted(kinds))} {' '.join(sorted(rest))}"
+    key = f"{owner}~{'+'.join(sorted(kinds))} {' '.join(sorted(rest - NEUTRAL or rest))}"
+    is_noted = "often" in told or (bool(told & _DATED) and not is_definite)
+    return key, "noted" if is_noted else "changing"
+
+
+def _is_bare(low: str) -> bool:
+    return _BARE.match(low) is not None and _NO_BARE.match(low) is None
 
 
 def subject(who: str, speaker: str = USER) -> str | None:
@@ -137,6 +183,55 @@ def key_words(phrase: str) -> str:
     bare = _OWNER.sub(r"\1", _DETERMINER.sub("", phrase.strip()))
     alike = " ".join(ALIKE.get(word, word) for word in fold(bare).split())
     return " ".join(dict.fromkeys(terms(alike)))
+
+
+def owner_of(phrase: str, speaker: str = USER) -> str:
+    """Whose a thing is, as it stands before the thing in a key."""
+    return f"{speaker.lower()}/" if re.match(r"(?:my|our) ", phrase, re.I) else ""
+
+
+def attribute_of(phrase: str, value: str, speaker: str = USER) -> Slot | None:
+    """The slot of "<phrase> is <value>", where the phrase is an attribute by itself."""
+    last = phrase.rsplit(maxsplit=1)[-1].lower()
+    if last not in ATTRIBUTES | MEASURED:
+        return None
+    return _attribute(owner_of(phrase, speaker), phrase, value)
+
+
+def is_renewed(clause: str) -> bool:
+    """Whether a clause gives an attribute anew: "my new number is ..."."""
+    found = _COPULA.match(clause)
+    return found is not None and _bare(found["a"]) != found["a"]
+
+
+def _bare(attribute: str) -> str:
+    """An attribute of which there is one, without "new": the new number is the number."""
+    last = attribute.rsplit(maxsplit=1)[-1].lower()
+    return _NEW.sub("", attribute) if last in ATTRIBUTES | MEASURED | ROLES else attribute
+
+
+def _by_place(clause: str, speaker: str) -> Slot | None:
+    """Where a thing is, or with whom it is kept, or what it is done with."""
+    if used := _USED_FOR.match(clause):
+        key = f"{owner_of(used['a'], speaker)}{key_words(used['a'])}"
+        return Slot(key, "loose", used["v"], "name")
+    found = _PLACED.match(clause) or _KEPT.match(clause)
+    if found is None:
+        return None
+    thing, value = _bare(found["a"]), found["v"]
+    last = thing.lower().rsplit(maxsplit=1)[-1]
+    form = _place(value)
+    if not form or last not in SITUATED or (last in DIGITAL and found["at"] == "in"):
+        return None
+    key = f"{owner_of(thing, speaker)}{key_words(thing)}@{form}"
+    return Slot(key, "noted", value, f"{form} with" if found["at"] == "with" else form)
+
+
+def _place(value: str) -> str:
+    """Of which form the name of a place is; empty for a time, a language and all that is longer."""
+    if measured(value)[0] or _DEMONYM.match(value) or _MONTH.match(value):
+        return ""
+    return "name" if _A_NAME.fullmatch(value) else "noun" if _A_NOUN.fullmatch(value) else ""
 
 
 def _by_verb(clause: str, speaker: str) -> Slot | None:
@@ -168,6 +263,7 @@ def _by_noun(clause: str, speaker: str) -> Slot | None:
 
 def _attribute(owner: str, attribute: str, value: str) -> Slot | None:
     """The slot of "my <attribute> is <value>", by the kind of its last noun."""
+    attribute = _bare(attribute)
     key = key_words(attribute)
     words = set(fold(_OWNER.sub(r"\1", attribute)).split())
     words |= {ALIKE.get(word, word) for word in words}
@@ -178,7 +274,8 @@ def _attribute(owner: str, attribute: str, value: str) -> Slot | None:
         whose = f"{owner}{who}" if who else owner.removesuffix("/") or USER
         return Slot(f"{whose}:name", "stable", value)
     hold = _hold(words, attribute.rsplit(maxsplit=1)[-1].lower(), value)
-    return Slot(f"{owner}{key}", hold, value) if hold else None
+    form = "name" if _is_named(value) else ""
+    return Slot(f"{owner}{key}", hold, value, form) if hold else None
 
 
 def _hold(words: set[str], last: str, value: str) -> Hold | None:

@@ -17,7 +17,7 @@ from recollect.config import Limits
 from recollect.errors import InvalidInput, NotFound, StoreBusy
 from recollect.facts.alike import Alike, Embed
 from recollect.facts.disputes import PATIENCE, Disputes
-from recollect.facts.follow import TIER, Shelf, is_unclear
+from recollect.facts.follow import TIER, Shelf, chain, is_unclear
 from recollect.facts.judge import Judge
 from recollect.facts.opinion import Opinions
 from recollect.facts.plan import Made, Plan, Tools, hashed
@@ -140,6 +140,11 @@ class Facts(Reading):
 
         def work(plan: Plan) -> str:
             record = self._changeable(scope, id)
+            if check.distrust(origin) > check.distrust(record.origin):
+                raise InvalidInput(
+                    f"origin {origin} cannot change what origin {record.origin} said",
+                    field="origin",
+                )
             return plan.put(edited(record, said, origin=origin, now=plan.now))
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
@@ -155,8 +160,11 @@ class Facts(Reading):
     ) -> Fact:
         """Take a fact back: it holds no longer and stays as history. Twice changes nothing."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        if len(str(reason)) > _REASON_CHARS:
-            raise InvalidInput(f"reason has over {_REASON_CHARS} characters", field="reason")
+        why: object = reason
+        if not isinstance(why, str) or len(why) > _REASON_CHARS:
+            raise InvalidInput(
+                f"reason must be a text of at most {_REASON_CHARS} characters", field="reason"
+            )
         record = self._record(scope, id)
         now = self._now()
         self._store.end(
@@ -164,7 +172,7 @@ class Facts(Reading):
             [record.id],
             at=now,
             valid_to=now,
-            reason=validate.storable(str(reason), "reason", []),
+            reason=validate.storable(reason, "reason", []),
         )
         return self.get(id, user=user, workspace=workspace, agent=agent)
 
@@ -180,18 +188,48 @@ class Facts(Reading):
         """Settle a clarification: keep the new fact, the old one, or both; what then holds."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         check.choice(keep, "keep", ("new", "old", "both"))
-        unclear = self._unclear(scope, id)
+        known = self._about(scope, self._unclear(scope, id))
         if keep == "old":
+            if not known:
+                raise InvalidInput("keep: the known fact is gone; keep new or both", field="keep")
             now = self._now()
             why = "the known one was kept"
             self._store.end(scope, [id], at=now, valid_to=now, reason=why)
-            kept = str(unclear.data["about"][0])
-            return self.get(kept, user=user, workspace=workspace, agent=agent)
+            return self.get(known[0], user=user, workspace=workspace, agent=agent)
 
         def work(plan: Plan) -> str:
-            return plan.put(answered(self._unclear(scope, id), keep=keep))
+            unclear = self._unclear(scope, id)
+            return plan.put(answered(unclear, keep=keep, about=self._about(scope, unclear)))
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
+
+    # When turns and facts are forgotten
+
+    def unseated(self, scope: Scope, id: str) -> builtins.list[Record]:
+        """The facts in force that would go with a turn, or the fact itself, and that took the
+        place of others."""
+        facts = self._shelf.of(scope)
+        mine = [facts.records[id]] if id in facts.records else facts.of_source(id)
+        left = {
+            each.id: {event.id for event in self._store.events(scope, each.sources)} - {id}
+            for each in mine
+            if each.known_to is None and each.data.get("replaces")
+        }
+        return [each for each in mine if each.id in left and (each.id == id or not left[each.id])]
+
+    def bring_back(self, scope: Scope, gone: Sequence[Record]) -> None:
+        """Let what these replaced hold again: they were forgotten."""
+        for each in gone:
+            why = "what replaced it was forgotten"
+            self._store.reopen(scope, each.data["replaces"], at=self._now(), reason=why)
+
+    def take_again(self, scope: Scope, back: Sequence[Record]) -> None:
+        """End what these replaced: they were restored."""
+        for each in back:
+            self._store.end(
+                scope, each.data["replaces"], at=self._now(), valid_to=each.valid_from,
+                reason="what replaces it was restored", action="superseded",
+            )  # fmt: skip
 
     # Disputes between agents
 
@@ -267,6 +305,17 @@ class Facts(Reading):
             raise InvalidInput(f"the fact {id} is not in force: change the one that is", field="id")
         return record
 
+    def _about(self, scope: Scope, unclear: Record) -> builtins.list[str]:
+        """What an unclear fact would end, in the versions that hold now."""
+        facts = self._shelf.of(scope)
+        claims = {
+            chain(facts.records[each])
+            for each in map(str, unclear.data.get("about", ()))
+            if each in facts.records
+        }
+        versions = [each for claim in sorted(claims) for each in facts.versions(claim)]
+        return [each.id for each in versions if each.known_to is None and not is_unclear(each)]
+
     def _unclear(self, scope: Scope, id: str) -> Record:
         record = self._record(scope, id)
         if not is_unclear(record) or record.known_to is not None:
@@ -283,5 +332,5 @@ def _added(plan: Plan, draft: FactDraft, metadata: Mapping[str, Any], now: datet
 
 def _share(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{name} must be a number in 0..1, not {value!r}", field=name)
+        raise InvalidInput(f"{name} must be a number in 0..1, not {str(value)[:64]!r}", field=name)
     return float(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -48,15 +49,16 @@ def edited(record: Record, text: str, *, origin: str, now: datetime) -> Derived:
         valid_to=None,
         supersedes=(record.id,),
         quiet=LOUD,
-        metadata=record.metadata if not record.sources else None,
+        sources=(),  # By hand: it stays when the turn is forgotten whose words it corrects.
+        metadata=record.metadata,
         reason="edited",
     )
 
 
-def answered(record: Record, *, keep: str) -> Derived:
-    """The fact that was unclear, now that somebody said that it holds."""
-    about = [str(each) for each in record.data.get("about", ())]
-    ended = about if keep == "new" else []
+def answered(record: Record, *, keep: str, about: Sequence[str]) -> Derived:
+    """The fact that was unclear, now that somebody said that it holds; `about` are those that hold
+    beside it."""
+    ended = list(about) if keep == "new" else []
     data = {name: value for name, value in record.data.items() if name != "about"}
     data |= {
         "claim": record.id,
@@ -65,7 +67,7 @@ def answered(record: Record, *, keep: str) -> Derived:
         "replaces": [record.id, *ended],
     }
     if keep == "both":
-        data["contradicts"] = about
+        data["contradicts"] = list(about)
     return replace(
         again(record),
         id=hashed("answered", record.id),

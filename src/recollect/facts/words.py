@@ -60,6 +60,14 @@ _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth el
 NUMBERS = {word: str(number) for number, word in enumerate(_NUMBERS.split())} | {
     "thirty": "30", "forty": "40", "fifty": "50", "hundred": "100", "dozen": "12",
 }  # fmt: skip
+_LABELLED = """
+step part chapter phase question equation option section page item task problem exercise figure
+table unit module project episode season test example
+"""
+#: A figure after one of these tells which one it is, not how many.
+LABELLED = frozenset(_LABELLED.split())
+#: Of these the ordinal is a value: "the third floor"; before any other noun it tells which.
+RANKED = r"(?:floor|grade|place|year|class|row|league|trimester|of)"
 ORDINALS = {word: str(number) for number, word in enumerate(_ORDINALS.split(), 1)}
 MONTHS = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
@@ -78,6 +86,33 @@ optician physio physiotherapist caretaker captain chair chairman roommate flatma
 """
 #: Of these a person has one at a time: whoever comes later has taken the place.
 ROLES = frozenset(_ROLES.split())
+_PEOPLE = """
+mother father parent sister brother sibling son daughter child aunt uncle cousin niece nephew
+grandmother grandfather grandma grandpa granny friend colleague coworker neighbour neighbor baby
+classmate client customer guest intern assistant man woman boy girl guy family folks dog cat
+"""
+#: They are at several places, and move by themselves.
+PEOPLE = (
+    ROLES
+    | {form for one in _PEOPLE.split() for form in (one, f"{one}s", ALIKE.get(one, one))}
+    | {"mum", "mom", "dad", "kid", "kids", "children", "people"}
+)
+_SITUATED = """
+office studio store shop workshop practice clinic headquarters hq warehouse factory branch school
+house flat apartment cabin cottage garage room desk bed locker storage garden allotment
+insurance account mortgage pension contract policy subscription plan savings internet broadband
+bike bicycle car van boat caravan motorbike scooter piano laptop passport suitcase wallet luggage
+site website server database app api service backup backups repo repository code domain blog
+meeting wedding party conference class course lesson training practice workshop ceremony reception
+exam interview appointment retreat funeral concert
+"""
+#: "In" says of these in which language they are, or how far.
+DIGITAL = frozenset({"site", "website", "database", "app", "api", "service", "code", "blog"})
+#: Of these each is at one place, or with one company, at a time.
+SITUATED = frozenset(_SITUATED.split())
+_NEUTRAL = "plan schedul due set start begin leav depart happen book cost"
+#: With a time or a sum these say only that it is so: "the launch is planned for May".
+NEUTRAL = frozenset(_NEUTRAL.split())
 _ATTRIBUTES = """
 address birthday breed code colour deadline diet email employer goal handle hometown job major
 nickname occupation password position profession role status target timezone title type username
@@ -86,7 +121,7 @@ version
 #: Abstract attributes: whatever follows is their value, but for a word on how they are.
 ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _MEASURED = """
-age budget height income limit number pin port price record rent salary score size weight
+age budget dose fee height income limit number pin port price record rent salary score size weight
 """
 #: Attributes that are measured: only a figure is their value.
 MEASURED = frozenset(_MEASURED.split())
@@ -97,6 +132,12 @@ router school seat server song subject tablet team theme university watch websit
 """
 #: Things of which one is in use; a bare word after them is how they are, not which they are.
 THINGS = frozenset(_THINGS.split())
+_DEVICES = """
+phone laptop computer tablet watch camera car bike house flat apartment printer router keyboard tv
+server team company account project app site website codebase
+"""
+#: Switched to something these are set otherwise, not others.
+DEVICES = frozenset(_DEVICES.split())
 #: After a noun and "is": how it is or what it does, not what it is.
 MANNER = re.compile(
     r"(?:too|very|so|quite|rather|really|pretty|always|often|usually|\w+ing|good|bad|great|fine|ok"
@@ -182,17 +223,60 @@ LATELY = re.compile(
     r"|from now|as of (?:today|now)|this (?:year|month|week|term|season))\b",
     re.I,
 )
+#: One time, a time to come, or one long ago: what holds now does not change by it.
+ONCE = re.compile(
+    r"\b(?:today|tonight|tomorrow|this (?:time|once|morning|afternoon|evening|week|weekend)|soon"
+    r"|for (?:once|now|a (?:day|week|bit|while))|temporarily|next (?:week|month|year|time|summer"
+    r"|winter|spring|autumn|fall|term)|when (?:i|we) (?:was|were)|as (?:an? )?(?:child|kid|teenager"
+    r"|student|boy|girl)|(?:years?|months|decades) ago|back (?:then|when|in)|in (?:19|20)\d\d"
+    r"|used to|originally|at first|once(?! an?\b| per\b)|last (?:week|year|summer|winter"
+    r"|spring|autumn|fall|time)"
+    r"|in \w+ (?:days|weeks|months|years)|almost|nearly|had)\b",
+    re.I,
+)
+#: From now on; what is so "at the moment" or "this month" may be so for that time only.
+ANEW = re.compile(
+    r"(?<!\buntil )(?<!\bup to )(?<!\bfor )\bnow\b(?! and (?:then|again)\b| that\b)"
+    r"|\b(?:nowadays|these days|as of today)\b",
+    re.I,
+)
+#: Beside what there is, not in its place.
+BESIDE = re.compile(
+    r"\b(?:also|too|as well|another|besides|both|in addition"
+    r"|(?<!every )(?:second|other))\b",
+    re.I,
+)
+#: For whom, when or where a figure holds.
+QUALIFIED = re.compile(
+    r"\b(?:on|at|for|in|before|after|during|when|if|until|with|without|excluding|including|from)"
+    r" (?P<of>.+)",
+    re.I,
+)
+HABIT = re.compile(rf"\b(?:every {DAYS}|(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b", re.I)
+#: One more of what there is: whatever it is said of, it takes nobody's place.
+OTHER = re.compile(r"\b(?:my|our|the|\w+'s|his|her) other\b|\banother\b", re.I)
+AGAIN = re.compile(r"\bagain\b(?!st)", re.I)
+_AVOIDED = """
+vegetarian:meat,chicken,beef,pork,fish,bacon
+vegan:meat,chicken,beef,pork,fish,bacon,cheese,egg,dairi
+pescatarian:meat,chicken,beef,pork,bacon teetot:alcohol,wine,beer
+"""
+#: What somebody does not take who is one of these.
+AVOIDED = {
+    one: frozenset(some.split(","))
+    for one, _, some in (each.partition(":") for each in _AVOIDED.split())
+}
 #: Says when or how a statement holds, not what it says.
 ASIDE = re.compile(
     r"\b(?:now|nowadays|these days|currently|at the moment|lately|actually|really|still|already"
-    r"|just|also|simply|definitely|of course|any ?more|no longer|this (?:year|term|season)"
+    r"|just|also|simply|definitely|of course|any ?more|no longer|again|this (?:year|term|season)"
     r"|(?:stopped|quit|ceased|gave up)(?= \w+ing\b))\b"
     r"|\bsince (?:the|my|our) [\w-]+(?: [\w-]+)?$",
     re.I,
 )
 _ASIDES = """
 now nowadays these currently moment lately actually really still already just also simply definitely
-course anymore more longer year term season since stopped quit ceased gave
+course anymore more longer again year term season since stopped quit ceased gave
 """
 #: One of these is in every aside.
 ASIDES = frozenset(_ASIDES.split())

@@ -60,6 +60,11 @@ class RelationDraft:
     signals: tuple[str, ...] = ()
 
 
+def distrust(origin: str) -> int:
+    """0 for the user's own word, confirmed or not; more for what is trusted less."""
+    return max(0, ORIGINS.index(origin) - 1) if origin in ORIGINS else len(ORIGINS)
+
+
 def least(origins: Iterable[str]) -> str:
     """The least trusted of some origins: what several have told is trusted as far as that."""
     return max(origins, key=lambda each: ORIGINS.index(each) if each in ORIGINS else len(ORIGINS))

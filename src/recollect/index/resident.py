@@ -57,7 +57,9 @@ class _Followed:
         if self.part.tiers is None:
             return changes
         shows = self.part.shows
-        return [e for e in changes if shows(tier=e.tier, kind=e.kind, private=e.private)]
+        return [
+            e for e in changes if shows(tier=e.tier, kind=e.kind, private=e.private, quiet=e.quiet)
+        ]
 
     def labels(self, texts: Sequence[str | None]) -> Sequence[str | None]:
         """Agents and sessions; those of another workspace are none of the asker's."""

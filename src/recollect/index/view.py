@@ -35,14 +35,15 @@ class Part:
         """The share that grants a tier; None where nobody had to."""
         return dict(self.shares).get(tier)
 
-    def shows(self, *, tier: str, kind: str, private: bool) -> bool:
+    def shows(self, *, tier: str, kind: str, private: bool, quiet: int) -> bool:
         """Whether a record is for the asker. The rules of others are not obeyed, so they are not
-        shown either; what one agent keeps for itself is not shared with another workspace."""
+        shown either; what one agent keeps for itself, and what quotes a turn, is not shared with
+        another workspace."""
         if self.tiers is None:
             return True
         if tier not in self.tiers or (tier, kind) == ("procedure", "instruction"):
             return False
-        return not (private and self.shares)
+        return not (self.shares and (private or quiet))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.life import capacity, consolidate, retention, staleness
 from recollect.life.acts import TIERS, Act, Done, quota, standing
 from recollect.store.base import Derived, Store
@@ -80,15 +80,16 @@ class Keeper:
         done = []
         for owner in self._owners() if scope is None else [scope]:
             for job in jobs:
-                one = self._one(job, _owner(owner), now, rules)
+                one = self._tried(job, _owner(owner), now, rules)
                 if one.acts or one.changed:
                     log.info("%s: %d planned, %d changed", job, len(one.acts), len(one.changed))
                     done.append(one)
         return done
 
     def undo(self, scope: Scope, run: str, *, now: datetime) -> list[str]:
-        """Bring back what a run changed, given as `Done.run`; the ids that came back."""
-        back = []
+        """Bring back what a run changed, given as `Done.run`; the ids that came back. What agents
+        disagreed about stays settled: see `facts.conflicts`."""
+        back: list[str] = []
         for record in self._records(scope):
             if record.archived_at is not None and _was_by(self._store, scope, record.id, run):
                 back += self._store.unarchive(scope, [record.id], at=now, reason=f"undo {run}")
@@ -122,6 +123,17 @@ class Keeper:
         while found := self._store.owners(after=last, limit=_OWNERS_AT_ONCE):
             yield from found
             last = found[-1]
+
+    def _tried(self, job: str, scope: Scope, now: datetime, rules: Rules) -> Done:
+        """One job for one owner. Whatever goes wrong with it is logged, and the next owner has
+        their turn: a record that nobody can read must not keep the others from theirs."""
+        try:
+            return self._one(job, scope, now, rules)
+        except StoreError:
+            raise
+        except Exception:
+            log.exception("%s: stopped for one owner", job)
+            return Done(_run(job, now), job, scope, now, (), shadow=rules.shadow)
 
     def _one(self, job: str, scope: Scope, now: datetime, rules: Rules) -> Done:
         done = Done(_run(job, now), job, scope, now, (), shadow=rules.shadow)

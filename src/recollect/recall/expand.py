@@ -41,7 +41,7 @@ def seen(
 
 def _is_seen(record: Record, scope: Scope, part: Part) -> bool:
     is_private = record.visibility == "agent_only"
-    if not part.shows(tier=record.tier, kind=record.kind, private=is_private):
+    if not part.shows(tier=record.tier, kind=record.kind, private=is_private, quiet=record.quiet):
         return False
     if is_private and record.agent != scope.agent:
         return False

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.index.resident import View
+from recollect.recall.around import turns
 from recollect.recall.classes import classify
 from recollect.recall.stage import Candidate, Moment
 from recollect.recall.traits import persons
@@ -30,6 +31,7 @@ FIT_OF_FEW = 0.35
 BESIDE = 0.8
 #: With at most so many rules each is more likely meant, and so many more may be told.
 FEW = 6
+_ANY = -1.0
 MORE_OF_FEW = 3
 #: The nearness of a rule that has no vector and shares no word with the question.
 UNKNOWN = 0.5
@@ -93,6 +95,7 @@ def fitting(moment: Moment) -> tuple[list[int], Sequence[int]]:
     most = moment.config.instruction_lane + (MORE_OF_FEW if few else 0)
     if moment.query.packing:  # Rules have a block of their own there: nobody loses a place.
         most = len(rules)
+        least = _ANY if few else least  # A few rules are told whatever is asked.
     elif classify(moment.query.text).name in BROAD:
         least, most = max(least, STRONG), 1
     chosen = [place for place in order.tolist() if near[place] >= least][:most]
@@ -111,8 +114,9 @@ def _nearness(moment: Moment, rules: NDArray[np.intp]) -> NDArray[np.floating[An
     unknown = np.where(moment.scores[rules] > 0, 1.0, UNKNOWN)
     if moment.cosines is None or moment.view.vectors is None:
         return unknown
-    turns = np.where(is_rule(moment.view), 0.0, moment.cosines)
-    top = float(turns.max(initial=0.0)) or 1.0
+    # Turns alone: a document or a team's entry near the question must not silence a rule.
+    said = np.where(turns(moment.view), moment.cosines, 0.0)
+    top = float(said.max(initial=0.0)) or 1.0
     embedded = ~np.isnan(moment.view.vectors.first_of(rules)[:, 0])
     return np.where(embedded, moment.cosines[rules] / top, unknown)
 
@@ -149,6 +153,6 @@ def _oldest_first(view: View, rules: NDArray[np.intp]) -> list[int]:
 def _among_people(view: View, seen: NDArray[np.bool_] | None) -> bool:
     """Where only people with names talk to each other, no rule was given to a machine."""
     named_person = (persons(view) > 0) & (view.names >= 0)
-    turns = view.tiers == view.codes.get("session", -2)
-    shown = turns if seen is None else turns & seen
+    said = turns(view)
+    shown = said if seen is None else said & seen
     return bool(named_person[shown].all())

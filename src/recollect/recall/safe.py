@@ -89,10 +89,18 @@ def section(hit: Hit) -> Section:
 
 
 def who(hit: Hit) -> str:
-    """Who said it: the name if there is one."""
-    if not hit.name:
-        return hit.role
-    return f"{hit.name} ({hit.role})" if hit.role in _TOLD_ROLES else hit.name
+    """Who said it: the name if there is one, and where it comes from if not from the user's talk.
+
+    The name of a team's author or a document is anybody's choice: it must not pass for the user.
+    """
+    if hit.tier == "knowledge":
+        return f"{hit.name} (document)" if hit.name else "document"
+    label = hit.name or hit.role
+    if hit.why.get("team"):
+        return f"{label} (team)"
+    if "share" in hit.why:
+        return f"{label} (shared)"
+    return f"{label} ({hit.role})" if hit.name and hit.role in _TOLD_ROLES else label
 
 
 def render(items: Sequence[Item]) -> str:

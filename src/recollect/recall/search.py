@@ -162,7 +162,9 @@ def _still_valid(view: View, query: Query) -> NDArray[np.bool_]:
     ended: NDArray[np.bool_] = view.until_us <= valid_at
     was_known = view.known_until_us <= known_at
     if query.as_of is None:
-        ended = was_known if query.known_at is not None else ended | was_known
+        # One that was told late had ended when it was told: nothing was learned of its end later.
+        told_late = (view.until_us <= known_at) & (view.known_until_us == FOREVER_US)
+        ended = was_known | told_late if query.known_at is not None else ended | was_known
     elif query.known_at is not None:
         ended &= was_known | (view.known_until_us == FOREVER_US)
     return ~ended

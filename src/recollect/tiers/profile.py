@@ -230,7 +230,7 @@ def _document(
     told = fields(facts, user=scope.user)
     told |= {each.kind: _set_field(each) for each in written if _is_set(each)}
     summaries = composed([fact for fact in facts if parts.is_by_user(fact)], told, at)
-    there = {fact.id for fact in facts}
+    there = {fact.id for fact in facts if parts.is_by_user(fact)}
     for each in written:
         rests_on = each.data.get("facts")
         if each.kind in SECTIONS and rests_on and there.issuperset(rests_on):

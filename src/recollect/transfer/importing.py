@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.graph.check import distrust
 from recollect.memory import Memory
 from recollect.store.base import (
     Derive,
@@ -19,7 +20,7 @@ from recollect.store.base import (
     Made,
 )
 from recollect.transfer.fields import KIND, TYPES
-from recollect.transfer.lines import from_header, from_row, new_event, parsed, trusted
+from recollect.transfer.lines import from_header, from_row, new_event, parsed
 from recollect.transfer.taking import refuse
 from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write import validate
@@ -202,7 +203,7 @@ class _Importer:
         if row.written or record.tier == "graph":
             return
         sources = self._store.events(row.scope, record.sources)
-        if sources and trusted(record.origin) < min(trusted(each.origin) for each in sources):
+        if sources and distrust(record.origin) < min(distrust(e.origin) for e in sources):
             refuse(f"origin {record.origin} is more than any of its sources has")
 
     def _flush(self) -> None:

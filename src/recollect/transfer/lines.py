@@ -13,7 +13,7 @@ from typing import Any, NoReturn, cast, get_args
 
 from recollect.config import Limits
 from recollect.errors import RecollectError
-from recollect.graph.check import ORIGINS
+from recollect.graph.check import distrust
 from recollect.store.base import (
     Dumped,
     DumpedAct,
@@ -29,6 +29,7 @@ from recollect.store.base import (
 )
 from recollect.tiers.profile_values import SECTIONS
 from recollect.transfer.fields import FORMAT, TYPES
+from recollect.transfer.shapes import check_shape
 from recollect.transfer.taking import (
     an_id,
     flag,
@@ -127,7 +128,7 @@ def _read_event(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedE
     if batch.warnings:
         refuse(batch.warnings[0])
     role = batch.drafts[0].role
-    if trusted(whose) < trusted(ORIGIN_OF_ROLE[role]):
+    if distrust(whose) < distrust(ORIGIN_OF_ROLE[role]):
         refuse(f"origin {whose} is more than a turn of role {role} can have")
     row = new_event(scope, batch.drafts[0], new_id=new_id, known_at=known_at, origin=whose)
     return DumpedEvent(row.scope, row.event, forgotten, lived)
@@ -183,6 +184,7 @@ def _read_record(fields: dict[str, Any], scope: Scope, limits: Limits) -> Dumped
         visibility=_read_visibility(fields),
     )
     _check_authority(record)
+    check_shape(record)
     forgotten_at, along = maybe_moment(fields, "forgotten_at"), flag(fields, "along")
     if along and forgotten_at is None:
         refuse("along must be false without forgotten_at")
@@ -210,11 +212,6 @@ def _read_metadata(fields: dict[str, Any], limits: Limits) -> dict[str, Any]:
     if warnings:
         refuse(warnings[0])
     return metadata
-
-
-def trusted(origin: str) -> int:
-    """The place of an origin among those that are trusted less and less; the user's are one."""
-    return 0 if origin in _BY_USER else ORIGINS.index(origin)
 
 
 def _check_authority(record: Record) -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recollect.config import Limits
-from recollect.errors import InvalidInput, ScopeError, TooLarge
+from recollect.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from recollect.reserved import RESERVED_METADATA
 from recollect.types import ROLES, Metadata, Scope
 
@@ -124,6 +124,13 @@ def word(value: object, name: str) -> str:
         )
     if _UNSTORABLE.search(value):
         raise ScopeError(f"{name} holds a NUL or a lone surrogate", field=name)
+    return value
+
+
+def record_id(value: object) -> str:
+    """What can be the id of a memory; anything else is one that does not exist."""
+    if not isinstance(value, str) or len(value) > _WORD_CHARS:
+        raise NotFound(f"there is no memory {str(value)[:64]!r} in this scope")
     return value
 
 

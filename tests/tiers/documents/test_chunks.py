@@ -125,6 +125,7 @@ _SECTIONS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(_SECTIONS, max_size=3))
 @settings(max_examples=200)
 def test_chunks_are_small_and_together_the_whole_text(sections: list[Section]) -> None:

@@ -10,6 +10,9 @@ from recollect.errors import TooLarge
 from recollect.tiers.documents.html import read_html
 from recollect.tiers.documents.values import Deadline, Read, Section
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 
 def found(text: str) -> Read:
     return read_html(text, Deadline(60, "a.html"))

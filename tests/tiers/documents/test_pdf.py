@@ -9,6 +9,9 @@ from recollect.tiers.documents.pdf import read_pdf
 from recollect.tiers.documents.values import MIB, Deadline, Read, ReadLimits, Section
 from tests.tiers.documents import pdfs
 
+#: Left out of `make check`: each opens a memory, or takes its time.
+pytestmark = pytest.mark.slow
+
 TWO = pdfs.pdf(["Hello world\nSecond line", "Install\nRun pip\nUse it\nImport it"], title="Guide")
 
 
