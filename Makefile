@@ -4,7 +4,7 @@ CUTS ?= 1000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check fix eval bench faults crash powerloss lock clean
+.PHONY: help setup demo serve test check fix eval bench faults trust crash powerloss lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -43,13 +43,19 @@ fix: .venv/.dev ## format the code and mend what ruff can mend
 eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which of them, or all
 	@$(BIN)/recollect bench retrieval $(if $(DATA),--data "$(DATA)") $(if $(SETS),--sets "$(SETS)") \
 		--cache .cache/embeddings.db --out .cache/eval
+	@$(BIN)/python scripts/eval_facts.py
 
 bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 	@$(BIN)/python scripts/bench.py
 	@$(BIN)/python scripts/bench_extraction.py
+	@$(BIN)/python scripts/bench_life.py
 
 faults: .venv/.dev ## break the language model in every known way and count what is lost
 	@$(BIN)/python scripts/faults.py
+
+trust: .venv/.dev ## poison a memory in every known way, erase a user, count what is left
+	@$(BIN)/python scripts/poisoning.py --require-all
+	@$(BIN)/python scripts/erasure.py
 
 crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)

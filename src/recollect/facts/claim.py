@@ -14,7 +14,7 @@ statements are the same. In doubt it finds no slot: then nothing is ended.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from recollect.facts import shifts, words
@@ -158,7 +158,8 @@ def read(text: str, speaker: str = USER, own: str = "") -> Claim:
     clauses = _clauses(body)
     told = [_aside(each) for each in clauses]
     ended = next((each for each in clauses if words.ENDED.search(each)), None)
-    filled = _filled(told, clauses, speaker)
+    is_told = words.SUPPOSED.search(plain) is None
+    filled = _filled(told, clauses, speaker) if is_told else _Filled()
     behind, core = _left(plain), _main(clauses)
     another = words.ANOTHER.search(plain)
     every = compared(" ".join(told))
@@ -190,7 +191,7 @@ def read(text: str, speaker: str = USER, own: str = "") -> Claim:
         lately=words.LATELY.search(body) is not None,
         uncertain=words.UNCERTAIN.search(plain) is not None,
         is_past=_is_past(core),
-        is_wish=words.WISH.search(core) is not None,
+        is_wish=not is_told or words.WISH.search(core) is not None,
         is_liking=bool(words.LIKES.search(core) or words.DISLIKES.search(core)),
         first_person=_SUBJECT.search(body) is not None,
         left=behind | denied | _avoiding(core),
@@ -317,7 +318,8 @@ def _filled(told: list[str], clauses: list[str], speaker: str) -> _Filled:
         is_past = _is_past(clause) and not _arrived(clause)
         slot = None if is_past else find(clause, speaker=speaker)
         if slot is not None and slot.hold != "loose":
-            return _of(slot, clause, whole)
+            is_beside = slot.hold == "changing" and words.BESIDE.search(whole) is not None
+            return _of(replace(slot, hold="loose") if is_beside else slot, clause, whole)
         if not is_past and (counted := _counted(clause, whole, speaker)) is not None:
             return counted
         if slot is not None and loose.slot is None:

@@ -25,6 +25,7 @@ from recollect.facts.relate import (
     Thresholds,
     disputes,
     holds_literals,
+    is_single,
     relation,
     says_much_more,
     shared,
@@ -249,14 +250,14 @@ def _ends(how: Relation, new: New, old: Known) -> bool:
     if new.claim.hold == "noted" or old.claim.hold == "noted":
         # One of its kind, as far as anybody can tell: only words of change end it.
         return old.at < new.at and (new.claim.renewed or new.claim.surely)
-    is_later = old.at < new.at and _is_changing(new.claim, old.claim)
+    is_later = old.at < new.at and _is_changing(new.claim, old.claim) and _has_aged(new, old)
     return is_later or new.claim.is_explicit
 
 
 def _contradicting(new: New, related: Sequence[tuple[Relation, Known]]) -> list[Known]:
     found = []
     for how, each in related:
-        at_once = how == "other" and new.at == each.at and _is_changing(new.claim, each.claim)
+        at_once = how == "other" and new.at == each.at and is_single(new.claim, each.claim)
         stable = how == "other" and new.claim.hold == "stable"
         placed = how == "other" and _is_placed(new.claim, each.claim)
         if how == "denied" or at_once or stable or placed:
@@ -279,6 +280,14 @@ def _is_changing(new: Claim, old: Claim) -> bool:
 def _is_placed(new: Claim, old: Claim) -> bool:
     """Whether both say where one thing is."""
     return new.hold == old.hold == "noted" and bool(new.form)
+
+
+def _has_aged(new: New, old: Known) -> bool:
+    """Nobody grows younger, nor older than time passes: that is somebody else's age."""
+    if new.claim.slot is None or not new.claim.slot.endswith(":age"):
+        return True
+    years = int(new.claim.value) - int(old.claim.value)
+    return 0 <= years <= (new.at - old.at).days / 365 + 1
 
 
 def _one_kind(new: Claim, old: Claim) -> bool:

@@ -75,10 +75,19 @@ def _worded(new: Claim, old: Claim, alike: Callable[[], float], limits: Threshol
 
 def disputes(new: Claim, old: Claim) -> bool:
     """Whether two agents hold different values of one slot."""
-    if new.slot is None or new.slot != old.slot or "loose" in (new.hold, old.hold):
+    if new.slot is None or new.slot != old.slot:
+        return False
+    is_one = is_single(new, old) or new.hold == old.hold == "stable"
+    if not is_one:
         return False
     values = new.value_terms, old.value_terms
     return not (values[0] <= values[1] or values[1] <= values[0])
+
+
+def is_single(new: Claim, old: Claim) -> bool:
+    """Whether two claims of one slot cannot both be so at one moment; two habits can."""
+    is_habit = any(each.kind == "often" for each in new.measures)
+    return {new.hold, old.hold} <= {"changing", "noted"} and not is_habit
 
 
 def _fits(new: Claim, old: Claim) -> bool:

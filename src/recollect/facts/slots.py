@@ -21,7 +21,9 @@ from recollect.facts.words import (
     ALIKE,
     ATTRIBUTES,
     DIGITAL,
+    EVENTS,
     MANNER,
+    MANY,
     MEASURED,
     MONTHS,
     NEUTRAL,
@@ -47,13 +49,20 @@ _NO_EMPLOYER = (
     r"(?:home|nights?|weekends?|the (?:office|moment|weekend)|(?:my|our) (?:desk|best|own)|noon"
     r"|times|once|full|free|myself|him|her|them|it|an? (?:while|living)|years|months|hours|\d)\b"
 )
+#: A name and nothing after it: what follows a name tells when, or in which story.
+_PROPER = r"(?:the )?(?-i:[A-Z])[\w.'&-]*(?:,? (?:of |de |the |and |& )?(?-i:[A-Z\d])[\w.'&-]*)*"
+#: Of these an employer has several.
+_UNITS = r"(?:office|team|branch|department|desk|site|store|peace|there)"
 _VERBS: tuple[tuple[str, Hold, str], ...] = (
     ("home", "changing",
-     rf"(?:lives?|resides?|{_BE} (?:living|based|staying)) (?:in|at) (?!{_SOME})(?P<v>.+)"),
+     rf"(?:lives?|resides?|{_BE} (?:living|based)) (?:in|at) (?P<v>{_PROPER}$)"),
     ("dwelling", "loose", rf"(?:lives?|{_BE} living) (?:in|at) (?P<v>.+)"),
     ("employer", "changing",
-     rf"(?:works?|{_BE} (?:working|employed)) (?:at|for) (?!{_NO_EMPLOYER})(?P<v>.+)"),
-    ("employer", "noted", r"joined (?P<v>(?-i:[A-Z]).+)"),
+     rf"(?:works?|{_BE} (?:working|employed)) (?:at|for) (?!{_NO_EMPLOYER})(?P<v>{_PROPER}$)"
+     rf"|joined (?P<w>{_PROPER}(?= as (?:an?|the|their)\b))"),
+    ("employer", "noted",
+     rf"(?:works?|{_BE} (?:working|employed)) (?:at|for) (?!{_NO_EMPLOYER}|.*\b{_UNITS}\b)(?P<v>.+)"
+     rf"|joined (?P<w>{_PROPER}$)"),
     ("job", "changing", rf"(?:works?|{_BE} working) as (?:an? )?(?P<v>.+)"),
     ("age", "changing", rf"{_BE} (?P<v>\d{{1,3}})(?: years? old| now)?$|turned (?P<w>\d{{1,3}})$"),
     ("marriage", "changing",
@@ -67,7 +76,13 @@ _VERBS: tuple[tuple[str, Hold, str], ...] = (
 _PATTERNS = tuple(
     (name, hold, re.compile(rf"{_WHO} (?:{pattern})", re.I)) for name, hold, pattern in _VERBS
 )
-_MOVED = re.compile(rf"{_WHO} (?:have |has )?moved (?:from .+? )?to (?P<v>[A-Z][\w'-]+)")
+_MOVED = re.compile(
+    rf"{_WHO} (?:have |has )?moved (?:from .+? )?to (?!(?:Finance|Sales|Marketing|Engineering"
+    r"|Accounting|Legal|Operations|Support|Product|Design|Research|IT|HR)\b)"
+    rf"(?P<v>{_PROPER})(?: (?:last month|this year|recently|in {MONTHS}|with (?:my|our) .+"
+    r"|for (?:work|school|good|university|love)))?$",
+    re.I,
+)
 _USED_AS = re.compile(
     rf"{_WHO} (?:uses?|have|has|takes?) (?P<v>.+?) as (?:my|our|the|his|her|their) (?P<a>.+)", re.I
 )
@@ -156,7 +171,9 @@ def template(
         return None
     owner = speaker.lower() if _OWN.search(low) else ""
     key = f"{owner}~{'+'.join(sorted(kinds))} {' '.join(sorted(rest - NEUTRAL or rest))}"
-    is_noted = "often" in told or (bool(told & _DATED) and not is_definite)
+    # Of flights and meetings there is another one next week.
+    is_event = len(rest - NEUTRAL) == 1 and rest - NEUTRAL <= EVENTS
+    is_noted = "often" in told or (bool(told & _DATED) and (is_event or not is_definite))
     return key, "noted" if is_noted else "changing"
 
 
@@ -243,7 +260,8 @@ def _by_verb(clause: str, speaker: str) -> Slot | None:
             continue
         value = next(filter(None, (found.groupdict().get("v"), found.groupdict().get("w"))), "")
         if value:
-            return Slot(f"{who}:{name}", hold, value)
+            is_one = who.rsplit(maxsplit=1)[-1].rpartition("/")[2] not in MANY
+            return Slot(f"{who}:{name}", hold if is_one or hold == "loose" else "noted", value)
     return None
 
 

@@ -113,6 +113,15 @@ SITUATED = frozenset(_SITUATED.split())
 _NEUTRAL = "plan schedul due set start begin leav depart happen book cost"
 #: With a time or a sum these say only that it is so: "the launch is planned for May".
 NEUTRAL = frozenset(_NEUTRAL.split())
+_EVENTS = "flight train bus appoint meet call interview exam lesson shift session class trip match"
+#: Of these there is one after the other, as stems.
+EVENTS = frozenset(_EVENTS.split())
+_MANY = """
+friend colleagu cowork cousin neighbour neighbor client custom student classmat uncl aunt nephew
+niec grandchild grandson granddaught
+"""
+#: Of these people a person has several, as stems.
+MANY = frozenset(_MANY.split())
 _ATTRIBUTES = """
 address birthday breed code colour deadline diet email employer goal handle hometown job major
 nickname occupation password position profession role status target timezone title type username
@@ -171,7 +180,17 @@ LANDS = frozenset(_PLACES.split())
 
 UNCERTAIN = re.compile(
     r"\b(?:i (?:think|guess|believe|suppose|assume)|maybe|perhaps|probably|possibly|(?:not|un)sure"
-    r"|might|may be|apparently|(?:it )?seems?|could be|if i remember|as far as i know)\b",
+    r"|might|may be|apparently|(?:it )?seems?|could be|(?:just )?(?:kidding|joking)|if i remember"
+    r"|as far as i know)\b",
+    re.I,
+)
+#: In a story, at another time, at another place: not how it is.
+SUPPOSED = re.compile(
+    r"\b(?:for this (?:exercise|example|game|story|scenario)"
+    r"|in (?:my|the|this|our|a) (?:novel|story|dream|game|simulation|scenario|role-?play)"
+    r"|(?:at|in) my (?:old|last|previous|former|first)"
+    r"|starting (?:next|in|from)|from next|pretend|imagine|suppos(?:e|ing)|hypothetically"
+    r"|let us say|role-?play)\b",
     re.I,
 )
 WISH = re.compile(
