@@ -43,7 +43,7 @@ fix: .venv/.dev ## format the code and mend what ruff can mend
 eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which of them, or all
 	@$(BIN)/recollect bench retrieval $(if $(DATA),--data "$(DATA)") $(if $(SETS),--sets "$(SETS)") \
 		--cache .cache/embeddings.db --out .cache/eval
-	@$(BIN)/python scripts/eval_facts.py
+	@$(BIN)/python -m scripts.eval_facts
 
 bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 	@$(BIN)/python scripts/bench.py

@@ -102,9 +102,9 @@ class Memory(Core):
         # First what was written of several turns: it may quote this one.
         self.summaries.mend(scope, id)
         self.profiles.mend(scope, id)
-        gone = self.facts.unseated(scope, id)
+        claims = self.facts.claims_of(scope, id)
         done = self._store.forget(scope, id, at=self._now())
-        self.facts.bring_back(scope, gone)
+        self.facts.recast(scope, claims)
         return done
 
     def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
@@ -116,7 +116,7 @@ class Memory(Core):
         if done and any(each.kind == "document" for each in self._store.get(scope, [id])):
             self.knowledge.bring_back(scope, id)
         if done:
-            self.facts.take_again(scope, self.facts.unseated(scope, id))
+            self.facts.recast(scope, self.facts.claims_of(scope, id))
         return done
 
     def feedback(

@@ -129,3 +129,19 @@ def test_what_is_gone_cannot_be_kept(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="keep: the known fact is gone"):
         memory.facts.answer(unclear.id, keep="old", user="ann")
     assert [each.id for each in memory.facts.clarifications(user="ann")] == [unclear.id]
+
+
+def test_whatever_is_forgotten_the_last_version_that_is_there_holds(memory: Memory) -> None:
+    paris = say(memory, "I live in Paris.", -30)
+    rome = say(memory, "I live in Rome now.", -20)
+    oslo = say(memory, "I live in Oslo now.", -10)
+    memory.forget(rome, user="ann")
+    memory.forget(oslo, user="ann")
+    assert holding(memory) == ["I live in Paris."]
+    memory.restore(rome, user="ann")
+    assert holding(memory) == ["I live in Rome now."]
+    say(memory, "I live in Bonn now.", -5)
+    memory.restore(oslo, user="ann")
+    assert holding(memory) == ["I live in Bonn now."]
+    memory.forget(paris, user="ann")
+    assert holding(memory) == ["I live in Bonn now."]

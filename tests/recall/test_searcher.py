@@ -204,7 +204,7 @@ def test_what_is_shared_does_not_read_as_the_word_of_the_asker(house: House) -> 
     assert {hit.name for hit in house.ask(ZOE)} == {None, "Tom"}
     for format in ("safe", "deerflow"):
         context = house.memory.context("cat", user="ann", workspace="home", format=format)
-        assert "zoe (shared): Lives with a cat" in context.text
+        assert "shared (zoe): Lives with a cat" in context.text
 
 
 def test_the_rules_of_another_workspace_are_not_shared(house: House) -> None:

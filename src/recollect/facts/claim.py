@@ -180,11 +180,7 @@ def read(text: str, speaker: str = USER, own: str = "") -> Claim:
         again=words.AGAIN.search(core) is not None,
         course=shifts.course(told, clauses),
         polarity=_polarity(core),
-        replaces=ended is not None
-        or bool(behind)
-        or another is not None
-        or filled.shifted
-        or _ARRIVED.search(body) is not None,
+        replaces=bool(ended or behind or another or filled.shifted or _ARRIVED.search(body)),
         corrects=corrects,
         surely=corrects and (bool(denied) or words.SURELY.search(plain) is not None),
         ended=ended is not None,

@@ -51,11 +51,15 @@ _NO_EMPLOYER = (
 )
 #: A name and nothing after it: what follows a name tells when, or in which story.
 _PROPER = r"(?:the )?(?-i:[A-Z])[\w.'&-]*(?:,? (?:of |de |the |and |& )?(?-i:[A-Z\d])[\w.'&-]*)*"
+#: Who or what is beside a home says nothing of when.
+_COMPANY = (
+    r" (?:with|near|close to) (?!.*\b(?:weeks?|months?|summers?|winters?|until|till|novel|game)\b)"
+)
 #: Of these an employer has several.
 _UNITS = r"(?:office|team|branch|department|desk|site|store|peace|there)"
 _VERBS: tuple[tuple[str, Hold, str], ...] = (
     ("home", "changing",
-     rf"(?:lives?|resides?|{_BE} (?:living|based)) (?:in|at) (?P<v>{_PROPER}$)"),
+     rf"(?:lives?|resides?|{_BE} (?:living|based)) (?:in|at) (?P<v>{_PROPER}(?=$|{_COMPANY}))"),
     ("dwelling", "loose", rf"(?:lives?|{_BE} living) (?:in|at) (?P<v>.+)"),
     ("employer", "changing",
      rf"(?:works?|{_BE} (?:working|employed)) (?:at|for) (?!{_NO_EMPLOYER})(?P<v>{_PROPER}$)"

@@ -23,6 +23,7 @@ from recollect.facts.opinion import Opinions
 from recollect.facts.plan import Made, Plan, Tools, hashed
 from recollect.facts.reading import MOST_LISTED, Reading
 from recollect.facts.relate import Thresholds
+from recollect.facts.shown import is_version, status
 from recollect.facts.values import (
     CATEGORIES,
     Dispute,
@@ -205,31 +206,35 @@ class Facts(Reading):
 
     # When turns and facts are forgotten
 
-    def unseated(self, scope: Scope, id: str) -> builtins.list[Record]:
-        """The facts in force that would go with a turn, or the fact itself, and that took the
-        place of others."""
+    def claims_of(self, scope: Scope, id: str) -> builtins.list[str]:
+        """The claims that a turn, or a fact, has told a version of."""
         facts = self._shelf.of(scope)
         mine = [facts.records[id]] if id in facts.records else facts.of_source(id)
-        left = {
-            each.id: {event.id for event in self._store.events(scope, each.sources)} - {id}
-            for each in mine
-            if each.known_to is None and each.data.get("replaces")
-        }
-        return [each for each in mine if each.id in left and (each.id == id or not left[each.id])]
+        return builtins.list(dict.fromkeys(map(chain, mine)))
 
-    def bring_back(self, scope: Scope, gone: Sequence[Record]) -> None:
-        """Let what these replaced hold again: they were forgotten."""
-        for each in gone:
-            why = "what replaced it was forgotten"
-            self._store.reopen(scope, each.data["replaces"], at=self._now(), reason=why)
-
-    def take_again(self, scope: Scope, back: Sequence[Record]) -> None:
-        """End what these replaced: they were restored."""
-        for each in back:
+    def recast(self, scope: Scope, claims: Sequence[str]) -> None:
+        """Of each claim let the last version that is there hold, and it alone: others were
+        forgotten, or came back."""
+        for claim in claims:
+            versions = [each for each in self._shelf.of(scope).versions(claim) if is_version(each)]
+            ended = [each for each in versions if each.known_to is not None]
+            taken_back = {each.id for each in ended if self._status(scope, each) == "invalidated"}
+            there = [each for each in versions if each.id not in taken_back]
+            if not there:
+                continue
+            last = max(there, key=lambda each: (each.valid_from, each.known_from, each.id))
+            now = self._now()
+            if last.known_to is not None:
+                why = "what replaced it was forgotten"
+                self._store.reopen(scope, [last.id], at=now, reason=why)
+            others = [each.id for each in there if each.known_to is None and each is not last]
             self._store.end(
-                scope, each.data["replaces"], at=self._now(), valid_to=each.valid_from,
-                reason="what replaces it was restored", action="superseded",
+                scope, others, at=now, valid_to=last.valid_from, action="superseded",
+                reason="what replaces it was restored",
             )  # fmt: skip
+
+    def _status(self, scope: Scope, record: Record) -> str:
+        return status(self._store, scope, record, self._now())
 
     # Disputes between agents
 

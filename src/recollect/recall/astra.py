@@ -25,7 +25,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date as _day
 
-from recollect.facts.values import BY_USER
+from recollect.facts.values import BY_USER, USERS_OWN
 from recollect.text import fold
 from recollect.tokens import count_tokens
 from recollect.types import Hit
@@ -81,9 +81,9 @@ def item(hit: Hit, text: str | None = None) -> AstraItem:
 
 
 def _kind(hit: Hit) -> str:
-    """What a hit is called: an instruction only if it is the user's."""
-    is_claim = hit.kind == "instruction" and hit.origin not in BY_USER
-    return hit.tier if is_claim else hit.kind
+    """What a hit is called: an instruction, an identity, a constraint only if it is the user's."""
+    is_claim = hit.kind == "instruction" or hit.kind in USERS_OWN
+    return hit.tier if is_claim and hit.origin not in BY_USER else hit.kind
 
 
 def render(items: Sequence[AstraItem]) -> str:

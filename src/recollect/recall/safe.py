@@ -93,14 +93,18 @@ def who(hit: Hit) -> str:
 
     The name of a team's author or a document is anybody's choice: it must not pass for the user.
     """
+    where = ""
     if hit.tier == "knowledge":
-        return f"{hit.name} (document)" if hit.name else "document"
-    label = hit.name or hit.role
-    if hit.why.get("team"):
-        return f"{label} (team)"
-    if "share" in hit.why:
-        return f"{label} (shared)"
-    return f"{label} ({hit.role})" if hit.name and hit.role in _TOLD_ROLES else label
+        where = "document"
+    elif hit.why.get("team"):
+        where = "team"
+    elif "share" in hit.why:
+        where = "shared"
+    if where:
+        return f"{where} ({hit.name})" if hit.name else where
+    if not hit.name:
+        return hit.role
+    return f"{hit.name} ({hit.role})" if hit.role in _TOLD_ROLES else hit.name
 
 
 def render(items: Sequence[Item]) -> str:

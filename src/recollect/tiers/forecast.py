@@ -59,15 +59,25 @@ def turns_until_compaction(
 
 
 def stats(
-    session: str, *, tokens: int, messages: int, max_context_tokens: int, threshold: float
+    session: str,
+    *,
+    tokens: int,
+    messages: int,
+    max_context_tokens: int,
+    threshold: float,
+    summary: int = 0,
 ) -> SessionStats:
-    """The figures of one conversation."""
-    left = turns_until_compaction(max_context_tokens, tokens, messages, threshold)
+    """The figures of one conversation. `summary` of its tokens are those of what was summed up: it
+    takes room, but a turn is no longer for it."""
+    said = tokens - summary
+    validate.whole_number(max_context_tokens, "max_context_tokens", 1, _MOST_TOKENS)
+    room = max_context_tokens - Fraction(summary) / _share(threshold)
+    left = turns_until_compaction(max(1, int(room)), said, messages, threshold)
     return SessionStats(
         session=session,
         messages=messages,
         tokens=tokens,
-        average=tokens / max(1, messages / 2),
+        average=said / max(1, messages / 2),
         max_context_tokens=max_context_tokens,
         turns_left=left,
         save_now=left is not None and 1 <= left <= _SAVE_WITHIN,

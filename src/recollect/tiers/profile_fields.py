@@ -114,6 +114,15 @@ _WORKER = re.compile(
 )
 
 
+_NAMED = frozenset({"name", "home", "hometown", "employer"})
+_DATED = re.compile(
+    r"\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|winter"
+)
+_JOKE = re.compile(
+    r"\b(?:haha+|lol|just kidding|jk|role ?play|pretend|said (?:the|he|she|my))\b|\bex-", re.I
+)
+
+
 class Told(NamedTuple):
     """A value of a field, and the fact that tells it."""
 
@@ -138,15 +147,25 @@ def fields(facts: Iterable[Record], *, user: str) -> dict[str, Field]:
     own = _of_user(own, user)
     newest_first = sorted(own, key=lambda each: (each.valid_from, each.known_from, each.id))[::-1]
     names = frozenset({fold(user), USER})
-    told = [each for fact in newest_first for each in _told(fact, names)]
+    told = [each for fact in newest_first for each in _told(fact, names) if _is_likely(each)]
     if called := next((each.value for each in told if each.field == "name"), None):
         # "Ann lives in Lisbon", of a user who is called Ann.
         more = names | {fold(called), fold(called.split(maxsplit=1)[0])}
-        told = [each for fact in newest_first for each in _told(fact, more)]
+        told = [each for fact in newest_first for each in _told(fact, more) if _is_likely(each)]
     found: dict[str, list[Told]] = {}
     for each in told:
         found.setdefault(each.field, []).append(each)
     return {name: _field(name, found[name]) for name in sorted(found)}
+
+
+def _is_likely(told: Told) -> bool:
+    """Whether a value can be one: "my name is hard to spell" tells no name."""
+    if _JOKE.search(told.fact.content):
+        return False
+    if told.field in _NAMED:
+        first = told.value.lstrip("\"'(")[:1]
+        return not first.isascii() or first.isupper() or first.isdigit()
+    return told.field != "birthday" or _DATED.search(told.value) is not None
 
 
 def _of_user(facts: Sequence[Record], user: str) -> list[Record]:

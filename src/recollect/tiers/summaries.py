@@ -122,6 +122,7 @@ class Summaries:
         now = self.get(session=session, user=user, workspace=workspace, agent=agent)
         return stats(
             session, tokens=now.tokens_after, messages=now.kept,
+            summary=count_tokens(now.summary) if now.summary else 0,
             max_context_tokens=max_context_tokens, threshold=threshold,
         )  # fmt: skip
 

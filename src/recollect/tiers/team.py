@@ -220,6 +220,7 @@ class Team:
     def _current(self, asker: Scope, id: str) -> Record:
         """The present version of what a record is a version of."""
         owner = _owner(asker.workspace)
+        id = validate.record_id(id)
         found = [each for each in self._store.get(owner, [id]) if _is_seen(each, asker)]
         if found and found[0].known_to is not None:
             claim = _claim(found[0])

@@ -216,8 +216,8 @@ def _read_metadata(fields: dict[str, Any], limits: Limits) -> dict[str, Any]:
 
 def _check_authority(record: Record) -> None:
     """Only a user's words are instructions, and say who the user is or what must be."""
-    if record.tier == "fact" and record.kind in _USERS_OWN and record.origin not in _BY_USER:
-        refuse(f"a fact of kind {record.kind} must have origin {' or '.join(_BY_USER)}")
+    if record.tier != "graph" and record.kind in _USERS_OWN and record.origin not in _BY_USER:
+        refuse(f"a record of kind {record.kind} must have origin {' or '.join(_BY_USER)}")
     if record.tier == "profile" and record.kind not in SECTIONS and record.origin not in _BY_USER:
         refuse(f"a field of the profile must have origin {' or '.join(_BY_USER)}")
     if record.tier != "procedure":
