@@ -29,7 +29,7 @@ test: .venv/.dev ## run every test suite, slow ones too
 	@scripts/need_debian.sh strace
 	@$(BIN)/python scripts/run_suites.py
 
-check: .venv/.dev ## format, lint, types, layers and fast tests, in under a minute
+check: .venv/.dev ## format, lint, types, layers and fast tests, in three minutes
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy --strict

@@ -32,7 +32,9 @@ def test_whatever_a_weak_model_says_nothing_is_lost_and_nothing_breaks(
             drained = memory.drain()
             check_nothing_is_lost(made, events)
             assert drained.pending == 0
-            assert drained.done + drained.dead == 2 * len(TURNS)
+            facts = memory.facts.list(user="ann", status="all")
+            learned = len(facts) + len(memory.notes.list(user="ann", faded=True))
+            assert drained.done + drained.dead == 2 * len(TURNS) + learned, "each is embedded"
             calls = memory.store.spent(ANN, START.date()).calls
             assert 1 <= calls <= 2, "one group, at most two attempts"
 
