@@ -359,3 +359,15 @@ def test_a_document_goes_and_comes_back_as_a_whole(said: Said) -> None:
     assert found() == []
     assert memory.restore(made.id, user="ann")
     assert found() == before
+
+
+def test_what_named_people_say_is_indexed_as_the_doctor_expects(said: Said) -> None:
+    for name, text in (
+        ("Ann", "I live in Paris."),
+        ("Ann", "I live in Rome now. I decided to stay."),
+    ):
+        said.memory.remember({"name": name, "content": text}, user="ann")
+        said.memory.drain()
+    fact = said.memory.facts.list(user="ann")[0]
+    said.memory.facts.update(fact.id, "I live in Rome with Bob.", user="ann")
+    assert [each.detail for each in said.memory.check() if not each.ok] == []

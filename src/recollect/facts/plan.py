@@ -33,6 +33,7 @@ from recollect.index.postings import packed
 from recollect.store.base import Derived
 from recollect.text import terms
 from recollect.types import Metadata, Record, Scope
+from recollect.write.prepare import indexed_terms
 
 #: Drafts of one call.
 MOST_DRAFTS = 200
@@ -267,8 +268,7 @@ class Plan:
 
 def draft_id(draft: FactDraft) -> str:
     """The id of a fact that was found in a turn: the same each time it is found."""
-    source = draft.sources[0] if draft.sources else ""
-    return hashed("fact", source, draft.text)
+    return hashed("fact", draft.sources[0] if draft.sources else "", draft.text)
 
 
 def hashed(*parts: str) -> str:
@@ -284,7 +284,7 @@ def own_name(user: str) -> str:
 
 def again(record: Record) -> Derived:
     """A stored fact as it would be stored again: nothing of it changes."""
-    row, length = packed(terms(record.content))
+    row, length = packed(indexed_terms(record.name, record.content))
     return Derived(
         id=record.id,
         tier=record.tier,
@@ -347,7 +347,7 @@ def _speaker(draft: FactDraft, own: str) -> str:
 
 
 def _derived(id: str, draft: FactDraft, new: New, outcome: Outcome, *, chain: str) -> Derived:
-    row, length = packed(terms(draft.text))
+    row, length = packed(indexed_terms(draft.name, draft.text))
     is_hidden = outcome.action in ("clarify", "delete")
     return Derived(
         id=id,

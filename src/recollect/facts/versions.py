@@ -12,8 +12,8 @@ from recollect.facts.plan import LOUD, QUIET, again, category_of, hashed
 from recollect.facts.slots import USER
 from recollect.index.postings import packed
 from recollect.store.base import Derived
-from recollect.text import terms
 from recollect.types import Record
+from recollect.write.prepare import indexed_terms
 
 #: What was said of the old text and need not be so of the new one.
 _OF_TEXT = frozenset({"headline", "keywords", "entities", "slot", "value", "contradicts", "avoid"})
@@ -22,7 +22,7 @@ _OF_TEXT = frozenset({"headline", "keywords", "entities", "slot", "value", "cont
 def edited(record: Record, text: str, *, origin: str, now: datetime) -> Derived:
     """A fact with another text, in the place of the one it had."""
     claim = read(text, str(record.data.get("speaker") or USER))
-    row, length = packed(terms(text))
+    row, length = packed(indexed_terms(record.name, text))
     kept = {name: value for name, value in record.data.items() if name not in _OF_TEXT}
     told = {"slot": claim.slot, "value": claim.value}
     data = {

@@ -24,6 +24,7 @@ from recollect.store.base import Derived, Store
 from recollect.text import coded, fold, quoted, terms
 from recollect.types import Record, Scope
 from recollect.write.passages import passages
+from recollect.write.prepare import indexed_terms
 
 JOB = "consolidation"
 ALIKE = 0.85
@@ -146,7 +147,7 @@ def _covers(full: _Said, other: _Said) -> bool:
 def _merged(cluster: Sequence[Record]) -> Act:
     kept = cluster[0]
     ids = tuple(sorted(each.id for each in cluster))
-    row, length = packed(terms(kept.content))
+    row, length = packed(indexed_terms(kept.name, kept.content))
     sources = tuple(dict.fromkeys(source for each in cluster for source in each.sources))
     reason = f"{len(ids)} near duplicates became one"
     record = Derived(

@@ -100,6 +100,9 @@ def fitting(moment: Moment) -> tuple[list[int], Sequence[int]]:
         least, most = max(least, STRONG), 1
     chosen = [place for place in order.tolist() if near[place] >= least][:most]
     strong = sum(bool(near[place] >= STRONG) for place in chosen[: len(PLACES)])
+    if not moment.query.packing and moment.query.limit < PLACES[-1]:
+        # Of a short list half belongs to what answers; of one place all of it.
+        chosen = chosen[: max(strong, moment.query.limit // 2)]
     page = max(min(moment.query.limit, PLACES[-1]), strong + 1)
     weak = len(chosen) - strong
     ends = range(max(page - weak, strong) + 1, max(page, strong + weak) + 1)
