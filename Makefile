@@ -4,7 +4,7 @@ CUTS ?= 1000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check fix eval bench faults trust crash powerloss lock clean
+.PHONY: help setup demo serve test check lint fix eval bench faults trust crash powerloss lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -29,12 +29,14 @@ test: .venv/.dev ## run every test suite, slow ones too
 	@scripts/need_debian.sh strace
 	@$(BIN)/python scripts/run_suites.py
 
-check: .venv/.dev ## format, lint, types, layers and fast tests, in three minutes
+check: lint ## format, lint, types, layers and fast tests, in three minutes
+	$(BIN)/pytest -n 2 -m "not slow"
+
+lint: .venv/.dev ## format, lint, types and layers, without any test
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n 2 -m "not slow"
 
 fix: .venv/.dev ## format the code and mend what ruff can mend
 	$(BIN)/ruff format

@@ -5,15 +5,20 @@ A suite that ends badly without naming a failed test (nothing collected, a skip 
 allowed, a crash) counts as one failure.
 """
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+#: A suite that takes longer hangs: its processes tell where they are (faulthandler), and end.
+LONGEST_SECONDS = 1200
 OWN_DIRECTORY = ["tests/acceptance", "tests/crash"]
 
 
@@ -73,7 +78,12 @@ def run(suite: Suite) -> Result:
     began = time.monotonic()
     command = [sys.executable, "-m", "pytest", "--color=no", *suite.args]
     environment = {**os.environ, **suite.settings}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as pytest:
+    with (
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+        ) as pytest,
+        ended_after(LONGEST_SECONDS, pytest),
+    ):
         assert pytest.stdout is not None
         for line in pytest.stdout:
             print(line, end="", flush=True)
@@ -84,6 +94,26 @@ def run(suite: Suite) -> Result:
     if pytest.returncode:
         closing_line += f" (pytest ended with {pytest.returncode})"
     return Result(suite.name, seconds, closing_line, counts)
+
+
+@contextlib.contextmanager
+def ended_after(seconds: float, process: subprocess.Popen[str]) -> Iterator[None]:
+    """SIGABRT, on which every process of the group says where it is, then SIGKILL."""
+
+    def end() -> None:
+        print(f"\nended: it has run for {seconds:.0f} s", flush=True)
+        for number, pause in ((signal.SIGABRT, 10), (signal.SIGKILL, 0)):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            time.sleep(pause)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def counted(closing_line: str, *, exit_status: int) -> Counter[str]:

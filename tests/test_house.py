@@ -1,5 +1,6 @@
 """The house rules are enforced: no silent skips, no empty runs, a sum that can be trusted."""
 
+import signal
 import subprocess
 import sys
 import tomllib
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.run_suites import Suite, counted, main
+from scripts.run_suites import Suite, counted, ended_after, main
 
 GATE = Path(__file__).with_name("skip_gate.py")
 ROOT = Path(__file__).parents[1]
@@ -104,6 +105,19 @@ def test_an_empty_suite_fails(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     plain = ["-c", "/dev/null", "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
     assert main([Suite("empty", [str(tmp_path), *plain])]) == 1
     assert capfd.readouterr().out.splitlines()[-1] == "0 passed, 1 failed"
+
+
+def test_a_suite_that_hangs_says_where_and_ends(capfd: pytest.CaptureFixture[str]) -> None:
+    hanging = "import faulthandler, time; faulthandler.enable(); time.sleep(60)"
+    command = [sys.executable, "-c", hanging]
+    with (
+        subprocess.Popen(command, text=True, start_new_session=True) as process,
+        ended_after(1, process),
+    ):
+        assert process.wait(timeout=30) == -signal.SIGABRT
+    captured = capfd.readouterr()
+    assert "it has run for 1 s" in captured.out
+    assert 'File "<string>", line 1' in captured.err
 
 
 def test_an_unknown_suite_fails() -> None:
