@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import run_suites
 from scripts.run_suites import Suite, counted, ended_after, main
 
 GATE = Path(__file__).with_name("skip_gate.py")
@@ -112,12 +113,33 @@ def test_a_suite_that_hangs_says_where_and_ends(capfd: pytest.CaptureFixture[str
     command = [sys.executable, "-c", hanging]
     with (
         subprocess.Popen(command, text=True, start_new_session=True) as process,
-        ended_after(1, process),
+        ended_after(1, process) as ended,
     ):
         assert process.wait(timeout=30) == -signal.SIGABRT
+    assert ended.is_set()
     captured = capfd.readouterr()
     assert "it has run for 1 s" in captured.out
     assert 'File "<string>", line 1' in captured.err
+
+
+@pytest.mark.slow
+def test_a_suite_that_hung_once_is_run_again_and_the_sum_says_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_suites, "LONGEST_SECONDS", 8)
+    (tmp_path / "test_slow.py").write_text(
+        "import pathlib, time\n"
+        "def test_a():\n"
+        "    seen = pathlib.Path(__file__).with_name('seen')\n"
+        "    if not seen.exists():\n"
+        "        seen.touch()\n"
+        "        time.sleep(60)\n"
+    )
+    plain = ["-c", "/dev/null", "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
+    assert main([Suite("slow", [str(tmp_path), *plain])]) == 0
+    told = capfd.readouterr().out
+    assert "the first hung and was ended" in told
+    assert told.splitlines()[-1] == "1 passed, 0 failed"
 
 
 def test_an_unknown_suite_fails() -> None:
