@@ -10,6 +10,7 @@ import pytest
 import recollect
 from recollect.errors import NotFound
 from recollect.graph.planned import again
+from recollect.graph.resolve import Resolver
 from recollect.testing import HashEmbedder
 from recollect.types import Node, Record, Scope
 from tests.graph.hearing import ANN, DAY, Heard, entity, relation
@@ -363,6 +364,30 @@ def test_no_process_overwrites_what_another_has_written(tmp_path: Path) -> None:
             list(pool.map(write, range(4)))
         (acme,) = memory.graph.entities(user="ann")
         assert len(acme.aliases) == 60
+
+
+def test_what_another_process_makes_while_a_plan_is_made_is_not_merged_with_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.db"
+    with (
+        recollect.open(path, worker=False, embedder=HashEmbedder(16)) as one,
+        recollect.open(path, worker=False, embedder=HashEmbedder(16)) as other,
+    ):
+        graphs = one.graph._graphs
+        names, calls = graphs.resolver, []
+
+        def and_then(scope: Scope) -> Resolver:
+            if not calls:  # The graph is read; only then the other process writes.
+                calls.append(scope)
+                other.graph.write([{"name": "Acme", "aliases": ["the other"]}], user="ann")
+            return names(scope)
+
+        monkeypatch.setattr(graphs, "resolver", and_then)
+        one.graph.write([{"name": "Acme", "aliases": ["the one"]}], user="ann")
+        (acme,) = one.graph.entities(user="ann")
+        assert set(acme.aliases) == {"the one", "the other"}
+        assert one.graph.merges(user="ann") == []
 
 
 def test_likeness_tells_no_agent_what_another_keeps_to_itself(tmp_path: Path) -> None:

@@ -179,6 +179,8 @@ class Plan:
         """Whether a new entity is one that is known under another name."""
         new = Name(draft.name, draft.type.type, draft.aliases)
         found = names.resolve(*new, near=self._near, among=self._may_mean)
+        if found.id == each:  # Another process made it since the graph was read: nothing is joined.
+            return
         other = None if found.id is None else names.name(found.id)
         if found.id is None or other is None or not self._merge(each, draft, found, sources):
             names.add(Known(each, new))
