@@ -1,10 +1,12 @@
 # One line per target: `make` or `make help`.
 CYCLES ?= 1000
 CUTS ?= 1000
+REQUESTS ?= 20000
+HISTORIES ?= 1000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check lint fix eval bench faults trust crash powerloss lock clean
+.PHONY: help setup demo serve test check lint fix eval bench faults trust proof crash powerloss lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -51,6 +53,9 @@ bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 	@$(BIN)/python scripts/bench.py
 	@$(BIN)/python scripts/bench_extraction.py
 	@$(BIN)/python scripts/bench_life.py
+	@$(BIN)/python scripts/bench_http.py
+	@$(BIN)/python scripts/bench_stream.py
+	@$(BIN)/python scripts/bench_proxy.py
 
 faults: .venv/.dev ## break the language model in every known way and count what is lost
 	@$(BIN)/python scripts/faults.py
@@ -58,6 +63,12 @@ faults: .venv/.dev ## break the language model in every known way and count what
 trust: .venv/.dev ## poison a memory in every known way, erase a user, count what is left
 	@$(BIN)/python scripts/poisoning.py --require-all
 	@$(BIN)/python scripts/erasure.py
+
+proof: .venv/.dev ## attack the service: every route with every key, fuzz, tenants, retries (half an hour)
+	@$(BIN)/python scripts/routes_table.py
+	@$(BIN)/python scripts/fuzz.py --requests $(REQUESTS)
+	@$(BIN)/python scripts/interference.py --histories $(HISTORIES)
+	@$(BIN)/python scripts/retries.py
 
 crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)

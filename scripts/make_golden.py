@@ -14,7 +14,8 @@ from pathlib import Path
 import recollect
 from recollect.index.postings import packed
 from recollect.keys import create_key
-from recollect.store.base import ContextNote, Derived, Entry, Share
+from recollect.store.base import Answered, AuditLine, ContextNote, Derived, Entry, Share
+from recollect.store.happenings import Webhook
 from recollect.store.sqlite.migrate import migrations
 from recollect.testing import HashEmbedder
 from recollect.types import Scope
@@ -69,6 +70,7 @@ def fill(memory: recollect.Memory) -> None:
     live(memory)
     memory.remember("Still waiting: okapi.", user="ann")
     create_key(memory.store, workspace="team", user="bob", role="read", label="golden")
+    serve(memory)
 
 
 def learn(memory: recollect.Memory) -> None:
@@ -155,6 +157,18 @@ def live(memory: recollect.Memory) -> None:
     store.add_share(Share("s1", scope, "team", ("graph",), "read", at, at + timedelta(days=1)))
     store.set_agent_trust("life", "helper", 0.75, at=at)
     memory.drain()
+
+
+def serve(memory: recollect.Memory) -> None:
+    """What the service keeps: a key with tools, an answer, two lines of audit, a webhook."""
+    scope, store, at = Scope("served", "ann"), memory.store, datetime(2026, 1, 6, tzinfo=UTC)
+    create_key(store, workspace="served", role="read", label="tools", tools=["recall"])
+    store.keep_answer(scope, "request-1", Answered(b"digest", 201, b'{"id":"1"}'), at=at)
+    line = AuditLine(at, "served", "key-1", "facts.add", "done", owner="ab" * 32, subject="1")
+    store.note_audit(line)
+    store.note_audit(replace(line, outcome="refused", owner=None, subject=None))
+    hook = Webhook("hook-1", "served", "ann", "https://example.org/", ("memory.stored",), at)
+    store.add_hook(hook, b"secret")
 
 
 def a_turn(number: int, at: datetime) -> Entry:

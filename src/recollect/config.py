@@ -29,38 +29,32 @@ from recollect.settings import (
     Life,
     Limits,
     Llm,
+    Mcp,
+    Outgoing,
     PerTier,
+    Proxy,
     Rrf,
+    Service,
     Stages,
 )
 
 __all__ = [
-    "MIB",
-    "Blend",
-    "Boosting",
-    "Config",
-    "Embedding",
-    "Extraction",
-    "Jobs",
-    "Life",
-    "Limits",
-    "Llm",
-    "default_db",
-    "load",
-    "load_for_command_line",
-    "names",
-]
+    "MIB", "Blend", "Boosting", "Config", "Embedding", "Extraction", "Jobs", "Life", "Limits",
+    "Llm", "api_key", "default_db", "load", "load_for_command_line", "names",
+]  # fmt: skip
 
 T = TypeVar("T")
 
 _LARGEST = 2**40
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-_SECRETS = frozenset({"embedding.apiKey", "extraction.llm.apiKey"})
+_SECRETS = frozenset({"embedding.apiKey", "extraction.llm.apiKey", "proxy.apiKey"})
 #: Settings that must be above zero.
 _POSITIVE = (
     "rrf.k", "rerankDepth", "jobs.maxAttempts", "jobs.batch",
     "jobs.leaseSeconds", "jobs.pollSeconds", "embedding.timeoutSeconds",
     "extraction.groupTurns", "extraction.llm.timeoutSeconds", "extraction.llm.maxAnswerTokens",
+    "service.bodySeconds", "service.connections", "service.jsonDepth", "service.jsonValues",
+    "proxy.timeoutSeconds", "outgoing.timeoutSeconds", "outgoing.mostBytes",
 )  # fmt: skip
 #: A turn of less could not be shown at all: its speaker may have a long name.
 _HIGHEST_PRICE = 1_000_000
@@ -70,31 +64,17 @@ _PROVIDERS = ("auto", "rules", "nlp", "llm")
 _LONGEST_DAYS = 36_525
 
 #: Environment variables with the prefix that are not settings.
-_NOT_SETTINGS = frozenset({"RECOLLECT_DB", "RECOLLECT_CONFIG"})
+_NOT_SETTINGS = frozenset({"RECOLLECT_API_KEY", "RECOLLECT_CONFIG", "RECOLLECT_DB"})
 #: Weights are compared with each other: more than this is a slip, and overflows.
 _HEAVIEST = 1_000_000
 #: Variables of the seed that are understood without the prefix.
 _SEED_VARIABLES = ("INSTRUCTION_BOOST_ENABLED", "INSTRUCTION_BOOST_WEIGHT")
 #: Parts of the tree that one call may override: nothing here loosens scope or safety.
 _PER_CALL = (
-    "searchTopK",
-    "contextBudgetTokens",
-    "fusion",
-    "rrf",
-    "blend",
-    "instructionLane",
-    "instructionBoostEnabled",
-    "instructionBoostWeight",
-    "boosting",
-    "stages",
-    "adaptiveLimits",
-    "minConfidence",
-    "relevanceFloor",
-    "conciseness",
-    "mmrLambda",
-    "neighbourTurns",
-    "rerankDepth",
-)
+    "searchTopK", "contextBudgetTokens", "fusion", "rrf", "blend", "instructionLane",
+    "instructionBoostEnabled", "instructionBoostWeight", "boosting", "stages", "adaptiveLimits",
+    "minConfidence", "relevanceFloor", "conciseness", "mmrLambda", "neighbourTurns", "rerankDepth",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +123,10 @@ class Config:
     embedding: Embedding = field(default_factory=Embedding)
     extraction: Extraction = field(default_factory=Extraction)
     life: Life = field(default_factory=Life)
+    service: Service = field(default_factory=Service)
+    proxy: Proxy = field(default_factory=Proxy)
+    outgoing: Outgoing = field(default_factory=Outgoing)
+    mcp: Mcp = field(default_factory=Mcp)
 
     def override(self, values: Mapping[str, Any] | None) -> Config:
         """This configuration with some settings replaced for one call."""
@@ -181,6 +165,16 @@ def load(source: Config | Mapping[str, Any] | str | Path | None = None) -> Confi
 def default_db() -> str:
     """Where the command line looks for a memory when it is not told: RECOLLECT_DB, then here."""
     return os.environ.get("RECOLLECT_DB") or "recollect.db"
+
+
+def api_key() -> str:
+    """The key that a client shows when it is given none: RECOLLECT_API_KEY."""
+    return os.environ.get("RECOLLECT_API_KEY", "")
+
+
+def notify_socket() -> str:
+    """Where systemd wants to hear that a service is ready; "" elsewhere."""
+    return os.environ.get("NOTIFY_SOCKET", "")
 
 
 def load_for_command_line(file: Path | None) -> Config:
@@ -317,8 +311,14 @@ def _check(config: Config) -> Config:
 
 
 def _check_choices(config: Config) -> Config:
-    if config.fusion not in ("blend", "rrf"):
-        raise ConfigError(f'fusion must be "blend" or "rrf", not {config.fusion!r:.64}')
+    for name, value, choices in (
+        ("fusion", config.fusion, ("blend", "rrf")),
+        ("embedding.provider", config.embedding.provider, ("local", "remote")),
+        ("service.logFormat", config.service.log_format, ("text", "json")),
+    ):
+        if value not in choices:
+            words = " or ".join(f'"{each}"' for each in choices)
+            raise ConfigError(f"{name} must be {words}, not {value!r:.64}")
     for name in ("blend", "rrf.weights"):
         part = config.blend if name == "blend" else config.rrf.weights
         if not sum(value for _, value in _leaves(part, "")):
@@ -328,8 +328,6 @@ def _check_choices(config: Config) -> Config:
                 raise ConfigError(f"{each} must be at most {_HEAVIEST}, not {value!r}")
     _check_shares(config)
     remote = config.embedding
-    if remote.provider not in ("local", "remote"):
-        raise ConfigError('embedding.provider must be "local" or "remote"')
     if remote.provider == "remote" and not (remote.url and remote.model):
         raise ConfigError("embedding.provider remote needs embedding.url and embedding.model")
     _check_extraction(config.extraction)

@@ -27,6 +27,7 @@ from recollect.text import TERMS_VERSION
 from recollect.tiers.agents import Agents
 from recollect.tiers.knowledge import Knowledge
 from recollect.tiers.notes import Notes
+from recollect.tiers.observations import Observations
 from recollect.tiers.procedures import Procedures
 from recollect.tiers.profile import Profiles
 from recollect.tiers.shares import Shares
@@ -102,6 +103,8 @@ class Core:
         )  # fmt: skip
         #: Notes by day: `add`, `day`, `list`.
         self.notes = Notes(store, worker, now=now, limits=limits, strength=strength)
+        #: Entities and what was observed of them, to the letter: `create`, `add`, `read`, `delete`.
+        self.observations = Observations(store, self._searcher.graphs, worker, now=now)
         #: Who the user is: `profile`, `set`, `clear`.
         self.profiles = Profiles(store, worker, now=now)
         #: How things are done: `add`, `list`, `used`, `update`.
@@ -153,6 +156,10 @@ class Core:
         """Load the model now instead of at the first question."""
         self._check_open()
         self._searcher.warm()
+
+    def cached(self) -> tuple[int, int]:
+        """How many indexes are in memory, and how many bytes they take."""
+        return self._searcher.cached()
 
     def close(self) -> None:
         """Finish or hand back what is under way and release the file. Twice is fine."""

@@ -14,6 +14,10 @@
     │   ├── StoreReadOnly                the file or its folder cannot be written
     │   ├── NotAStore                    the file is no Recollect database, or is damaged
     │   └── SchemaTooNew                 the file was written by a newer version
+    ├── ServiceError                     the service behind an address failed (recollect.client)
+    │   ├── Denied                       it does not accept the key, or not for this
+    │   └── Unavailable                  it cannot be reached just now; worth another try
+    │       └── Throttled                it was asked too often
     └── ModelError                       an embedder or model failed or answered nonsense
         ├── Refused                      the endpoint does not accept the key or the account
         ├── Unreadable                   the model's answer cannot be read
@@ -88,6 +92,26 @@ class NotAStore(StoreError):
 
 class SchemaTooNew(StoreError):
     """The file was written by a newer version of Recollect: upgrade Recollect to open it."""
+
+
+class ServiceError(RecollectError):
+    """The service failed."""
+
+
+class Denied(ServiceError):
+    """The service does not accept this key, or not for this."""
+
+
+class Unavailable(ServiceError):
+    """The service cannot be reached just now."""
+
+    def __init__(self, message: str | None = None, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Throttled(Unavailable):
+    """The service was asked too often."""
 
 
 class ModelError(RecollectError):

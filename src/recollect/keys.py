@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
-from recollect.errors import InvalidInput
+from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.store.base import Keys
 from recollect.types import ApiKey, Role
 from recollect.write import validate
 
 _PREFIX = "rk_"
 _ROLES: tuple[Role, ...] = ("read", "write", "admin")
+_TOOL = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_MOST_TOOLS = 100
 
 
 def create_key(
@@ -24,11 +27,13 @@ def create_key(
     role: str = "write",
     expires_at: datetime | str | None = None,
     label: str | None = None,
+    tools: Iterable[str] | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> tuple[ApiKey, str]:
     """A new key and its secret, which is never to be had again.
 
-    A `write` key reads and writes; `admin` may also use the operator's routes.
+    A `write` key reads and writes; `admin` may also use the operator's routes. `tools` are those
+    of the MCP server that it may use; None: all.
     """
     if role not in _ROLES:
         raise InvalidInput(f"role must be one of {', '.join(_ROLES)}, not {role!r}", field="role")
@@ -43,11 +48,24 @@ def create_key(
         role=role,
         created_at=now,
         expires_at=expires,
-        label=label,
+        label=None if label is None else validate.word(label, "label"),
+        tools=None if tools is None else _tools(tools),
     )
-    secret = _PREFIX + secrets.token_urlsafe(32)
+    secret = _secret()
     store.add_key(key, digest(secret))
     return key, secret
+
+
+def rotate_key(store: Keys, id: str) -> tuple[ApiKey, str]:
+    """The key with a new secret; the one it had opens nothing any more."""
+    secret = _secret()
+    rotated = store.rotate_key(id, digest(secret))
+    held = store.held_key(id)
+    if held is None:
+        raise NotFound(f"there is no key {id!r:.64}")
+    if not rotated:
+        raise Conflict("this key was revoked: make a new one")
+    return held[0], secret
 
 
 def valid_key(store: Keys, secret: str, *, now: datetime) -> ApiKey | None:
@@ -56,13 +74,31 @@ def valid_key(store: Keys, secret: str, *, now: datetime) -> ApiKey | None:
     The secret is looked up by its digest: equal time for near misses and far ones.
     """
     key = store.find_key(digest(secret))
-    if key is None or key.revoked_at is not None:
-        return None
-    if key.expires_at is not None and key.expires_at <= now:
-        return None
-    return key
+    return key if key is not None and is_valid(key, now) else None
+
+
+def is_valid(key: ApiKey, now: datetime) -> bool:
+    """Whether a key opens anything at a time."""
+    return key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
 
 
 def digest(secret: str) -> bytes:
     """What the store keeps of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+
+
+def _secret() -> str:
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def _tools(names: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(validate.words(names, "tools")))
+    if len(found) > _MOST_TOOLS:
+        raise InvalidInput(
+            f"tools has {len(found)} names, the limit is {_MOST_TOOLS}", field="tools"
+        )
+    for name in found:
+        if not _TOOL.fullmatch(name):
+            words = "1..64 letters, digits and the signs _.-"
+            raise InvalidInput(f"tools must be names of {words}, not {name!r:.80}", field="tools")
+    return found

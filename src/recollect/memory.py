@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from recollect.config import Config
-from recollect.core import Core
 from recollect.erasing import Erased, erase
+from recollect.library import Library
 from recollect.life.feedback import feedback
 from recollect.recall.classes import usual_limit
 from recollect.recall.conversation import question
@@ -39,7 +39,7 @@ _MOST_BUDGET_TOKENS = 200_000
 _CONTEXT_HITS = 50
 
 
-class Memory(Core):
+class Memory(Library):
     """Long-term memory over a store. Threads may share it. Make one with `recollect.open`."""
 
     # Writing
@@ -55,12 +55,14 @@ class Memory(Core):
         key: str | None = None,
         at: datetime | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        extract: bool = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> Receipt:
         """Store messages durably; when this returns they are on disk and findable by keyword.
 
         All or nothing. `key` makes a retry harmless. `at` and `metadata` stand for messages that
-        have none of their own. `progress(done, total)` is called now and then for large batches.
+        have none of their own. Without `extract` nothing is drawn from them later: they are kept
+        as they are. `progress(done, total)` is called now and then for large batches.
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
@@ -69,8 +71,9 @@ class Memory(Core):
         use = None
         if name is not None:
             body = validate.body_digest(
-                messages=messages, agent=agent, session=session, at=at, metadata=metadata
-            )
+                messages=messages, agent=agent, session=session, at=at, metadata=metadata,
+                **({} if extract else {"extract": False}),
+            )  # fmt: skip
             use = KeyUse(name, body)
         now = self._now()
         ready = entries(
@@ -82,42 +85,13 @@ class Memory(Core):
         )
         if progress:  # Before the commit: if the caller's function raises, nothing is stored.
             progress(len(ready), len(ready))
-        appended = self._store.append(scope, ready, known_at=now, steps=self._worker.steps, key=use)
+        steps = self._worker.steps if extract else self._worker.steps[:1]
+        appended = self._store.append(scope, ready, known_at=now, steps=steps, key=use)
         if not appended.duplicate:
             self._worker.wake()
             return Receipt(appended.events, name, warnings=batch.warnings)
         state = self._state_of(scope, appended.events)
         return Receipt(appended.events, name, True, state, batch.warnings)
-
-    def forget(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
-        """Hide a memory from every read at once; restorable for 30 days, then wiped.
-
-        False when it was forgotten already.
-        """
-        self._check_open()
-        scope = validate.scope(workspace=workspace, user=user)
-        id = validate.record_id(id)
-        if any(each.kind == "document" for each in self._store.get(scope, [id])):
-            return self.knowledge.remove(id, user=user, workspace=workspace)
-        # First what was written of several turns: it may quote this one.
-        self.summaries.mend(scope, id)
-        self.profiles.mend(scope, id)
-        claims = self.facts.claims_of(scope, id)
-        done = self._store.forget(scope, id, at=self._now())
-        self.facts.recast(scope, claims)
-        return done
-
-    def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
-        """Bring a forgotten memory back; False when it was not forgotten."""
-        self._check_open()
-        scope = validate.scope(workspace=workspace, user=user)
-        id = validate.record_id(id)
-        done = self._store.restore(scope, id, at=self._now())
-        if done and any(each.kind == "document" for each in self._store.get(scope, [id])):
-            self.knowledge.bring_back(scope, id)
-        if done:
-            self.facts.recast(scope, self.facts.claims_of(scope, id))
-        return done
 
     def feedback(
         self,

@@ -1,17 +1,36 @@
-"""Keys of metadata that belong to the system: a caller who sends one is refused, by name."""
+"""Keys of metadata: those of the system, which a caller is refused by name, and those of the caller
+that the system reads. `tests/test_reserved.py` finds any other that our code touches."""
 
 from __future__ import annotations
 
 #: What the system knows of a derived record, beside the keys below, stands under this one.
 SYSTEM = "recollect"
 
+#: A caller who could set them could forge what we derive; the second half are those of
+#: AtomicMemory, which a program written for it must not be able to set here either. Its `topic` is
+#: left to callers: half of the world labels its messages so, and nothing here reads it.
 RESERVED_METADATA = frozenset(
     {
         SYSTEM,
         *("fact_role", "rule", "condition", "headline", "keywords", "entities", "relations"),
         *("cmo_id", "memberMemoryIds", "compositeVersion", "consolidated_from", "cluster_size"),
-        *("avg_affinity", "findingCount", "trustScore", "contradictionConfidence"),
-        *("contradiction_confidence", "supersededMemoryId", "target_memory_id"),
-        *("clarification_note",),
+        *("avg_affinity", "member_count", "sourceSite", "findingCount", "rules", "trustScore"),
+        *("threshold", "contradictionConfidence", "contradiction_confidence"),
+        *("supersededMemoryId", "target_memory_id", "clarification_note", "recap"),
+        *("raw_document_id", "document_chunk_id", "upload_result", "providerMetadata", "codec"),
+    }
+)
+
+#: The caller's own, though the system looks at them, or writes them where the caller says so.
+CALLERS_OWN = frozenset(
+    {
+        # Where it came from, and what it is called there; see docs/reference/atomicmemory.md.
+        *("source_site", "source_url", "externalId", "namespace"),
+        # A category of DeerFlow's, and one that it does not know.
+        *("category", "categoryExtension"),
+        # A turn that called a tool, or that nobody was shown; see extract/filter.py.
+        *("tool_calls", "tool_call_id", "function_call", "tool_use", "hide_from_ui", "hidden"),
+        # The place of a turn in a benchmark.
+        "turn",
     }
 )

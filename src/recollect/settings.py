@@ -174,3 +174,63 @@ class Life:
 
     #: Only say what would be put aside or put together.
     shadow: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The HTTP service; see docs/howto/deploy.md."""
+
+    #: Names it may be called by besides the loopback's and its own address, separated by commas.
+    hosts: str = ""
+    #: What one key may ask for in a minute; 0 = no limit.
+    requests_per_minute: int = 60_000
+    #: With more jobs waiting than this, nothing more is taken in until there are fewer; 0 = any.
+    queue_jobs: int = 1_000_000
+    #: How long a request may take to arrive.
+    body_seconds: float = 30.0
+    #: Requests under way at one time.
+    connections: int = 1024
+    #: How deep JSON may be nested, and how many values it may hold.
+    json_depth: int = 64
+    json_values: int = 1_000_000
+    #: "text" or "json": how the log is written.
+    log_format: str = "text"
+    #: Where traces go (OTLP over HTTP); "" = nowhere.
+    traces_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """The language model behind /v1/proxy; see docs/howto/proxy.md."""
+
+    #: Its OpenAI-compatible address, for example http://127.0.0.1:8080/v1; "" = no proxy.
+    url: str = ""
+    api_key: str = field(default="", repr=False)
+    timeout_seconds: float = 600.0
+    budget_tokens: int = 2000
+    #: Whether what was said is remembered.
+    remember: bool = True
+    #: Whether memories join the caller's last leading system message: some models take but one.
+    join: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What the service may call by itself: off, or only public addresses, or hosts named here."""
+
+    #: Whether documents may be fetched by their URL.
+    fetch: bool = False
+    #: Whether webhooks are sent.
+    webhooks: bool = True
+    #: Hosts that may be called though their addresses are not public, separated by commas.
+    hosts: str = ""
+    timeout_seconds: float = 5.0
+    most_bytes: int = 2 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Mcp:
+    """The MCP server; see docs/howto/mcp.md."""
+
+    #: Tools that are offered, separated by commas; "" = all of them.
+    tools: str = ""

@@ -380,13 +380,13 @@ class ApiKey:
 
     id: str
     workspace: str
-    #: None: every user of the workspace.
-    user: str | None
+    user: str | None  # None: every user of the workspace.
     role: Role
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     label: str | None = None
+    tools: tuple[str, ...] | None = None  # Of the MCP server; None: all of them.
 
 
 @dataclass(frozen=True, slots=True)

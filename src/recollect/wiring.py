@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from recollect.config import Config, load
 from recollect.core import MakeReader
@@ -32,8 +32,13 @@ def open(
     embedder: Embedder | None = None,
     extractor: Extractor | None = None,
     reranker: Reranker | None = None,
+    api_key: str | None = None,
 ) -> Memory:
     """Open a memory: a path or sqlite:///path; the file is made when missing.
+
+    Or the address of a service, http://host:3050, with a key of it: `api_key`, else that of
+    RECOLLECT_API_KEY. What is opened then is a `recollect.Client`: the same verbs, types and
+    errors. Its settings, models, worker and clock are the service's own, not given here.
 
     `worker=False` starts no background thread: call `drain()` or run `recollect worker`.
     `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
@@ -41,6 +46,13 @@ def open(
     extra `nlp` is installed, else rules. A language model that the settings name is asked first.
     `reranker` is any object with `model_id` and `rerank(query, texts)`; default: none.
     """
+    if is_address(url):
+        _only_for_files(
+            config=config, clock=clock, embedder=embedder, extractor=extractor, reranker=reranker
+        )
+        return connect(str(url), api_key)
+    if api_key is not None:
+        raise ConfigError("api_key is for a service: a file has no keys of its own")
     settings = load(config)
     chosen = embedder if embedder is not None else make_embedder(settings)
     store = make_store(url)
@@ -60,9 +72,30 @@ def open(
         raise
 
 
+def is_address(url: str | Path) -> bool:
+    """Whether a memory is behind a service: http:// or https://."""
+    return str(url).lower().startswith(("http://", "https://"))
+
+
+def connect(url: str, api_key: str | None = None) -> Memory:
+    """A client of a service, typed as the memory whose verbs it has."""
+    from recollect.client.remote import Client
+
+    # No base class for both: it would say every signature again. A test compares them instead.
+    return cast(Memory, Client(url, api_key))
+
+
+def _only_for_files(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigError(f"{name} belongs to the service: it cannot be given with its address")
+
+
 def make_store(url: str | Path) -> Store:
     """The store behind a URL."""
     text = str(url)
+    if is_address(text):
+        raise ConfigError("this needs the store itself, not a service: run it where its file is")
     scheme, separator, rest = text.partition("://")
     if not separator:
         scheme, rest = "sqlite", "/" + text
@@ -74,7 +107,7 @@ def make_store(url: str | Path) -> Store:
             if not path:
                 raise ConfigError(f"{text!r} names no file: use sqlite:///memory.db")
             return SqliteStore(path)
-    raise ConfigError(f"cannot open {scheme}://: known are a path and sqlite:///path")
+    raise ConfigError(f"cannot open {scheme}://: known are a path, sqlite:///path and http://host")
 
 
 def make_embedder(config: Config) -> Embedder:

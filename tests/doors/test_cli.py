@@ -69,6 +69,7 @@ READERS = {
     "export": ["export"],
     "backup": ["backup", "new.backup"],
     "keys list": ["keys", "list"],
+    "keys rotate": ["keys", "rotate", "0"],
     "keys revoke": ["keys", "revoke", "0"],
 }
 
@@ -481,10 +482,19 @@ def test_keys_on_a_file_that_does_not_exist_yet(run: Run) -> None:
     assert "2100-01-01 00:00" in listed.out
     assert shown.out.strip() not in listed.out
     key = made.json["id"]
+    rotated = run("keys", "rotate", key, "--json").json
+    assert (rotated["id"], rotated["key"] != made.json["key"]) == (key, True)
+    assert run("keys", "rotate", "nope").code == 2
+    assert run("keys", "rotate", key).out.startswith("rk_")
+    tools = run("keys", "create", "--tools", "recall", "--tools", "remember", "--json")
+    assert tools.json["tools"] == ["recall", "remember"]
+    assert "tools must be names" in run("keys", "create", "--tools", "no name").err
+    assert run("keys", "revoke", tools.json["id"]).code == 0
     assert run("keys", "revoke", key).out == "revoked\n"
+    assert "was revoked" in run("keys", "rotate", key).err
     assert "revoked already" in run("keys", "revoke", key).out
     assert run("keys", "revoke", "nope").code == 2
-    assert len(run("keys", "list", "--json").json) == 2
+    assert len(run("keys", "list", "--json").json) == 3
     assert "role must be one of" in run("keys", "create", "--role", "god").err
     assert "in the past" in run("keys", "create", "--expires", "2001-01-01T00:00Z").err
 
@@ -499,6 +509,11 @@ def test_keys_while_the_memory_is_open(run: Run, tmp_path: Path) -> None:
 def test_no_keys_yet(run: Run) -> None:
     remembered(run)
     assert "no keys yet" in run("keys", "list").out
+
+
+def test_serving_without_keys_is_for_the_loopback(run: Run) -> None:
+    ended = run("serve", "--no-auth", "--host", "0.0.0.0")
+    assert (ended.code, "only for the loopback" in ended.err) == (2, True)
 
 
 def test_serve_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

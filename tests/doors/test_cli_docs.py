@@ -23,7 +23,7 @@ def test_every_command_of_the_contract_is_there() -> None:
         *("remember", "recall", "context", "explain", "status", "forget", "history"),
         *("jobs", "doctor", "import", "export", "backup", "restore", "worker", "keys", "serve"),
         *("graph", "bench", "facts", "notes", "profile", "procedures", "team", "shares", "agents"),
-        *("feedback", "compact", "decay", "erase", "knowledge"),
+        *("feedback", "compact", "decay", "erase", "knowledge", "mcp"),
     }
 
 
@@ -40,7 +40,7 @@ def test_a_command_takes_the_options_that_all_take(name: str) -> None:
     options = {option for param in COMMANDS[name].params for option in param.opts}
     # A benchmark makes its own stores.
     assert ({"--config"} if name == "bench retrieval" else {"--db", "--config"}) <= options
-    assert "--json" in options or name in ("serve", "export")
+    assert "--json" in options or name in ("serve", "export", "mcp")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -128,7 +128,7 @@ def test_everything_in_a_golden_file_is_still_there(golden: Path) -> None:
         ]
         assert not any("xylophone" in hit.content for hit in memory.recall("password", user="ann"))
         assert len(memory.store.scan(ANN)) == 5
-        (key,) = memory.store.api_keys()
+        key = memory.store.api_keys()[0]
         assert (key.workspace, key.user, key.role, key.label) == ("team", "bob", "read", "golden")
 
 
@@ -141,6 +141,20 @@ def test_what_was_done_in_a_golden_file_is_still_known(golden: Path) -> None:
         assert len(forgotten[1]) - len(forgotten[0]) == 1
         with pytest.raises(recollect.RecollectError, match="turn-1"):
             memory.remember("something else", user="ann", key="turn-1")
+
+
+def test_what_the_service_kept_is_still_there(tmp_path: Path) -> None:
+    served = Scope("served", "ann")
+    golden = shutil.copy(GOLDEN[0].with_name("0005.db"), tmp_path / "m.db")
+    with open_memory(golden) as memory:
+        assert memory.store.api_keys()[1].tools == ("recall",)
+        kept = memory.store.answer(served, "request-1")
+        assert kept is not None
+        assert (kept.status, kept.answer) == (201, b'{"id":"1"}')
+        told = [line.outcome for line in memory.store.audit(workspace="served")]
+        assert told == ["done", "refused"]
+        assert memory.store.verify_audit() is None
+        assert [hook.id for hook in memory.store.hooks(workspace="served")] == ["hook-1"]
 
 
 def test_a_golden_file_is_sound_and_its_work_can_be_finished(golden: Path) -> None:

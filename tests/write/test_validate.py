@@ -494,6 +494,6 @@ def test_no_caller_can_set_a_key_of_the_system(key: str) -> None:
 
 
 def test_the_keys_of_callers_are_theirs() -> None:
-    given = {"turn": 1, "externalId": "x", "source_site": "web", "sourceSite": "web", "topic": "t"}
+    given = {"turn": 1, "externalId": "x", "source_site": "web", "topic": "t"}
     assert checked("a", metadata=given).drafts[0].metadata == given
     assert checked("a", metadata={"mine": {"rule": 1}}).drafts[0].metadata == {"mine": {"rule": 1}}

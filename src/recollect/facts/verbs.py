@@ -133,11 +133,16 @@ class Facts(Reading):
         workspace: str = "default",
         agent: str | None = None,
         origin: str = "user",
+        category: str | None = None,
+        confidence: float | None = None,
     ) -> Fact:
-        """Put another text in the place of a fact: a new version, which has its own id."""
+        """Put another text in the place of a fact: a new version, which has its own id. Category
+        and confidence stay as they are unless they are given."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         said = validate.checked_query(text, self._limits, "text").strip()
         check.choice(origin, "origin", check.ORIGINS)
+        about = None if category is None else check.choice(category, "category", CATEGORIES)
+        sure = None if confidence is None else _share(confidence, "confidence")
 
         def work(plan: Plan) -> str:
             record = self._changeable(scope, id)
@@ -146,7 +151,9 @@ class Facts(Reading):
                     f"origin {origin} cannot change what origin {record.origin} said",
                     field="origin",
                 )
-            return plan.put(edited(record, said, origin=origin, now=plan.now))
+            return plan.put(
+                edited(record, said, origin=origin, now=plan.now, category=about, confidence=sure)
+            )
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
 

@@ -19,8 +19,17 @@ from recollect.write.prepare import indexed_terms
 _OF_TEXT = frozenset({"headline", "keywords", "entities", "slot", "value", "contradicts", "avoid"})
 
 
-def edited(record: Record, text: str, *, origin: str, now: datetime) -> Derived:
-    """A fact with another text, in the place of the one it had."""
+def edited(
+    record: Record,
+    text: str,
+    *,
+    origin: str,
+    now: datetime,
+    category: str | None = None,
+    confidence: float | None = None,
+) -> Derived:
+    """A fact with another text, category or confidence, in the place of the one it had."""
+    kind = category_of(category or record.kind, origin)
     claim = read(text, str(record.data.get("speaker") or USER))
     row, length = packed(indexed_terms(record.name, text))
     kept = {name: value for name, value in record.data.items() if name not in _OF_TEXT}
@@ -34,12 +43,13 @@ def edited(record: Record, text: str, *, origin: str, now: datetime) -> Derived:
         "reason": "edited",
         "polarity": claim.polarity,
         "verbatim": False,
-        "category": category_of(record.kind, origin),
+        "category": kind,
     }
     return replace(
         again(record),
         id=hashed("edited", record.id, text, now.isoformat()),
-        kind=category_of(record.kind, origin),
+        kind=kind,
+        confidence=record.confidence if confidence is None else confidence,
         content=text,
         data=data,
         origin=origin,

@@ -1,4 +1,4 @@
-"""The part of a whole graph that is worth looking at first: what matters and is well connected."""
+"""A whole graph at a time: what is worth looking at first, and its edges one by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.graph.adjacency import Adjacency, Ints, When
 from recollect.graph.shown import edge, node
 from recollect.graph.walk import Mask, said_once
-from recollect.types import Subgraph
+from recollect.types import Edge, Subgraph
 
 
 class Overview(NamedTuple):
@@ -64,6 +64,32 @@ def told(graph: Adjacency, found: Overview, at: datetime, *, most_edges: int) ->
         ),
         truncated=found.truncated or len(found.edges) > most_edges,
     )
+
+
+def edges_of(
+    graph: Adjacency, when: When, among: frozenset[str] | None, *, most: int
+) -> tuple[Edge, ...]:
+    """The edges that hold, of some types or all, those learned first first."""
+    held = graph.held(when)
+    if (typed := graph.typed(graph.edge_types, among)) is not None:
+        held &= typed
+    once, also = said_once(graph, _numbers(held))
+    at = moment_of(when)
+    return tuple(edge(graph, each, at, also.get(each, ())) for each in once[:most].tolist())
+
+
+def moment_of(when: When) -> datetime:
+    """The time whose strengths are shown."""
+    return when.as_of or when.known_at or when.now
+
+
+def begun(graph: Adjacency, when: When) -> NDArray[np.bool_]:
+    """The entities that were there at `as_of`: they had begun, or an edge of theirs held."""
+    kept = graph.entity_spans.begun(when)
+    if when.as_of is not None:
+        held = graph.held(when)
+        kept[graph.source[held]] = kept[graph.target[held]] = True
+    return kept
 
 
 def _numbers(mask: NDArray[np.bool_]) -> Ints:

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.graph import check
 from recollect.graph.adjacency import Adjacency, When
@@ -17,14 +16,14 @@ from recollect.graph.check import EntityDraft, RelationDraft
 from recollect.graph.follow import Graphs
 from recollect.graph.merging import Merges, exists
 from recollect.graph.names import spoken_of
-from recollect.graph.overview import overview, told
+from recollect.graph.overview import begun, edges_of, moment_of, overview, told
 from recollect.graph.plan import Plan
 from recollect.graph.planned import Planned
 from recollect.graph.receipt import receipt
 from recollect.graph.shown import node, subgraph
 from recollect.graph.walk import walk
 from recollect.store.base import Derived, Store
-from recollect.types import GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
+from recollect.types import Edge, GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
 from recollect.write import validate
 from recollect.write.worker import Worker
 
@@ -231,7 +230,7 @@ class Graph:
         )
         if not len(found.edges) and not graph.entity_spans.begun(when)[number]:
             return Subgraph()
-        return self._own(scope, subgraph(graph, found, _EDGES_A_NODE * most, _at(when)))
+        return self._own(scope, subgraph(graph, found, _EDGES_A_NODE * most, moment_of(when)))
 
     def entities(
         self,
@@ -250,12 +249,31 @@ class Graph:
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
         when = self._when(graph, scope, as_of, known_at)
-        kept = graph.entity_spans.open(when) & _begun(graph, when)
+        kept = graph.entity_spans.open(when) & begun(graph, when)
         if (typed := graph.typed(graph.entity_types, among)) is not None:
             kept &= typed
         numbers = np.flatnonzero(kept)[:most].tolist()
-        nodes = tuple(node(graph, number, _at(when)) for number in numbers)
+        nodes = tuple(node(graph, number, moment_of(when)) for number in numbers)
         return list(self._own(scope, Subgraph(nodes)).nodes)
+
+    def edges(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        type: str | None = None,
+        limit: int = 100,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+    ) -> list[Edge]:
+        """The relations of a user, those learned first first; the times as for `traverse`."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
+        graph = self._graphs.of(scope)
+        when = self._when(graph, scope, as_of, known_at)
+        found = edges_of(graph, when, check.types(type, "type"), most=most)
+        return list(self._own(scope, Subgraph(edges=found)).edges)
 
     def overview(
         self,
@@ -275,11 +293,13 @@ class Graph:
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
         when = self._when(graph, scope, as_of, known_at)
-        kept = _begun(graph, when)
+        kept = begun(graph, when)
         if (typed := graph.typed(graph.entity_types, among)) is not None:
             kept &= typed
         found = overview(graph, when, most=most, nodes=kept)
-        return self._own(scope, told(graph, found, _at(when), most_edges=_EDGES_A_NODE * most))
+        return self._own(
+            scope, told(graph, found, moment_of(when), most_edges=_EDGES_A_NODE * most)
+        )
 
     def merges(
         self,
@@ -362,20 +382,6 @@ class Graph:
 
     def _read(self, scope: Scope, ids: Sequence[str]) -> dict[str, Record]:
         return {record.id: record for record in self._store.get(scope, ids)}
-
-
-def _at(when: When) -> datetime:
-    """The time whose strengths are shown."""
-    return when.as_of or when.known_at or when.now
-
-
-def _begun(graph: Adjacency, when: When) -> NDArray[np.bool_]:
-    """The entities that were there at `as_of`: they had begun, or an edge of theirs held."""
-    kept = graph.entity_spans.begun(when)
-    if when.as_of is not None:
-        held = graph.held(when)
-        kept[graph.source[held]] = kept[graph.target[held]] = True
-    return kept
 
 
 def _among(sources: Sequence[str], seen: Container[str]) -> tuple[str, ...]:

@@ -324,6 +324,12 @@ class Shelf:
             self._make_room()
         return view
 
+    def held(self) -> tuple[int, int]:
+        """How many indexes are in memory, and how many bytes they take."""
+        with self._lock:
+            sizes = [resident.size_bytes for resident in self._residents.values()]
+        return len(sizes), sum(sizes)
+
     def _make_room(self) -> None:
         with self._lock:
             total = sum(resident.size_bytes for resident in self._residents.values())

@@ -81,6 +81,10 @@ class Searcher:
         """Load the model now instead of at the first question."""
         self._query_vector("warm up", self._answering_space())
 
+    def cached(self) -> tuple[int, int]:
+        """How many indexes are in memory, and how many bytes they take."""
+        return self._shelf.held()
+
     def search(self, asked: Query, config: Config, *, task_profile: str | None = None) -> Hits:
         """The hits for a query."""
         # First of all: a share that ends meanwhile still counts.

@@ -12,14 +12,27 @@ Holds for every method of every part:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from recollect.store.parts import Chores, Life, Sharing
+from recollect.store.parts import (
+    Answers,
+    Audit,
+    Chores,
+    Hooks,
+    Keys,
+    Life,
+    Listing,
+    Sharing,
+    Spending,
+)
 from recollect.store.values import (
+    EXTERNAL,
     FOREVER_US,
+    Answered,
     Appended,
+    AuditLine,
     Change,
     ContextNote,
     Derive,
@@ -46,11 +59,16 @@ from recollect.store.values import (
     is_document,
     is_heard,
 )
-from recollect.types import ApiKey, Event, Finding, Job, Record, Scope, Status, Version
+from recollect.types import Event, Finding, Job, Record, Scope, Status, Version
 
 __all__ = [
+    "EXTERNAL",
     "FOREVER_US",
+    "Answered",
+    "Answers",
     "Appended",
+    "Audit",
+    "AuditLine",
     "Change",
     "ContextNote",
     "Derive",
@@ -66,12 +84,14 @@ __all__ = [
     "Entry",
     "Head",
     "KeyUse",
+    "Keys",
     "Lived",
     "Made",
     "Progress",
     "QueueCounts",
     "Share",
     "Space",
+    "Spending",
     "Spent",
     "Vector",
     "is_document",
@@ -99,7 +119,8 @@ class Log(Protocol):
         and none for a graph record that was only heard (`is_heard`): it is no document.
 
         With a key that was used before: same body gives the ids of the first use and stores
-        nothing; another body raises Conflict.
+        nothing; another body raises Conflict. One that begins with `EXTERNAL` is free again when
+        nothing of what it stood for is left.
         """
 
     def events(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
@@ -114,8 +135,12 @@ class Log(Protocol):
     def status(self, scope: Scope, event: str) -> Status:
         """How far an event has come; NotFound for an unknown id."""
 
+    def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
+        """The ids that a key of this owner stands for, forgotten ones too; () if unknown."""
+
     def forget_keys(self, before: datetime) -> int:
-        """Drop idempotency keys used before a time; how many."""
+        """Drop idempotency keys used before a time, and answers kept before it; how many. Those
+        that begin with `EXTERNAL` stay."""
 
 
 class Records(Protocol):
@@ -272,7 +297,7 @@ class Queue(Protocol):
 
     def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
         """Write what the jobs made and remove them, in one transaction; how many were still ours.
-        Writing the same output twice changes nothing."""
+        Writing the same twice changes nothing. Records of two owners with one id: in two calls."""
 
     def fail(self, job: Job, *, error: str, due: datetime | None, transient: bool = False) -> None:
         """Put a job back for a later try, or (due=None) among the dead letters."""
@@ -320,41 +345,6 @@ class Ledger(Protocol):
         """Remove the notes older than a time; how many."""
 
 
-class Spending(Protocol):
-    """What models have cost. By owner and day; not part of an export."""
-
-    def spent(self, scope: Scope, day: date) -> Spent:
-        """What was charged for a day."""
-
-    def charge(
-        self,
-        scope: Scope,
-        day: date,
-        *,
-        calls: int = 0,
-        prompt_tokens: int = 0,
-        answer_tokens: int = 0,
-        cost: float = 0.0,
-    ) -> None:
-        """Add to a day; negative to settle what was reserved. No sum falls below 0."""
-
-
-class Keys(Protocol):
-    """Keys of the service; only a digest of the secret is kept."""
-
-    def add_key(self, key: ApiKey, digest: bytes) -> None:
-        """Store a key."""
-
-    def find_key(self, digest: bytes) -> ApiKey | None:
-        """The key with this digest, also if expired or revoked."""
-
-    def api_keys(self) -> list[ApiKey]:
-        """All keys, oldest first."""
-
-    def revoke_key(self, key_id: str, *, at: datetime) -> bool:
-        """Revoke a key; False when there is none or it was revoked before."""
-
-
 class Upkeep(Protocol):
     """The operator's view of a whole store."""
 
@@ -374,8 +364,8 @@ class Upkeep(Protocol):
         """Copy the store to a new file while it is in use, then verify the copy."""
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
-        """Everything but jobs, API keys, contexts, secrets, chores and what was spent, in a fixed
-        order, from one snapshot."""
+        """Everything but jobs, API keys, contexts, answers, webhooks, the audit log, secrets,
+        chores and what was spent, in a fixed order, from one snapshot."""
 
     def load(self, rows: Sequence[Dumped], derive: Derive, *, steps: Sequence[str]) -> list[bool]:
         """Store rows of `dump`, all or nothing; for each whether it was new. What `derive` makes
@@ -390,6 +380,21 @@ class Upkeep(Protocol):
 
 
 class Store(
-    Log, Records, Life, Feed, Queue, Ledger, Spending, Keys, Sharing, Chores, Upkeep, Protocol
+    Log,
+    Records,
+    Listing,
+    Life,
+    Feed,
+    Queue,
+    Ledger,
+    Spending,
+    Keys,
+    Answers,
+    Audit,
+    Hooks,
+    Sharing,
+    Chores,
+    Upkeep,
+    Protocol,
 ):
     """A backend: all parts over one connection pool."""

@@ -1,4 +1,4 @@
-"""What every backend promises, continued: the life of records, sharing, chores, erasure.
+"""What every backend promises, continued: the life of records, sharing, the service, chores.
 
 What holds for every method is said in `store/base.py`.
 """
@@ -6,11 +6,42 @@ What holds for every method is said in `store/base.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 
-from recollect.store.values import Share
-from recollect.types import Record, Scope
+from recollect.store.happenings import Happened, Mark, News, Webhook
+from recollect.store.values import Answered, AuditLine, Share, Spent
+from recollect.types import ApiKey, Record, Scope
+
+
+class Listing(Protocol):
+    """The records of an owner as lists for people."""
+
+    def page(  # noqa: PLR0913 (what can be asked for)
+        self,
+        scope: Scope,
+        *,
+        now: datetime,
+        limit: int,
+        tiers: Sequence[str] | None = None,
+        kind: str | None = None,
+        session: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        before: tuple[datetime, str] | None = None,
+        ended: bool = False,
+    ) -> list[Record]:
+        """Records, those learned last first: in the order of (known_from, id), which no record
+        ever changes, and of these those before one.
+
+        `since` and `until` are of the time they were learned. `ended`: also those that hold no
+        longer and those put aside. With an agent in the scope: what it wrote and what no agent
+        wrote; what another keeps to itself is never there.
+        """
+
+    def growth(self, scope: Scope, *, since: datetime) -> list[tuple[date, str, int]]:
+        """By day (UTC) and tier, in this order, how many records were learned since a time;
+        forgotten ones left out, and days without any."""
 
 
 class Life(Protocol):
@@ -83,6 +114,121 @@ class Sharing(Protocol):
         """Say how much an agent is trusted, 0..1."""
 
 
+class Spending(Protocol):
+    """What models have cost. By owner and day; not part of an export."""
+
+    def spent(self, scope: Scope, day: date) -> Spent:
+        """What was charged for a day."""
+
+    def charge(
+        self,
+        scope: Scope,
+        day: date,
+        *,
+        calls: int = 0,
+        prompt_tokens: int = 0,
+        answer_tokens: int = 0,
+        cost: float = 0.0,
+    ) -> None:
+        """Add to a day; negative to settle what was reserved. No sum falls below 0."""
+
+
+class Keys(Protocol):
+    """Keys of the service; only a digest of the secret is kept."""
+
+    def add_key(self, key: ApiKey, digest: bytes) -> None:
+        """Store a key."""
+
+    def find_key(self, digest: bytes) -> ApiKey | None:
+        """The key with this digest, also if expired or revoked."""
+
+    def held_key(self, key_id: str) -> tuple[ApiKey, bytes] | None:
+        """The key with this id and its digest, also if expired or revoked."""
+
+    def api_keys(self) -> list[ApiKey]:
+        """All keys, oldest first."""
+
+    def rotate_key(self, key_id: str, digest: bytes) -> bool:
+        """Give a key another digest: the one before opens nothing from then on. False when there
+        is no such key or it was revoked."""
+
+    def revoke_key(self, key_id: str, *, at: datetime) -> bool:
+        """Revoke a key; False when there is none or it was revoked before."""
+
+
+class Answers(Protocol):
+    """Answers that were given under an idempotency key, of one owner; in no dump."""
+
+    def answer(self, scope: Scope, key: str) -> Answered | None:
+        """What was answered under a key."""
+
+    def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
+        """Keep an answer, unless there is one under this key: the first stays. The one kept."""
+
+
+class Audit(Protocol):
+    """What was done through the service. Each line holds the hash of the one before; in no dump."""
+
+    def note_audit(self, line: AuditLine) -> int:
+        """Append a line; its number. `seq` and `hash` of what is given do not count."""
+
+    def audit(
+        self, *, workspace: str | None = None, after: int = 0, limit: int = 100
+    ) -> list[AuditLine]:
+        """Lines in their order: of all, or of one workspace, those after a number."""
+
+    def audit_head(self) -> AuditLine | None:
+        """The newest line."""
+
+    def verify_audit(self) -> int | None:
+        """The first number that is missing or whose line is not what was written; None when all
+        of them are. A log that was cut short breaks after its last line."""
+
+
+class Hooks(Protocol):
+    """What happens to an owner's memories, in order, and the webhooks that are told; in no dump."""
+
+    def happened(self, scope: Scope, *, after: Mark, limit: int = 1000) -> list[Happened]:
+        """What happened after a mark, oldest first, `limit` changes at most; what was stored after
+        it and has changed since comes twice with one number, "stored" first. A use that was
+        followed by another act is left out. What was wiped is not told."""
+
+    def dead_jobs(self, scope: Scope) -> dict[int, tuple[str, str]]:
+        """Dead letters of an owner by their id: the memory and the step; 1000 at most."""
+
+    def oldest_ready(self) -> datetime | None:
+        """Since when the job that waits longest could have been taken; None when none waits."""
+
+    def spent_by_all(self, day: date) -> Spent:
+        """What models have cost on a day, all owners together."""
+
+    def add_hook(self, hook: Webhook, secret: bytes) -> None:
+        """Store a webhook; what happened before is not told to it."""
+
+    def hooks(self, *, workspace: str | None = None) -> list[Webhook]:
+        """Webhooks, oldest first: of all or of one workspace, disabled ones too."""
+
+    def hook_secret(self, id: str) -> bytes:
+        """What signs the deliveries of a webhook; NotFound when there is none."""
+
+    def remove_hook(self, id: str) -> bool:
+        """Remove a webhook; False when there is none."""
+
+    def claim_hook(self, id: str, *, now: datetime, until: datetime) -> Webhook | None:
+        """Take a webhook that is due, so that nobody else does until then; None when it is not
+        due, disabled or gone. Of several who ask one gets it."""
+
+    def set_hook(self, hook: Webhook, *, claimed: datetime | None = None) -> bool:
+        """Store how a webhook fares: failures, since when, due, error, disabled; with `claimed`
+        only if it is still taken until then. False when it is not, or gone."""
+
+    def news(self, hook: str, *, limit: int = 100) -> list[News]:
+        """Owners of whom a webhook was not told everything, in their order."""
+
+    def told(self, hook: str, scope: Scope, mark: Mark) -> None:
+        """A webhook was told what happened to an owner up to a mark."""
+
+
 class Chores(Protocol):
     """For the operator: what is done from time to time over all owners."""
 
@@ -104,9 +250,10 @@ class Chores(Protocol):
         """32 random bytes, made when first asked for, the same ever after; in no dump."""
 
     def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
-        """Physically remove everything of an owner: what was said, learned, queued, noted, granted
-        and spent, and the keys bound to this user; rows removed, by table. Then nothing of it is
-        left in the files of the store. `Head.epoch` differs from every one before.
+        """Physically remove everything of an owner: what was said, learned, queued, noted, granted,
+        answered and spent, and the keys and webhooks of this user; rows removed, by table. Then
+        nothing of it is left in the files of the store: the audit log never held a name.
+        `Head.epoch` differs from every one before.
 
         Asked for again it removes what is left; an error means that some may be: ask again.
         """

@@ -11,6 +11,8 @@ from recollect.types import TEAM, Event, Metadata, Record, Role, Scope
 
 #: The end of what has no end, in microseconds since 1970.
 FOREVER_US = 1 << 62
+#: Idempotency keys that begin with it are names that the caller gave: they are kept.
+EXTERNAL = "external:"
 #: So quiet that it is never searched.
 LISTED = 2
 
@@ -280,6 +282,36 @@ class DumpedAct:
     action: str
     at: datetime
     note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What was answered to a request with an idempotency key."""
+
+    #: A digest of what was asked.
+    body: bytes
+    status: int
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """One thing that was done, or refused, through the service."""
+
+    at: datetime
+    workspace: str
+    #: The id of the key, or what acted without one.
+    actor: str
+    action: str
+    #: "done" or "refused".
+    outcome: str
+    #: A digest of the user under the store's secret: no name is ever written.
+    owner: str | None = None
+    #: An id.
+    subject: str | None = None
+    seq: int = 0
+    #: Of this line and, through the hash before it, of all that came before.
+    hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)

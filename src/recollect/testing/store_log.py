@@ -10,6 +10,7 @@ import pytest
 
 from recollect.errors import Conflict, NotFound
 from recollect.store.base import (
+    EXTERNAL,
     KeyUse,
     Store,
 )
@@ -141,6 +142,31 @@ class LogSuite:
         put(store, BOB, an_entry(1, "coffee"))
         assert store.events(ANN, [an_entry(1).id])[0].content == "tea"
         assert store.events(BOB, [an_entry(1).id])[0].content == "coffee"
+
+    def test_a_key_tells_its_events_to_its_owner_alone(self, store: Store) -> None:
+        key = KeyUse(EXTERNAL + "mail 7", b"body")
+        for number in (1, 2):  # The second stores nothing.
+            store.append(ANN, [an_entry(number)], known_at=NOON, steps=[], key=key)
+        assert store.events_of_key(ANN, key.key) == (an_entry(1).id,)
+        assert store.events_of_key(ANN, "another") == ()
+        assert store.events_of_key(BOB, key.key) == ()
+        with pytest.raises(Conflict):
+            store.append(ANN, [an_entry(3)], known_at=NOON, steps=[], key=KeyUse(key.key, b"other"))
+
+    def test_an_external_key_outlives_the_others_but_not_what_it_stands_for(
+        self, store: Store
+    ) -> None:
+        kept, dropped = KeyUse(EXTERNAL + "mail 7", b"body"), KeyUse("retry", b"body")
+        for number, key in enumerate((kept, dropped), start=1):
+            store.append(ANN, [an_entry(number)], known_at=NOON, steps=[], key=key)
+        assert store.forget_keys(NOON + timedelta(days=900)) == 1
+        assert store.events_of_key(ANN, kept.key) == (an_entry(1).id,)
+        store.forget(ANN, an_entry(1).id, at=NOON)
+        again = store.append(
+            ANN, [an_entry(5)], known_at=NOON, steps=[], key=KeyUse(kept.key, b"other")
+        )
+        assert (again.events, again.duplicate) == ((an_entry(5).id,), False)
+        assert store.events_of_key(ANN, kept.key) == (an_entry(5).id,)
 
 
 class RecordSuite:

@@ -10,6 +10,7 @@ import pytest
 
 from recollect.errors import Conflict, NotFound
 from recollect.store.base import (
+    Answered,
     Dumped,
     DumpedAct,
     DumpedEvent,
@@ -21,6 +22,7 @@ from recollect.store.base import (
     Spent,
     Store,
 )
+from recollect.store.happenings import Webhook
 from recollect.testing.store_builders import (
     ANN,
     BOB,
@@ -173,7 +175,8 @@ class EraseSuite:
             [],
         )
         assert store.vectors(ANN, 1, after=0) == []
-        assert (store.jobs(), store.shares(), store.api_keys()) == ([], [], [])
+        assert (store.jobs(), store.shares(), store.api_keys(), store.hooks()) == ([], [], [], [])
+        assert store.answer(ANN, "k") is None
         assert store.spent(ANN, date(2026, 3, 1)) == Spent()
         assert store.context_notes(ANN, since=NOON - DAY, limit=9) == []
         for event in events:
@@ -203,6 +206,10 @@ class EraseSuite:
             ("home", "bob"), ("work", "ann"), ("home", TEAM), ("home", None),
         }  # fmt: skip
         assert {share.scope for share in store.shares()} == set(others)
+        assert {(hook.workspace, hook.user) for hook in store.hooks()} == {
+            (scope.workspace, scope.user) for scope in others
+        }
+        assert all(store.answer(scope, "k") for scope in others)
         for scope in others:
             assert store.spent(scope, date(2026, 3, 1)).calls == 1
             assert len(store.context_notes(scope, since=NOON, limit=9)) == 1
@@ -287,6 +294,8 @@ def everything(store: Store, scope: Scope) -> list[str]:
     store.add_share(a_share(1, scope))
     name = f"{scope.workspace}/{scope.user}"
     store.add_key(ApiKey(name, scope.workspace, scope.user, "read", NOON), name.encode())
+    store.keep_answer(scope, "k", Answered(b"asked", 200, b"{}"), at=NOON)
+    store.add_hook(Webhook(name, scope.workspace, scope.user, "https://x/", (), NOON), b"secret")
     return [*events, a_fact(60).id, a_fact(61).id]
 
 

@@ -38,9 +38,12 @@ from recollect.testing.store_builders import (
 from recollect.testing.store_derived import DerivedSuite, VersionSuite
 from recollect.testing.store_groups import GroupSuite, SpendingSuite
 from recollect.testing.store_heard import HeardSuite, LearnSuite
+from recollect.testing.store_hooks import HappenedSuite, HookSuite
 from recollect.testing.store_life import LifeSuite, OwnSuite
+from recollect.testing.store_listing import ListingSuite
 from recollect.testing.store_log import LogSuite, RecordSuite
 from recollect.testing.store_queue import FeedSuite, QueueSuite
+from recollect.testing.store_service import AnswerSuite, AuditSuite, KeyLifeSuite
 from recollect.testing.store_sharing import CarrySuite, ChoreSuite, EraseSuite, SharingSuite
 from recollect.testing.store_upkeep import KeySuite, LedgerSuite, UpkeepSuite
 
@@ -76,6 +79,7 @@ class StoreSuite(
     RecordSuite,
     DerivedSuite,
     VersionSuite,
+    ListingSuite,
     FeedSuite,
     QueueSuite,
     GroupSuite,
@@ -86,6 +90,11 @@ class StoreSuite(
     LedgerSuite,
     SpendingSuite,
     KeySuite,
+    KeyLifeSuite,
+    AnswerSuite,
+    AuditSuite,
+    HappenedSuite,
+    HookSuite,
     SharingSuite,
     ChoreSuite,
     EraseSuite,

@@ -260,7 +260,7 @@ def _owner(workspace: object, user: object) -> Scope:
 
 def _sent(source: object, name: object, format: object, *, most: int) -> _Sent:
     """What was given, with a name: that of the file, else one that follows from the bytes."""
-    data, file_name = _loaded(source, most)
+    data, file_name = loaded(source, most)
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     _check_size(len(raw), most)
     digest = sha256(raw).hexdigest()
@@ -288,7 +288,7 @@ def _version(
     )
 
 
-def _loaded(source: object, most: int) -> tuple[bytes | str, str | None]:
+def loaded(source: object, most: int) -> tuple[bytes | str, str | None]:
     """What a source holds, and the name of its file if it is one."""
     if isinstance(source, Path):
         return _file(source, most), source.name

@@ -8,14 +8,14 @@ fades when nobody needs it; a day shows all of its notes, faded ones as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from recollect.config import Limits
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 from recollect.facts.values import FactDraft
 from recollect.graph.check import choice
 from recollect.store.base import Derived, Store
@@ -113,6 +113,57 @@ class Notes:
             known = self._store.get(scope, [id])[0]
         return self._shown(known, now)
 
+    def update(
+        self,
+        id: str,
+        content: str,
+        *,
+        category: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        origin: str = "user",
+    ) -> Note:
+        """Another text in the place of a note, on the same day: a new version with its own id.
+
+        What is not given stays; saying the same again changes nothing. What the user wrote and an
+        agent changed is the agent's word.
+        """
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        said = parts.text(content, "content", _CONTENT_CHARS)
+        whose = parts.origin(origin)
+        for head in self._tries(scope):
+            old = parts.one(self._store, scope, id, "id", "note")
+            if old.kind not in CATEGORIES:
+                raise NotFound(f"there is no note {id!r} in this scope")
+            if old.known_to is not None:
+                raise InvalidInput("id is that of a version that was replaced", field="id")
+            kind = old.kind if category is None else choice(category, "category", CATEGORIES)
+            given = old.metadata
+            if metadata is not None:
+                given = validate.checked_metadata(metadata, "metadata", self._limits, [])
+            if (old.content, old.kind, old.metadata) == (said, kind, given):
+                return self._shown(old, self._now())
+            id_of_new = self._free(scope, old, kind, said, repr(given))
+            new = _version(id_of_new, old, whose, content=said, kind=kind, metadata=given)
+            if self._store.put(
+                parts.writer_of(scope, old), [new],
+                known_at=self._now(), steps=self._worker.steps, since=head, tiers=("note",),
+            ):  # fmt: skip
+                break
+        self._worker.wake()
+        return self._shown(self._store.get(scope, [new.id])[0], self._now())
+
+    def _tries(self, scope: Scope) -> Iterator[int | None]:
+        """The state a change is made of: changed meanwhile, it is made again."""
+        for _ in range(parts.MOST_TRIES):
+            yield self._store.head(scope).change
+        yield None
+
+    def _free(self, scope: Scope, old: Record, *said: str) -> str:
+        return parts.free_id(self._store, scope, "note version", old.id, *said)[0]
+
     def day(
         self,
         day: date | str,
@@ -188,6 +239,16 @@ class Notes:
             session=record.session,
             metadata=record.metadata,
         )
+
+
+def _version(id: str, old: Record, whose: str, *, content: str, **said: Any) -> Derived:
+    """The record of a new version: of the moment that the note is of."""
+    return parts.derived(
+        id, "note", said["kind"], content,
+        origin=parts.least((old.origin, whose)), at=old.valid_from, supersedes=(old.id,),
+        data={"claim": old.data.get("claim", old.id), "replaces": [old.id]},
+        metadata=said["metadata"], visibility=old.visibility,
+    )  # fmt: skip
 
 
 def day_span(day: date | str, tz: str) -> tuple[datetime, datetime]:

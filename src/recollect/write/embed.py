@@ -32,12 +32,30 @@ def embed(store: Store, embedder: Embedder, space: Space, jobs: Sequence[Job]) -
     fresh = embedded(embedder, [text for _, text in missing])
     rows = np.asarray(fresh, dtype="<f4")
     known |= {digest: rows[i].tobytes() for i, (digest, _) in enumerate(missing)}
-    vectors = [
-        Vector(0, job.subject, passage, digest, known[digest])
-        for job in jobs
-        for passage, (digest, _) in enumerate(wanted.get(job.id, ()))
-    ]
-    return store.finish(jobs, space=space.id, vectors=vectors)
+    done = 0
+    for some in _apart(jobs):
+        vectors = [
+            Vector(0, job.subject, passage, digest, known[digest])
+            for job in some
+            for passage, (digest, _) in enumerate(wanted.get(job.id, ()))
+        ]
+        done += store.finish(some, space=space.id, vectors=vectors)
+    return done
+
+
+def _apart(jobs: Sequence[Job]) -> list[list[Job]]:
+    """The jobs in parts that name nothing twice, most often in one.
+
+    The id of a derived record is made of what it says, so that two owners may have the same, and
+    a vector says only which record it is of.
+    """
+    parts: list[dict[str, Job]] = [{}]
+    for job in jobs:
+        part = next((each for each in parts if job.subject not in each), None)
+        if part is None:
+            parts.append(part := {})
+        part[job.subject] = job
+    return [list(part.values()) for part in parts]
 
 
 def _texts(subject: Event | Record) -> list[str]:

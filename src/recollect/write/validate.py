@@ -17,8 +17,6 @@ from recollect.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from recollect.reserved import RESERVED_METADATA
 from recollect.types import ROLES, Metadata, Scope
 
-#: Keys of the system: a caller who could set them could forge what we derive. The second half are
-#: those of AtomicMemory, which a program written for it must not set either; common words that a
 _FIELDS = frozenset({"role", "name", "content", "at", "metadata"})
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)

@@ -41,13 +41,16 @@ class Tally:
 
     done: int = 0
     dead: int = 0
+    #: Of those done, the turns that were read.
+    read: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def add(self, *, done: int = 0, dead: int = 0) -> None:
+    def add(self, *, done: int = 0, dead: int = 0, read: int = 0) -> None:
         """Count; several threads may."""
         with self._lock:
-            self.done += done
+            self.done += done + read
             self.dead += dead
+            self.read += read
 
 
 class Reader(Protocol):
@@ -230,7 +233,7 @@ class Worker:
         try:
             if died:
                 raise ModelError(f"the worker died in each of {attempts - 1} attempts")
-            self.tally.add(done=reader.read(jobs, self.steps))
+            self.tally.add(read=reader.read(jobs, self.steps))
         except ModelError as error:
             if self._is_last(attempts, error, draining=draining):
                 log.warning("%d turns: given up: %s", len(jobs), _kind(error))

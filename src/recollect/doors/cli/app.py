@@ -16,6 +16,7 @@ from recollect.doors.cli import (
     graphing,
     knowing,
     living,
+    mcp,
     memories,
     noting,
     remembering,
@@ -71,7 +72,11 @@ _UPKEEP: dict[str, Command] = {
     "decay": living.decay,
     "erase": living.erase,
 }
-_RUNNING: dict[str, Command] = {"worker": running.worker, "serve": running.serve}
+_RUNNING: dict[str, Command] = {
+    "worker": running.worker,
+    "serve": running.serve,
+    "mcp": mcp.mcp,
+}
 
 for panel, commands in ((MEMORIES, _MEMORIES), (UPKEEP, _UPKEEP), (RUNNING, _RUNNING)):
     for name, command in commands.items():

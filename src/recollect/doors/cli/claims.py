@@ -81,13 +81,13 @@ def _add(
     config: ConfigFile = None,
 ) -> None:
     """Store a fact as far as it is new, and say what became of it."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     with memory_at(db, config, must_exist=False) as memory:
         made = memory.facts.add(
             text, user=user, workspace=workspace, agent=agent, category=category
         )
-        memory.drain()
+        settle(memory)
     if json:
         document(made)
     else:
@@ -112,11 +112,11 @@ def _update(
     config: ConfigFile = None,
 ) -> None:
     """Put another text in the place of a fact; the old one stays in its history."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     with memory_at(db, config) as memory:
         made = memory.facts.update(id, text, user=user, workspace=workspace, agent=agent)
-        memory.drain()
+        settle(memory)
     document(made) if json else line(f"now {made.id}: {made.content}")
 
 
@@ -184,11 +184,11 @@ def _answer(
     config: ConfigFile = None,
 ) -> None:
     """Say which fact holds where it was unclear."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     with memory_at(db, config) as memory:
         made = memory.facts.answer(id, keep=keep, user=user, workspace=workspace, agent=agent)
-        memory.drain()
+        settle(memory)
     document(made) if json else line(f"holds: {made.content}")
 
 

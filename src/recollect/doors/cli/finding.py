@@ -20,7 +20,7 @@ from recollect.doors.cli.options import (
 from recollect.doors.cli.show import day, document, line, note, safe, several
 from recollect.recall.explain import in_words
 from recollect.recall.query import WANTED_FILTERS
-from recollect.types import Context, Hit, Metadata, Scope
+from recollect.types import Context, Hit, Metadata
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -201,7 +201,7 @@ def _how_full(packed: Context) -> str:
 
 def _why_nothing(memory: Memory, user: str, workspace: str) -> str:
     # Not every memory is a turn: whoever has a note or a fact has something, too.
-    if memory.store.tally(Scope(workspace, user)):
+    if any(memory.stats(user=user, workspace=workspace).tiers.values()):
         return "nothing found"
     where = "" if workspace == "default" else f" in workspace {workspace}"
     return f"nothing remembered yet for user {user}{where}"

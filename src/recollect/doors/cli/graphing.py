@@ -102,7 +102,7 @@ def _show(  # noqa: PLR0913 (one per option)
 
     Without --entity the most connected and most important of all.
     """
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import is_far, memory_at  # noqa: PLC0415
 
     chosen = _format(format, out, json=json)
     if depth is not None and entity is None:
@@ -116,7 +116,9 @@ def _show(  # noqa: PLR0913 (one per option)
         else:
             steps = _USUAL_DEPTH if depth is None else depth
             found = _around(memory, entity, steps, type, limit, asked)
-        turns = _turns(memory, found, asked) if chosen == "table" else {}
+        # A service gives turns only as what was found: its table quotes none.
+        quoted = chosen == "table" and not is_far(memory)
+        turns = _turns(memory, found, asked) if quoted else {}
     heading = f"{found.nodes[0].name}, and around" if entity else f"Knowledge graph of {user}"
     if not found.nodes:
         (line if chosen == "table" and out is None else note)(_nothing(asked, type))

@@ -57,14 +57,14 @@ def _add(  # noqa: PLR0913 (one per option)
     config: ConfigFile = None,
 ) -> None:
     """Add a document, or a new version of one that has this name."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     given = pairs(metadata, "--metadata") or None
     with memory_at(db, config, must_exist=False) as memory:
         made = memory.knowledge.add(
             file, name=name, format=format, user=user, workspace=workspace, metadata=given
         )
-        memory.drain()
+        settle(memory)
     for warning in made.warnings:
         note(f"note: {warning}")
     if json:
@@ -122,11 +122,11 @@ def _set(
     config: ConfigFile = None,
 ) -> None:
     """Keep a value under a key; another value takes its place."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     with memory_at(db, config, must_exist=False) as memory:
         made = memory.knowledge.set(key, value, user=user, workspace=workspace)
-        memory.drain()
+        settle(memory)
     document(made) if json else line(f"{made.key}: {made.value} ({made.id})")
 
 

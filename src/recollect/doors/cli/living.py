@@ -62,13 +62,13 @@ def compact(
 
     Example: recollect compact --session monday --user ann
     """
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     with memory_at(db, config) as memory:
         made = memory.compact(
             session=session, user=user, workspace=workspace, agent=agent, keep_turns=keep_turns
         )
-        memory.drain()
+        settle(memory)
     if json:
         document(made)
     elif made.summary_id is None:
@@ -110,7 +110,7 @@ def decay(  # noqa: PLR0913 (one per option)
 
     _check_decay(days, undo, run=run, apply=apply)
     scope = validate.scope(workspace=workspace, user=user)
-    with memory_at(db, config) as memory:
+    with memory_at(db, config, here=True) as memory:
         now = memory.now()
         if undo is not None:
             back = memory.life.undo(scope, undo, now=now)

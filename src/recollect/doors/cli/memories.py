@@ -76,18 +76,18 @@ def forget(
 
     Example: recollect forget 019aaf3e5c1b0000d0a1b2c3d4e5f607 --user ann
     """
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import is_far, memory_at  # noqa: PLC0415
 
     with memory_at(db, config) as memory:
         verb = memory.restore if undo else memory.forget
         changed = verb(id, user=user, workspace=workspace)
-        days = memory.config.forget_days
+        long = "a while" if is_far(memory) else f"{memory.config.forget_days} days"
     if json:
         document({"id": id, "forgotten": not undo, "changed": changed})
     elif undo:
         line("restored" if changed else "nothing to do: it was not forgotten")
     elif changed:
-        line(f"forgotten; for {days} days `recollect forget {id} --user {user} --undo` restores it")
+        line(f"forgotten; for {long} `recollect forget {id} --user {user} --undo` restores it")
     else:
         line("nothing to do: it was forgotten already")
 

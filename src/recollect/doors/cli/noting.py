@@ -68,13 +68,13 @@ def _add_note(
     config: ConfigFile = None,
 ) -> None:
     """Write a note for today."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     with memory_at(db, config, must_exist=False) as memory:
         made = memory.notes.add(
             content, category=category, user=user, workspace=workspace, agent=agent
         )
-        memory.drain()
+        settle(memory)
     document(made) if json else line(f"noted as {made.category} ({made.id})")
 
 
@@ -155,7 +155,7 @@ def profile(  # noqa: PLR0913 (one per option)
 
     Example: recollect profile --user ann
     """
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     given = pairs(set, "--set")
     with memory_at(db, config, must_exist=not given) as memory:
@@ -164,7 +164,7 @@ def profile(  # noqa: PLR0913 (one per option)
         for name in clear or ():
             if not memory.profiles.clear(name, user=user, workspace=workspace, agent=agent):
                 note(f"note: {name} was not set by hand")
-        memory.drain()
+        settle(memory)
         found = memory.profile(
             user=user, workspace=workspace, agent=agent, as_of=as_of, known_at=known_at
         )
@@ -193,14 +193,14 @@ def _add_procedure(  # noqa: PLR0913 (one per option)
     config: ConfigFile = None,
 ) -> None:
     """Write down how something is done."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     with memory_at(db, config, must_exist=False) as memory:
         made = memory.procedures.add(
             title, steps=step, trigger=trigger, tags=tag or (), user=user, workspace=workspace,
             agent=agent,
         )  # fmt: skip
-        memory.drain()
+        settle(memory)
     document(made) if json else line(
         f"{made.title}: {several(len(made.steps), 'step', 'steps')} ({made.id})"
     )

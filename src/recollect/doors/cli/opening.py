@@ -14,10 +14,21 @@ from recollect.store.base import Store
 
 
 @contextmanager
-def memory_at(db: str | None, config: Path | None, *, must_exist: bool = True) -> Iterator[Memory]:
-    """The memory, without a background thread: a command does its work and ends."""
+def memory_at(
+    db: str | None, config: Path | None, *, must_exist: bool = True, here: bool = False
+) -> Iterator[Memory]:
+    """The memory, without a background thread: a command does its work and ends.
+
+    Of a service a client, with the key of RECOLLECT_API_KEY; `here` refuses one.
+    """
     url = db or default_db()
     settings = load_for_command_line(config)
+    if here:
+        check_here(url)
+    if wiring.is_address(url):
+        with wiring.connect(url) as client:
+            yield client
+        return
     if must_exist:
         _check_exists(url)
     with wiring.open(url, config=settings, worker=False) as memory:
@@ -28,6 +39,7 @@ def memory_at(db: str | None, config: Path | None, *, must_exist: bool = True) -
 def store_at(db: str | None, config: Path | None, *, must_exist: bool = True) -> Iterator[Store]:
     """The store alone, for the operator's commands: no model is touched and no job is queued."""
     url = db or default_db()
+    check_here(url)
     load_for_command_line(config)  # A wrong setting is told here as everywhere.
     if must_exist:
         _check_exists(url)
@@ -36,6 +48,25 @@ def store_at(db: str | None, config: Path | None, *, must_exist: bool = True) ->
         yield store
     finally:
         store.close()
+
+
+def check_here(url: str) -> None:
+    """Refuse a service, for what works on the file itself."""
+    if wiring.is_address(url):
+        raise RecollectError(
+            "this command needs the file of the memory, not a service: run it where the file is"
+        )
+
+
+def is_far(memory: Memory) -> bool:
+    """Whether a memory is behind a service, which has a worker of its own."""
+    return not isinstance(memory, Memory)
+
+
+def settle(memory: Memory) -> None:
+    """Do what waits, so that what was just stored is found by meaning. A service does it itself."""
+    if not is_far(memory):
+        memory.drain()
 
 
 def file_of(url: str) -> Path | None:

@@ -82,7 +82,7 @@ def remember(  # noqa: PLR0913 (one per option)
 
     Example: recollect remember "I moved to Lisbon." --user ann --session s1
     """
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import is_far, memory_at  # noqa: PLC0415
 
     message: dict[str, Any] = {"role": role, "content": _content(text, file)}
     # Only what was given is sent: a retry with the same key must look the same.
@@ -95,7 +95,7 @@ def remember(  # noqa: PLR0913 (one per option)
         event = receipt.events[0]
         if not no_wait:
             with progress("embedding"):
-                _embed(memory, event, user, workspace)
+                _embed(memory, event, user, workspace, far=is_far(memory))
         state = memory.status(event, user=user, workspace=workspace)
     if json:
         document(asdict(receipt) | {"state": state.state, "error": state.error})
@@ -117,11 +117,11 @@ def _content(text: str | None, file: Path | None) -> str:
     return text or ""
 
 
-def _embed(memory: Memory, event: str, user: str, workspace: str) -> None:
-    """Work until this event is embedded, has failed, or patience is at its end."""
+def _embed(memory: Memory, event: str, user: str, workspace: str, *, far: bool) -> None:
+    """Work, or let a service work, until this event is embedded, has failed, or patience ends."""
     ends = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < ends:
-        claimed = memory.worker.step()
+        claimed = 0 if far else memory.worker.step()
         status = memory.status(event, user=user, workspace=workspace)
         if status.state in ("failed", "dead") or "embed" not in status.pending:
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recollect.doors import logs
 from recollect.doors.cli.options import AsJson, ConfigFile, Db
 from recollect.doors.cli.show import columns, day, document, line, note, progress, several
 from recollect.errors import ConfigError, NotFound
@@ -29,7 +29,7 @@ jobs = typer.Typer(
     invoke_without_command=True,
 )
 keys = typer.Typer(
-    help="Keys of the service: create, list, revoke.",
+    help="Keys of the service: create, list, rotate, revoke.",
     epilog="Example: recollect keys create --role write",
     no_args_is_help=True,
 )
@@ -50,8 +50,8 @@ def worker(
     """
     from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    with _Signals() as signals, memory_at(db, config, must_exist=False) as memory:
+    with _Signals() as signals, memory_at(db, config, must_exist=False, here=True) as memory:
+        logs.configure(memory.config.service.log_format)
         done = _work_off(memory, signals) if once else _work(memory, signals)
     if json:
         document(done)
@@ -70,6 +70,10 @@ def serve(
             "--worker/--no-worker", help="Do the background work here, or leave it to others."
         ),
     ] = True,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Ask for no key: everybody is the operator.")
+    ] = False,
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
@@ -80,15 +84,21 @@ def serve(
     from recollect.config import default_db, load_for_command_line  # noqa: PLC0415
 
     try:
-        from recollect.doors.http import serve as run  # noqa: PLC0415
+        from recollect.doors.http.serving import serve as run  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("recollect"):
             raise
         raise ConfigError(
             f"the service needs the package {error.name}: pip install 'recollect[server]'"
         ) from error
+    from recollect.doors.cli.opening import check_here  # noqa: PLC0415
+
+    check_here(db or default_db())
     settings = load_for_command_line(config)
-    run(db or default_db(), host=host, port=port, config=settings, worker=worker)
+    run(
+        db or default_db(), host=host, port=port, config=settings, worker=worker,
+        log_level=log_level, no_auth=no_auth,
+    )  # fmt: skip
 
 
 @jobs.callback(invoke_without_command=True)
@@ -153,7 +163,7 @@ def _replay(
 
 
 @keys.command("create", epilog="Example: recollect keys create --user ann --role read --json")
-def _create_key(
+def _create_key(  # noqa: PLR0913 (its options)
     *,
     workspace: Annotated[str, typer.Option(help="Of which workspace.")] = "default",
     user: Annotated[
@@ -167,6 +177,13 @@ def _create_key(
         ),
     ] = None,
     label: Annotated[str | None, typer.Option(help="A note.", show_default=False)] = None,
+    tools: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A tool of the MCP server that it may use; may be repeated. Default: all.",
+            show_default=False,
+        ),
+    ] = None,
     json: AsJson = False,
     db: Db = None,
     config: ConfigFile = None,
@@ -177,8 +194,9 @@ def _create_key(
 
     with store_at(db, config, must_exist=False) as store:
         key, secret = create_key(
-            store, workspace=workspace, user=user, role=role, expires_at=expires, label=label
-        )
+            store, workspace=workspace, user=user, role=role, expires_at=expires, label=label,
+            tools=tools,
+        )  # fmt: skip
     if json:
         document({**asdict(key), "key": secret})
         return
@@ -240,6 +258,26 @@ def _revoke_key(
         line("revoked" if changed else "nothing to do: it was revoked already")
 
 
+@keys.command("rotate", epilog="Example: recollect keys rotate 5f3a9c0112345678")
+def _rotate_key(
+    *,
+    id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Give a key a new secret and print it: the one it had opens nothing from now on."""
+    from recollect.doors.cli.opening import store_at  # noqa: PLC0415
+    from recollect.keys import rotate_key  # noqa: PLC0415
+
+    with store_at(db, config) as store:
+        key, secret = rotate_key(store, id)
+    if json:
+        document({**asdict(key), "key": secret})
+    else:
+        line(secret)
+
+
 class _Signals:
     """Notes SIGTERM and SIGINT instead of dying of them; a second one is obeyed at once."""
 
@@ -266,12 +304,15 @@ def _work(memory: Memory, signals: _Signals) -> Drained:
     """Work in a thread (a signal handler must not touch its locks) until a signal comes."""
     began = time.monotonic()
     note("working; end with Ctrl-C or SIGTERM")
+    from recollect.doors.webhooks import Sender  # noqa: PLC0415
+
     thread = threading.Thread(target=memory.worker.run, name="recollect-worker")
     thread.start()
-    while thread.is_alive() and not signals.came:
-        time.sleep(_LOOK_AGAIN_SECONDS)
-    memory.worker.stop()
-    thread.join()
+    with Sender(memory):
+        while thread.is_alive() and not signals.came:
+            time.sleep(_LOOK_AGAIN_SECONDS)
+        memory.worker.stop()
+        thread.join()
     tally, counts = memory.worker.tally, memory.store.counts()
     seconds = time.monotonic() - began
     return Drained(tally.done, tally.dead, seconds, counts.ready + counts.running)

@@ -64,14 +64,14 @@ def _write(  # noqa: PLR0913 (one per option)
     config: ConfigFile = None,
 ) -> None:
     """Write something that every user of the workspace will find."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import memory_at, settle  # noqa: PLC0415
 
     with memory_at(db, config, must_exist=False) as memory:
         made = memory.team.write(
             content, type=type, title=title, tags=tag or (), author=author,
             workspace=workspace, agent=agent, user=author,
         )  # fmt: skip
-        memory.drain()
+        settle(memory)
     document(made) if json else line(f"{made.type} {made.id}")
 
 

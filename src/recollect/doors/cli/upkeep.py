@@ -86,7 +86,8 @@ def import_(
     from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
     from recollect.transfer import import_from  # noqa: PLC0415
 
-    with _reading(file) as (source, size), memory_at(db, config, must_exist=False) as memory:
+    opened = memory_at(db, config, must_exist=False, here=True)
+    with _reading(file) as (source, size), opened as memory:
         with progress("importing") as step:
             done = import_from(
                 memory,

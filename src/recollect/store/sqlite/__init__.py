@@ -6,15 +6,19 @@ import os
 from pathlib import Path
 
 from recollect.errors import StoreError
+from recollect.store.sqlite.answers import SqliteAnswers
+from recollect.store.sqlite.audit import SqliteAudit
 from recollect.store.sqlite.check import SqliteCheck
 from recollect.store.sqlite.chores import SqliteChores
 from recollect.store.sqlite.connection import ReadPool, connect, errors_of
 from recollect.store.sqlite.feed import SqliteFeed
 from recollect.store.sqlite.groups import SqliteGroups
+from recollect.store.sqlite.hooks import SqliteHooks
 from recollect.store.sqlite.jobs import SqliteQueue
 from recollect.store.sqlite.keys import SqliteKeys
 from recollect.store.sqlite.ledger import SqliteLedger
 from recollect.store.sqlite.life import SqliteLife
+from recollect.store.sqlite.listing import SqliteListing
 from recollect.store.sqlite.log import SqliteLog
 from recollect.store.sqlite.migrate import migrate
 from recollect.store.sqlite.records import SqliteRecords
@@ -27,6 +31,7 @@ from recollect.store.sqlite.writer import Writer
 class SqliteStore(
     SqliteLog,
     SqliteRecords,
+    SqliteListing,
     SqliteLife,
     SqliteFeed,
     SqliteQueue,
@@ -34,6 +39,9 @@ class SqliteStore(
     SqliteLedger,
     SqliteSpending,
     SqliteKeys,
+    SqliteAnswers,
+    SqliteAudit,
+    SqliteHooks,
     SqliteSharing,
     SqliteChores,
     SqliteCheck,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import apsw
 
 from recollect.store.base import Derive
+from recollect.store.sqlite.audit import broken
 from recollect.store.sqlite.connection import OLDEST_SAFE_SQLITE
 from recollect.store.sqlite.feed import queue_missing
 from recollect.store.sqlite.mend import (
@@ -179,6 +180,7 @@ class SqliteCheck(Part):
                 ("numbers", len(bad_vectors(connection)), "unusable vectors"),
             ):
                 findings.append(Finding(name, not count, f"{count} {what}", True))
+            findings.append(_audit(connection))
             dead = connection.execute("SELECT count(*) FROM jobs WHERE state = 'dead'").get
             detail = f"{dead} dead letters" + ("; see `recollect jobs`" if dead else "")
             findings.append(Finding("dead letters", not dead, detail))
@@ -223,6 +225,13 @@ def _library() -> Finding:
     have = apsw.sqlite_lib_version()
     ok = tuple(int(part) for part in have.split(".")) >= OLDEST_SAFE_SQLITE
     return Finding("library", ok, f"SQLite {have}")
+
+
+def _audit(connection: apsw.Connection) -> Finding:
+    line = broken(connection)
+    return Finding(
+        "audit", line is None, "the chain holds" if line is None else f"it breaks at line {line}"
+    )
 
 
 def _integrity(connection: apsw.Connection) -> Finding:

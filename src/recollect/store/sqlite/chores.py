@@ -14,9 +14,11 @@ from recollect.types import Scope
 _SECRET_BYTES = 32
 #: Every table with rows of an owner, the owner itself last.
 _OF_OWNER = (
-    "vectors", "jobs", "journal", "provenance", "contexts", "idempotency", "spend", "shares",
-    "records", "events", "owners",
+    "vectors", "jobs", "journal", "provenance", "contexts", "idempotency", "answers", "spend",
+    "shares", "webhook_heads", "records", "events", "owners",
 )  # fmt: skip
+#: Tables whose rows may name one user of a workspace.
+_OF_USER = ("api_keys", "webhooks")
 
 
 class SqliteChores(Part):
@@ -120,10 +122,11 @@ def _erased(connection: apsw.Connection, scope: Scope) -> dict[str, int]:
     for table in _OF_OWNER:
         connection.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
         removed[table] = connection.changes()
-    connection.execute(
-        "DELETE FROM api_keys WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)
-    )
-    removed["api_keys"] = connection.changes()
+    for table in _OF_USER:
+        connection.execute(
+            f"DELETE FROM {table} WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)
+        )
+        removed[table] = connection.changes()
     if epoch is not None:
         # An index of this owner that is still about must not take the next one's for its own.
         connection.execute(

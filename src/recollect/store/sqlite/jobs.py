@@ -73,8 +73,11 @@ class SqliteQueue(Part):
             mine = still_mine(connection, jobs)
             subjects: dict[str, int] = {}
             for job in mine:
-                if (owner := owner_of(connection, job.scope)) is not None:
-                    subjects[job.subject] = owner
+                owner = owner_of(connection, job.scope)
+                if owner is None:
+                    continue
+                if subjects.setdefault(job.subject, owner) != owner and vectors:
+                    raise ValueError("two owners have a record with this id: finish them apart")
             _write_vectors(
                 connection, space, [v for v in vectors if v.record in subjects], subjects
             )

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 
 import apsw
+import orjson
 
 from recollect.store.sqlite.rows import Part, from_us, marks, maybe_from_us, to_us
 from recollect.types import ApiKey
 
-_KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label"
+_KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label, tools"
 
 
 class SqliteKeys(Part):
@@ -20,11 +21,12 @@ class SqliteKeys(Part):
     def add_key(self, key: ApiKey, digest: bytes) -> None:
         row = (
             key.id, key.workspace, key.user, key.role, to_us(key.created_at),
-            to_us(key.expires_at) if key.expires_at else None, None, key.label, digest,
+            to_us(key.expires_at) if key.expires_at else None, None, key.label,
+            None if key.tools is None else orjson.dumps(key.tools).decode(), digest,
         )  # fmt: skip
 
         def work(connection: apsw.Connection) -> None:
-            connection.execute(f"INSERT INTO api_keys ({_KEY}, digest) VALUES ({marks(9)})", row)
+            connection.execute(f"INSERT INTO api_keys ({_KEY}, digest) VALUES ({marks(10)})", row)
 
         self._writer.run(work)
 
@@ -35,10 +37,27 @@ class SqliteKeys(Part):
             ).fetchone()
         return _to_key(row) if row else None
 
+    def held_key(self, key_id: str) -> tuple[ApiKey, bytes] | None:
+        with self._pool.reader() as connection:
+            row = connection.execute(
+                f"SELECT {_KEY}, digest FROM api_keys WHERE id = ?", (key_id,)
+            ).fetchone()
+        return (_to_key(row), row[-1]) if row else None
+
     def api_keys(self) -> list[ApiKey]:
         with self._pool.reader() as connection:
             rows = connection.execute(f"SELECT {_KEY} FROM api_keys ORDER BY created_at, id")
             return [_to_key(row) for row in rows]
+
+    def rotate_key(self, key_id: str, digest: bytes) -> bool:
+        def work(connection: apsw.Connection) -> bool:
+            connection.execute(
+                "UPDATE api_keys SET digest = ? WHERE id = ? AND revoked_at IS NULL",
+                (digest, key_id),
+            )
+            return connection.changes() > 0
+
+        return self._writer.run(work)
 
     def revoke_key(self, key_id: str, *, at: datetime) -> bool:
         def work(connection: apsw.Connection) -> bool:
@@ -61,4 +80,5 @@ def _to_key(row: Sequence[Any]) -> ApiKey:
         expires_at=maybe_from_us(row[5]),
         revoked_at=maybe_from_us(row[6]),
         label=row[7],
+        tools=None if row[8] is None else tuple(orjson.loads(row[8])),
     )

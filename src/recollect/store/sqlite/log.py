@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from recollect.errors import Conflict, NotFound
-from recollect.store.base import Appended, Entry, KeyUse
+from recollect.store.base import EXTERNAL, Appended, Entry, KeyUse
 from recollect.store.sqlite.derived import Writing, add
 from recollect.store.sqlite.rows import (
     Part,
@@ -111,10 +111,24 @@ class SqliteLog(Part):
         pending = tuple(row[0].split(":")[0] for row in rows)
         return Status(event, _state(rows), pending, errors[-1] if errors else None)
 
+    def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
+        with self._pool.snapshot() as connection:
+            events = connection.execute(
+                "SELECT events FROM idempotency WHERE owner = ? AND key = ?",
+                (owner_of(connection, scope), key),
+            ).get
+            found = [] if events is None else split_ids(events)
+        return tuple(each.hex() for each in found)
+
     def forget_keys(self, before: datetime) -> int:
         def work(connection: apsw.Connection) -> int:
-            connection.execute("DELETE FROM idempotency WHERE used_at < ?", (to_us(before),))
-            return connection.changes()
+            connection.execute(
+                "DELETE FROM idempotency WHERE used_at < ? AND substr(key, 1, ?) != ?",
+                (to_us(before), len(EXTERNAL), EXTERNAL),
+            )
+            keys = connection.changes()
+            connection.execute("DELETE FROM answers WHERE at < ?", (to_us(before),))
+            return keys + connection.changes()
 
         return self._writer.run(work)
 
@@ -142,9 +156,25 @@ def _earlier_use(connection: apsw.Connection, owner: int, key: KeyUse) -> tuple[
     ).fetchone()
     if row is None:
         return None
+    events = split_ids(row[1])
+    if key.key.startswith(EXTERNAL) and not _any_left(connection, owner, events):
+        connection.execute("DELETE FROM idempotency WHERE owner = ? AND key = ?", (owner, key.key))
+        return None
     if row[0] != key.body:
         raise Conflict(f"the key {key.key!r} was used before with another body: use a new key")
-    return tuple(each.hex() for each in split_ids(row[1]))
+    return tuple(each.hex() for each in events)
+
+
+def _any_left(connection: apsw.Connection, owner: int, events: Sequence[bytes]) -> bool:
+    """Whether one of these is neither forgotten nor wiped."""
+    return any(
+        connection.execute(
+            f"SELECT 1 FROM records WHERE owner = ? AND id IN ({marks(len(some))})"
+            " AND forgotten_at IS NULL LIMIT 1",
+            (owner, *some),
+        ).get
+        for some in chunks(events)
+    )
 
 
 def _insert(

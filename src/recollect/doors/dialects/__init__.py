@@ -1,0 +1,1 @@
+"""Other systems' HTTP interfaces, on the same data: AtomicMemory and DeerFlow."""

@@ -1,0 +1,178 @@
+"""AtomicMemory's routes under /v1/entities: the users of a workspace, what is known of each.
+
+Of the three types of its entities only users stand for themselves here: agents and sessions are
+labels of what users said, and are told as not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Query, Response
+from pydantic import Field
+
+from recollect.doors.http.auth import Reader, may, narrowed
+from recollect.doors.http.held import Held, told
+from recollect.doors.http.strict import StrictRoute
+from recollect.doors.http.wire import Asked, Scoped
+from recollect.errors import NotFound
+from recollect.memory import Memory
+from recollect.tiers.profile_values import Profile, category
+from recollect.types import TEAM, ApiKey, Scope
+
+routes = APIRouter(prefix="/v1/entities", route_class=StrictRoute, tags=["atomicmemory"])
+_OBJECT = dict[str, Any]
+_AT_ONCE = 1000
+_MOST_EDGES = 50
+
+Type = Literal["user", "agent", "session"]
+
+
+class EntitiesQuery(Asked):
+    """Which page."""
+
+    entity_type: Type | None = None
+    page: int = Field(1, ge=1, le=1_000_000)
+    page_size: int = Field(50, ge=1, le=200)
+
+
+@routes.get("", response_model=_OBJECT)
+def entities(*, query: Annotated[EntitiesQuery, Query()], key: Reader, memory: Held) -> Response:
+    """The users of the workspace, in the order of their names."""
+    may(key, "admin", whole=True)
+    users = [] if query.entity_type in ("agent", "session") else list(_users(memory, key))
+    first = (query.page - 1) * query.page_size
+    shown = users[first : first + query.page_size]
+    return told(
+        {
+            "entities": [_counted(memory, scope) for scope in shown],
+            "total": len(users),
+            "page": query.page,
+            "page_size": query.page_size,
+        }
+    )
+
+
+@routes.post("/merge", include_in_schema=False)
+def no_merge(*, key: Reader) -> Response:
+    """Users are not merged."""
+    raise HTTPException(404, "users are not merged here: what each said stays their own")
+
+
+@routes.get("/{entity_type}/{entity_id}", response_model=_OBJECT)
+def entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
+    """What is known of a user: attributes, relations, summaries."""
+    scope = _user(memory, key, entity_type, entity_id)
+    profile = memory.profile(user=scope.user, workspace=scope.workspace)
+    graph = memory.graph.overview(user=scope.user, workspace=scope.workspace, limit=_MOST_EDGES)
+    return told(
+        {
+            **_counted(memory, scope),
+            "attributes": _attributes(profile),
+            "relations": [
+                {
+                    "source_entity_id": edge.source,
+                    "target_entity_id": edge.target,
+                    "relation_type": edge.type,
+                    "confidence": edge.confidence,
+                    "valid_to": edge.valid_to,
+                }
+                for edge in graph.edges
+            ],
+            "recent_cards": [
+                {
+                    "entity_name": name,
+                    "card_text": summary.text,
+                    "version": profile.revision,
+                    "updated_at": summary.updated_at,
+                }
+                for name, summary in profile.summaries.items()
+                if summary.text
+            ],
+            "updated_at": profile.updated_at,
+        }
+    )
+
+
+@routes.get("/{entity_type}/{entity_id}/profile", response_model=_OBJECT)
+def entity_profile(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
+    """A user in short."""
+    scope = _user(memory, key, entity_type, entity_id)
+    profile = memory.profile(user=scope.user, workspace=scope.workspace)
+    rules = memory.store.listed(scope, tier="procedure", kind="instruction")
+    block = {
+        "summary": " ".join(each.text for each in profile.summaries.values() if each.text),
+        "preferences": _said(profile, "preference"),
+        "instructions": [rule.content for rule in rules if rule.visibility is None],
+        "open_commitments": _said(profile, "goal", "decision"),
+    }
+    return told(
+        {
+            **_counted(memory, scope),
+            "profile": block if any(block.values()) else None,
+            "attributes": _attributes(profile),
+            "updated_at": profile.updated_at,
+        }
+    )
+
+
+@routes.delete("/{entity_type}/{entity_id}", response_model=_OBJECT)
+def erase_entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
+    """Remove everything of a user for good; the receipt is signed. There is no undo."""
+    may(key, "admin")
+    scope = _user(memory, key, entity_type, entity_id)
+    done = memory.erase(user=scope.user, workspace=scope.workspace)
+    others = ("entity_attributes", "profile", "entities", "entity_edges", "entity_cards")
+    return told(
+        {
+            # Attributes, relations and cards are memories here like all others.
+            "deleted": {"memories": done.removed.get("records", 0), **dict.fromkeys(others, 0)},
+            "receipt": done.as_dict(),
+        }
+    )
+
+
+def _users(memory: Memory, key: ApiKey) -> Iterator[Scope]:
+    last = Scope(key.workspace, TEAM)
+    while found := memory.store.owners(after=last, limit=_AT_ONCE):
+        for owner in found:
+            if owner.workspace != key.workspace:
+                return
+            yield owner
+        last = found[-1]
+
+
+def _user(memory: Memory, key: ApiKey, kind: Type, id: str) -> Scope:
+    scope = narrowed(key, Scoped(user_id=id))
+    if kind != "user" or not memory.store.head(scope).change:
+        raise NotFound(f"there is no {kind} {id[:64]!r} in this scope")
+    return scope
+
+
+def _counted(memory: Memory, scope: Scope) -> dict[str, Any]:
+    last = memory.store.page(scope, now=memory.now(), limit=1)
+    return {
+        "entity_type": "user",
+        "entity_id": scope.user,
+        "memory_count": sum(memory.store.tally(scope).values()),
+        "last_active": last[0].known_from if last else None,
+    }
+
+
+def _attributes(profile: Profile) -> list[dict[str, Any]]:
+    return [
+        {
+            "entity": profile.user,
+            "attribute": name,
+            "value": field.value,
+            "type": "set" if field.is_set else "fact",
+            "source_memory_id": field.facts[0] if field.facts else None,
+            "observed_at": field.updated_at or profile.updated_at,
+        }
+        for name, field in profile.fields.items()
+    ]
+
+
+def _said(profile: Profile, *categories: str) -> list[str]:
+    return [each.content for each in profile.facts if category(each) in categories]

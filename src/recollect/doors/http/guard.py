@@ -1,0 +1,248 @@
+"""The guard in front of every route, in this order:
+
+1. With too many requests under way another one is turned away.
+2. A request that a foreign web page sent (Origin, Sec-Fetch-Site) or that came for a foreign name
+   (Host: DNS rebinding) is refused, key or not.
+3. A body that is packed, or announced as too long, is refused unread.
+4. Everything but GET /health and sign-in needs a valid key, also paths that do not exist; a key
+   has so many requests a minute. A web page's session must show, before it changes anything, that
+   the request is the page's own.
+5. A body that is too long or too slow is cut off while it is read.
+6. An error that nobody foresaw becomes a bare 500. Its text may hold somebody's memory: only its
+   type and its place are logged.
+
+Every answer carries the same few security headers and the id of the request. What was refused for
+want of a key or of rights is noted in the audit log, so much a minute.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Collection
+from datetime import datetime
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from fastapi import HTTPException
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recollect.doors.http.auditing import noted, overlooked
+from recollect.doors.http.auth import secret_of
+from recollect.doors.http.bodies import bounded, too_large
+from recollect.doors.http.faults import fault, fault_of
+from recollect.doors.http.keyring import Keyring
+from recollect.doors.http.limits import Backlog, Rates
+from recollect.doors.http.requests import request_id
+from recollect.errors import RecollectError
+from recollect.memory import Memory
+from recollect.types import ApiKey
+
+log = logging.getLogger("recollect.http")
+
+COOKIE = "recollect_session"
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+#: What needs no key; and no more of a body than a key takes.
+_OPEN = frozenset({("GET", "/health"), ("POST", "/v1/sign-in")})
+_OPEN_BODY_BYTES = 4096
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
+#: Lines of the audit log for what one key, or nobody's, was refused in a minute.
+_REFUSALS_PER_MINUTE = 20
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+class Guard:
+    """ASGI middleware around the whole application."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        memory: Memory,
+        hosts: Collection[str],
+        clock: Callable[[], datetime],
+        keyring: Keyring,
+        backlog: Backlog,
+        operator: ApiKey | None = None,
+    ) -> None:
+        service = memory.config.service
+        self._app = app
+        self._memory = memory
+        self._clock = clock
+        self._keyring = keyring
+        self._backlog = backlog
+        #: Who everybody is when no key is asked for.
+        self._operator = operator
+        named = [*hosts, *(name.strip() for name in service.hosts.split(",") if name.strip())]
+        self._hosts = _LOOPBACK | {host.lower().strip("[]") for host in named}
+        self._rates = Rates(service.requests_per_minute)
+        self._refusals = Rates(_REFUSALS_PER_MINUTE)
+        self._under_way = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, id = 0, request_id(Headers(scope=scope))
+        scope["recollect.request"] = id
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = _with_ours(message.get("headers", ()), id)
+            await send(message)
+
+        self._under_way += 1
+        try:
+            await self._answered(scope, receive, sending)
+        except ClientDisconnect:
+            return
+        except Exception as error:  # noqa: BLE001 (the outermost door)
+            log.error("%s at %s", type(error).__name__, _place(error))
+            if not status:
+                await fault(500, "something went wrong here")(scope, receive, sending)
+        finally:
+            self._under_way -= 1
+        await self._note(scope, status)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._admit(scope)
+        except HTTPException as error:
+            answer = fault(error.status_code, error.detail, headers=error.headers)
+            await answer(scope, receive, send)
+        except RecollectError as error:
+            await fault_of(error)(scope, receive, send)
+        else:
+            service = self._memory.config.service
+            limited = bounded(receive, most=self._most_bytes(scope), seconds=service.body_seconds)
+            await self._app(scope, limited, send)
+
+    async def _admit(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        most = self._memory.config.service.connections
+        if self._under_way > most:
+            words = f"{most} requests are under way, which is the limit: try again"
+            raise HTTPException(503, words, headers={"retry-after": "1"})
+        if self._is_foreign(headers):
+            raise HTTPException(403, "this Host or Origin is not served here")
+        self._check_body(scope, headers)
+        if (scope["method"], scope["path"]) in _OPEN:
+            return
+        key = self._operator or await self._key(scope, headers)
+        if key is None:
+            words = "a valid key is required: Authorization: Bearer <key>"
+            raise HTTPException(401, words, headers={"www-authenticate": "Bearer"})
+        scope["recollect.key"] = key
+        self._rates.check(key.id)
+        if scope["method"] not in _SAFE_METHODS and key.role != "read":
+            await self._backlog.look()
+
+    async def _key(self, scope: Scope, headers: Headers) -> ApiKey | None:
+        if secret := secret_of(headers):
+            return await self._keyring.of_secret(secret)
+        session = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        key = await self._keyring.of_session(session)
+        if key is not None and scope["method"] not in _SAFE_METHODS and not _is_own(headers):
+            words = "a session needs the header X-Recollect-Request: 1, or an Origin that is ours"
+            raise HTTPException(403, words)
+        return key
+
+    def _check_body(self, scope: Scope, headers: Headers) -> None:
+        packing = headers.get("content-encoding", "identity").strip().lower()
+        if packing not in ("", "identity"):
+            raise HTTPException(415, "content-encoding must be identity: send the body unpacked")
+        announced, most = headers.get("content-length", ""), self._most_bytes(scope)
+        if announced.isdecimal() and int(announced[:20]) > most:
+            raise too_large(most)
+
+    def _most_bytes(self, scope: Scope) -> int:
+        most = self._memory.config.limits.body_bytes
+        is_open = (scope["method"], scope["path"]) in _OPEN
+        return min(most, _OPEN_BODY_BYTES) if is_open else most
+
+    def _is_foreign(self, headers: Headers) -> bool:
+        if not self._is_ours("//" + headers.get("host", "")):
+            return True
+        if headers.get("sec-fetch-site") == "cross-site":
+            # A link to a page of ours may stand anywhere.
+            return headers.get("sec-fetch-mode") != "navigate"
+        origin = headers.get("origin")
+        if origin is None:
+            return False
+        return not (origin.startswith(("http://", "https://")) and self._is_ours(origin))
+
+    def _is_ours(self, url: str) -> bool:
+        try:
+            host = urlsplit(url).hostname or ""
+        except ValueError:
+            return False
+        if "@" in url:
+            return False
+        if host in self._hosts:
+            return True
+        # Bound to every address, we do not know our names; an address cannot be rebound.
+        return bool(self._hosts & _ANY_ADDRESS) and _is_address(host)
+
+    async def _note(self, scope: Scope, status: int) -> None:
+        """Write down that somebody was refused, or changed what nobody else wrote down."""
+        key: ApiKey | None = scope.get("recollect.key")
+        if status in (401, 403):
+            if self._refusals.wait("" if key is None else key.id):
+                return
+            template = getattr(scope.get("route"), "path", None)
+            subject = None if template is None else f"{scope['method']} {template}"
+            line = ("request", subject, "refused")
+        elif status and status < 400 and (found := overlooked(scope)):
+            line = (*found, "done")
+        else:
+            return
+        try:
+            await run_in_threadpool(noted, self._memory.store, self._clock, key, *line)
+        except RecollectError as error:
+            log.warning("the audit log could not be written: %s", type(error).__name__)
+
+
+def security_headers() -> tuple[tuple[bytes, bytes], ...]:
+    """What every answer carries."""
+    return _HEADERS
+
+
+def _is_own(headers: Headers) -> bool:
+    """Whether a page of ours sent this. Pages on other ports of this host share its cookies."""
+    if headers.get("x-recollect-request") == "1":
+        return True
+    return urlsplit(headers.get("origin", "")).netloc.lower() == headers.get("host", "").lower()
+
+
+def _with_ours(headers: Collection[tuple[bytes, bytes]], id: str) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer with those that every answer has; its own ones win."""
+    have = {name.lower() for name, _ in headers}
+    ours = (pair for pair in (*_HEADERS, (b"x-request-id", id.encode())) if pair[0] not in have)
+    return [*headers, *ours]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _place(error: Exception) -> str:
+    """The calls that led to an error, innermost last, without a word of what they held."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    return " > ".join(f"{frame.filename}:{frame.lineno}" for frame in frames)

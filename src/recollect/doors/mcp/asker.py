@@ -1,0 +1,64 @@
+"""Who asks over MCP: whose memory is meant, what they may do, which tools they are offered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.errors import ConfigError, ScopeError
+from recollect.types import Role
+
+_ROLES: tuple[Role, ...] = ("read", "write", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Somebody at the other end of a connection."""
+
+    workspace: str
+    #: None: the memory itself knows (a service, by its key), or every call names one.
+    user: str | None
+    agent: str | None = None
+    role: Role = "write"
+    #: Names of the tools that are allowed; None: all of them.
+    tools: frozenset[str] | None = None
+    #: Whether a call may, and so must, say whose memory it means.
+    names_user: bool = False
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """Whose changes they hear of."""
+        return self.workspace, self.user or ""
+
+    def may(self, role: Role, name: str) -> bool:
+        """Whether a tool is theirs to call."""
+        is_enough = _ROLES.index(self.role) >= _ROLES.index(role)
+        return is_enough and (self.tools is None or name in self.tools)
+
+    def scope(self, user: object = None) -> dict[str, Any]:
+        """The scope words of a verb; `user` is what a call says of it."""
+        chosen = self.user if user is None else str(user)
+        if chosen is None and self.names_user:
+            raise ScopeError(
+                "user_id is required: give it as an argument, send the header X-Recollect-User,"
+                " or use a key of one user",
+                field="user_id",
+            )
+        return {"user": chosen, "workspace": self.workspace, "agent": self.agent}
+
+
+def allowed(named: Iterable[str], known: Collection[str], where: str) -> frozenset[str] | None:
+    """The tools of an allow list; None for an empty one, which allows all."""
+    wanted = [each.strip() for each in named if each.strip()]
+    for each in wanted:
+        if each not in known:
+            raise ConfigError(f"{where}: there is no tool {each!r:.64}; known: {', '.join(known)}")
+    return frozenset(wanted) or None
+
+
+def both(a: frozenset[str] | None, b: Collection[str] | None) -> frozenset[str] | None:
+    """What two allow lists both allow."""
+    if a is None or b is None:
+        return a if b is None else frozenset(b)
+    return a & frozenset(b)

@@ -1,0 +1,1 @@
+"""Memory for any OpenAI-compatible program: `routes.py` puts it together."""

@@ -1,0 +1,71 @@
+"""An answer overheard while it passes through: as one JSON document, or as server-sent events.
+
+Nothing here delays, changes or refuses it. What cannot be read, or is larger than any answer, is
+not remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from recollect.doors.proxy.shape import Draft, Shape
+
+_MOST_BYTES = 16 * 1024 * 1024
+_DONE = b"[DONE]"
+
+
+class Overheard:
+    """What is understood of an answer of one shape."""
+
+    def __init__(self, shape: Shape, *, streamed: bool) -> None:
+        self._shape = shape
+        self._streamed = streamed
+        self._draft = Draft()
+        self._held = bytearray()
+        self._data: list[bytes] = []
+        self._deaf = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Listen to the next bytes."""
+        if self._deaf:
+            return
+        self._held += chunk
+        if self._streamed and b"\n" in chunk:
+            for event in self._events():
+                self._hear(event)
+        if len(self._held) > _MOST_BYTES:
+            self._deaf = True
+            self._held.clear()
+
+    def answer(self) -> Draft | None:
+        """The answer, if all of it was there."""
+        if not self._streamed and not self._deaf:
+            self._hear(bytes(self._held))
+        return self._draft if self._draft.whole and not self._deaf else None
+
+    def _hear(self, document: bytes) -> None:
+        if document == _DONE:
+            self._draft.whole = True
+            return
+        try:
+            value = orjson.loads(document)
+        except orjson.JSONDecodeError:
+            return  # Cut off, or no JSON at all.
+        if not isinstance(value, Mapping):
+            return
+        hear = self._shape.hear_event if self._streamed else self._shape.hear
+        hear(value, self._draft)
+
+    def _events(self) -> Iterator[bytes]:
+        """The data of the events that are there to the end."""
+        *lines, rest = self._held.split(b"\n")
+        self._held = rest
+        for each in lines:
+            line = bytes(each).rstrip(b"\r")
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" "))
+            elif not line and self._data:
+                event, self._data = b"\n".join(self._data), []
+                yield event

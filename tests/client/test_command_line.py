@@ -1,0 +1,133 @@
+"""`--db http://...`: the commands that make sense of a service, and those that do not."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.doors.cli import main
+from recollect.keys import create_key
+from recollect.memory import Memory
+from recollect.testing import HashEmbedder
+from tests.client.serving import served
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    settings = {"extraction.quietSeconds": 0}
+    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=settings) as memory:
+        yield memory
+
+
+@pytest.fixture
+def address(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_settings: None
+) -> Iterator[str]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RECOLLECT_API_KEY", create_key(memory.store, role="admin")[1])
+    with served(memory) as address:
+        yield address
+
+
+@pytest.fixture
+def run(address: str, capsys: pytest.CaptureFixture[str]) -> Run:
+    def ran(*words: str, code: int = 0) -> str:
+        ended = main([*words, "--db", address])
+        told = capsys.readouterr()
+        assert ended == code, told.err
+        return told.err if code else told.out
+
+    return ran
+
+
+def test_a_memory_from_beginning_to_end(run: Run, memory: Memory) -> None:
+    ann = ("--user", "ann")
+    told = run("remember", "I moved to Lisbon.", *ann)
+    id = told.split()[1]
+    # It waited until the worker of the service had embedded it.
+    assert not any(step.startswith("embed") for step in memory.status(id, user="ann").pending)
+    assert "I moved to Lisbon." in run("recall", "Where does Ann live?", *ann)
+    assert json.loads(run("recall", "Lisbon", "--json", *ann))["count"] >= 1
+    assert "Lisbon" in run("context", "Where do I live?", *ann)
+    assert id in run("status", id, *ann)
+    assert "session" in run("status", *ann)
+    assert "for a while `recollect forget" in run("forget", id, *ann)
+    assert run("forget", id, "--undo", *ann) == "restored\n"
+    assert "stored" in run("history", id, *ann)
+    assert run("recall", "Lisbon", "--user", "bob") == "nothing remembered yet for user bob\n"
+
+
+@pytest.mark.slow
+def test_the_parts_of_a_memory(run: Run, memory: Memory, tmp_path: Path) -> None:
+    ann: tuple[str, ...] = ("--user", "ann")
+    assert run("facts", "add", "I live in Lisbon.", *ann).startswith("add: ")
+    assert "I live in Lisbon." in run("facts", "list", *ann)
+    run("notes", "add", "Chose Postgres.", *ann)
+    assert "Chose Postgres." in run("notes", "list", *ann)
+    run("procedures", "add", "Release", "--step", "tag", *ann)
+    assert "Release" in run("procedures", "list", *ann)
+    run("profile", "--set", "name=Ann", *ann)
+    assert "Ann" in run("profile", *ann)
+    page = tmp_path / "page.md"
+    page.write_text("# Deploying\n\nWe deploy on Fridays.\n")
+    run("knowledge", "add", str(page), *ann)
+    assert "page.md" in run("knowledge", "list", *ann)
+    run("team", "write", "We deploy on Fridays.", "--type", "decision")
+    assert "Fridays" in run("team", "list")
+    memory.graph.write([{"name": "Acme", "type": "organization"}], user="ann")
+    assert "Acme" in run("graph", "show", *ann)
+    assert json.loads(run("erase", "--yes", *ann))["signature"]
+
+
+OF_A_FILE: dict[str, list[str]] = {
+    "doctor": ["doctor"],
+    "backup": ["backup", "copy.db"],
+    "export": ["export", "out.jsonl"],
+    "import": ["import", "in.jsonl"],
+    "decay": ["decay", "--user", "ann"],
+    "worker": ["worker", "--once"],
+    "jobs": ["jobs"],
+    "keys": ["keys", "list"],
+    "serve": ["serve", "--port", "0"],
+    "status": ["status"],
+}
+
+
+@pytest.mark.parametrize("words", OF_A_FILE.values(), ids=OF_A_FILE.keys())
+def test_a_command_for_files_says_so(run: Run, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "in.jsonl").write_text('{"content": "x"}\n')
+    before = sorted(tmp_path.iterdir())
+    told = run(*words, code=2)
+    assert told == (
+        "error: this command needs the file of the memory, not a service:"
+        " run it where the file is\n"
+    )
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_restoring_writes_a_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "copy.db").write_bytes(b"x")
+    assert "restore writes a file" in run("restore", "copy.db", code=2)
+
+
+def test_without_a_key_it_says_what_is_missing(
+    run: Run, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RECOLLECT_API_KEY")
+    told = run("recall", "x", "--user", "ann", code=2)
+    assert told.startswith(f"error: {address}: a valid key is required")
+
+
+def test_a_workspace_that_is_not_the_keys(
+    run: Run, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_API_KEY", create_key(memory.store, workspace="lab")[1])
+    run("remember", "I moved to Lisbon.", "--user", "ann", "--no-wait")
+    found: Any = memory.recall("Lisbon", user="ann", workspace="lab")
+    assert [hit.content for hit in found] == ["I moved to Lisbon."]
+    assert "workspace_id" in run("recall", "x", "--user", "ann", "--workspace", "x", code=2)

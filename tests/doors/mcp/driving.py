@@ -1,0 +1,123 @@
+"""A memory behind an MCP server, driven by the official client."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import httpx2
+import uvicorn
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from recollect.doors.http.app import create_app
+from recollect.doors.mcp.asker import Asker
+from recollect.doors.mcp.server import One, server
+from recollect.memory import Memory
+
+ANN = Asker("default", "ann")
+READER = Asker("default", "ann", role="read")
+#: The two ways of speaking: with a handshake (until 2025-11-25), and without (since 2026-07-28).
+MODES = ("legacy", "auto")
+
+Script = Callable[["Driver"], Awaitable[None]]
+
+
+class Driver:
+    """The official client, with answers that are easy to look at."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def call(self, tool: str, **arguments: Any) -> Any:
+        """What a tool gives: its text and its data say the same."""
+        answer = await self.client.call_tool(tool, arguments)
+        text = answer.content[0].text
+        assert not answer.is_error, text
+        assert answer.structured_content == json.loads(text)
+        return answer.structured_content
+
+    async def refused(self, tool: str, **arguments: Any) -> str:
+        """What a tool says of what it does not do."""
+        answer = await self.client.call_tool(tool, arguments)
+        text: str = answer.content[0].text
+        assert answer.is_error, text
+        assert "Traceback" not in text
+        return text
+
+    async def tools(self) -> list[str]:
+        return [each.name for each in (await self.client.list_tools()).tools]
+
+    async def read(self, uri: str) -> Any:
+        (held,) = (await self.client.read_resource(uri)).contents
+        return json.loads(held.text)
+
+
+def drive(memory: Memory, script: Script, who: Asker = ANN, mode: str = "auto") -> None:
+    """Run a script against a server in this process."""
+    run(Client(server(memory, One(who)), mode=mode), script)
+
+
+def run(client: Client, script: Script) -> None:
+    """Run a script with a client."""
+    try:
+        anyio.run(partial(_run, client, script))
+    except BaseExceptionGroup as several:
+        raise innermost(several) from None
+
+
+def innermost(error: BaseException) -> BaseException:
+    """What really went wrong: task groups wrap it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+async def _run(client: Client, script: Script) -> None:
+    async with client:
+        await script(Driver(client))
+
+
+@contextmanager
+def serving(memory: Memory, **options: Any) -> Iterator[str]:
+    """The HTTP service over a memory on a free port of this machine; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        settings = uvicorn.Config(
+            create_app(memory, **options), log_level="error", ws="none", lifespan="on"
+        )
+        service = uvicorn.Server(settings)
+        thread = threading.Thread(target=service.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not service.started:
+            time.sleep(0.01)
+            assert thread.is_alive(), "the service did not start"
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            for end in settings.app.state.on_stop:  # As serving.py does with a signal.
+                service.servers[0].get_loop().call_soon_threadsafe(end)
+            service.should_exit = True
+            thread.join(20)
+            assert not thread.is_alive(), "the service did not stop"
+
+
+def over_http(url: str, key: str, script: Script, mode: str = "auto", **headers: str) -> None:
+    """Run a script against a service with a key."""
+
+    async def running() -> None:
+        sent = {"authorization": f"Bearer {key}"}
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        async with httpx2.AsyncClient(headers=sent, timeout=60) as http:
+            transport = streamable_http_client(f"{url}/mcp", http_client=http)
+            async with Client(transport, mode=mode) as client:
+                await script(Driver(client))
+
+    try:
+        anyio.run(running)
+    except BaseExceptionGroup as several:
+        raise innermost(several) from None

@@ -1,0 +1,27 @@
+"""A scripted model, and Recollect before it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.doors.proxy import upstream
+from tests.doors.proxy.serving import Service, serving
+
+
+@pytest.fixture(scope="module")
+def lasting_model() -> Iterator[upstream.Running]:
+    with upstream.running() as model:
+        yield model
+
+
+@pytest.fixture
+def model(lasting_model: upstream.Running) -> upstream.Running:
+    lasting_model.reset()
+    return lasting_model
+
+
+@pytest.fixture
+def service(tmp_path: Path, model: upstream.Running) -> Iterator[Service]:
+    with serving(tmp_path / "m.db", model.url) as service:
+        yield service

@@ -1,0 +1,95 @@
+"""Recollect before a model, on a real port, and what its memory holds."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from openai import AsyncOpenAI, OpenAI
+
+import recollect
+from recollect.doors.http.app import create_app
+from recollect.doors.http.listen import listening
+from recollect.keys import create_key
+from recollect.memory import Memory
+from recollect.testing import HashEmbedder
+from recollect.types import Scope
+
+
+@dataclass
+class Service:
+    memory: Memory
+    port: int
+    key: str
+    db: Path = Path()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1/proxy"
+
+    def options(self, user: str | None = "ann", **more: Any) -> dict[str, Any]:
+        headers = {"X-Recollect-User": user} if user else {}
+        headers |= more.pop("headers", {})
+        return {
+            "base_url": self.url, "api_key": self.key, "max_retries": 0, "timeout": 60,
+            "default_headers": headers, **more,
+        }  # fmt: skip
+
+    def client(self, user: str | None = "ann", **more: Any) -> OpenAI:
+        return OpenAI(**self.options(user, **more))
+
+    def async_client(self, user: str | None = "ann", **more: Any) -> AsyncOpenAI:
+        return AsyncOpenAI(**self.options(user, **more))
+
+    def turns(self, user: str = "ann") -> list[tuple[str, str]]:
+        """What was said, oldest first."""
+        memory = self.memory
+        scope = Scope("default", user)
+        found = memory.store.listed(scope, tier="session")
+        return [(each.role, each.content) for each in sorted(found, key=lambda each: each.id)]
+
+    def soon(self, count: int, user: str = "ann") -> list[tuple[str, str]]:
+        """The same, when there are as many as they should be, or time is up."""
+        deadline = time.monotonic() + 30
+        while len(found := self.turns(user)) < count and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return found
+
+
+@contextmanager
+def serving(
+    db: Path,
+    upstream: str,
+    embedder: HashEmbedder | None = None,
+    *,
+    worker: bool = True,
+    **config: Any,
+) -> Iterator[Service]:
+    """A service before a model; afterwards what it heard is on disk."""
+    settings = {"proxy.url": upstream, "proxy.apiKey": "sk-upstream", **config}
+    model = embedder or HashEmbedder()
+    with recollect.open(db, embedder=model, config=settings, worker=worker) as memory:
+        key = create_key(memory.store)[1]
+        with running(memory) as port:
+            yield Service(memory, port, key, db)
+
+
+@contextmanager
+def running(memory: Memory) -> Iterator[int]:
+    """The service over a memory, on a thread; its port."""
+    with listening("127.0.0.1", 0) as listener:
+        settings = uvicorn.Config(
+            create_app(memory), http="h11", ws="none", access_log=False, log_level="error"
+        )
+        server = uvicorn.Server(settings)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -1,0 +1,37 @@
+"""Cursors fit the list that gave them, and nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.cursors import cursor_at, place_of
+from recollect.errors import InvalidInput
+
+PLACES = st.lists(st.text() | st.integers(), max_size=3)
+
+
+@given(PLACES, PLACES)
+def test_a_cursor_gives_its_place_back(place: list[str | int], of: list[str | int]) -> None:
+    assert place_of(cursor_at(place, of=of), of=of) == place
+
+
+@given(PLACES, st.data())
+def test_a_cursor_that_was_changed_is_refused(place: list[str | int], data: st.DataObject) -> None:
+    cursor = cursor_at(place, of="notes")
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    other = data.draw(st.characters().filter(lambda each: each != cursor[at]))
+    for bad in (cursor[:at] + other + cursor[at + 1 :], cursor[:at], cursor + other):
+        with pytest.raises(InvalidInput, match="cursor is not one that this list gave"):
+            place_of(bad, of="notes")
+
+
+def test_a_cursor_of_another_list_is_refused() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        place_of(cursor_at(["x", 3], of={"kind": "note"}), of={"kind": "fact"})
+    assert refused.value.field == "cursor"
+
+
+@pytest.mark.parametrize("bad", ["", "x" * 2000, "W10", "bnVsbA", "e30", "NQ", None, 7, b"W10"])
+def test_what_is_no_cursor_is_refused(bad: object) -> None:
+    with pytest.raises(InvalidInput):
+        place_of(bad, of="notes")
