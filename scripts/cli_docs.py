@@ -28,12 +28,16 @@ Every command takes:
 
 | option | meaning |
 |---|---|
-| `--db PATH\\|URL` | A path or `sqlite:///path`. Default: `RECOLLECT_DB`, then `recollect.db`. |
+| `--db PATH\\|URL` | A file, or the address of a service (key: `RECOLLECT_API_KEY`); see below. |
 | `--config FILE` | Settings. Default: `RECOLLECT_CONFIG`, then `recollect.yml` where you are. |
 | `--json` | Where a command prints data: print it as JSON. |
 | `--help` | Say what the command does, with an example. |
 
-`recollect --version` prints the version. A command that only reads never creates a database.
+`--db` takes a path, `sqlite:///path`, or `http://host:3050`; the default is `RECOLLECT_DB`, then
+`recollect.db`.
+
+`recollect --version` prints the version. A command that only reads never creates
+a database.
 
 | exit code | meaning |
 |---|---|

@@ -31,6 +31,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 #: Explained once, on top.
 SHARED = frozenset({"user_id", "workspace_id", "agent_id", "session_id", "Idempotency-Key"})
+#: What every list takes.
+PAGED = ("`limit`", "`cursor`")
 _TABLE = re.compile(r"(<!-- routes: (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
@@ -57,6 +59,8 @@ def row(verb: Verb[..., Any]) -> str:
     words = verb.headline.replace("|", "\\|")
     needs = "" if verb.role == "read" else f" *{verb.role}*"
     fields = [field(each) for each in verb.parameters if is_told(each)]
+    # Every list comes page by page, whether the verb itself counts or not.
+    fields += [name for name in PAGED if verb.is_list and name not in fields]
     return f"| `{verb.method} {verb.path}`{needs} | {words} | {', '.join(fields)} |"
 
 

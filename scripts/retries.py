@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import recollect
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
+from tests.ports import lasting_port
 from tests.service.serving import Service, serving
 
 #: Paths to write to, with a body.
@@ -80,8 +81,9 @@ def retried(folder: Path, seed: int) -> tuple[list[Sent], list[str]]:
     rng = random.Random(seed)
     db = folder / "m.db"
     sent = [Sent(path, f"user-{number}") for number, path in enumerate(REQUESTS)]
-    with serving(db) as service:
-        key, port = service.key, service.port
+    port = lasting_port()
+    with serving(db, port=port) as service:
+        key = service.key
         _killed(service, sent, key, rng)
     for times in (AT_ONCE, LATER - 1):
         with serving(db, port=port) as service:

@@ -29,6 +29,27 @@ def test_the_examples_of_a_page_run_one_after_another(
     assert "Lisbon" in first_hit
 
 
+def test_the_examples_of_looking_through_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in code_blocks("docs/howto/look-through.md"):
+        exec(compile(block, "look-through.md", "exec"), names)
+    names["memory"].close()  # type: ignore[attr-defined]
+    shown = capsys.readouterr().out
+    assert "note Chose Postgres." in shown
+    assert "0 []" in shown
+
+
+def test_the_list_of_all_pages_is_complete() -> None:
+    folder = ROOT / "docs"
+    linked = re.findall(r"\]\(([^)#]+)\)", (folder / "README.md").read_text())
+    for page in folder.rglob("*.md"):
+        name = str(page.relative_to(folder))
+        assert name == "README.md" or name.startswith("decisions/") or name in linked, name
+
+
 def test_every_setting_is_documented_with_its_default() -> None:
     page = (ROOT / "docs/reference/configuration.md").read_text()
     rows = dict(re.findall(r"^\| `([\w.]+)` \*? ?\|([^|]*)\|", page, re.MULTILINE))

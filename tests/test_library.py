@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -274,11 +275,16 @@ def test_settings_are_told_without_secrets(memory: Memory) -> None:
     assert "sk-secret" not in str(told)
 
 
+def test_what_is_loaded_late_is_listed_too() -> None:
+    assert {*recollect.__all__, "__version__"} <= set(dir(recollect))
+
+
 def test_capabilities_tell_what_is_on(memory: Memory) -> None:
     told = memory.capabilities()
     assert told.version == recollect.__version__ == metadata.version("recollect")
     assert "deerflow" in told.formats
     assert told.features["language_model"] is False
+    assert told.features["mcp"] is (find_spec("mcp") is not None)
     assert told.limits["message_bytes"] == memory.config.limits.message_bytes
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from recollect import config
 from recollect.doors.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PACKAGING = ROOT / "packaging"
 UNITS = ("recollect.service", "recollect-worker.service")
+SETTINGS = PACKAGING / "recollect.yml"
 HARDENED = {
     "NoNewPrivileges": "yes", "CapabilityBoundingSet": "", "ProtectSystem": "strict",
     "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateDevices": "yes", "UMask": "0077",
@@ -53,6 +55,24 @@ def test_a_unit_is_closed_and_runs_a_command_that_exists(name: str) -> None:
     assert options[1].startswith("/var/lib/" + service["StateDirectory"])
     shown = CliRunner().invoke(app, [command, "--help"])
     assert shown.exit_code == 0
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_a_unit_reads_the_settings_that_are_shipped(name: str) -> None:
+    where = unit(name)["Service"]["Environment"].removeprefix("RECOLLECT_CONFIG=")
+    assert where == f"/etc/recollect/{SETTINGS.name}"
+    page = (ROOT / "docs/howto/deploy.md").read_text()
+    assert f"install -D -m 0644 packaging/{SETTINGS.name} {where}" in page
+
+
+def test_the_settings_that_are_shipped_change_nothing(tmp_path: Path) -> None:
+    assert config.load(SETTINGS) == config.load({})
+    lines = SETTINGS.read_text().splitlines()
+    told = [line[2:] for line in lines if re.match(r"#  *\w+:( |$)", line)]
+    unmarked = tmp_path / "recollect.yml"
+    unmarked.write_text("\n".join(told))
+    assert len(told) > len(UNITS)
+    assert config.load(unmarked) == config.load({})
 
 
 def test_only_the_service_says_that_it_is_ready() -> None:

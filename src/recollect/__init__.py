@@ -52,3 +52,8 @@ def __getattr__(name: str) -> Any:
     if name in _LATE:
         return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """With what is loaded late."""
+    return sorted({*globals(), *__all__})

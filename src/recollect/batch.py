@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import Conflict, InvalidInput, NotFound, TooLarge
+from recollect.write import validate
 
 MOST = 1_000
 #: What can be done, and the fields that it takes: those it needs, then those it may have.
@@ -78,6 +79,7 @@ def _checked(item: object, op: str, where: str) -> dict[str, Any]:
             raise InvalidInput(
                 f"{where}.{name!s:.64} is not a field of {op}", field=f"{name!s:.64}"
             )
+    validate.outer_key(given.get("key"))
     for name in needed:
         if name not in given:
             raise InvalidInput(f"{where}.{name} is required", field=name)

@@ -25,8 +25,9 @@ def cursor_at(place: Place, *, of: object) -> str:
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
-def place_of(cursor: object, *, of: object) -> list[Any]:
-    """The place that a cursor stands for; InvalidInput for one of another list, or of none."""
+def place_of(cursor: object, *, of: object, kinds: Sequence[type]) -> list[Any]:
+    """The place that a cursor stands for, which has values of these types; InvalidInput for one of
+    another list, or of none."""
     if isinstance(cursor, str) and 0 < len(cursor) <= _MOST_CHARS:
         seal, place = None, list[Any]()
         try:
@@ -34,7 +35,8 @@ def place_of(cursor: object, *, of: object) -> list[Any]:
             seal, *place = json.loads(base64.b64decode(padded, b"-_", validate=True))
         except (ValueError, TypeError, RecursionError):
             place = []
-        if seal == _seal(place, of) and cursor_at(place, of=of) == cursor:
+        fits = [type(each) for each in place] == [*kinds]
+        if fits and seal == _seal(place, of) and cursor_at(place, of=of) == cursor:
             return place
     raise InvalidInput("cursor is not one that this list gave: begin without one", field="cursor")
 

@@ -50,7 +50,8 @@ def main() -> None:
             changed(console, memory)
         with open_memory(path) as memory:
             reopened(console, memory)
-    console.print(f"\nThe whole demo took {time.perf_counter() - began:.1f} s. Next: README.md")
+    console.print(f"\nThe whole demo took {time.perf_counter() - began:.1f} s.")
+    console.print("Next: docs/quickstart.md")
 
 
 def remembered(console: Console, memory: Memory) -> None:

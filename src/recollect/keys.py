@@ -14,7 +14,8 @@ from recollect.types import ApiKey, Role
 from recollect.write import validate
 
 _PREFIX = "rk_"
-_ROLES: tuple[Role, ...] = ("read", "write", "admin")
+#: From the least to the most that a key may do.
+ROLES: tuple[Role, ...] = ("read", "write", "admin")
 _TOOL = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _MOST_TOOLS = 100
 
@@ -35,8 +36,8 @@ def create_key(
     A `write` key reads and writes; `admin` may also use the operator's routes. `tools` are those
     of the MCP server that it may use; None: all.
     """
-    if role not in _ROLES:
-        raise InvalidInput(f"role must be one of {', '.join(_ROLES)}, not {role!r}", field="role")
+    if role not in ROLES:
+        raise InvalidInput(f"role must be one of {', '.join(ROLES)}, not {role!r}", field="role")
     now = clock()
     expires = None if expires_at is None else validate.moment(expires_at, "expires")
     if expires is not None and expires <= now:
@@ -68,22 +69,24 @@ def rotate_key(store: Keys, id: str) -> tuple[ApiKey, str]:
     return held[0], secret
 
 
-def valid_key(store: Keys, secret: str, *, now: datetime) -> ApiKey | None:
-    """The key that a secret opens, or None if there is none, it expired or was revoked.
-
-    The secret is looked up by its digest: equal time for near misses and far ones.
-    """
-    key = store.find_key(digest(secret))
-    return key if key is not None and is_valid(key, now) else None
-
-
 def is_valid(key: ApiKey, now: datetime) -> bool:
     """Whether a key opens anything at a time."""
     return key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
 
 
+def is_last_admin(store: Keys, id: str, *, now: datetime) -> bool:
+    """Whether nobody could make keys of its workspace over HTTP any more without this one."""
+    admins = [
+        key
+        for key in store.api_keys()
+        if key.role == "admin" and key.user is None and is_valid(key, now)
+    ]
+    own = [key.workspace for key in admins if key.id == id]
+    return bool(own) and [key.workspace for key in admins].count(own[0]) == 1
+
+
 def digest(secret: str) -> bytes:
-    """What the store keeps of a secret."""
+    """What the store keeps of a secret, and finds it by: near misses take as long as far ones."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 

@@ -9,6 +9,7 @@ import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from typing import Any, NoReturn, get_args
 
 from recollect import batch
@@ -32,6 +33,8 @@ MOST_LISTED = 1_000
 _MOST_FADING = 1_000
 _MOST_DAYS = 3_660
 _MOST_JOBS = 10_000
+#: Of a queue that belongs to all, so many are looked at for those of one workspace.
+_MOST_LOOKED_AT = 100_000
 _JOB_STATES = ("ready", "running", "dead")
 _SCANNED = 1_000
 
@@ -116,8 +119,8 @@ class Library(Core):
         }
         before = None
         if cursor is not None:
-            at, id = place_of(cursor, of=which)
-            before = (validate.moment(at, "cursor"), id)
+            at, id = place_of(cursor, of=which, kinds=(str, str))
+            before = (validate.moment(at, "cursor"), validate.record_id(id))
         found = self._store.page(scope, now=self._now(), limit=most + 1, before=before, **which)
         shown = tuple(kept(each) for each in found[:most])
         if len(found) <= most:
@@ -225,7 +228,7 @@ class Library(Core):
         return done
 
     def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
-        """Bring a forgotten memory back; False when it was not forgotten."""
+        """Bring a forgotten memory back; whether it was forgotten."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
         id = validate.record_id(id)
@@ -269,22 +272,33 @@ class Library(Core):
     # For the operator
 
     def jobs(
-        self, *, states: Collection[str] = _JOB_STATES, limit: int = 100
+        self,
+        *,
+        states: Collection[str] = _JOB_STATES,
+        limit: int = 100,
+        workspace: str | None = None,
     ) -> builtins.list[Job]:
-        """What is still to be done for anybody, in the order it came; dead letters too."""
+        """What is still to be done, in the order it came, of all workspaces or of one; dead
+        letters too."""
         self._check_open()
         wanted = [choice(each, "states", _JOB_STATES) for each in validate.words(states, "states")]
         most = validate.whole_number(limit, "limit", 1, _MOST_JOBS)
-        return self._store.jobs(states=wanted, limit=most)
+        if workspace is None:
+            return self._store.jobs(states=wanted, limit=most)
+        found = self._store.jobs(states=wanted, limit=_MOST_LOOKED_AT)
+        return [each for each in found if each.scope.workspace == workspace][:most]
 
-    def replay(self, ids: Collection[int] | None = None) -> int:
-        """Try dead letters again, all of them or some; how many."""
+    def replay(self, ids: Collection[int] | None = None, *, workspace: str | None = None) -> int:
+        """Try dead letters again, all of them or some, of all workspaces or of one; how many."""
         self._check_open()
         if ids is not None and not all(type(each) is int for each in ids):
             raise InvalidInput("ids must be a list of whole numbers", field="ids")
         if ids is not None and len(ids) > _MOST_JOBS:
             raise TooLarge(f"ids are {len(ids)}, the limit is {_MOST_JOBS}", field="ids")
-        done = self._store.replay(ids)
+        if workspace is not None:
+            dead = self.jobs(states=("dead",), limit=_MOST_JOBS, workspace=workspace)
+            ids = [each.id for each in dead if ids is None or each.id in ids]
+        done = self._store.replay(ids) if ids is None or ids else 0
         self._worker.wake()
         return done
 
@@ -312,6 +326,7 @@ class Library(Core):
                 "proxy": bool(config.proxy.url),
                 "fetch": config.outgoing.fetch,
                 "webhooks": config.outgoing.webhooks,
+                "mcp": find_spec("mcp") is not None,
             },
         )
 

@@ -29,6 +29,7 @@ from recollect.tiers.stats import Stats, counted
 from recollect.tiers.summaries import Compaction
 from recollect.types import Context, Explained, Hit, Hits, Receipt, Scope, Status, Version
 from recollect.write import validate
+from recollect.write.origins import lowered
 from recollect.write.prepare import entries
 
 Message = Mapping[str, Any]
@@ -56,36 +57,36 @@ class Memory(Library):
         at: datetime | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         extract: bool = True,
+        origin: str | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Receipt:
         """Store messages durably; when this returns they are on disk and findable by keyword.
 
         All or nothing. `key` makes a retry harmless. `at` and `metadata` stand for messages that
-        have none of their own. Without `extract` nothing is drawn from them later: they are kept
-        as they are. `progress(done, total)` is called now and then for large batches.
+        have none of their own. Without `extract` nothing is drawn from them later. `origin` says
+        that they are worth less than their roles say: "web" for a page that was pasted.
+        `progress(done, total)` is called now and then for large batches.
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
-        name = validate.idempotency_key(key)
+        name, whose = validate.idempotency_key(key), lowered(origin)
         batch = validate.batch(messages, at=at, metadata=metadata, limits=self._config.limits)
         use = None
         if name is not None:
             body = validate.body_digest(
                 messages=messages, agent=agent, session=session, at=at, metadata=metadata,
-                **({} if extract else {"extract": False}),
+                **({} if extract else {"extract": False}), **({"origin": whose} if whose else {}),
             )  # fmt: skip
             use = KeyUse(name, body)
         now = self._now()
+        ids = self._ids.make(len(batch.drafts), now)
         ready = entries(
-            batch.drafts,
-            self._ids.make(len(batch.drafts), now),
-            now=now,
-            learner=self._learner(scope),
+            batch.drafts, ids, now=now, learner=self._learner(scope), origin=whose,
             progress=progress,
-        )
-        if progress:  # Before the commit: if the caller's function raises, nothing is stored.
+        )  # fmt: skip
+        if progress:  # Before the commit: if it raises, nothing is stored.
             progress(len(ready), len(ready))
-        steps = self._worker.steps if extract else self._worker.steps[:1]
+        steps = self._worker.steps[: None if extract else 1]
         appended = self._store.append(scope, ready, known_at=now, steps=steps, key=use)
         if not appended.duplicate:
             self._worker.wake()

@@ -98,6 +98,32 @@ def request(
     raise CallFailed(f"more than {_MOST_REDIRECTS} redirects", field="url")
 
 
+def check_literal(url: str, config: Config) -> None:
+    """Refuse a URL whose host is a number that is not public: it can never be called.
+
+    What a name leads to is looked at with every call.
+    """
+    host = _ascii(_checked(url).hostname or "")
+    number = _number(host)
+    if number is None or host in _named(config) or is_public(number):
+        return
+    raise AddressRefused(
+        "url is not a public address: name its host in outgoing.hosts", field="url"
+    )
+
+
+def _number(host: str) -> str | None:
+    """The IP address that a host is, also in odd spellings; None for a name."""
+    if ":" in host:
+        return host
+    if host == "localhost" or host.endswith(".localhost"):
+        return "127.0.0.1"
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return None
+
+
 def is_public(address: str) -> bool:
     """Whether an IP address is one of the public internet."""
     try:
@@ -152,12 +178,15 @@ def _addresses(parts: SplitResult, config: Config, deadline: float) -> list[_Fou
     host = _ascii(parts.hostname or "")
     port = parts.port or _PORTS[parts.scheme]
     found = _resolved(host, port, deadline)
-    named = {each.strip().lower() for each in config.outgoing.hosts.split(",")}
-    if host not in named and not all(is_public(str(where[0])) for _, where in found):
+    if host not in _named(config) and not all(is_public(str(where[0])) for _, where in found):
         raise AddressRefused(
             "url leads to an address that is not public; see outgoing.hosts", field="url"
         )
     return found
+
+
+def _named(config: Config) -> set[str]:
+    return {each.strip().lower() for each in config.outgoing.hosts.split(",")}
 
 
 def _ascii(host: str) -> str:

@@ -190,6 +190,8 @@ class Service:
     body_seconds: float = 30.0
     #: Requests under way at one time.
     connections: int = 1024
+    #: Of these, what one key may have; 0 = all of them.
+    connections_per_key: int = 64
     #: How deep JSON may be nested, and how many values it may hold.
     json_depth: int = 64
     json_values: int = 1_000_000
@@ -234,3 +236,6 @@ class Mcp:
 
     #: Tools that are offered, separated by commas; "" = all of them.
     tools: str = ""
+    #: Whether what a client calls the user's turn counts as the user's own words, from which
+    #: standing instructions are learned: only for clients that never let a model fill it in.
+    user_words: bool = False

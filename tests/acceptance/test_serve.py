@@ -208,7 +208,10 @@ def test_a_port_in_use_is_said_in_words(tmp_path: Path) -> None:
         command = [*SERVE, "--db", str(tmp_path / "n.db"), "--port", str(service.port)]
         second = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert second.returncode != 0
-        assert f"cannot listen on 127.0.0.1:{service.port}" in second.stderr
+        assert second.stderr == (
+            f"error: port {service.port} of 127.0.0.1 is taken, perhaps by another"
+            " `recollect serve`: choose one with --port\n"
+        )
         assert "rk_" not in second.stdout
         assert not (tmp_path / "n.db").exists()
 

@@ -9,6 +9,7 @@ import pytest
 
 import recollect
 from recollect.doors.cli import main
+from recollect.errors import ConfigError
 from recollect.keys import create_key
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
@@ -98,14 +99,24 @@ OF_A_FILE: dict[str, list[str]] = {
 }
 
 
+WAYS = {
+    "doctor": "GET /v1/doctor",
+    "export": "GET /v1/export",
+    "import": "POST /v1/import",
+    "jobs": "GET /v1/jobs",
+    "keys": "GET /v1/keys",
+}
+
+
 @pytest.mark.parametrize("words", OF_A_FILE.values(), ids=OF_A_FILE.keys())
 def test_a_command_for_files_says_so(run: Run, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "in.jsonl").write_text('{"content": "x"}\n')
     before = sorted(tmp_path.iterdir())
     told = run(*words, code=2)
+    way = WAYS.get(words[0])
     assert told == (
         "error: this command needs the file of the memory, not a service:"
-        " run it where the file is\n"
+        " run it where the file is" + (f", or ask the service: {way}\n" if way else "\n")
     )
     assert sorted(tmp_path.iterdir()) == before
 
@@ -120,7 +131,40 @@ def test_without_a_key_it_says_what_is_missing(
 ) -> None:
     monkeypatch.delenv("RECOLLECT_API_KEY")
     told = run("recall", "x", "--user", "ann", code=2)
-    assert told.startswith(f"error: {address}: a valid key is required")
+    assert told.startswith(f"error: {address} asks for a key: set RECOLLECT_API_KEY")
+    monkeypatch.setenv("RECOLLECT_API_KEY", "rk_wrong")
+    told = run("recall", "x", "--user", "ann", code=2)
+    assert told.startswith(f"error: {address} does not accept this key (RECOLLECT_API_KEY)")
+
+
+def test_the_key_may_name_the_user(
+    run: Run, address: str, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "is of every user" in run("recall", "x", code=2)
+    monkeypatch.setenv("RECOLLECT_API_KEY", create_key(memory.store, user="ann")[1])
+    assert run("recall", "Lisbon") == "nothing remembered yet for user ann\n"
+    run("remember", "I moved to Lisbon.", "--no-wait")
+    assert [hit.content for hit in memory.recall("Lisbon", user="ann")] == ["I moved to Lisbon."]
+    monkeypatch.setenv("RECOLLECT_API_KEY", "rk_wrong")
+    assert "does not accept this key" in run("recall", "x", code=2)
+
+
+def test_an_address_without_its_scheme_is_no_file(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    name = address.removeprefix("http://")
+    for words in (["recall", "x", "--user", "ann"], ["recall", "x"], ["keys", "list"], ["serve"]):
+        assert main([*words, "--db", name]) == 2
+        assert capsys.readouterr().err == f"error: {name} is no file: did you mean {address}?\n"
+    for each in (name, "localhost:3050", "memory.example.org:80/", "[::1]:3050"):
+        with pytest.raises(ConfigError, match="did you mean http://"):
+            recollect.open(each)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_team_of_a_service_is_that_of_the_key(run: Run) -> None:
+    assert run("team", "list") == "the team has written nothing yet\n"
 
 
 def test_a_workspace_that_is_not_the_keys(

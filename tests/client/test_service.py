@@ -115,7 +115,8 @@ def test_a_key_that_is_not_known(address: str) -> None:
     for key in ("", "rk_nobody"):
         with recollect.Client(address, key) as client, pytest.raises(Denied) as told:
             client.recall("x", **ANN)
-        assert str(told.value).startswith(f"{address}: a valid key is required")
+        told_words = "does not accept this key" if key else "asks for a key: set RECOLLECT_API_KEY"
+        assert str(told.value).startswith(f"{address} {told_words}")
         assert "rk_nobody" not in str(told.value)
 
 
@@ -124,6 +125,8 @@ def test_a_key_that_may_only_read(memory: Memory, address: str) -> None:
         assert client.recall("x", **ANN) == []
         with pytest.raises(Denied, match="may only read"):
             client.remember("x", **ANN)
+        with pytest.raises(Denied, match="this needs an admin key"):
+            client.jobs()
 
 
 def test_a_key_of_one_user_names_it(memory: Memory, address: str) -> None:

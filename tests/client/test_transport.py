@@ -133,7 +133,7 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced_unnoticed(
         ask(client)
     assert len(script.requests) == 3
     assert sorted(script.connections.values()) == [1, 2]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_threads_share_a_client(script: Scripted, client: recollect.Client) -> None:
@@ -215,17 +215,17 @@ def test_a_wait_longer_than_the_call_may_take_is_told_at_once(
     with pytest.raises(Throttled, match="at most 10 a minute") as told:
         ask(client)
     assert told.value.retry_after == 60
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 # Failing
 
 
-def failing(call: Callable[[], object], kind: type[RecollectError], within: float) -> str:
+def failing(call: Callable[[], object], kind: type[RecollectError]) -> str:
     began = time.monotonic()
     with pytest.raises(kind) as told:
         call()
-    assert time.monotonic() - began < within
+    assert time.monotonic() - began < 30
     assert KEY not in str(told.value)
     return str(told.value)
 
@@ -233,7 +233,7 @@ def failing(call: Callable[[], object], kind: type[RecollectError], within: floa
 def test_a_service_that_does_not_answer(script: Scripted) -> None:
     script.answers = [(SILENCE, {}, None)]
     with recollect.Client(script.address, KEY, timeout=0.3) as client:
-        words = failing(lambda: ask(client), Unavailable, within=5)
+        words = failing(lambda: ask(client), Unavailable)
     assert words == f"{script.address}: no answer within 0.3 s"
 
 
@@ -241,22 +241,22 @@ def test_an_address_where_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
     with recollect.Client(address, KEY, retries=1) as client:
-        words = failing(lambda: ask(client), Unavailable, within=10)
+        words = failing(lambda: ask(client), Unavailable)
     assert words == f"{address}: nobody listens there: is the service running?"
 
 
 def test_a_service_without_tls_called_with_it(script: Scripted) -> None:
     address = script.address.replace("http", "https")
     with recollect.Client(address, KEY, retries=9) as client:
-        words = failing(lambda: ask(client), Unavailable, within=5)
-    assert words.startswith(f"{address}: the connection failed")
+        words = failing(lambda: ask(client), Unavailable)
+    assert words == f"{address}: no TLS is spoken there: is it http://?"
     assert script.requests == []
 
 
 def test_a_redirect_is_not_followed(script: Scripted, client: recollect.Client) -> None:
     with running() as other:
         script.answers = [(307, {"location": other.address + "/v1/recall"}, b"")]
-        words = failing(lambda: ask(client), ServiceError, within=5)
+        words = failing(lambda: ask(client), ServiceError)
         assert other.requests == []
     assert "HTTP 307" in words
 
@@ -266,12 +266,24 @@ def test_an_answer_of_something_else(
     script: Scripted, client: recollect.Client, said: bytes
 ) -> None:
     script.answers = [(200, {}, said)]
-    assert script.address in failing(lambda: ask(client), ServiceError, within=5)
+    assert script.address in failing(lambda: ask(client), ServiceError)
 
 
 def test_a_path_that_the_service_does_not_know(script: Scripted, client: recollect.Client) -> None:
-    script.answers = [(404, {}, {"error": "Not Found"})]
-    assert "older version" in failing(lambda: ask(client), ServiceError, within=5)
+    told = {"error": "there is no POST /v1/recall: see GET /v1/openapi.json"}
+    for headers, body in (({}, {"error": "Not Found"}), ({"x-recollect-error": "NoRoute"}, told)):
+        script.answers = [(404, headers, body)]
+        assert "older version" in failing(lambda: ask(client), ServiceError)
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 409, 501])
+def test_something_else_at_the_address(
+    script: Scripted, client: recollect.Client, status: int
+) -> None:
+    script.answers = [(status, {}, b"<html>nothing here</html>")]
+    words = failing(lambda: ask(client), ServiceError)
+    told = f"this does not look like Recollect (HTTP {status}): check the address"
+    assert words == f"{script.address}: {told}"
 
 
 def test_a_client_that_is_closed(script: Scripted) -> None:
@@ -292,7 +304,7 @@ def test_closing_ends_the_waiting(script: Scripted) -> None:
             time.sleep(0.01)
         client.close()
         with pytest.raises(Closed):
-            call.result(timeout=10)
+            call.result(timeout=20)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """AtomicMemory's routes on our data: what a program that was written for it relies on."""
 
 import json
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,60 +10,13 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 import recollect
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
 from recollect.memory import Memory
 from recollect.recall.safe import parse
 from recollect.reserved import RESERVED_METADATA
 from recollect.testing import HashEmbedder
+from tests.doors.calling import NOON, Clock, client_of, given, refused
 
 BASE = "/v1/memories"
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
-        tmp_path / "m.db", embedder=HashEmbedder(), worker=False, clock=clock
-    ) as memory:
-        yield memory
-
-
-@pytest.fixture
-def client(memory: Memory) -> Iterator[TestClient]:
-    with client_of(memory, role="admin") as client:
-        yield client
-
-
-def client_of(memory: Memory, **options: Any) -> TestClient:
-    secret = create_key(memory.store, **options)[1]
-    headers = {"authorization": f"Bearer {secret}"}
-    return TestClient(create_app(memory), "http://localhost:3050", headers=headers)
-
-
-def given(answer: Response, status: int = 200) -> dict[str, Any]:
-    assert answer.status_code == status, answer.text
-    return dict(answer.json())
-
-
-def refused(answer: Response, status: int) -> str:
-    body = given(answer, status)
-    assert set(body) <= {"error", "field"}
-    return str(body["error"])
 
 
 def tell(client: TestClient, text: str, path: str = "/ingest", **fields: Any) -> dict[str, Any]:
@@ -137,6 +89,22 @@ def test_a_reserved_key_is_refused_by_its_name(
     assert memory.store.stats()["events"] == 0
 
 
+def test_who_waits_is_told_what_was_drawn_from_it(tmp_path: Path) -> None:
+    config = {"extraction.quietSeconds": 0}
+    with (
+        recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
+        client_of(memory) as client,
+    ):
+        assert tell(client, "I live in Lisbon.")["facts_extracted"] == 0
+        made = tell(client, "I work as a nurse.", wait=True)
+        assert (made["state"], made["facts_extracted"], made["memories_updated"]) == ("done", 1, 0)
+        moved = tell(client, "I moved to Rome.", wait=True)
+        (home,) = (each for each in memory.facts.list(user="ann") if "Rome" in each.content)
+        assert (moved["memories_updated"], moved["updated_memory_ids"]) == (1, [home.id])
+        skipped = tell(client, "I like tea.", wait=True, skip_extraction=True)
+        assert skipped["facts_extracted"] == 0
+
+
 # The caller's own names
 
 
@@ -170,6 +138,19 @@ def test_an_external_id_is_of_one_user_and_free_again_after_forgetting(
     assert "external_id" in refused(client.get(BASE + "/by-external-id", params=asked), 404)
     assert tell(client, "green tea", external_id="x")["duplicate"] is False
     assert contents(given(client.get(BASE + "/by-external-id", params=asked))) == ["green tea"]
+
+
+def test_an_idempotency_key_is_no_external_id(client: TestClient) -> None:
+    body = {"user_id": "ann", "conversation": "tea", "source_site": "test"}
+    headers = {"Idempotency-Key": "external:x"}
+    given(client.post(BASE + "/ingest", json=body, headers=headers))
+    asked = {"user_id": "ann", "external_id": "x"}
+    refused(client.get(BASE + "/by-external-id", params=asked), 404)
+    assert tell(client, "coffee", external_id="x")["duplicate"] is False
+    # In JSON a control character can be sent.
+    item = {"op": "remember", "messages": "milk", "key": "\x01external:y"}
+    done = given(client.post(BASE + "/batch", json={"user_id": "ann", "items": [item]}))
+    assert (done["failed"], done["results"][0]["field"]) == (1, "key")
 
 
 def test_a_bad_external_id_is_told(client: TestClient) -> None:

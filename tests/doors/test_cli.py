@@ -488,13 +488,19 @@ def test_keys_on_a_file_that_does_not_exist_yet(run: Run) -> None:
     assert run("keys", "rotate", key).out.startswith("rk_")
     tools = run("keys", "create", "--tools", "recall", "--tools", "remember", "--json")
     assert tools.json["tools"] == ["recall", "remember"]
-    assert "tools must be names" in run("keys", "create", "--tools", "no name").err
+    wrong = run("keys", "create", "--tools", "recal").err
+    assert wrong.startswith("error: tools: there is no tool 'recal'; known: remember, recall, ")
+    both = run("keys", "create", "--tools", "recall,notes", "--tools", "context", "--json").json
+    assert both["tools"] == ["recall", "notes", "context"]
+    assert run("keys", "revoke", both["id"]).err == ""
+    last = run("keys", "create", "--role", "admin", "--json").json["id"]
+    assert "it was the last admin key" in run("keys", "revoke", last).err
     assert run("keys", "revoke", tools.json["id"]).code == 0
     assert run("keys", "revoke", key).out == "revoked\n"
     assert "was revoked" in run("keys", "rotate", key).err
     assert "revoked already" in run("keys", "revoke", key).out
     assert run("keys", "revoke", "nope").code == 2
-    assert len(run("keys", "list", "--json").json) == 3
+    assert len(run("keys", "list", "--json").json) == 5
     assert "role must be one of" in run("keys", "create", "--role", "god").err
     assert "in the past" in run("keys", "create", "--expires", "2001-01-01T00:00Z").err
 
@@ -516,12 +522,19 @@ def test_serving_without_keys_is_for_the_loopback(run: Run) -> None:
     assert (ended.code, "only for the loopback" in ended.err) == (2, True)
 
 
+def test_serve_says_why_it_cannot_listen(run: Run) -> None:
+    ended = run("serve", "--host", "192.0.2.1")
+    assert ended.code == 2
+    words = "192.0.2.1 is no address of this machine: choose one with --host"
+    assert ended.err == f"error: {words}\n"
+
+
 def test_serve_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [each for each in sys.modules if each.startswith("recollect.doors.http")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
     ended = run("serve")
-    assert (ended.code, "pip install 'recollect[server]'" in ended.err) == (2, True)
+    assert (ended.code, "pip install '.[server]'" in ended.err) == (2, True)
 
 
 # How it says no

@@ -438,9 +438,13 @@ def test_without_a_key_no_path_tells_whether_it_exists(memory: Memory, path: str
 
 
 def test_with_a_key_a_wrong_path_or_method_is_json(client: TestClient) -> None:
-    refused(client.get("/nothing"), 404)
+    words = refused(client.get("/nothing?tea=1"), 404)
+    assert words == "there is no GET /nothing: see GET /v1/openapi.json"
+    assert len(refused(client.get("/" + "a" * 5000), 404)) < 300
     refused(client.get("/openapi.json"), 404)
-    refused(client.get(SEARCH + "/fast"), 405)
+    answer = client.get(SEARCH + "/fast")
+    assert refused(answer, 405).startswith(f"there is no GET {SEARCH}/fast: ")
+    assert answer.headers["allow"] == "POST"
     refused(client.post(INGEST + "/", json={}), 404)
 
 
@@ -453,6 +457,7 @@ def test_both_headers_carry_a_key(memory: Memory, key: str) -> None:
 def test_the_role_is_checked_before_the_body(memory: Memory) -> None:
     client = client_of(memory, create_key(memory.store, role="read")[1])
     assert refused(client.post(INGEST, json={"nonsense": 1}), 403) == "this key may only read"
+    assert refused(client.get("/v1/keys"), 403) == "this needs an admin key"
 
 
 def test_the_same_user_in_two_workspaces_is_two_users(memory: Memory, client: TestClient) -> None:

@@ -15,12 +15,11 @@ from fastapi.testclient import TestClient
 
 import recollect
 from recollect.api.catalogue import ALL
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
 from recollect.memory import Memory
 from recollect.store.base import Answered
 from recollect.testing import HashEmbedder
 from recollect.types import Drained, Scope
+from tests.doors.calling import client_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOST = "http://localhost:3050"
@@ -33,17 +32,6 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         tmp_path / "m.db", embedder=HashEmbedder(), config=settings, worker=False
     ) as memory:
         yield memory
-
-
-@pytest.fixture
-def client(memory: Memory) -> Iterator[TestClient]:
-    with client_of(memory, role="admin") as client:
-        yield client
-
-
-def client_of(memory: Memory, **key: Any) -> TestClient:
-    secret = create_key(memory.store, **key)[1]
-    return TestClient(create_app(memory), HOST, headers={"authorization": f"Bearer {secret}"})
 
 
 def note(client: TestClient, text: str, **headers: str) -> dict[str, Any]:
@@ -464,3 +452,41 @@ def test_a_store_goes_out_and_comes_in(client: TestClient, tmp_path: Path) -> No
     with client_of(client.app.state.memory, role="write") as writer:  # type: ignore[attr-defined]
         assert writer.get("/v1/export").status_code == 403
         assert writer.post("/v1/import", content=b"").status_code == 403
+
+
+# What a key of one user may say of others
+
+
+def test_a_key_of_one_user_signs_with_their_name(memory: Memory) -> None:
+    entry = {"content": "We deploy on Fridays.", "type": "decision", "author": "bob"}
+    made = client_of(memory, user="ann").post("/v1/workspace/memories", json=entry)
+    assert (made.status_code, made.json()["author"]) == (200, "ann")
+    whole = client_of(memory).post("/v1/workspace/memories", json=entry)
+    assert (whole.status_code, whole.json()["author"]) == (200, "bob")
+
+
+def test_the_items_of_a_batch_take_the_words_of_the_wire(memory: Memory) -> None:
+    client = client_of(memory)
+
+    def done(**item: Any) -> Any:
+        items = [{"op": "remember", "messages": "Tea.", **item}]
+        asked = {"user_id": "ann", "agent_id": "cook", "items": items}
+        return client.post("/v1/memories/batch", json=asked)
+
+    for word in ("session_id", "session"):
+        (one,) = done(**{word: word}, user_id="ann", agent_id="cook").json()["results"]
+        (hit,) = memory.expand(one["ids"], user="ann")
+        assert hit.session == word
+    for wrong, field in (
+        ({"session_id": "a", "session": "b"}, "session_id"),
+        ({"user_id": "bob"}, "user_id"),
+        ({"agent_id": "guide"}, "agent_id"),
+    ):
+        answer = done(**wrong)
+        assert (answer.status_code, answer.json()["field"]) == (400, field)
+    own = client_of(memory, user="ann")
+    for user in ("bob", "nobody"):
+        item = {"op": "remember", "messages": "Tea.", "user_id": user}
+        answer = own.post("/v1/memories/batch", json={"items": [item]})
+        assert answer.status_code == 403
+    assert memory.store.stats()["events"] == 2

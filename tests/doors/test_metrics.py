@@ -1,10 +1,7 @@
 """Health, readiness and figures: what an operator sees, and nobody else."""
 
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
+from datetime import timedelta
 
 import pytest
 from fastapi.testclient import TestClient
@@ -13,47 +10,12 @@ import recollect
 from recollect.doors.http.app import create_app
 from recollect.keys import create_key
 from recollect.memory import Memory
-from recollect.testing import HashEmbedder
 from recollect.types import Scope
+from tests.doors.calling import Clock, client_of
 from tests.doors.live import Api, Ear, live
 
 CANARY = "zanzibar"
 LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)')
-
-
-class Clock:
-    """Stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
-        tmp_path / "m.db", embedder=HashEmbedder(), worker=False, clock=clock
-    ) as memory:
-        yield memory
-
-
-@pytest.fixture
-def client(memory: Memory) -> Iterator[TestClient]:
-    with client_of(memory, role="admin") as client:
-        yield client
-
-
-def client_of(memory: Memory, **key: Any) -> TestClient:
-    secret = create_key(memory.store, **key)[1]
-    headers = {"authorization": f"Bearer {secret}"}
-    return TestClient(create_app(memory), "http://localhost:3050", headers=headers)
 
 
 def figures(text: str) -> dict[str, float]:

@@ -51,6 +51,12 @@ def test_every_operation_can_be_read(document: dict[str, Any]) -> None:
     assert len([each.ok() for each in found]) >= len(ALL)
 
 
+def test_every_summary_is_a_sentence(document: dict[str, Any]) -> None:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            assert operation["summary"].rstrip().endswith("."), (method, path)
+
+
 def test_every_schema_is_one(document: dict[str, Any]) -> None:
     for schema in schemas(document):
         Draft202012Validator.check_schema(schema)

@@ -291,7 +291,7 @@ def test_a_server_that_drips_is_left_in_time(drips_headers: bool) -> None:
         try:
             with pytest.raises(CallFailed, match="in time"):
                 request("GET", f"http://127.0.0.1:{port}/", config=config)
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 30
         finally:
             ended.set()
 
@@ -300,7 +300,7 @@ def test_a_resolver_that_never_answers_is_left_behind(monkeypatch: pytest.Monkey
     ended = threading.Event()
 
     def never(*_: Any, **__: Any) -> Any:
-        ended.wait(30)
+        ended.wait(90)
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", never)
@@ -310,7 +310,7 @@ def test_a_resolver_that_never_answers_is_left_behind(monkeypatch: pytest.Monkey
             request("GET", "http://public.test/", config=load({"outgoing.timeoutSeconds": 0.2}))
     finally:
         ended.set()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_which_addresses_are_public() -> None:

@@ -262,6 +262,24 @@ def test_there_are_only_so_many(memory: Memory, key: str, monkeypatch: pytest.Mo
             assert other.answer.headers["retry-after"]
 
 
+def test_a_key_has_only_so_many(memory: Memory, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "_MOST_OF_A_KEY", 1)
+    another = create_key(memory.store)[1]
+
+    def status(of: str) -> int:
+        with Ear(port, of, "?user_id=ann") as ear:
+            return ear.status
+
+    with live(create_app(memory)) as port:
+        with Ear(port, key, "?user_id=ann") as first:
+            first.frame()
+            with Ear(port, key, "?user_id=bob") as second:
+                assert (second.status, second.answer.headers["retry-after"]) == (429, "1")
+                assert b"1 streams" in second.answer.read()
+            assert status(another) == 200
+        wait_until(lambda: status(key) == 200)
+
+
 def test_an_erased_user_begins_anew(memory: Memory, port: int, key: str) -> None:
     for text in ("one", "two", "three"):
         memory.remember(text, user="ann")

@@ -15,12 +15,11 @@ from fastapi.testclient import TestClient
 
 import recollect
 from recollect.doors import webhooks
-from recollect.doors.http.app import create_app
 from recollect.doors.webhooks import Sender
-from recollect.keys import create_key
 from recollect.memory import Memory
 from recollect.store.happenings import Webhook
 from recollect.testing import HashEmbedder
+from tests.doors.calling import Clock, client_of
 from tests.doors.live import Receiver, wait_until
 
 PATH = "/v1/webhooks"
@@ -28,45 +27,15 @@ CANARY = "zanzibar"
 HERE = {"outgoing.hosts": "127.0.0.1"}
 
 
-class Clock:
-    """Stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
-        tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=HERE, clock=clock
-    ) as memory:
-        yield memory
-
-
-@pytest.fixture
-def client(memory: Memory) -> Iterator[TestClient]:
-    with client_of(memory, role="admin") as client:
-        yield client
+def settings() -> dict[str, str]:
+    return HERE
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     with Receiver() as receiver:
         yield receiver
-
-
-def client_of(memory: Memory, **key: Any) -> TestClient:
-    secret = create_key(memory.store, **key)[1]
-    headers = {"authorization": f"Bearer {secret}"}
-    return TestClient(create_app(memory), "http://localhost:3050", headers=headers)
 
 
 def made(client: TestClient, url: str, **fields: Any) -> dict[str, Any]:
@@ -231,13 +200,15 @@ def test_a_receiver_that_is_gone_is_given_up_at_once(
 def test_nobody_there_and_addresses_inside_are_failures_without_details(
     client: TestClient, memory: Memory, receiver: Receiver
 ) -> None:
-    dead = receiver.url.replace("127.0.0.1", "127.0.0.2")
-    hook = made(client, dead)
+    client.delete(f"{PATH}/{made(client, receiver.url)['id']}")
+    inside = receiver.url.replace("127.0.0.1", "127.0.0.2")  # As one made when it was allowed.
+    hook = Webhook("0" * 16, "default", None, inside, (), memory.now())
+    memory.store.add_hook(hook, b"secret")
     memory.remember("tea", user="ann")
-    assert not Sender(memory).deliver(hook["id"])
-    error = standing(memory).error
-    assert error is not None
-    assert error.isidentifier(), "a kind, nothing that was read there"
+    assert not Sender(memory).deliver(hook.id)
+    words = "url leads to an address that is not public; see outgoing.hosts"
+    assert standing(memory).error == words
+    assert client.post(f"{PATH}/{hook.id}/test").json()["error"] == words
     assert receiver.got == []
 
 
@@ -406,6 +377,14 @@ def test_an_admin_of_one_user_has_that_users_alone(memory: Memory, receiver: Rec
         ({"url": "http://example.org/ a"}, "url"),
         ({"url": "http://example.org/" + "a" * 3000}, "url"),
         ({"url": "http://exämple.org/"}, "url"),
+        ({"url": "http://127.0.0.2/"}, "url"),
+        ({"url": "http://127.1/"}, "url"),
+        ({"url": "http://0x7f.1:80/"}, "url"),
+        ({"url": "http://2130706433/"}, "url"),
+        ({"url": "http://10.0.0.1/"}, "url"),
+        ({"url": "http://[::1]/"}, "url"),
+        ({"url": "http://[::ffff:127.0.0.1]/"}, "url"),
+        ({"url": "http://localhost:3050/"}, "url"),
         ({"url": "http://example.org/", "events": ["tea"]}, "events"),
         ({"url": "http://example.org/", "events": "memory.stored"}, "events"),
         ({"url": "http://example.org/", "colour": "red"}, "colour"),
@@ -436,3 +415,20 @@ def test_there_are_only_so_many(client: TestClient, monkeypatch: pytest.MonkeyPa
     answer = client.post(PATH, json={"url": "https://example.org/"})
     assert answer.status_code == 409
     assert "1" in answer.json()["error"]
+
+
+def test_a_user_has_only_so_many(
+    client: TestClient, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.doors.http.hooks._MOST_OF_A_USER", 2)
+    ann = client_of(memory, role="admin", user="ann")
+    for _ in range(2):
+        made(ann, "https://example.org/")
+    for asking, fields in ((ann, {}), (client, {"user_id": "ann"})):
+        answer = asking.post(PATH, json={"url": "https://example.org/", **fields})
+        assert (answer.status_code, answer.json()["error"]) == (
+            409, "a user has at most 2 webhooks",
+        )  # fmt: skip
+    made(client, "https://example.org/", user_id="bob")
+    for _ in range(3):  # Of nobody in particular.
+        made(client, "https://example.org/")

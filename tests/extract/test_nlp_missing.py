@@ -44,13 +44,13 @@ def test_the_best_without_it_are_the_rules_and_the_log_says_so(hidden: str) -> N
     extractor, log = output(BEST, hidden)
     assert extractor == "RulesExtractor"
     assert log.startswith("WARNING extracting by rules only")
-    assert "recollect[nlp]" in log
+    assert "the extra [nlp]" in log
 
 
 @pytest.mark.parametrize("hidden", ["spacy", MODEL])
 def test_asking_for_it_tells_what_to_install(hidden: str) -> None:
     told, _ = output(ASKED, hidden)
-    assert "pip install 'recollect[nlp]'" in told
+    assert "pip install '.[nlp]'" in told
 
 
 def test_with_it_nothing_is_logged() -> None:

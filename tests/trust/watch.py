@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 from recollect import Context, Memory, Scope
 from recollect.facts.values import BY_USER, USERS_OWN
-from recollect.graph.check import ORIGINS, least
 from recollect.recall import astra, deerflow_map, safe
 from recollect.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Record
+from recollect.write.origins import ORIGINS, least
 from tests.trust.channels import ANN
 
 #: What Ann says herself: her rules and who she is. Nothing else may ever hold authority.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
-from recollect.types import Hit, Hits
+from recollect.types import Explained, Hit, Hits
 
 _LARGEST_BITS = 63
 _LISTS = (list, Sequence, Collection, Iterable)
@@ -31,12 +31,21 @@ def dumps(value: Any) -> bytes:
 def enveloped(value: Any, name: str) -> Any:
     """What a verb gives as the object that travels: bare values get a name."""
     if isinstance(value, Hits) and not name:
-        return {"hits": value, "degraded": value.degraded, "task_profile": value.task_profile}
+        told = parts_of(value.degraded)
+        return {"hits": value, "degraded": told, "task_profile": value.task_profile}
+    if isinstance(value, Explained):
+        return replace(value, degraded=parts_of(value.degraded))
     if isinstance(value, list | tuple):
         return {name or "items": value, "count": len(value)}
     if is_dataclass(value) and not name:
         return value
     return {name or "value": value}
+
+
+def parts_of(degraded: Sequence[str]) -> tuple[str, ...]:
+    """Which parts of a search could not be asked, without the reasons: those may name an endpoint
+    of the operator's, or quote what it answered."""
+    return tuple(each.partition(":")[0] for each in degraded)
 
 
 def opened(kind: Any, value: Any, name: str) -> Any:

@@ -53,7 +53,7 @@ class Asker:
         """The JSON that answers a request."""
         reply = self.transport.exchange(request, patience=patience)
         if not 200 <= reply.status < 300:
-            raise error_of(reply, self.transport.address)
+            raise error_of(reply, self.transport.address, has_key=self.transport.has_key)
         return self._parsed(reply)
 
     def read(self, kind: Any, value: Any, name: str = "") -> Any:

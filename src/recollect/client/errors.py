@@ -38,15 +38,30 @@ _NAMES = {wire: name for name, wire in SCOPE_NAMES.items()} | {
     "Idempotency-Key": "key",
     "config_override": "overrides",
 }
-#: What a router says of a path that it does not know.
+_NO_KEY = "asks for a key: set RECOLLECT_API_KEY, or give api_key="
+_REFUSED = (
+    "does not accept this key (RECOLLECT_API_KEY): it is wrong, expired or revoked;"
+    " make one with `recollect keys create` where the file is"
+)
+#: What a router says of a path that it does not know; ours says it in the header KIND as well.
 _NO_ROUTE = ("Not Found", "Method Not Allowed")
+_NO_SUCH_CALL = "NoRoute"
 
 
-def error_of(reply: Reply, address: str) -> errors.RecollectError:
-    """The error that an answer stands for."""
+def error_of(reply: Reply, address: str, *, has_key: bool = True) -> errors.RecollectError:
+    """The error that an answer stands for; `has_key`: a key was sent with the request."""
     message, field = _told(reply)
-    if reply.status in (404, 405) and message in _NO_ROUTE:
+    if not message:
+        return _foreign(reply, address)
+    if reply.status == 401:
+        return errors.Denied(f"{address} {_REFUSED if has_key else _NO_KEY}")
+    if message in _NO_ROUTE or reply.headers.get(KIND) == _NO_SUCH_CALL:
         return errors.ServiceError(f"{address} does not know this call: is it an older version?")
+    return _met(reply, address, message, field)
+
+
+def _met(reply: Reply, address: str, message: str, field: str) -> errors.RecollectError:
+    """What the service met, told in its words."""
     kind = _kind(reply)
     if issubclass(kind, errors.InvalidInput):
         name = _NAMES.get(field, field)
@@ -69,12 +84,24 @@ def _kind(reply: Reply) -> type[errors.RecollectError]:
 
 
 def _told(reply: Reply) -> tuple[str, str]:
-    """What the answer says, and of which field."""
+    """What the answer says, and of which field; nothing where it is not in our shape."""
     try:
         said: Any = orjson.loads(reply.body)
     except ValueError:
         said = None
     if isinstance(said, dict) and isinstance(said.get("error"), str):
         return said["error"], str(said.get("field", ""))
-    # Not our service, or something in front of it: its page may be long, and is not quoted.
-    return f"the answer was HTTP {reply.status}", ""
+    return "", ""
+
+
+def _foreign(reply: Reply, address: str) -> errors.RecollectError:
+    """Not our service, or something in front of it: its page may be long, and is not quoted."""
+    kind = _kind(reply)
+    words = f"{address}: the answer was HTTP {reply.status}"
+    if issubclass(kind, errors.Unavailable):
+        return kind(words, retry_after=reply.retry_after)
+    if issubclass(kind, errors.Denied | errors.StoreFull | errors.TooLarge):
+        return kind(words)
+    return errors.ServiceError(
+        f"{address}: this does not look like Recollect (HTTP {reply.status}): check the address"
+    )

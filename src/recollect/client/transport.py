@@ -26,6 +26,8 @@ _LONGEST_PAUSE = 2.0
 #: Connections that wait for the next call; more are opened when more calls are under way.
 _IDLE: Final = 32
 _BUSY = (429, 503)
+#: What OpenSSL calls an answer that is not TLS.
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class Transport:
         self._retries = retries
         self._host, self._port, self._prefix = parts.hostname or "", parts.port, parts.path
         self._tls = (tls or ssl.create_default_context()) if parts.scheme == "https" else None
+        self.has_key = bool(api_key)
         self._headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
@@ -131,6 +134,8 @@ class Transport:
             return f"no answer within {self.timeout:g} s"
         if isinstance(error, ConnectionRefusedError):
             return "nobody listens there: is the service running?"
+        if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+            return "no TLS is spoken there: is it http://?"
         told = error.strerror if isinstance(error, OSError) else None
         return f"the connection failed ({told or type(error).__name__})"
 

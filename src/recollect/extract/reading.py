@@ -27,7 +27,7 @@ from recollect.extract.relations import Relation
 from recollect.extract.rules import Extracted, Extractor
 from recollect.extract.signals import signals
 from recollect.extract.spans import Mention, Turn
-from recollect.graph.check import EntityDraft, RelationDraft, least
+from recollect.graph.check import EntityDraft, RelationDraft
 from recollect.graph.names import same
 from recollect.graph.vocabulary import (
     ANY_ENTITY,
@@ -38,6 +38,7 @@ from recollect.graph.vocabulary import (
     key,
 )
 from recollect.types import Event
+from recollect.write.origins import least
 from recollect.write.validate import storable
 
 T = TypeVar("T", EntityDraft, RelationDraft)

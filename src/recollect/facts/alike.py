@@ -37,7 +37,8 @@ class Alike:
         try:
             vectors = self._vectors(self._embed, [one, other])
         except ModelError as error:
-            log.warning("facts: compared without vectors: %s", error)
+            # Its kind alone: its text may quote what was compared.
+            log.warning("facts: compared without vectors: %s", type(error).__name__)
             return None
         return float(vectors[0] @ vectors[1])
 

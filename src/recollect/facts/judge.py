@@ -81,7 +81,8 @@ class LlmJudge:
         try:
             generated = self._generator.generate(_system(), prompt(new, known), schema=_SCHEMA)
         except ModelError as error:
-            log.warning("facts: the judge was not heard, rules decide: %s", error)
+            kind = type(error).__name__
+            log.warning("facts: the judge was not heard, rules decide: %s", kind)
             return None
         return verdict(generated.text, len(known))
 

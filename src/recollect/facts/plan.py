@@ -2,8 +2,7 @@
 
 A plan is made without any transaction and stored as a whole if no fact has changed meanwhile. The
 drafts of one plan meet each other as well, in the order in which they were said. The same drafts
-again give nothing: a fact has the id of its turn and its text, and one that only repeated another
-is known by the turn that it left there.
+again give nothing: a fact has the id of its turn and its text, a repeat that of the turn it left.
 """
 
 from __future__ import annotations
@@ -28,11 +27,12 @@ from recollect.facts.reconcile import (
 from recollect.facts.relate import Thresholds, relation
 from recollect.facts.slots import USER
 from recollect.facts.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
-from recollect.graph.check import distrust, least
+from recollect.graph.check import distrust
 from recollect.index.postings import packed
 from recollect.store.base import Derived
 from recollect.text import terms
 from recollect.types import Metadata, Record, Scope
+from recollect.write.origins import least
 from recollect.write.prepare import indexed_terms
 
 #: Drafts of one call.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from recollect.errors import NotFound
-from recollect.facts.follow import TIER, Shelf, chain, is_unclear
+from recollect.facts.follow import CONFLICT, TIER, Shelf, chain, is_unclear
 from recollect.facts.shown import STATUSES, fact, held, is_shown, status
 from recollect.facts.values import CATEGORIES, Clarification, Contradiction, Fact
 from recollect.graph import check
@@ -107,6 +107,17 @@ class Reading:
             each for each in self._seen(scope, None) if is_unclear(each) and each.known_to is None
         ]
         return [self._clarification(scope, each) for each in waiting[:most]]
+
+    def drawn_from(self, scope: Scope, turns: Iterable[str]) -> builtins.list[Fact]:
+        """The facts that were drawn from some turns, in any state; one that was known before is
+        among them if a turn said it again."""
+        facts = self._shelf.of(scope)
+        found = {each.id: each for turn in turns for each in facts.of_source(turn)}
+        return [
+            self._shown(scope, each)
+            for each in found.values()
+            if each.kind != CONFLICT and is_shown(each, scope)
+        ]
 
     def contradictions(
         self,

@@ -18,6 +18,7 @@ from recollect.errors import InvalidInput, NotFound, StoreBusy
 from recollect.facts.alike import Alike, Embed
 from recollect.facts.disputes import PATIENCE, Disputes
 from recollect.facts.follow import TIER, Shelf, chain, is_unclear
+from recollect.facts.follow import Facts as Known
 from recollect.facts.judge import Judge
 from recollect.facts.opinion import Opinions
 from recollect.facts.plan import Made, Plan, Tools, hashed
@@ -36,6 +37,7 @@ from recollect.graph.merging import exists
 from recollect.store.base import Derived, Store
 from recollect.types import Record, Scope
 from recollect.write import validate
+from recollect.write.origins import ORIGINS
 from recollect.write.worker import Worker
 
 #: Tiers whose change makes a plan stale.
@@ -105,18 +107,10 @@ class Facts(Reading):
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         now = self._now()
-        draft = FactDraft(
-            text=validate.checked_query(text, self._limits, "text").strip(),
-            category=check.choice(category, "category", CATEGORIES),
-            sources=(),
-            origin=check.choice(origin, "origin", check.ORIGINS),
-            at=now if at is None else validate.moment(at, "at"),
-            confidence=_share(confidence, "confidence"),
-            importance=_IMPORTANCE,
-            verbatim=False,
-            role=_ROLES.get(origin, "tool"),
-        )
-        given = validate.checked_metadata(metadata, "metadata", self._limits, [])
+        draft, given = self.checked(
+            text, category=category, confidence=confidence, metadata=metadata,
+            at=now if at is None else at, origin=origin,
+        )  # fmt: skip
         made = self._stored(scope, lambda plan: _added(plan, draft, given, now))
         (record,) = self._store.get(scope, [made.id]) if made.id else [None]
         if record is None:
@@ -140,7 +134,7 @@ class Facts(Reading):
         and confidence stay as they are unless they are given."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         said = validate.checked_query(text, self._limits, "text").strip()
-        check.choice(origin, "origin", check.ORIGINS)
+        check.choice(origin, "origin", ORIGINS)
         about = None if category is None else check.choice(category, "category", CATEGORIES)
         sure = None if confidence is None else _share(confidence, "confidence")
 
@@ -156,6 +150,57 @@ class Facts(Reading):
             )
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
+
+    # For a whole document of facts
+
+    def checked(
+        self,
+        text: str,
+        *,
+        category: str,
+        confidence: float,
+        metadata: Mapping[str, Any] | None,
+        at: datetime | str,
+        origin: str,
+        name: str = "text",
+    ) -> tuple[FactDraft, dict[str, Any]]:
+        """A fact that may be stored, and its metadata; an error calls the text by this name."""
+        draft = FactDraft(
+            text=validate.checked_query(text, self._limits, name).strip(),
+            category=check.choice(category, "category", CATEGORIES),
+            sources=(),
+            origin=check.choice(origin, "origin", ORIGINS),
+            at=validate.moment(at, "at"),
+            confidence=_share(confidence, "confidence"),
+            importance=_IMPORTANCE,
+            verbatim=False,
+            role=_ROLES.get(origin, "tool"),
+        )
+        return draft, validate.checked_metadata(metadata, "metadata", self._limits, [])
+
+    def anew(
+        self, scope: Scope, sent: Sequence[tuple[FactDraft, Mapping[str, Any]]]
+    ) -> builtins.list[Fact]:
+        """Store facts beside all that is known, at once: they meet each other and nothing else.
+        Those of them that hold."""
+        now = self._now()
+        with self._writing:
+            plan = Plan(Known(), scope, now, self._tools(scope))
+            # By the state of the store, too: the same document twice is two.
+            number = str(self._store.head(scope).change)
+            made = [
+                plan.add(
+                    draft,
+                    id=hashed("anew", draft.text, now.isoformat(), number, str(place)),
+                    metadata=metadata,
+                )
+                for place, (draft, metadata) in enumerate(sent)
+            ]
+            self._store.put(scope, plan.records(), known_at=now, steps=self._worker.steps)
+        self._worker.wake()
+        ids = dict.fromkeys(each.id for each in made if each.id is not None)
+        shown = [self._shown(scope, each) for each in self._store.get(scope, [*ids])]
+        return [each for each in shown if each.status == "active"]
 
     def invalidate(
         self,
@@ -281,13 +326,15 @@ class Facts(Reading):
     # Inside
 
     def _plan(self, scope: Scope, now: datetime) -> Plan:
-        tools = Tools(
+        return Plan(self._shelf.of(scope), scope, now, self._tools(scope))
+
+    def _tools(self, scope: Scope) -> Tools:
+        return Tools(
             exists=lambda id: exists(self._store, scope, id),
             likeness=self._alike.likeness,
             opinion=self._opinions.of,
             limits=self._thresholds,
         )
-        return Plan(self._shelf.of(scope), scope, now, tools)
 
     def _tries(self, scope: Scope) -> Iterator[int]:
         """What a plan is made of, read before it is made: if a fact has changed meanwhile, nothing

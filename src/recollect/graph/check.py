@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -11,11 +11,8 @@ from recollect.errors import InvalidInput, TooLarge
 from recollect.graph.names import same
 from recollect.graph.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type
 from recollect.write import validate
+from recollect.write.origins import ORIGINS
 
-#: The most trusted first.
-ORIGINS: tuple[str, ...] = (
-    "user", "user_confirmed", "agent", "tool", "document", "web", "import",
-)  # fmt: skip
 DIRECTIONS: tuple[str, ...] = ("out", "in", "both")
 
 MOST_ENTITIES = 1_000
@@ -63,11 +60,6 @@ class RelationDraft:
 def distrust(origin: str) -> int:
     """0 for the user's own word, confirmed or not; more for what is trusted less."""
     return max(0, ORIGINS.index(origin) - 1) if origin in ORIGINS else len(ORIGINS)
-
-
-def least(origins: Iterable[str]) -> str:
-    """The least trusted of some origins: what several have told is trusted as far as that."""
-    return max(origins, key=lambda each: ORIGINS.index(each) if each in ORIGINS else len(ORIGINS))
 
 
 def entities(sent: object, warnings: list[str]) -> list[EntityDraft]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from recollect.graph.check import least
 from recollect.graph.elements import Entity, Merging, Span
 from recollect.graph.names import same
 from recollect.graph.vocabulary import ANY_ENTITY
+from recollect.write.origins import least
 
 
 def roots(merges: Iterable[Merging], known: Collection[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Any
 
-from recollect.graph.check import MOST_ALIASES, EntityDraft, RelationDraft, least
+from recollect.graph.check import MOST_ALIASES, EntityDraft, RelationDraft
 from recollect.graph.elements import aliases
 from recollect.graph.names import same
 from recollect.graph.vocabulary import ANY_ENTITY, Typed, sentence
@@ -19,6 +19,7 @@ from recollect.index.postings import packed
 from recollect.store.base import Derived, is_heard
 from recollect.text import terms
 from recollect.types import Record
+from recollect.write.origins import least
 
 _ID_BYTES = 16
 #: How sure we are of what the caller gave no number for: what the user said, and the rest.

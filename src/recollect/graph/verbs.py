@@ -25,6 +25,7 @@ from recollect.graph.walk import walk
 from recollect.store.base import Derived, Store
 from recollect.types import Edge, GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
 from recollect.write import validate
+from recollect.write.origins import ORIGINS
 from recollect.write.worker import Worker
 
 _MOST_DEPTH = 5
@@ -72,7 +73,7 @@ class Graph:
         changes nothing.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        check.choice(origin, "origin", check.ORIGINS)
+        check.choice(origin, "origin", ORIGINS)
         warnings: list[str] = []
         things = check.entities(entities, warnings)
         claims = check.relations(relations, warnings)

@@ -173,9 +173,15 @@ class Audit(Protocol):
         """Append a line; its number. `seq` and `hash` of what is given do not count."""
 
     def audit(
-        self, *, workspace: str | None = None, after: int = 0, limit: int = 100
+        self,
+        *,
+        workspace: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+        newest_first: bool = False,
     ) -> list[AuditLine]:
-        """Lines in their order: of all, or of one workspace, those after a number."""
+        """Lines in their order: of all, or of one workspace, those after a number. Newest first:
+        those before a number, 0: from the newest on."""
 
     def audit_head(self) -> AuditLine | None:
         """The newest line."""

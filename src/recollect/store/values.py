@@ -11,8 +11,9 @@ from recollect.types import TEAM, Event, Metadata, Record, Role, Scope
 
 #: The end of what has no end, in microseconds since 1970.
 FOREVER_US = 1 << 62
-#: Idempotency keys that begin with it are names that the caller gave: they are kept.
-EXTERNAL = "external:"
+#: Idempotency keys that begin with it are names that the caller gave: they are kept. No header can
+#: carry the control character, and no door takes it: a caller's own key is never one of them.
+EXTERNAL = "\x01external:"
 #: So quiet that it is never searched.
 LISTED = 2
 

@@ -81,6 +81,10 @@ class AuditSuite:
         assert [line.seq for line in store.audit(after=2, limit=3)] == [3, 4, 5]
         assert [line.seq for line in store.audit(workspace="home")] == [2, 4, 6]
         assert [line.seq for line in store.audit(workspace="home", after=2, limit=1)] == [4]
+        newest = store.audit(limit=2, newest_first=True)
+        assert [line.seq for line in newest] == [6, 5]
+        older = store.audit(workspace="home", after=6, newest_first=True)
+        assert [line.seq for line in older] == [4, 2]
         assert store.audit(workspace="nowhere") == store.audit(after=6) == []
 
     def test_equal_lines_have_other_hashes_and_many_may_write(self, store: Store) -> None:

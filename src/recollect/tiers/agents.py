@@ -21,7 +21,7 @@ class Agents:
         self._now = now
 
     def trust(self, workspace: str = "default") -> dict[str, float]:
-        """By agent, in their order, what was set; the others are trusted `USUAL_TRUST`."""
+        """How much each agent is trusted, as far as it was set; all others are trusted 0.5."""
         return self._store.agent_trust(validate.word(workspace, "workspace"))
 
     def set_trust(self, agent: str, value: float, *, workspace: str = "default") -> float:

@@ -86,8 +86,9 @@ class Knowledge:
         workspace: str = "default",
         metadata: Mapping[str, Any] | None = None,
     ) -> Document:
-        """Add a document: a text, its bytes, or the path of a file. All of it or nothing.
+        """Add a document, all of it or nothing: a new one, or a new version of one that is there.
 
+        `source` is a text, its bytes, or the path of a file.
         `name` is what it is known by, for a file its own name: other bytes under the same name are
         its new version, the same bytes change nothing. `format` is text, markdown, html or pdf,
         else the ending of the name or the beginning of the bytes tells.
@@ -197,7 +198,7 @@ class Knowledge:
 
     def remove(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Forget a document with its chunks, or an entry, given by the id of any version, with all
-        its versions: gone from every read, wiped 30 days later. False when it was forgotten."""
+        its versions: gone from every read, wiped 30 days later; whether it was there until now."""
         owner = _owner(workspace, user)
         if self._store.forgotten(owner, [validate.word(id, "id")]):
             return False

@@ -141,7 +141,7 @@ class Observations:
         whatever their case; or those with these names; and the relations that touch them."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         wanted = None if names is None else names_of(names, "names")
-        part = None if query is None else exact(query, "query", QUERY_CHARS, blank=True).lower()
+        part = None if query is None else exact(query, "query", QUERY_CHARS).lower()
         seen, known = self._seen(scope), self._texts(scope)
         found = [
             each
@@ -176,7 +176,7 @@ class Observations:
         for id, edge in zip(graph.edge_ids, graph.relations, strict=True):
             if _is_open(edge.span, scope):
                 ends = [graph.records[each].name for each in (edge.source, edge.target)]
-                link = Link(ends[0], edge.original or edge.type, ends[1])
+                link = Link(ends[0], _first(edge.original, edge.type), ends[1])
                 links.append((_age(edge.span), id, link))
         for record in parts.seen(self._store.get(scope, sorted(graph.loose)), scope):
             dangling = _dangling(record)
@@ -190,7 +190,8 @@ class Observations:
         found: dict[str, dict[str, str]] = {}
         listed = parts.seen(self._store.listed(scope, tier=TIER, kind=KIND), scope)
         for each in sorted(listed, key=_moment):
-            found.setdefault(str(each.data.get("entity")), {})[each.content] = each.id
+            text = str(each.data.get("text", each.content))
+            found.setdefault(str(each.data.get("entity")), {})[text] = each.id
         return found
 
     def _forgotten(self, scope: Scope, id: str) -> bool:
@@ -218,9 +219,14 @@ def _observed(seen: Seen, known: Mapping[str, Mapping[str, str]]) -> list[Observ
     found: dict[str, tuple[str, dict[str, None]]] = {}
     for id, each in seen.entities.items():
         main = seen.entities[seen.named[each.name]]
-        _, texts = found.setdefault(each.name, (main.subtype or main.type, {}))
+        _, texts = found.setdefault(each.name, (_first(main.subtype, main.type), {}))
         texts.update(dict.fromkeys(known.get(id, ())))
     return [Observed(name, type, tuple(texts)) for name, (type, texts) in found.items()]
+
+
+def _first(given: str | None, nearest: str) -> str:
+    """A type as it was given: that may be an empty text."""
+    return nearest if given is None else given
 
 
 def _holds(each: Observed, part: str) -> bool:
@@ -230,7 +236,7 @@ def _holds(each: Observed, part: str) -> bool:
 def _dangling(record: Record) -> Link | None:
     """A relation whose ends are not both there, if it says what they are called."""
     source, target = record.data.get("from"), record.data.get("to")
-    type = record.data.get("original") or record.data.get("type")
+    type = record.data.get("original", record.data.get("type"))
     if isinstance(source, str) and isinstance(target, str) and isinstance(type, str):
         return Link(source, type, target)
     return None

@@ -21,6 +21,8 @@ from recollect.types import Scope
 KIND = "observation"
 TIER = "graph"
 _TICK = timedelta(microseconds=1)
+#: A memory has a text: this one stands for an observation that has none.
+_BLANK = "(empty)"
 #: What one call may store.
 MOST_RECORDS = 20_000
 
@@ -97,8 +99,9 @@ class Making:
         new = tuple(each for each in dict.fromkeys(texts) if each not in told)
         told.update(new)
         for text in new:
-            free = self._free(KIND, id, text)
-            self._add(free, KIND, text, {"entity": id}, name=name)
+            data = {"entity": id} if text.strip() else {"entity": id, "text": text}
+            content = text if text.strip() else _BLANK
+            self._add(self._free(KIND, id, text), KIND, content, data, name=name)
         return new
 
     def _add(self, id: str, kind: str, content: str, data: Mapping[str, Any], **more: Any) -> None:

@@ -126,14 +126,11 @@ def _texts(sent: object, name: str) -> tuple[str, ...]:
     return tuple(exact(e, f"{name}[{i}]", _OBSERVATION_CHARS) for i, e in enumerate(listed))
 
 
-def exact(value: object, name: str, most: int, *, blank: bool = False) -> str:
-    """A text as it was given, spaces and all."""
+def exact(value: object, name: str, most: int) -> str:
+    """A text as it was given, spaces and all; it may be empty."""
     if not isinstance(value, str):
         kind = "nothing" if value is None else value.__class__.__name__
         raise InvalidInput(f"{name} must be a text, not {kind}", field=name)
     if len(value) > most:
         raise TooLarge(f"{name} has {len(value)} characters, the limit is {most}", field=name)
-    clean = validate.storable(value, name, [])
-    if not blank and not clean.strip("\ufffd \t\r\n"):
-        raise InvalidInput(f"{name} is blank", field=name)
-    return clean
+    return validate.storable(value, name, [])

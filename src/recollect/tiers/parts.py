@@ -8,11 +8,12 @@ from hashlib import blake2b
 from typing import Any
 
 from recollect.errors import InvalidInput, NotFound, TooLarge
-from recollect.graph.check import ORIGINS, choice, least
+from recollect.graph.check import choice
 from recollect.index.postings import packed
 from recollect.store.base import Derived, Store
 from recollect.types import Metadata, Record, Scope
 from recollect.write import validate
+from recollect.write.origins import ORIGINS, least
 from recollect.write.prepare import indexed_terms
 
 __all__ = [

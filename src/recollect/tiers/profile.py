@@ -100,8 +100,8 @@ class Profiles:
         workspace: str = "default",
         agent: str | None = None,
     ) -> bool:
-        """Take back what was set by hand: the field says again what facts say. False when it was
-        not set."""
+        """Take back what was set by hand: the field says again what facts say; whether it was
+        set."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         name = _field_name(field)
         now = self._now()

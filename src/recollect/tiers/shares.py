@@ -87,7 +87,7 @@ class Shares:
         return share
 
     def revoke(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
-        """End a share that this side granted; False when there is none or it was revoked before."""
+        """End a share that this side granted; whether there was one that had not ended."""
         scope = _granting(workspace, user)
         return self._store.revoke_share(scope, validate.word(id, "id"), at=self._now())
 

@@ -212,7 +212,7 @@ class Summaries:
         try:
             answer = self._summarise(shown)
         except ModelError as error:
-            log.warning("a session is summed up without the model: %s", error)
+            log.warning("a session is summed up without the model: %s", type(error).__name__)
             return None
         return _fitted(validate.storable(answer, "summary", []), _MODEL_ROOM * budget) or None
 

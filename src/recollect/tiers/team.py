@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
 from recollect.errors import InvalidInput, NotFound, StoreBusy, TooLarge
-from recollect.graph.check import choice, least
+from recollect.graph.check import choice
 from recollect.index.postings import packed
 from recollect.store.base import Derived, Store
 from recollect.types import TEAM, Hit, Record, Scope, Version
 from recollect.write import validate
 from recollect.write.ids import Ids
+from recollect.write.origins import least
 from recollect.write.prepare import indexed_terms
 from recollect.write.worker import Worker
 
@@ -90,8 +92,11 @@ class Team:
         agent: str | None = None,
         user: str | None = None,
         visibility: str | None = None,
+        at: datetime | str | None = None,
     ) -> Entry:
         """Write something down for everybody in a workspace.
+
+        `at` is when it was written, now by default; the same written at the same time is one.
 
         `user` is the person who writes, if it is one; `author` the name that is shown, without it
         the user's or the agent's. With `visibility="agent_only"` only this agent sees it.
@@ -101,8 +106,10 @@ class Team:
             choice(visibility, "visibility", (AGENT_ONLY,))
             if agent is None:
                 raise InvalidInput("visibility agent_only needs an agent", field="visibility")
-        now = self._now()
-        id = self._ids.make(1, now)[0]
+        tags = tuple(tags) if not isinstance(tags, str) else tags
+        now = self._now() if at is None else validate.moment(at, "at")
+        told = (asker.workspace, asker.user, agent, author, type, title, content, *tags)
+        id = self._ids.make(1, now)[0] if at is None else _id_of(now, told)
         entry = Entry(
             id=id,
             claim=id,
@@ -160,7 +167,7 @@ class Team:
 
     def remove(self, id: str, *, workspace: str = "default", agent: str | None = None) -> bool:
         """Forget an entry, given by the id of any version, with all its versions: gone from every
-        read at once, wiped 30 days later. False when it was forgotten already."""
+        read at once, wiped 30 days later; whether it was there until now."""
         asker = _asker(workspace, agent, None)
         owner = _owner(asker.workspace)
         if self._store.forgotten(owner, [id]):
@@ -259,6 +266,11 @@ class Team:
         if wanted is not None:
             found = [each for each in found if each.type in wanted]
         return [each for each in found if tag in (None, *each.tags)][:most]
+
+
+def _id_of(at: datetime, told: Sequence[object]) -> str:
+    text = "\0".join((at.isoformat(), *map(repr, told)))
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def _derived(entry: Entry, replaces: str | None) -> Derived:

@@ -18,10 +18,11 @@ def export_to(
     out: BinaryIO,
     *,
     vectors: bool = True,
+    workspace: str | None = None,
     spool: Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Write what `Upkeep.dump` gives; how many rows of each type.
+    """Write what `Upkeep.dump` gives, of all workspaces or of one; how many rows of each type.
 
     The counts come first, so the rows wait in a nameless temporary file (in `spool`, a folder).
     """
@@ -30,6 +31,8 @@ def export_to(
     expected = stats["events"] + stats["records"] + (stats["vectors"] if vectors else 0)
     with tempfile.TemporaryFile(dir=spool) as body:
         for number, row in enumerate(store.dump(vectors=vectors), 1):
+            if workspace not in (None, row.scope.workspace):
+                continue
             fields = to_fields(row)
             counts[fields["type"]] += 1
             body.write(to_line(fields))

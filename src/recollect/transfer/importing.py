@@ -78,9 +78,12 @@ def import_from(
     workspace: str = "default",
     agent: str | None = None,
     session: str | None = None,
+    only: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Imported:
     """Read an export, or plain messages, whose scope is the given one where they name none.
+
+    `only`: lines of other workspaces than this one are refused.
 
     `progress(bytes_read)` is called now and then. What is new still has to be embedded.
     """
@@ -88,7 +91,7 @@ def import_from(
     for name, value in default.items():
         if value is not None:
             validate.word(value, name)
-    importer = _Importer(memory, default)
+    importer = _Importer(memory, default, only)
     read = 0
     for number, line in enumerate(_lines(source), 1):
         importer.take(number, line)
@@ -103,8 +106,9 @@ def import_from(
 class _Importer:
     """Collects rows and stores them a batch at a time."""
 
-    def __init__(self, memory: Memory, default: Mapping[str, str | None]) -> None:
+    def __init__(self, memory: Memory, default: Mapping[str, str | None], only: str | None) -> None:
         self.done = Imported()
+        self._only = only
         self._store = memory.store
         self._steps = memory.worker.steps
         self._limits = memory.config.limits
@@ -161,6 +165,8 @@ class _Importer:
             row = from_row(fields, self._limits)
         else:
             row = self._message(number, fields)
+        if self._only not in (None, row.scope.workspace):
+            refuse("workspace is not the one that may be written to here")
         self._add(number, row, size)
 
     def _message(self, number: int, fields: dict[str, Any]) -> Dumped:

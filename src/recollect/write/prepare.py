@@ -10,6 +10,7 @@ from recollect.store.base import Entry, Made, is_heard
 from recollect.text import terms
 from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write.learn import Learner, derived_again
+from recollect.write.origins import least
 from recollect.write.validate import Draft
 
 #: Messages between two calls of the progress callback.
@@ -22,9 +23,11 @@ def entries(
     *,
     now: datetime,
     learner: Learner | None = None,
+    origin: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Entry]:
-    """What the store appends. A message without a time was said now."""
+    """What the store appends. A message without a time was said now; of the origin that its role
+    has and the one that is given the less trusted holds."""
     learner = learner or Learner()
     made: list[Entry] = []
     for draft, new_id in zip(drafts, ids, strict=True):
@@ -36,7 +39,7 @@ def entries(
             content=draft.content,
             at=draft.at or now,
             known_at=now,
-            origin=ORIGIN_OF_ROLE[draft.role],
+            origin=least([ORIGIN_OF_ROLE[draft.role], *([origin] if origin else [])]),
         )
         kind, derived = learner.learn(event)
         made.append(

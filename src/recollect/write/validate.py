@@ -145,6 +145,14 @@ def idempotency_key(key: object) -> str | None:
     return key
 
 
+def outer_key(key: object) -> object:
+    """A key that came in JSON, where it could hold what a header cannot: keys with a control
+    character are the system's own."""
+    if isinstance(key, str) and any(unicodedata.category(each) == "Cc" for each in key):
+        raise InvalidInput("key holds a control character", field="key")
+    return key
+
+
 def body_digest(**sent: Any) -> bytes:
     """A digest of what the caller sent, before any default was filled in."""
     text = json.dumps(sent, sort_keys=True, default=_as_sent, ensure_ascii=True)

@@ -25,6 +25,16 @@ READER = Asker("default", "ann", role="read")
 #: The two ways of speaking: with a handshake (until 2025-11-25), and without (since 2026-07-28).
 MODES = ("legacy", "auto")
 
+#: The tools of the reference server have a text of their own: the list that is all of the answer,
+#: a message, or the whole answer, and JSON as people read it.
+LISTS = {
+    "create_entities": "entities",
+    "create_relations": "relations",
+    "add_observations": "results",
+}
+MESSAGES = ("delete_entities", "delete_observations", "delete_relations")
+GRAPHS = ("read_graph", "search_nodes", "open_nodes")
+
 Script = Callable[["Driver"], Awaitable[None]]
 
 
@@ -39,7 +49,7 @@ class Driver:
         answer = await self.client.call_tool(tool, arguments)
         text = answer.content[0].text
         assert not answer.is_error, text
-        assert answer.structured_content == json.loads(text)
+        assert_same(tool, text, answer.structured_content)
         return answer.structured_content
 
     async def refused(self, tool: str, **arguments: Any) -> str:
@@ -56,6 +66,19 @@ class Driver:
     async def read(self, uri: str) -> Any:
         (held,) = (await self.client.read_resource(uri)).contents
         return json.loads(held.text)
+
+
+def assert_same(tool: str, text: str, data: Any) -> None:
+    """The text of an answer and its data tell one thing."""
+    if tool in MESSAGES:
+        assert data == {"success": True, "message": text}
+    elif tool in LISTS:
+        assert list(data) == [LISTS[tool]]
+        assert text == json.dumps(data[LISTS[tool]], indent=2, ensure_ascii=False)
+    elif tool in GRAPHS:
+        assert text == json.dumps(data, indent=2, ensure_ascii=False)
+    else:
+        assert data == json.loads(text)
 
 
 def drive(memory: Memory, script: Script, who: Asker = ANN, mode: str = "auto") -> None:

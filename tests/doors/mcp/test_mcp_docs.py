@@ -28,7 +28,10 @@ def test_resources_and_prompts_are_told() -> None:
 
 def test_snippets_are_json() -> None:
     snippets = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    assert len(snippets) == 4
+    assert len(snippets) == 8
+    keys = set()
     for each in snippets:
         (servers,) = json.loads(each).values()
-        assert "recollect" in servers
+        keys |= servers["recollect"].keys()
+    # Each client calls the address otherwise; Claude Desktop takes none.
+    assert {"command", "url", "serverUrl", "httpUrl"} <= keys

@@ -1,24 +1,32 @@
 """MCP over HTTP: the official client against a real server, behind keys and the guard."""
 
+import asyncio
 import json
+import warnings
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from fastapi import HTTPException
+from fastapi.testclient import TestClient
 from mcp.shared.exceptions import MCPError
 
 import recollect
 from recollect.doors.http.app import create_app
+from recollect.doors.mcp.sessions import Sessions
 from recollect.errors import ConfigError
 from recollect.keys import create_key
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
+from tests.doors.live import wait_until
 from tests.doors.mcp.driving import MODES, Driver, over_http, serving
 from tests.doors.mcp.test_tools import NAMES, READING, _usual
 
 GRAPH = "memory://knowledge-graph"
+INSTEAD = "send the header X-Recollect-User, or use a key of one user"
 BOB = {"name": "Bob", "entityType": "person", "observations": ["Likes tea"]}
 INITIALIZE = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -41,8 +49,36 @@ def url(memory: Memory) -> Iterator[str]:
         yield address
 
 
+async def _follow(mcp: Driver, mode: str) -> None:
+    if mode == "auto":
+        async with mcp.client.listen(resource_subscriptions=[GRAPH]):
+            return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        await mcp.client.subscribe_resource(GRAPH)
+
+
 def key_of(memory: Memory, **more: Any) -> str:
     return create_key(memory.store, **{"user": "ann", **more})[1]
+
+
+#: What is said of the id "tea": it is the usual text of these tests, and no id.
+NEED_ID = {
+    "forget": "there is no memory 'tea' in this scope",
+    "feedback": "there is no memory 'tea' in this scope",
+    "memory_update": '{"error":"Fact not found: tea"}',
+    "memory_delete": '{"error":"Fact not found: tea"}',
+}
+
+
+async def _driven_by_ids(mcp: Driver) -> None:
+    (event,) = (await mcp.call("remember", text="I like cake."))["events"]
+    assert (await mcp.call("feedback", id=event, value=1))["strength"] > 0
+    assert await mcp.call("forget", id=event) == {"forgotten": True}
+    fact = (await mcp.call("memory_add", content="Ann likes cake"))["fact_id"]
+    changed = await mcp.call("memory_update", fact_id=fact, content="Ann likes pie")
+    gone = await mcp.call("memory_delete", fact_id=changed["fact_id"])
+    assert (changed["status"], gone["status"]) == ("updated", "deleted")
 
 
 @pytest.mark.slow
@@ -57,10 +93,11 @@ def test_every_tool_resource_and_prompt_is_driven_over_http(
         for name in NAMES:
             shape = ALL[name].takes
             usual = {e: _usual(shape["properties"][e]) for e in shape.get("required", ())}
-            answer = await mcp.client.call_tool(name, usual)
-            text = answer.content[0].text
-            # What needs the id of something that is not there says so; all else is done.
-            assert not answer.is_error or "tea" in text, f"{name}: {text}"
+            if name in NEED_ID:
+                assert await mcp.refused(name, **usual) == NEED_ID[name]
+            else:
+                assert await mcp.call(name, **usual)
+        await _driven_by_ids(mcp)
         for each in (await mcp.client.list_resources()).resources:
             assert await mcp.read(str(each.uri))
         for prompt in (await mcp.client.list_prompts()).prompts:
@@ -106,10 +143,17 @@ def test_a_key_of_all_users_must_say_whose_memory(memory: Memory, url: str, mode
             is_exact = tool.output_schema is not None
             assert ("user_id" in tool.input_schema["properties"]) is not is_exact
         words = await mcp.refused("recall", query="tea")
-        assert words.startswith("user_id is required")
-        assert "X-Recollect-User" in await mcp.refused("read_graph")
-        with pytest.raises(MCPError, match="user_id is required"):
+        assert words.startswith("user_id is missing: say whose memory is meant")
+        # Where no argument can say it, none is asked for.
+        assert (await mcp.refused("read_graph")).startswith(f"user_id is missing: {INSTEAD}")
+        words = await mcp.refused("create_entities", entities=[BOB], user_id="ann")
+        assert words.startswith(f"user_id is not an argument here: {INSTEAD}")
+        with pytest.raises(MCPError, match=f"user_id is missing: {INSTEAD}"):
             await mcp.client.read_resource(GRAPH)
+        with pytest.raises(MCPError, match=f"user_id is missing: {INSTEAD}"):
+            await mcp.client.get_prompt("what_do_you_know", {})
+        with pytest.raises(MCPError, match=f"user_id is missing: {INSTEAD}"):
+            await _follow(mcp, mode)
         await mcp.call("remember", text="I like tea.", user_id="ann")
         assert (await mcp.call("recall", query="tea", user_id="ann"))["hits"]
         assert (await mcp.call("recall", query="tea", user_id="bob"))["hits"] == []
@@ -117,6 +161,9 @@ def test_a_key_of_all_users_must_say_whose_memory(memory: Memory, url: str, mode
     async def is_ann(mcp: Driver) -> None:
         assert (await mcp.call("recall", query="tea"))["hits"]
         await mcp.call("create_entities", entities=[BOB])
+        assert "user_id is not an argument" in await mcp.refused(
+            "create_entities", entities=[BOB], user_id="bob"
+        )
         assert "user_id is not an argument" in await mcp.refused(
             "recall", query="tea", user_id="bob"
         )
@@ -157,6 +204,9 @@ def test_the_guard_stands_before_it(memory: Memory, url: str) -> None:
         assert post(key, host="evil.example").status_code == 403
         assert post(key, x_recollect_user="bob").status_code == 403
         assert post(key, x_recollect_user="x" * 600).status_code == 400
+        latin = {"authorization": f"Bearer {key}", "x-recollect-user": b"J\xfcrgen"}
+        refusal = http.post("/mcp", content=json.dumps(INITIALIZE).encode(), headers=latin)
+        assert (refusal.status_code, "is not UTF-8" in refusal.text) == (400, True)
         assert post(key, b"x" * 30_000).status_code == 413
         assert post(key, b"[" * 5_000 + b"]" * 5_000).status_code == 422
         assert post(key, b'{"a": NaN}').status_code == 400
@@ -202,6 +252,103 @@ def test_open_streams_do_not_keep_the_service_from_stopping(memory: Memory) -> N
         # It ended in order: no error while the rest of it is read.
         assert b"error" not in answer.read()
         listening.__exit__(None, None, None)
+
+
+def test_without_the_package_it_says_what_to_install(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.doors.mcp.mount.find_spec", lambda name: None)
+    headers = {"authorization": f"Bearer {key_of(memory)}"}
+    with TestClient(create_app(memory), "http://localhost", headers=headers) as client:
+        for method in ("GET", "POST", "DELETE"):
+            answer = client.request(method, "/mcp")
+            assert answer.status_code == 404
+            assert answer.json() == {
+                "error": "MCP needs the package mcp: install the extra [mcp] and restart"
+            }
+    with TestClient(create_app(memory), "http://localhost") as stranger:
+        assert stranger.post("/mcp").status_code == 401
+
+
+@pytest.mark.slow
+def test_a_stream_ends_with_its_key(memory: Memory, url: str) -> None:
+    mine, secret = create_key(memory.store, user="ann")
+    other = key_of(memory)
+    with httpx2.Client(headers=ACCEPT, timeout=60) as http, ExitStack() as stack:
+        streams = []
+        for each in (secret, other):
+            said = {"authorization": f"Bearer {each}"}
+            answer = http.post(f"{url}/mcp", json=INITIALIZE, headers=said)
+            said["mcp-session-id"] = answer.headers["mcp-session-id"]
+            said["mcp-protocol-version"] = "2025-06-18"
+            streams.append(stack.enter_context(http.stream("GET", f"{url}/mcp", headers=said)))
+            assert streams[-1].status_code == 200
+        memory.store.revoke_key(mine.id, at=memory.now())
+        # It ends, and in order: else this would raise, at once or after 60 seconds.
+        assert b"error" not in streams[0].read()
+        again = http.get(f"{url}/mcp", headers=said)
+        assert again.status_code == 409, "the stream of the other key is still there"
+
+
+@pytest.mark.slow
+def test_a_key_has_only_so_many_sessions_and_streams(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.doors.mcp.http._MOST_OF_A_KEY", 2)
+    greedy, other = key_of(memory), key_of(memory)
+    with serving(memory) as url, httpx2.Client(headers=ACCEPT, timeout=60) as http:
+        said = {"authorization": f"Bearer {greedy}", "mcp-protocol-version": "2025-06-18"}
+
+        def opened(key: str) -> httpx2.Response:
+            sent = {"authorization": f"Bearer {key}"}
+            return http.post(f"{url}/mcp", json=INITIALIZE, headers=sent)
+
+        first, second = (opened(greedy).headers["mcp-session-id"] for _ in range(2))
+        refused = opened(greedy)
+        assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
+        assert "2 sessions" in refused.json()["error"]
+        assert opened(other).status_code == 200
+        with ExitStack() as stack:
+            for each in (first, second):
+                sent = {**said, "mcp-session-id": each}
+                stack.enter_context(http.stream("GET", f"{url}/mcp", headers=sent))
+            refused = http.get(f"{url}/mcp", headers=sent)
+            assert (refused.status_code, "2 streams" in refused.text) == (429, True)
+        sent = {**said, "mcp-session-id": first}
+        assert http.delete(f"{url}/mcp", headers=sent).status_code == 200
+        wait_until(lambda: opened(greedy).status_code == 200)
+        assert opened(greedy).status_code == 429
+
+
+def test_a_session_that_rests_counts_no_longer() -> None:
+    now = 1000.0
+    sessions = Sessions(1, 60.0, timer=lambda: now)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        named = [(b"mcp-session-id", b"one")]
+        await send({"type": "http.response.start", "status": 200, "headers": named})
+
+    async def nothing(*_: Any) -> Any:
+        pass
+
+    def scope(method: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
+        return {"type": "http", "method": method, "headers": list(headers)}
+
+    sessions.check("mine")
+    asyncio.run(sessions.opening(app, "mine", scope("POST"), nothing, nothing))
+    with pytest.raises(HTTPException, match="1 sessions"):
+        sessions.check("mine")
+    sessions.check("other")
+    now += 50
+    named = (b"mcp-session-id", b"one")
+    asyncio.run(sessions.using(app, "mine", scope("POST", named), nothing, nothing))
+    # What another key does with its name changes nothing.
+    asyncio.run(sessions.using(app, "other", scope("DELETE", named), nothing, nothing))
+    now += 50
+    with pytest.raises(HTTPException):
+        sessions.check("mine")
+    now += 20
+    sessions.check("mine")
 
 
 def test_an_allow_list_with_a_tool_that_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ def test_tools_are_offered_as_the_command_says(tmp_path: Path) -> None:
         return script
 
     run(Client(started("--db", db, "--tools", "recall, remember")), offers(["remember", "recall"]))
+    twice = started("--db", db, "--tools", "recall", "--tools", "remember")
+    run(Client(twice), offers(["remember", "recall"]))
     run(Client(started("--db", db, "--read-only")), offers(READING))
     only = started("--db", db, "--tools", "recall,profile", RECOLLECT_MCP_TOOLS="profile,notes")
     run(Client(only), offers(["profile"]))
@@ -100,8 +102,23 @@ def test_it_speaks_for_a_service(tmp_path: Path) -> None:
         async def is_denied(mcp: Driver) -> None:
             assert "user_id is not the user of this key" in await mcp.refused("recall", query="x")
 
+        async def must_say_whose(mcp: Driver) -> None:
+            words = await mcp.refused("recall", query="x")
+            assert words.startswith("user_id is missing: say whose memory is meant")
+            assert (await mcp.call("recall", query="move", user_id="ann"))["hits"]
+
         with serving(memory) as url:
             run(Client(started("--db", url, RECOLLECT_API_KEY=key)), script)
+            whole = create_key(memory.store)[1]
+            run(Client(started("--db", url, RECOLLECT_API_KEY=whole)), must_say_whose)
+            environment = {**os.environ, "RECOLLECT_API_KEY": "rk_wrong"}
+            done = subprocess.run(
+                [*COMMAND, "--db", url], capture_output=True, timeout=60, check=False, text=True,
+                env=environment,
+            )  # fmt: skip
+            assert (done.returncode, done.stdout) == (2, "")
+            assert done.stderr.startswith(f"error: {url} does not accept this key")
+            assert done.stderr.count("\n") == 1
             bob = started("--db", url, "--user", "bob", RECOLLECT_API_KEY=key)
             run(Client(bob), is_denied)
             assert memory.notes.list(user="ann")[0].origin == "agent"

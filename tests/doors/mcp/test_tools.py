@@ -58,7 +58,7 @@ def test_what_is_remembered_is_recalled_and_forgotten(memory: Memory, mode: str)
         memory.drain()
         hit = (await mcp.call("recall", query="Where did I move?", limit=1))["hits"][0]
         assert (hit["id"], hit["content"], hit["session_id"]) == (event, "I moved to Lisbon.", "s1")
-        assert (hit["role"], hit["origin"]) == ("user", "user")
+        assert (hit["role"], hit["origin"]) == ("user", "agent")  # mcp.userWords is off
         (said,) = memory.expand(answer["events"], user="ann")
         assert (said.role, said.origin) == ("assistant", "agent")
         made = await mcp.call("context", question="Where did I move?", budget_tokens=500)
@@ -133,7 +133,8 @@ def test_the_team_reads_what_was_written_for_it(memory: Memory) -> None:
         entry = await mcp.call(
             "workspace_memory_write", content="We deploy on Fridays.", type="decision", tags=["ci"]
         )
-        assert (entry["origin"], entry["author"], entry["tags"]) == ("agent", "assistant", ["ci"])
+        assert (entry["origin"], entry["author"], entry["tags"]) == ("agent", "ann", ["ci"])
+        await mcp.refused("workspace_memory_write", content="Mine.", author="bob")
 
     async def reads(mcp: Driver) -> None:
         memory.drain()
@@ -187,6 +188,29 @@ def test_errors_of_the_fact_tools_are_json(
 
     async def script(mcp: Driver) -> None:
         assert words in json.loads(await mcp.refused(tool, **arguments))["error"]
+
+    drive(memory, script)
+
+
+def test_a_fact_that_is_unclear_is_not_said_to_be_added(memory: Memory) -> None:
+    memory.facts.add("I live in Lisbon.", user="ann")
+
+    async def script(mcp: Driver) -> None:
+        told = await mcp.call("memory_add", content="I live in Rome.", confidence=0.3)
+        (waiting,) = memory.facts.clarifications(user="ann")
+        assert told == {
+            "fact_id": waiting.id, "status": "clarify", "question": waiting.question,
+        }  # fmt: skip
+        assert "Rome" in told["question"]
+
+    drive(memory, script)
+
+
+def test_a_key_of_the_system_is_nobodys(memory: Memory) -> None:
+    async def script(mcp: Driver) -> None:
+        assert "control character" in await mcp.refused(
+            "remember", text="Tea.", key="\x01external:x"
+        )
 
     drive(memory, script)
 

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from recollect.store.base import DumpedKey
 from tests.doors.proxy.serving import Service
 from tests.doors.proxy.upstream import Running
 
@@ -99,6 +100,16 @@ def test_history_that_comes_again_is_not_remembered_again(service: Service, mode
             answer = asked(client, *history)
             history.append({"role": "assistant", "content": answer.choices[0].message.content})
     assert service.soon(6) == [(each["role"], each["content"]) for each in history]
+
+
+def test_its_keys_are_none_that_a_caller_can_send(service: Service) -> None:
+    with service.client() as client:
+        asked(client, LISBON)
+    service.soon(2)
+    rows = service.memory.store.dump(vectors=False)
+    keys = [each.key.key for each in rows if isinstance(each, DumpedKey)]
+    assert len(keys) == 2
+    assert all(each.startswith("\x01proxy:") for each in keys)
 
 
 def test_the_same_call_again_stores_the_user_once(service: Service) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import recollect
 from recollect.doors.proxy import routes as proxy
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, StoreBusy
 from recollect.keys import create_key
 from recollect.store.sqlite import connection as store_connection
 from recollect.testing import HashEmbedder
@@ -299,11 +299,21 @@ def test_a_store_that_is_busy_is_tried_again(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_connection, "BUSY_SECONDS", 0.05)
+    remember, failed = service.memory.remember, threading.Event()
+
+    def watched(*args: Any, **options: Any) -> Any:
+        try:
+            return remember(*args, **options)
+        except StoreBusy:
+            failed.set()
+            raise
+
+    monkeypatch.setattr(service.memory, "remember", watched)
     with closing(apsw.Connection(str(service.db))) as other:
         other.set_busy_timeout(30_000)
         other.execute("BEGIN EXCLUSIVE")
         assert call(service)[0] == 200
-        time.sleep(0.3)
+        assert failed.wait(30), "it was not tried while the store was held"
         assert service.turns() == []
         other.execute("ROLLBACK")
     assert len(service.soon(2)) == 2

@@ -225,7 +225,7 @@ def _list_procedures(
     if json:
         document(found)
     elif not found:
-        line("no procedures")
+        line("no procedures: `recollect procedures add` makes one")
     for each in [] if json else found:
         _show_procedure(each)
 
@@ -259,7 +259,7 @@ def _show_notes(found: Sequence[Note], *, json: bool) -> None:
     if json:
         document(found)
     elif not found:
-        line("no notes")
+        line("no notes: `recollect notes add` makes one")
     else:
         rows = [
             (each.id, day(each.at), each.category, f"{each.weight:.2f}", each.content)

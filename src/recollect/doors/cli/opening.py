@@ -15,16 +15,22 @@ from recollect.store.base import Store
 
 @contextmanager
 def memory_at(
-    db: str | None, config: Path | None, *, must_exist: bool = True, here: bool = False
+    db: str | None,
+    config: Path | None,
+    *,
+    must_exist: bool = True,
+    here: bool = False,
+    way: str = "",
 ) -> Iterator[Memory]:
     """The memory, without a background thread: a command does its work and ends.
 
-    Of a service a client, with the key of RECOLLECT_API_KEY; `here` refuses one.
+    Of a service a client, with the key of RECOLLECT_API_KEY; `here` refuses one, and says in which
+    `way` a service does the same.
     """
     url = db or default_db()
     settings = load_for_command_line(config)
     if here:
-        check_here(url)
+        check_here(url, way)
     if wiring.is_address(url):
         with wiring.connect(url) as client:
             yield client
@@ -36,10 +42,12 @@ def memory_at(
 
 
 @contextmanager
-def store_at(db: str | None, config: Path | None, *, must_exist: bool = True) -> Iterator[Store]:
+def store_at(
+    db: str | None, config: Path | None, *, must_exist: bool = True, way: str = ""
+) -> Iterator[Store]:
     """The store alone, for the operator's commands: no model is touched and no job is queued."""
     url = db or default_db()
-    check_here(url)
+    check_here(url, way)
     load_for_command_line(config)  # A wrong setting is told here as everywhere.
     if must_exist:
         _check_exists(url)
@@ -50,11 +58,13 @@ def store_at(db: str | None, config: Path | None, *, must_exist: bool = True) ->
         store.close()
 
 
-def check_here(url: str) -> None:
-    """Refuse a service, for what works on the file itself."""
+def check_here(url: str, way: str = "") -> None:
+    """Refuse a service, for what works on the file itself; `way`: a request that does the same."""
     if wiring.is_address(url):
+        other = f", or ask the service: {way}" if way else ""
         raise RecollectError(
             "this command needs the file of the memory, not a service: run it where the file is"
+            + other
         )
 
 

@@ -19,8 +19,10 @@ Db = Annotated[
     typer.Option(
         "--db",
         metavar="PATH|URL",
-        help="The memory. Default: RECOLLECT_DB, then recollect.db.",
+        help="The memory: a file, or the http:// address of a service (its key: RECOLLECT_API_KEY)."
+        " Default: RECOLLECT_DB, then recollect.db.",
         show_default=False,
+        is_eager=True,  # Read before --user, which it may answer.
     ),
 ]
 ConfigFile = Annotated[
@@ -33,7 +35,39 @@ ConfigFile = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-User = Annotated[str, typer.Option("--user", "-u", metavar="NAME", help="Whose memory.")]
+
+
+def _whose(context: typer.Context, given: str | None) -> str:
+    """Who is meant when nobody is named: of a service, the user of the key."""
+    if given is not None:
+        return given
+    from recollect.config import default_db  # noqa: PLC0415
+    from recollect.wiring import is_address  # noqa: PLC0415
+
+    url = context.params.get("db") or default_db()
+    if not is_address(url):
+        raise InvalidInput("Missing option '--user' / '-u'.", field="user")
+    from recollect.client.identity import whoami  # noqa: PLC0415
+
+    user = whoami(url).user
+    if user is None:
+        words = f"the key of {url} is of every user"
+        raise InvalidInput(f"Missing option '--user' / '-u': {words}", field="user")
+    return user
+
+
+User = Annotated[
+    str,
+    typer.Option(
+        "--user",
+        "-u",
+        metavar="NAME",
+        help="Whose memory. Required, but for a service whose key is of one user.",
+        default_factory=lambda: None,
+        callback=_whose,
+        show_default=False,
+    ),
+]
 Workspace = Annotated[str, typer.Option("--workspace", metavar="NAME", help="Of which workspace.")]
 Agent = Annotated[
     str | None,

@@ -89,7 +89,8 @@ def serve(
         if (error.name or "").startswith("recollect"):
             raise
         raise ConfigError(
-            f"the service needs the package {error.name}: pip install 'recollect[server]'"
+            f"the service needs the package {error.name}: install Recollect with the extra"
+            " [server]: in its checkout, pip install '.[server]'"
         ) from error
     from recollect.doors.cli.opening import check_here  # noqa: PLC0415
 
@@ -122,7 +123,7 @@ def _list_jobs(
     states = state or ["ready", "running", "dead"]
     if unknown := set(states) - {"ready", "running", "dead"}:
         raise ConfigError(f"--state must be ready, running or dead, not {sorted(unknown)[0]!r}")
-    with store_at(db, config) as store:
+    with store_at(db, config, way="GET /v1/jobs") as store:
         found, counts = store.jobs(states=states, limit=limit), store.counts()
     if json:
         document({"counts": counts, "jobs": found})
@@ -154,7 +155,8 @@ def _replay(
     from recollect.doors.cli.opening import store_at  # noqa: PLC0415
 
     outer_db, outer_config = context.obj or (None, None)
-    with store_at(db or outer_db, config or outer_config) as store:
+    way = "POST /v1/jobs/replay"
+    with store_at(db or outer_db, config or outer_config, way=way) as store:
         replayed = store.replay(ids or None)
     if json:
         document({"replayed": replayed})
@@ -180,7 +182,8 @@ def _create_key(  # noqa: PLR0913 (its options)
     tools: Annotated[
         list[str] | None,
         typer.Option(
-            help="A tool of the MCP server that it may use; may be repeated. Default: all.",
+            metavar="A,B",
+            help="Tools of the MCP server that it may use; may be repeated. Default: all.",
             show_default=False,
         ),
     ] = None,
@@ -190,12 +193,14 @@ def _create_key(  # noqa: PLR0913 (its options)
 ) -> None:
     """Make a key and print it: this once, only its digest is kept."""
     from recollect.doors.cli.opening import store_at  # noqa: PLC0415
+    from recollect.doors.toolnames import checked_tools  # noqa: PLC0415
     from recollect.keys import create_key  # noqa: PLC0415
 
-    with store_at(db, config, must_exist=False) as store:
+    allowed = checked_tools(tools)
+    with store_at(db, config, must_exist=False, way="POST /v1/keys") as store:
         key, secret = create_key(
             store, workspace=workspace, user=user, role=role, expires_at=expires, label=label,
-            tools=tools,
+            tools=allowed,
         )  # fmt: skip
     if json:
         document({**asdict(key), "key": secret})
@@ -210,7 +215,7 @@ def _list_keys(*, json: AsJson = False, db: Db = None, config: ConfigFile = None
     """List the keys, without their secrets."""
     from recollect.doors.cli.opening import store_at  # noqa: PLC0415
 
-    with store_at(db, config) as store:
+    with store_at(db, config, way="GET /v1/keys") as store:
         found = store.api_keys()
     if json:
         document(found)
@@ -247,11 +252,15 @@ def _revoke_key(
 ) -> None:
     """Revoke a key: from now on it opens nothing."""
     from recollect.doors.cli.opening import store_at  # noqa: PLC0415
+    from recollect.keys import is_last_admin  # noqa: PLC0415
 
-    with store_at(db, config) as store:
+    with store_at(db, config, way="DELETE /v1/keys/ID") as store:
         if not any(key.id == id for key in store.api_keys()):
             raise NotFound(f"there is no key {id!r}")
+        was_last = is_last_admin(store, id, now=datetime.now(UTC))
         changed = store.revoke_key(id, at=datetime.now(UTC))
+    if was_last:
+        note("it was the last admin key: make another with `recollect keys create --role admin`")
     if json:
         document({"id": id, "changed": changed})
     else:
@@ -270,7 +279,7 @@ def _rotate_key(
     from recollect.doors.cli.opening import store_at  # noqa: PLC0415
     from recollect.keys import rotate_key  # noqa: PLC0415
 
-    with store_at(db, config) as store:
+    with store_at(db, config, way="POST /v1/keys/ID/rotate") as store:
         key, secret = rotate_key(store, id)
     if json:
         document({**asdict(key), "key": secret})

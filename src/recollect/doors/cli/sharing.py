@@ -87,14 +87,16 @@ def _list(
     config: ConfigFile = None,
 ) -> None:
     """List what the team knows, newest first."""
-    from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
+    from recollect.doors.cli.opening import is_far, memory_at  # noqa: PLC0415
 
     with memory_at(db, config) as memory:
         found = memory.team.list(types=type, workspace=workspace, agent=agent, limit=limit)
+        # Of a service it is the workspace of the key, whatever it is called.
+        where = "" if is_far(memory) else f" of workspace {workspace}"
     if json:
         document(found)
     elif not found:
-        line(f"the team of workspace {workspace} has written nothing yet")
+        line(f"the team{where} has written nothing yet")
     else:
         rows = [(each.id, day(each.at), each.type, each.title or each.content) for each in found]
         columns(rows, heading=("id", "when (UTC)", "type", "entry"))
@@ -199,7 +201,7 @@ def _list_shares(
     if json:
         document(found)
     elif not found:
-        line("no shares")
+        line("no shares: `recollect shares grant` makes one")
     else:
         rows = [
             (

@@ -44,7 +44,7 @@ def doctor(
     from recollect.write.prepare import index_row  # noqa: PLC0415
 
     mended = 0
-    with store_at(db, config) as store:
+    with store_at(db, config, way="GET /v1/doctor") as store:
         if rebuild:
             with progress("rebuilding"):
                 mended = store.rebuild(index_row, steps=_steps(store))
@@ -86,7 +86,7 @@ def import_(
     from recollect.doors.cli.opening import memory_at  # noqa: PLC0415
     from recollect.transfer import import_from  # noqa: PLC0415
 
-    opened = memory_at(db, config, must_exist=False, here=True)
+    opened = memory_at(db, config, must_exist=False, here=True, way="POST /v1/import")
     with _reading(file) as (source, size), opened as memory:
         with progress("importing") as step:
             done = import_from(
@@ -127,7 +127,10 @@ def export(
 
     if is_database(Path(file)):
         raise RecollectError(f"{file} is a database: an export never overwrites one")
-    with store_at(db, config) as store, progress("exporting") as step:
+    with (
+        store_at(db, config, way="GET /v1/export") as store,
+        progress("exporting") as step,
+    ):
         vectors = not no_vectors
         if file == "-":
             counts = export_to(store, sys.stdout.buffer, vectors=vectors, progress=step)

@@ -5,7 +5,7 @@ GET and DELETE of one memory are the native routes: their answers hold the seed'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Query, Response
@@ -44,8 +44,11 @@ def ingest(
     scope = narrowed(key, body)
     override = overridden(memory.config, body.config_override)
     receipt = _remembered(memory, scope, body, idempotency_key)
-    state = waiting.settled(memory, scope, receipt) if body.wait else receipt.state
-    return told(_ingested(receipt, state), headers=override.headers)
+    if not body.wait:
+        return told(_ingested(receipt, receipt.state), headers=override.headers)
+    state = waiting.settled(memory, scope, receipt)
+    drawn = memory.facts.drawn_from(scope, receipt.events)
+    return told(_ingested(receipt, state, drawn), headers=override.headers)
 
 
 def _remembered(memory: Memory, scope: Scope, body: IngestBody, key: str | None) -> Receipt:
@@ -67,9 +70,10 @@ def _remembered(memory: Memory, scope: Scope, body: IngestBody, key: str | None)
         ) from None
 
 
-def _ingested(receipt: Receipt, state: State) -> dict[str, Any]:
+def _ingested(receipt: Receipt, state: State, drawn: Sequence[Fact] = ()) -> dict[str, Any]:
     """What is on disk now. The counts are of this moment: background work may add to them."""
     ids = receipt.events
+    updated = [fact.id for fact in drawn if fact.replaces]
     return {
         "event_ids": ids,
         "state": state,
@@ -77,9 +81,9 @@ def _ingested(receipt: Receipt, state: State) -> dict[str, Any]:
         "episode_id": ids[0],
         "memories_stored": len(ids),
         "stored_memory_ids": ids,
-        "facts_extracted": 0,
-        "memories_updated": 0,
-        "updated_memory_ids": [],
+        "facts_extracted": len(drawn),
+        "memories_updated": len(updated),
+        "updated_memory_ids": updated,
         "memories_deleted": 0,
         "memories_skipped": 0,
         "links_created": 0,

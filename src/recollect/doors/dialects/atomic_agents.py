@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import ConfigDict
 
 from recollect.doors.dialects.atomic_rows import conflict
-from recollect.doors.http.auth import Reader, Writer, may, narrowed
+from recollect.doors.http.auth import Reader, Writer, check_within, may, narrowed
 from recollect.doors.http.held import Held, told
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.http.wire import Asked, Needed, Scoped, Sent, Text
@@ -120,7 +120,6 @@ def _conflict(memory: Memory, scope: Scope, id: str) -> Dispute:
 
 def _check(key: ApiKey, asked: Scoped) -> None:
     """Trust is of the workspace: a user may be named, but need not be."""
-    if asked.workspace_id not in (None, key.workspace):
-        raise HTTPException(403, "workspace_id is not the workspace of this key")
+    check_within(key, workspace=asked.workspace_id)
     if asked.user_id is not None:
         narrowed(key, asked)

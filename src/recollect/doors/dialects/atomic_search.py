@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import Response
 
-from recollect.api.codec import dumps
+from recollect.api.codec import dumps, parts_of
 from recollect.doors.dialects.atomic_rows import found_row, text_or_none
 from recollect.doors.http.held import printable, told
 from recollect.doors.http.override import Override, overridden
@@ -60,7 +60,7 @@ def searched(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> R
         "retrieval": _receipt(memory, scope, body, chosen),
         "observability": _observed(body, found, chosen, packed, budget),
         # The part alone: the reason may name an endpoint that is the operator's business.
-        "degraded": [part.split(":")[0] for part in found.degraded],
+        "degraded": parts_of(found.degraded),
     }
     if body.retrieval_mode != "flat":
         answer |= _tiers(body, packed)

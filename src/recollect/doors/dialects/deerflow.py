@@ -16,9 +16,10 @@ from recollect.doors.dialects.deerflow_document import (
     cleared,
     document,
     imported,
+    same,
     versions,
 )
-from recollect.doors.http.auth import Reader, Writer, narrowed
+from recollect.doors.http.auth import Reader, Writer, header_text, narrowed
 from recollect.doors.http.held import Held, told
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.http.wire import Asked, Needed, Text
@@ -40,10 +41,7 @@ async def _asked(
 ) -> Asked:
     if not user:
         return query
-    try:  # What HTTP takes for Latin-1 was sent as UTF-8.
-        named = user.encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        raise InvalidInput("X-Recollect-User is not UTF-8", field="X-Recollect-User") from None
+    named = header_text(user, "X-Recollect-User")
     if query.user_id not in (None, named):
         raise InvalidInput("user_id and X-Recollect-User differ: send one of them", field="user_id")
     return query.model_copy(update={"user_id": named})
@@ -151,12 +149,14 @@ def change_fact(*, id: str, body: ChangedFact, whose: Whose, key: Writer, memory
     content = fact.content if body.content is None else body.content.strip()
     if not content:
         raise InvalidInput("content is blank", field="content")
-    if _same(content) != _same(fact.content) and _is_there(memory, scope, content):
+    if same(content) != same(fact.content) and _is_there(memory, scope, content):
         raise Conflict("a fact with the same content already exists")
     category = None if body.category is None else known_category(body.category)[0]
+    # Who says how sure a fact is has not said the fact.
+    origin = fact.origin if same(content) == same(fact.content) else "user"
     memory.facts.update(
         id, content, user=scope.user, workspace=scope.workspace, agent=scope.agent,
-        category=category, confidence=body.confidence,
+        category=category, confidence=body.confidence, origin=origin,
     )  # fmt: skip
     return told(document(memory, scope))
 
@@ -189,11 +189,7 @@ def _in_force(memory: Memory, scope: Scope, id: str) -> Fact:
 
 def _is_there(memory: Memory, scope: Scope, content: str) -> bool:
     profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
-    return any(_same(each.content) == _same(content) for each in profile.facts)
-
-
-def _same(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return any(same(each.content) == same(content) for each in profile.facts)
 
 
 def _config(memory: Memory) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """DeerFlow's memory document: made of a profile, cleared, and put in its place.
 
-An import is all checked before anything is changed. Its facts come in as the user's word, told by
-hand: so they can be changed by hand, and the composed summaries tell them.
+An import is all checked before anything is changed; then the new facts are stored in one piece, and
+what was there is forgotten last: an end in between loses nothing. A fact whose text is known
+stays the word of the one who said it; the others are imported, which is nobody's word.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,16 +16,22 @@ from pydantic import BaseModel, ConfigDict, Field
 from recollect.doors.http.wire import Needed, Text
 from recollect.errors import InvalidInput
 from recollect.facts.follow import CONFLICT
-from recollect.facts.values import CATEGORIES
+from recollect.facts.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from recollect.memory import Memory
-from recollect.tiers.profile_values import HISTORY_SECTIONS, USER_SECTIONS
+from recollect.tiers import parts
+from recollect.tiers.profile_values import SECTIONS, USER_SECTIONS
 from recollect.types import Record, Scope
 from recollect.write import validate
+from recollect.write.origins import least
 
 _SUMMARY_CHARS = 4_000
 _MOST_FACTS = 1_000
 #: Of a fact that does not say how sure it is.
 _CONFIDENCE = 0.5
+#: Whose word a fact is that came with a document and was not known.
+_IMPORT = "import"
+#: Whose facts carry a summary of an import: an agent's do not.
+_CARRYING = (*sorted(BY_USER), _IMPORT)
 
 
 class Section(BaseModel):
@@ -79,19 +87,47 @@ def document(memory: Memory, scope: Scope) -> dict[str, Any]:
             fact["source"] = thread
         if isinstance(extensions[fact["id"]], str):
             fact["categoryExtension"] = extensions[fact["id"]]
+    for name, section in _imported_summaries(memory, scope, profile.facts).items():
+        made["user" if name in USER_SECTIONS else "history"][name] = section
     return made
+
+
+def _imported_summaries(
+    memory: Memory, scope: Scope, facts: Sequence[Record]
+) -> dict[str, dict[str, str]]:
+    """The summaries that came with facts of an import: shown in the document while those hold, in
+    no prompt, for nobody vouches for them."""
+    there = {each.id for each in facts if each.origin in _CARRYING}
+    written = parts.seen(memory.store.listed(scope, tier="profile"), scope)
+    return {
+        each.kind: {
+            "summary": each.content,
+            "updatedAt": each.known_from.isoformat().replace("+00:00", "Z"),
+        }
+        for each in written
+        if each.kind in SECTIONS and each.data.get("facts") and there.issuperset(each.data["facts"])
+    }
 
 
 def cleared(memory: Memory, scope: Scope) -> int:
     """Forget what the document is made of: facts with all their versions, fields that were set and
     summaries that were written; how many. Turns stay, and so does everything else."""
-    gone = 0
-    for tier in ("fact", "profile"):
+    return _forgotten(memory, scope, _there(memory, scope))
+
+
+def _there(memory: Memory, scope: Scope) -> list[str]:
+    """The ids of what the document is made of."""
+    return [
+        record.id
+        for tier in ("fact", "profile")
         # Those learned first first: so no version comes back for want of the one after it.
-        for record in memory.store.listed(scope, tier=tier, current=False, archived=True):
-            if _is_seen(record, scope):
-                gone += memory.forget(record.id, user=scope.user, workspace=scope.workspace)
-    return gone
+        for record in memory.store.listed(scope, tier=tier, current=False, archived=True)
+        if _is_seen(record, scope)
+    ]
+
+
+def _forgotten(memory: Memory, scope: Scope, ids: Sequence[str]) -> int:
+    return sum(memory.forget(id, user=scope.user, workspace=scope.workspace) for id in ids)
 
 
 def versions(memory: Memory, scope: Scope, id: str) -> list[str]:
@@ -101,42 +137,76 @@ def versions(memory: Memory, scope: Scope, id: str) -> list[str]:
 
 
 def imported(memory: Memory, scope: Scope, sent: Document) -> None:
-    """Clear the document, and fill it anew."""
+    """Put a document in the place of the one there is."""
+    if not sent.model_fields_set & {"user", "history", "facts"}:
+        raise InvalidInput("a document has user, history or facts: this has none", field="facts")
     sections = _sections(sent)
-    now = memory.now()
-    facts = [(_at(fact, place, now), fact) for place, fact in enumerate(sent.facts)]
-    if not facts:  # A summary stands on facts; alone it is one.
-        facts = [
-            (now, ImportedFact(content=text, confidence=_CONFIDENCE)) for text in sections.values()
-        ]
-    cleared(memory, scope)
-    made = [_added(memory, scope, at, fact) for at, fact in sorted(facts, key=lambda each: each[0])]
-    holding = [id for id in dict.fromkeys(made) if id is not None]
+    facts = _checked(memory, scope, sent, sections)
+    before = _there(memory, scope)
+    made = memory.facts.anew(scope, facts)
+    holding = [fact.id for fact in made if fact.origin in _CARRYING] or [fact.id for fact in made]
     for name, text in sections.items():
         if holding:
             memory.profiles.write_summary(
                 name, text, facts=holding, user=scope.user, workspace=scope.workspace,
                 agent=scope.agent,
             )  # fmt: skip
+    _forgotten(memory, scope, before)
 
 
-def _added(memory: Memory, scope: Scope, at: datetime, fact: ImportedFact) -> str | None:
+def same(text: str) -> str:
+    """A text without what makes no difference: case and spaces."""
+    return " ".join(text.split()).casefold()
+
+
+def _checked(
+    memory: Memory, scope: Scope, sent: Document, sections: Mapping[str, str]
+) -> list[tuple[FactDraft, dict[str, Any]]]:
+    """The facts of a document as they may be stored, those learned first first."""
+    now = memory.now()
+    origins = _origins(memory, scope)
+    facts = [(f"facts.{place}.", fact) for place, fact in enumerate(sent.facts)]
+    if not facts:  # A summary stands on facts; alone it is one.
+        facts = [
+            (f"{name}.", ImportedFact(content=text, confidence=_CONFIDENCE))
+            for name, text in sections.items()
+        ]
+    drafts = []
+    for place, fact in facts:
+        origin = origins.get(same(fact.content), _IMPORT)
+        category, extension = _category(fact, origin)
+        draft = memory.facts.checked(
+            fact.content, at=_at(fact, place, now), confidence=fact.confidence, category=category,
+            origin=origin, metadata={"categoryExtension": extension} if extension else None,
+            name=f"{place}content",
+        )  # fmt: skip
+        drafts.append(draft)
+    return sorted(drafts, key=lambda each: each[0].at)
+
+
+def _origins(memory: Memory, scope: Scope) -> dict[str, str]:
+    """Whose word the facts are that hold, by their texts; of two, the less trusted one."""
+    found: dict[str, str] = {}
+    profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    for fact in profile.facts:
+        text = same(fact.content)
+        found[text] = least([fact.origin, found.get(text, fact.origin)])
+    return found
+
+
+def _category(fact: ImportedFact, origin: str) -> tuple[str, str | None]:
+    """A category of ours, and what it was called where it is none or only the user's to say."""
     word = (fact.category or "context").strip().lower()
-    known = word in CATEGORIES
-    extension = fact.categoryExtension or (None if known else word)
-    made = memory.facts.add(
-        fact.content, at=at, confidence=fact.confidence, category=word if known else "other",
-        user=scope.user, workspace=scope.workspace, agent=scope.agent,
-        metadata={"categoryExtension": extension} if extension else None,
-    )  # fmt: skip
-    return made.id if made.status == "active" else None
+    is_ours = word in CATEGORIES and (word not in USERS_OWN or origin in BY_USER)
+    extension = fact.categoryExtension or (None if is_ours else word)
+    return word if is_ours else "other", extension
 
 
 def _sections(sent: Document) -> dict[str, str]:
     """The summaries by name, those that say something."""
     given = {**sent.user, **sent.history}
     for name in given:
-        if name not in (*USER_SECTIONS, *HISTORY_SECTIONS):
+        if name not in SECTIONS:
             raise InvalidInput(f"{name[:64]} is not a summary of this document", field=name[:64])
     texts = {name: (section.summary or "").strip() for name, section in given.items()}
     for name, text in texts.items():
@@ -144,10 +214,10 @@ def _sections(sent: Document) -> dict[str, str]:
             raise InvalidInput(
                 f"{name} has {len(text)} characters, the limit is {_SUMMARY_CHARS}", field=name
             )
-    return {name: text for name, text in texts.items() if text}
+    return {name: parts.text(text, name, _SUMMARY_CHARS) for name, text in texts.items() if text}
 
 
-def _at(fact: ImportedFact, place: int, now: datetime) -> datetime:
+def _at(fact: ImportedFact, place: str, now: datetime) -> datetime:
     """When a fact was learned; without a zone it is in UTC, as DeerFlow writes it."""
     text = (fact.createdAt or "").strip()
     if not text:
@@ -156,7 +226,7 @@ def _at(fact: ImportedFact, place: int, now: datetime) -> datetime:
         at = datetime.fromisoformat(text)
     except ValueError:
         at = None
-    name = f"facts.{place}.createdAt"
+    name = f"{place}createdAt"
     if at is not None and at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
     return min(now, validate.moment(at or text, name))

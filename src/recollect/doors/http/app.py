@@ -41,6 +41,9 @@ from recollect.memory import Memory
 _THREADS = 160
 #: Fewer than the threads: however long the queue is, others are still answered.
 _WAITING = 128
+#: What the router says of a path, or a method of it, that it does not know.
+_NO_ROUTE = ("Not Found", "Method Not Allowed")
+_MOST_PATH_CHARS = 200
 
 
 def create_app(
@@ -123,6 +126,15 @@ async def _failed(_: Request, error: Exception) -> Response:
     return fault_of(error)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
+    if error.status_code in (404, 405) and error.detail in _NO_ROUTE:
+        path = request.scope["path"][:_MOST_PATH_CHARS]
+        words = f"there is no {request.method} {path}: see GET /v1/openapi.json"
+        # By this the Python client tells a call that is unknown from an id that is.
+        return fault(
+            error.status_code,
+            words,
+            headers={**(error.headers or {}), "x-recollect-error": "NoRoute"},
+        )
     return fault(error.status_code, error.detail, headers=error.headers)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import HTTPException, Request
+from fastapi import Request
 
-from recollect.api.verb import BODILESS, Parameter, Verb
+from recollect.api.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
+from recollect.doors.http.auth import check_within
 from recollect.doors.http.strict import check_json, parsed
 from recollect.errors import InvalidInput, ScopeError
 from recollect.types import ApiKey
@@ -45,15 +46,48 @@ def checked(verb: Verb[..., object], given: Mapping[str, Any]) -> dict[str, Any]
 def scoped(verb: Verb[..., object], key: ApiKey, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call inside the scope of a key: a request may narrow it, never widen."""
     arguments = dict(given)
-    if given.get("workspace") not in (None, key.workspace):
-        raise HTTPException(403, "workspace_id is not the workspace of this key")
+    check_within(key, workspace=given.get("workspace"), user=given.get("user"))
     if verb.has("workspace"):
         arguments["workspace"] = key.workspace
     if key.user is not None and verb.has("user"):
-        if given.get("user") not in (None, key.user):
-            raise HTTPException(403, "user_id is not the user of this key")
         arguments["user"] = key.user
+        if verb.has("author"):  # Nobody signs with the name of another.
+            arguments["author"] = key.user
+    if verb.name == "batch":
+        arguments["items"] = _items(arguments, key)
     return arguments
+
+
+def _items(arguments: Mapping[str, Any], key: ApiKey) -> Any:
+    """The items of a batch, with the scope words as the wire has them or as Python does. Whose
+    they are says the batch: an item may repeat it."""
+    sent = arguments["items"]
+    if not isinstance(sent, list):
+        return sent
+    return [
+        _item(each, f"items[{place}]", arguments, key) if isinstance(each, dict) else each
+        for place, each in enumerate(sent)
+    ]
+
+
+def _item(
+    item: Mapping[str, Any], place: str, arguments: Mapping[str, Any], key: ApiKey
+) -> dict[str, Any]:
+    found = dict(item)
+    for name in ("user", "agent", "session"):
+        wire = SCOPE_NAMES[name]
+        if wire not in found:
+            continue
+        value = found.pop(wire)
+        if found.setdefault(name, value) != value:
+            raise InvalidInput(f"{place}.{name} and {wire} differ: send one of them", field=wire)
+    check_within(key, user=found.get("user"))
+    for name in ("user", "agent"):
+        if name in found and found.pop(name) != arguments.get(name):
+            wire = SCOPE_NAMES[name]
+            words = f"{place}.{wire} is not that of the batch: send one for each {name}"
+            raise InvalidInput(words, field=wire)
+    return found
 
 
 def _within(verb: Verb[..., object], parameter: Parameter, value: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from recollect.api.codec import dumps
-from recollect.doors.http.auth import Operator
+from recollect.doors.http.auth import Operator, check_within
 from recollect.doors.http.strict import StrictRoute
 from recollect.errors import InvalidInput
 
@@ -52,16 +52,20 @@ class VerifyAnswer(BaseModel):
 
 
 @routes.get("/v1/audit", response_model=AuditAnswer)
-def audit(
+def audit(  # noqa: PLR0917 (one per parameter of the query)
     request: Request,
     operator: Operator,
     workspace_id: Annotated[str | None, Query(max_length=512)] = None,
     cursor: Annotated[str | None, Query(max_length=_MOST_SEQ_DIGITS)] = None,
     limit: Annotated[int, Query(ge=1, le=_MOST_LINES)] = 100,
+    order: Annotated[Literal["asc", "desc"], Query()] = "asc",
 ) -> Response:
-    """What was done through the service, oldest first: of all workspaces, or of one."""
+    """What was done in this workspace through the service, oldest first; order=desc: newest."""
+    check_within(operator, workspace=workspace_id)
     store, after = request.app.state.memory.store, _number(cursor)
-    found = store.audit(workspace=workspace_id, after=after, limit=limit)
+    found = store.audit(
+        workspace=operator.workspace, after=after, limit=limit, newest_first=order == "desc"
+    )
     lines = [
         {
             "seq": line.seq,

@@ -13,12 +13,13 @@ from recollect.api.verb import Verb
 from recollect.store.base import AuditLine, Store
 from recollect.types import ApiKey
 
+#: What changes nothing.
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 #: What happens all day long, and is in the log of events anyway.
 _DAILY = frozenset({"remember", "recall", "context", "feedback", "drain", "compact"})
 #: The last words of paths, and the first, of the other dialects where the same happens.
 _DAILY_ENDS = ("/ingest", "/ingest/quick", "/search", "/search/fast", "/expand", "/reload", "/test")
 _DAILY_PATHS = ("/v1/proxy", "/mcp")
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _NOTED = "recollect.audited"
 _SECRET = "audit"
 _MOST_CHARS = 200
@@ -81,7 +82,7 @@ def overlooked(scope: AsgiScope) -> tuple[str, str | None] | None:
     path: str | None = getattr(route, "path", None)
     if path is None or hasattr(route, "verb") or scope.get(_NOTED):
         return None
-    if scope["method"] in _SAFE_METHODS or path.startswith(_DAILY_PATHS):
+    if scope["method"] in SAFE_METHODS or path.startswith(_DAILY_PATHS):
         return None
     if path.endswith(_DAILY_ENDS):
         return None

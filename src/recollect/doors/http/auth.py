@@ -12,11 +12,11 @@ from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import Headers
 
 from recollect.doors.http.wire import Scoped
-from recollect.errors import ScopeError
+from recollect.errors import InvalidInput, ScopeError
+from recollect.keys import ROLES
 from recollect.types import ApiKey, Role, Scope
 from recollect.write import validate
 
-_ROLES: tuple[Role, ...] = ("read", "write", "admin")
 #: What removes is welcome however long the queue is.
 _STORING = frozenset({"POST", "PUT", "PATCH"})
 
@@ -41,8 +41,8 @@ def key_of(request: Request) -> ApiKey:
 
 def may(key: ApiKey, role: Role, *, whole: bool = False) -> None:
     """Refuse a key that is not allowed so much; `whole`: it must not be one of a single user."""
-    if _ROLES.index(key.role) < _ROLES.index(role):
-        words = "this key may only read" if key.role == "read" else "this needs an admin key"
+    if ROLES.index(key.role) < ROLES.index(role):
+        words = "this needs an admin key" if role == "admin" else "this key may only read"
         raise HTTPException(403, words)
     if whole and key.user is not None:
         raise HTTPException(403, "this key is of one user: this needs one of the whole workspace")
@@ -77,12 +77,27 @@ Writer = Annotated[ApiKey, Depends(writing_key)]
 Operator = Annotated[ApiKey, Depends(admin_key)]
 
 
+def check_within(
+    key: ApiKey, *, workspace: str | None = None, user: str | None = None, named: str = "user_id"
+) -> None:
+    """Refuse a workspace or user that the key does not open; `named`: where the user was said."""
+    if workspace not in (None, key.workspace):
+        raise HTTPException(403, "workspace_id is not the workspace of this key")
+    if key.user is not None and user not in (None, key.user):
+        raise HTTPException(403, f"{named} is not the user of this key")
+
+
+def header_text(value: str | None, name: str) -> str | None:
+    """What a header says: HTTP takes it for Latin-1, but it was sent as UTF-8."""
+    try:
+        return None if value is None else value.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        raise InvalidInput(f"{name} is not UTF-8", field=name) from None
+
+
 def narrowed(key: ApiKey, asked: Scoped) -> Scope:
     """The scope of a request: the key's, as far as the request asks for it."""
-    if asked.workspace_id not in (None, key.workspace):
-        raise HTTPException(403, "workspace_id is not the workspace of this key")
-    if key.user is not None and asked.user_id not in (None, key.user):
-        raise HTTPException(403, "user_id is not the user of this key")
+    check_within(key, workspace=asked.workspace_id, user=asked.user_id)
     user = asked.user_id or key.user
     if user is None:
         raise ScopeError("user_id (string) is required", field="user_id")

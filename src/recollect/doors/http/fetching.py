@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from recollect.api.codec import dumps
 from recollect.doors.http.auditing import audited
-from recollect.doors.http.auth import Writer
+from recollect.doors.http.auth import Writer, check_within
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.http.wire import Needed, Object, Text
 from recollect.errors import InvalidInput
@@ -57,10 +57,7 @@ def fetch(request: Request, body: FetchBody, key: Writer) -> Response:
 
 
 def _user(key: ApiKey, body: FetchBody) -> str | None:
-    if body.workspace_id not in (None, key.workspace):
-        raise HTTPException(403, "workspace_id is not the workspace of this key")
-    if key.user is not None and body.user_id not in (None, key.user):
-        raise HTTPException(403, "user_id is not the user of this key")
+    check_within(key, workspace=body.workspace_id, user=body.user_id)
     return key.user if body.user_id is None else body.user_id
 
 

@@ -1,13 +1,14 @@
 """The guard in front of every route, in this order:
 
-1. With too many requests under way another one is turned away.
+1. With too many requests under way another one is turned away. What needs no key has places of
+   its own, and /health as many as it likes.
 2. A request that a foreign web page sent (Origin, Sec-Fetch-Site) or that came for a foreign name
    (Host: DNS rebinding) is refused, key or not.
 3. A body that is packed, or announced as too long, is refused unread.
 4. Everything but GET /health and sign-in needs a valid key, also paths that do not exist; a key
-   has so many requests a minute. A web page's session must show, before it changes anything, that
-   the request is the page's own.
-5. A body that is too long or too slow is cut off while it is read.
+   has so many requests a minute, and at one time. A web page's session must show, before it changes
+   anything, that the request is the page's own.
+5. A body that is too long or too slow is cut off while it is read; sooner where no key is needed.
 6. An error that nobody foresaw becomes a bare 500. Its text may hold somebody's memory: only its
    type and its place are logged.
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from datetime import datetime
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -30,12 +32,12 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recollect.doors.http.auditing import noted, overlooked
+from recollect.doors.http.auditing import SAFE_METHODS, noted, overlooked
 from recollect.doors.http.auth import secret_of
 from recollect.doors.http.bodies import bounded, too_large
 from recollect.doors.http.faults import fault, fault_of
 from recollect.doors.http.keyring import Keyring
-from recollect.doors.http.limits import Backlog, Rates
+from recollect.doors.http.limits import Backlog, Places, Rates
 from recollect.doors.http.requests import request_id
 from recollect.errors import RecollectError
 from recollect.memory import Memory
@@ -44,10 +46,14 @@ from recollect.types import ApiKey
 log = logging.getLogger("recollect.http")
 
 COOKIE = "recollect_session"
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 #: What needs no key; and no more of a body than a key takes.
-_OPEN = frozenset({("GET", "/health"), ("POST", "/v1/sign-in")})
+_HEALTH = ("GET", "/health")
+_OPEN = frozenset({_HEALTH, ("POST", "/v1/sign-in")})
 _OPEN_BODY_BYTES = 4096
+_OPEN_BODY_SECONDS = 2.0
+_OPEN_AT_ONCE = 64
+#: What goes on until somebody ends it: doors/http/stream.py and doors/mcp/http.py count these.
+_LASTING = frozenset({("GET", "/v1/stream"), ("GET", "/mcp")})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
 #: Lines of the audit log for what one key, or nobody's, was refused in a minute.
@@ -89,6 +95,12 @@ class Guard:
         self._rates = Rates(service.requests_per_minute)
         self._refusals = Rates(_REFUSALS_PER_MINUTE)
         self._under_way = 0
+        self._open = Places(
+            _OPEN_AT_ONCE, "{most} are signing in, which is the limit: try again", status=503
+        )
+        most = min(service.connections_per_key or service.connections, service.connections)
+        words = "this key has {most} requests under way, which is the limit: try again"
+        self._of_key = Places(most, words)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -104,7 +116,8 @@ class Guard:
                 message["headers"] = _with_ours(message.get("headers", ()), id)
             await send(message)
 
-        self._under_way += 1
+        counts = not _is_open(scope)
+        self._under_way += counts
         try:
             await self._answered(scope, receive, sending)
         except ClientDisconnect:
@@ -114,32 +127,38 @@ class Guard:
             if not status:
                 await fault(500, "something went wrong here")(scope, receive, sending)
         finally:
-            self._under_way -= 1
+            self._under_way -= counts
         await self._note(scope, status)
 
     async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await self._admit(scope)
-        except HTTPException as error:
-            answer = fault(error.status_code, error.detail, headers=error.headers)
-            await answer(scope, receive, send)
-        except RecollectError as error:
-            await fault_of(error)(scope, receive, send)
-        else:
-            service = self._memory.config.service
-            limited = bounded(receive, most=self._most_bytes(scope), seconds=service.body_seconds)
-            await self._app(scope, limited, send)
+        with ExitStack() as places:
+            try:
+                await self._admit(scope, places)
+            except HTTPException as error:
+                answer = fault(error.status_code, error.detail, headers=error.headers)
+                await answer(scope, receive, send)
+            except RecollectError as error:
+                await fault_of(error)(scope, receive, send)
+            else:
+                seconds = self._memory.config.service.body_seconds
+                if _is_open(scope):
+                    seconds = min(seconds, _OPEN_BODY_SECONDS)
+                limited = bounded(receive, most=self._most_bytes(scope), seconds=seconds)
+                await self._app(scope, limited, send)
 
-    async def _admit(self, scope: Scope) -> None:
+    async def _admit(self, scope: Scope, places: ExitStack) -> None:
+        asked = (scope["method"], scope["path"])
         headers = Headers(scope=scope)
         most = self._memory.config.service.connections
-        if self._under_way > most:
+        if self._under_way > most and asked not in _OPEN:
             words = f"{most} requests are under way, which is the limit: try again"
             raise HTTPException(503, words, headers={"retry-after": "1"})
-        if self._is_foreign(headers):
+        if self._is_foreign(headers, scope["method"]):
             raise HTTPException(403, "this Host or Origin is not served here")
         self._check_body(scope, headers)
-        if (scope["method"], scope["path"]) in _OPEN:
+        if asked in _OPEN:
+            if asked != _HEALTH:
+                places.enter_context(self._open.taken())
             return
         key = self._operator or await self._key(scope, headers)
         if key is None:
@@ -147,15 +166,16 @@ class Guard:
             raise HTTPException(401, words, headers={"www-authenticate": "Bearer"})
         scope["recollect.key"] = key
         self._rates.check(key.id)
-        if scope["method"] not in _SAFE_METHODS and key.role != "read":
+        if asked not in _LASTING:
+            places.enter_context(self._of_key.taken(key.id))
+        if scope["method"] not in SAFE_METHODS and key.role != "read":
             await self._backlog.look()
 
     async def _key(self, scope: Scope, headers: Headers) -> ApiKey | None:
-        if secret := secret_of(headers):
-            return await self._keyring.of_secret(secret)
-        session = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
-        key = await self._keyring.of_session(session)
-        if key is not None and scope["method"] not in _SAFE_METHODS and not _is_own(headers):
+        key = await key_shown(self._keyring, headers)
+        if key is None or secret_of(headers) or scope["method"] in SAFE_METHODS:
+            return key
+        if not _is_own(headers):
             words = "a session needs the header X-Recollect-Request: 1, or an Origin that is ours"
             raise HTTPException(403, words)
         return key
@@ -170,15 +190,14 @@ class Guard:
 
     def _most_bytes(self, scope: Scope) -> int:
         most = self._memory.config.limits.body_bytes
-        is_open = (scope["method"], scope["path"]) in _OPEN
-        return min(most, _OPEN_BODY_BYTES) if is_open else most
+        return min(most, _OPEN_BODY_BYTES) if _is_open(scope) else most
 
-    def _is_foreign(self, headers: Headers) -> bool:
+    def _is_foreign(self, headers: Headers, method: str) -> bool:
         if not self._is_ours("//" + headers.get("host", "")):
             return True
         if headers.get("sec-fetch-site") == "cross-site":
-            # A link to a page of ours may stand anywhere.
-            return headers.get("sec-fetch-mode") != "navigate"
+            # A link to a page of ours may stand anywhere; a form may not.
+            return headers.get("sec-fetch-mode") != "navigate" or method not in SAFE_METHODS
         origin = headers.get("origin")
         if origin is None:
             return False
@@ -215,9 +234,20 @@ class Guard:
             log.warning("the audit log could not be written: %s", type(error).__name__)
 
 
+async def key_shown(keyring: Keyring, headers: Headers) -> ApiKey | None:
+    """The valid key that a request shows, by its secret or by a session."""
+    if secret := secret_of(headers):
+        return await keyring.of_secret(secret)
+    return await keyring.of_session(cookie_parser(headers.get("cookie", "")).get(COOKIE, ""))
+
+
 def security_headers() -> tuple[tuple[bytes, bytes], ...]:
     """What every answer carries."""
     return _HEADERS
+
+
+def _is_open(scope: Scope) -> bool:
+    return (scope["method"], scope["path"]) in _OPEN
 
 
 def _is_own(headers: Headers) -> bool:

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from recollect.api.codec import dumps
+from recollect.doors.http.aside import aside
 from recollect.doors.http.auth import key_of
 from recollect.doors.http.wire import HealthAnswer
 from recollect.errors import RecollectError
@@ -77,9 +78,9 @@ class Pulse:
 
 
 @routes.get("/health", summary="How the service is, in one word; the one route without a key.")
-def health(request: Request) -> HealthAnswer:
+async def health(request: Request) -> HealthAnswer:
     """How the service is; the one route without a key."""
-    state = _pulse(request).state()
+    state = await aside(_pulse(request).state)
     answer = HealthAnswer(status="ok" if state.status == "ok" else "degraded")
     if not state.is_up:
         return Response(  # type: ignore[return-value]
@@ -93,9 +94,9 @@ def health(request: Request) -> HealthAnswer:
     summary="How the service is, and why; an admin key is told numbers.",
     response_model=ReadyAnswer,
 )
-def ready(request: Request) -> Response:
+async def ready(request: Request) -> Response:
     """How the service is, and why; 503 while nothing can be answered."""
-    state, key = _pulse(request).state(), key_of(request)
+    state, key = await aside(_pulse(request).state), key_of(request)
     told: dict[str, object] = {"status": state.status, "reasons": list(state.reasons)}
     if key.role == "admin" and key.user is None:
         told["jobs"] = {"ready": state.ready, "running": state.running, "dead": state.dead}

@@ -6,30 +6,36 @@ A key of one user has the webhooks of that user alone. The secret that signs is 
 from __future__ import annotations
 
 import secrets
+import threading
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from recollect.api.codec import dumps
+from recollect.config import Config
 from recollect.doors.happenings import checked_names
 from recollect.doors.http.auditing import audited
-from recollect.doors.http.auth import key_of, may
+from recollect.doors.http.auth import check_within, key_of, may
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.webhooks import Sender, fresh, new_secret
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.memory import Memory
+from recollect.outgoing import check_literal
 from recollect.store.happenings import Webhook
 from recollect.types import ApiKey
 from recollect.write import validate
 
 _MOST_URL_CHARS = 2000
 _MOST_HOOKS = 100
+_MOST_OF_A_USER = 10
+#: Between counting them and adding one nobody else here adds one.
+_ADDING = threading.Lock()
 _BY_HAND = "disabled by hand"
 
 routes = APIRouter(route_class=StrictRoute, tags=["webhooks"])
@@ -120,27 +126,24 @@ Held = Annotated[Memory, Depends(_memory)]
 @routes.post("/v1/webhooks", status_code=201, response_model=CreatedWebhook)
 def create(request: Request, body: NewWebhook, key: Admin, memory: Held) -> Response:
     """Tell an address what happens from now on. The secret in the answer is shown this once."""
-    if body.workspace_id not in (None, key.workspace):
-        raise HTTPException(403, "workspace_id is not the workspace of this key")
-    if key.user is not None and body.user_id not in (None, key.user):
-        raise HTTPException(403, "user_id is not the user of this key")
+    check_within(key, workspace=body.workspace_id, user=body.user_id)
     if not memory.config.outgoing.webhooks:
         raise InvalidInput("webhooks are switched off here (outgoing.webhooks)")
     user = key.user if body.user_id is None else body.user_id
     if user is not None:
         user = validate.scope(workspace=key.workspace, user=user).user
-    if len(memory.store.hooks(workspace=key.workspace)) >= _MOST_HOOKS:
-        raise Conflict(f"a workspace has at most {_MOST_HOOKS} webhooks")
     hook = Webhook(
         id=secrets.token_hex(8),
         workspace=key.workspace,
         user=user,
-        url=_address(body.url),
+        url=_address(body.url, memory.config),
         events=checked_names(body.events),
         created_at=memory.now(),
     )
     secret = new_secret()
-    memory.store.add_hook(hook, secret.encode())
+    with _ADDING:
+        _check_room(memory, hook)
+        memory.store.add_hook(hook, secret.encode())
     audited(request, key, "webhooks.create", hook.id, user=user)
     return _json({**_shown(hook), "secret": secret}, 201)
 
@@ -200,6 +203,14 @@ def _tried(id: str, key: ApiKey, memory: Memory) -> Response:
     return _json({"id": id, "delivered": not error, "error": error or None})
 
 
+def _check_room(memory: Memory, hook: Webhook) -> None:
+    there = memory.store.hooks(workspace=hook.workspace)
+    if len(there) >= _MOST_HOOKS:
+        raise Conflict(f"a workspace has at most {_MOST_HOOKS} webhooks")
+    if hook.user is not None and [e.user for e in there].count(hook.user) >= _MOST_OF_A_USER:
+        raise Conflict(f"a user has at most {_MOST_OF_A_USER} webhooks")
+
+
 def _own(memory: Memory, key: ApiKey) -> list[Webhook]:
     """Those that a key may know of."""
     hooks = memory.store.hooks(workspace=key.workspace)
@@ -213,7 +224,7 @@ def _one(memory: Memory, key: ApiKey, id: str) -> Webhook:
     raise NotFound(f"there is no webhook {id[:64]!r}")
 
 
-def _address(url: str) -> str:
+def _address(url: str, config: Config) -> str:
     if len(url) > _MOST_URL_CHARS:
         raise InvalidInput(f"url must be at most {_MOST_URL_CHARS} characters", field="url")
     try:
@@ -225,6 +236,7 @@ def _address(url: str) -> str:
         raise InvalidInput("url must be an http or https address", field="url")
     if parts.username is not None or any(ord(char) <= 32 for char in url) or not url.isascii():
         raise InvalidInput("url must have no user, no blanks and only ASCII", field="url")
+    check_literal(url, config)
     return url
 
 

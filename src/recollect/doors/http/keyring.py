@@ -15,8 +15,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from starlette.concurrency import run_in_threadpool
-
+from recollect.doors.http.aside import aside
 from recollect.keys import digest, is_valid
 from recollect.store.base import Store
 from recollect.types import ApiKey
@@ -75,7 +74,7 @@ class Keyring:
         now = self._timer()
         key, until = self._believed.get((kind, shown), (None, 0.0))
         if now >= until:
-            key = await run_in_threadpool(find, shown)
+            key = await aside(find, shown)
             if key is not None:
                 if len(self._believed) >= _MOST_BELIEVED:
                     self.forget()

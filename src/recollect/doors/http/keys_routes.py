@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
@@ -9,16 +10,20 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from recollect.api.codec import dumps
 from recollect.doors.http.auditing import audited
-from recollect.doors.http.auth import Operator
+from recollect.doors.http.auth import Operator, check_within
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.http.wire import Text
-from recollect.errors import InvalidInput, NotFound
-from recollect.keys import create_key, rotate_key
+from recollect.doors.toolnames import checked_tools
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.keys import create_key, is_last_admin, rotate_key
+from recollect.store.base import Keys
 from recollect.types import ApiKey
 
 routes = APIRouter(route_class=StrictRoute, tags=["keys"])
 
 Id = Annotated[str, Path(max_length=64)]
+#: Two that revoke each other must not both be the last but one.
+_REVOKING = Lock()
 _EXAMPLE: JsonValue = {"user_id": "ann", "role": "read", "label": "laptop"}
 
 
@@ -29,7 +34,7 @@ class KeyBody(BaseModel):
         strict=True, extra="forbid", frozen=True, json_schema_extra={"examples": [_EXAMPLE]}
     )
 
-    #: Default: the workspace of the key that asks.
+    #: Only to repeat the workspace of the key that asks: keys of others are made where the file is.
     workspace_id: Text = None
     #: Default: every user of the workspace.
     user_id: Text = None
@@ -76,13 +81,14 @@ class RevokedAnswer(BaseModel):
 
 @routes.post("/v1/keys", status_code=201, response_model=NewKeyAnswer)
 def create(request: Request, body: KeyBody, operator: Operator) -> Response:
-    """Make a key; its secret is in this answer and nowhere else."""
+    """Make a key of this workspace; its secret is in this answer and nowhere else."""
+    check_within(operator, workspace=body.workspace_id)
     try:
         key, secret = create_key(
             request.app.state.memory.store,
-            workspace=operator.workspace if body.workspace_id is None else body.workspace_id,
+            workspace=operator.workspace,
             user=body.user_id, role=body.role or "write", expires_at=body.expires_at,
-            label=body.label, tools=body.tools, clock=request.app.state.clock,
+            label=body.label, tools=checked_tools(body.tools), clock=request.app.state.clock,
         )  # fmt: skip
     except InvalidInput as error:
         error.field = "expires_at" if error.field == "expires" else error.field
@@ -93,15 +99,18 @@ def create(request: Request, body: KeyBody, operator: Operator) -> Response:
 
 @routes.get("/v1/keys", response_model=KeysAnswer)
 def listed(request: Request, operator: Operator) -> Response:
-    """All keys of the store, without their secrets."""
-    keys = [told(key) for key in request.app.state.memory.store.api_keys()]
+    """All keys of this workspace, without their secrets."""
+    found = request.app.state.memory.store.api_keys()
+    keys = [told(key) for key in found if key.workspace == operator.workspace]
     return _answer({"keys": keys, "count": len(keys)})
 
 
 @routes.post("/v1/keys/{id}/rotate", response_model=NewKeyAnswer)
 def rotate(request: Request, id: Id, operator: Operator) -> Response:
     """Give a key another secret; the one it had opens nothing from now on."""
-    key, secret = rotate_key(request.app.state.memory.store, id)
+    store = request.app.state.memory.store
+    _check_own(store, id, operator)
+    key, secret = rotate_key(store, id)
     request.app.state.keyring.forget()
     audited(request, operator, "keys.rotate", key.id)
     return _answer({**told(key), "key": secret})
@@ -111,12 +120,22 @@ def rotate(request: Request, id: Id, operator: Operator) -> Response:
 def revoke(request: Request, id: Id, operator: Operator) -> Response:
     """Revoke a key: from now on it opens nothing."""
     store = request.app.state.memory.store
-    if store.held_key(id) is None:
-        raise NotFound(f"there is no key {id!r}")
-    changed = store.revoke_key(id, at=request.app.state.clock())
+    _check_own(store, id, operator)
+    now = request.app.state.clock()
+    with _REVOKING:
+        if is_last_admin(store, id, now=now):
+            raise Conflict("this is the last admin key: make another first")
+        changed = store.revoke_key(id, at=now)
     request.app.state.keyring.forget()
     audited(request, operator, "keys.revoke", id)
     return _answer({"changed": changed})
+
+
+def _check_own(store: Keys, id: str, operator: ApiKey) -> None:
+    """A key of another workspace is as one that does not exist."""
+    held = store.held_key(id)
+    if held is None or held[0].workspace != operator.workspace:
+        raise NotFound(f"there is no key {id!r}")
 
 
 def told(key: ApiKey) -> dict[str, Any]:

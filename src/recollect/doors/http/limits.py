@@ -1,4 +1,4 @@
-"""How much is taken in: requests of a key in a minute, requests at one time, jobs that wait.
+"""How much is taken in: requests of a key in a minute, what goes on at one time, jobs that wait.
 
 Counted on the event loop alone, so without locks; in this process alone, so per process.
 """
@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from fastapi import HTTPException
-from starlette.concurrency import run_in_threadpool
 
+from recollect.doors.http.aside import aside
 from recollect.store.base import Store
 
 Timer = Callable[[], float]
 
 _LOOK_AGAIN_SECONDS = 1.0
 _QUEUE_RETRY_SECONDS = "5"
+_PLACE_RETRY_SECONDS = "1"
 
 
 class Rates:
@@ -48,6 +51,30 @@ class Rates:
             raise HTTPException(429, words, headers={"retry-after": retry})
 
 
+class Places:
+    """So many at one time for each one; `words` say of what, with the number."""
+
+    def __init__(self, most: int, words: str, *, status: int = 429) -> None:
+        self._most = most
+        self._words = words.format(most=most)
+        self._status = status
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def taken(self, who: str = "") -> Iterator[None]:
+        """Hold one, or refuse."""
+        if self._taken[who] >= self._most:
+            retry = {"retry-after": _PLACE_RETRY_SECONDS}
+            raise HTTPException(self._status, self._words, headers=retry)
+        self._taken[who] += 1
+        try:
+            yield
+        finally:
+            self._taken[who] -= 1
+            if not self._taken[who]:
+                del self._taken[who]
+
+
 class Backlog:
     """Whether the queue is so long that nothing more is taken in; looked at once a second."""
 
@@ -63,7 +90,7 @@ class Backlog:
         if self._most and self._timer() >= self._next:
             # Before the read: of many requests one goes and looks.
             self._next = self._timer() + _LOOK_AGAIN_SECONDS
-            self._waiting = (await run_in_threadpool(self._store.counts)).ready
+            self._waiting = (await aside(self._store.counts)).ready
 
     def check(self) -> None:
         """Refuse what would make it longer."""

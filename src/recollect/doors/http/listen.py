@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -33,6 +34,17 @@ Try it:
 """
 
 
+def first_words(url: str, db: str, *, worker: bool, mcp: bool, no_auth: bool) -> str:
+    """Where the service is, and what runs in it."""
+    parts = [
+        f"memory: {db}",
+        "background work: " + ("here" if worker else "left to `recollect worker`"),
+        f"MCP: {url}/mcp" if mcp else "MCP: no, the extra [mcp] is not installed",
+        *(["no key is asked for"] if no_auth else []),
+    ]
+    return f"Recollect listens on {url}\n" + "".join(f"  {each}\n" for each in parts)
+
+
 def welcome(store: Keys, url: str) -> str:
     """The first key of a store that has none, with what to do with it."""
     if store.api_keys():
@@ -48,7 +60,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        raise ConfigError(f"cannot listen on {host}:{port}: {error}") from error
+        raise ConfigError(_refused(host, port, error)) from error
     with listener:
         # Accepted connections inherit it. asyncio sets it only on sockets that name their protocol;
         # without it every answer waits 40 ms for the client's delayed acknowledgement.
@@ -57,6 +69,19 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
             # A client that takes nothing of what is sent to it does not hold us for ever.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STUCK_MS)
         yield listener
+
+
+def _refused(host: str, port: int, error: OSError | OverflowError) -> str:
+    """Why nobody can listen there, and what to do about it."""
+    match getattr(error, "errno", None):
+        case errno.EADDRINUSE:
+            who = "perhaps by another `recollect serve`"
+            return f"port {port} of {host} is taken, {who}: choose one with --port"
+        case errno.EADDRNOTAVAIL:
+            return f"{host} is no address of this machine: choose one with --host"
+        case errno.EACCES:
+            return f"port {port} is not open to this user: choose one above 1023 with --port"
+    return f"cannot listen on {host}:{port}: {error}"
 
 
 @contextlib.contextmanager

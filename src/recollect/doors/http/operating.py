@@ -1,4 +1,4 @@
-"""A whole store out of the service and into it: JSON lines, for the operator.
+"""A whole workspace out of the service and into it: JSON lines, for an admin.
 
 An export is written to a nameless temporary file first, because its counts come first; then it is
 sent piece by piece. See docs/howto/export-and-import.md.
@@ -43,7 +43,7 @@ def _query(name: str, schema: Mapping[str, Any], words: str) -> dict[str, Any]:
     },
 )
 async def export(request: Request, key: Operator) -> Response:
-    """All memories of all users as JSON lines that import to the identical store."""
+    """All memories of all users of the key's workspace, as JSON lines that import gives back."""
     given = _params(request, ("vectors",))
     vectors = given.get("vectors", "true")
     if vectors not in ("true", "false"):
@@ -65,7 +65,8 @@ async def export(request: Request, key: Operator) -> Response:
     },
 )
 async def import_lines(request: Request, key: Operator) -> Response:
-    """Store what the lines hold; a bad one is listed and does not stop the others."""
+    """Store what the lines hold; a bad one, or one of another workspace, is listed and does not
+    stop the others."""
     given = {_NAMES[name]: value for name, value in _params(request, tuple(_NAMES)).items()}
     with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as file:
         async for piece in request.stream():
@@ -89,7 +90,8 @@ def _params(request: Request, known: tuple[str, ...]) -> dict[str, str]:
 def _exported(request: Request, key: ApiKey, vectors: bool) -> BinaryIO:
     file: Any = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it was sent)
     try:
-        export_to(request.app.state.memory.store, file, vectors=vectors)
+        store = request.app.state.memory.store
+        export_to(store, file, vectors=vectors, workspace=key.workspace)
         audited(request, key, "export")
         file.seek(0)
     except BaseException:
@@ -107,6 +109,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 def _imported(request: Request, key: ApiKey, file: Any, given: Mapping[str, Any]) -> Response:
     file.seek(0)
-    done = import_from(request.app.state.memory, file, workspace=key.workspace, **given)
+    mine = key.workspace
+    done = import_from(request.app.state.memory, file, workspace=mine, only=mine, **given)
     audited(request, key, "import")
     return Response(dumps(done), media_type="application/json")

@@ -85,8 +85,8 @@ def _listed(
 
 
 def _place(cursor: str, of: object) -> tuple[str, int]:
-    last, place = place_of(cursor, of=of)
-    return str(last), int(place)
+    last, place = place_of(cursor, of=of, kinds=(str, int))
+    return last, max(0, place)
 
 
 def _name(item: Any) -> str:

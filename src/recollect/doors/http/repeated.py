@@ -8,8 +8,11 @@ store itself (`Memory.remember`), in the transaction that stores them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
+
+from fastapi import HTTPException
 
 from recollect.errors import Conflict
 from recollect.memory import Memory
@@ -17,12 +20,58 @@ from recollect.store.base import Answered
 from recollect.types import Scope
 from recollect.write import validate
 
-#: Requests under the same key wait for each other; so many keys at once do not.
-_LOCKS = tuple(threading.Lock() for _ in range(64))
+#: Requests under the same key wait for each other, so long and so many; others wait for nobody.
+_WAIT_SECONDS = 5.0
+_MOST_WAITING = 16
+_UNDER_WAY = "this request is under way (the same Idempotency-Key): try again"
 #: Under what an attempt is noted that did not come to its answer.
 _BEGUN = "\x01begun "
 
 Act = Callable[[Mapping[str, Any]], bytes]
+
+
+class _Turns:
+    """One at a time of those who come under the same name."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: Held while one is at it, and how many hold it or want to.
+        self._names: dict[tuple[str, ...], tuple[threading.Lock, int]] = {}
+
+    @contextmanager
+    def of(self, name: tuple[str, ...]) -> Iterator[None]:
+        """Wait for one's turn, but not for long: a thread that waits is missed elsewhere."""
+        turn = self._joined(name)
+        try:
+            if not turn.acquire(timeout=_WAIT_SECONDS):
+                raise _under_way()
+            try:
+                yield
+            finally:
+                turn.release()
+        finally:
+            self._left(name)
+
+    def _joined(self, name: tuple[str, ...]) -> threading.Lock:
+        with self._lock:
+            turn, many = self._names.get(name) or (threading.Lock(), 0)
+            if many > _MOST_WAITING:
+                raise _under_way()
+            self._names[name] = (turn, many + 1)
+            return turn
+
+    def _left(self, name: tuple[str, ...]) -> None:
+        with self._lock:
+            turn, many = self._names.pop(name)
+            if many > 1:
+                self._names[name] = (turn, many - 1)
+
+
+def _under_way() -> HTTPException:
+    return HTTPException(503, _UNDER_WAY, headers={"retry-after": "1"})
+
+
+_turns = _Turns()
 
 
 def answered_once(
@@ -42,7 +91,7 @@ def answered_once(
     """
     digest = validate.body_digest(asked=asked)
     name = validate.idempotency_key(key) or ""
-    with _LOCKS[hash((scope.workspace, scope.user, name)) % len(_LOCKS)]:
+    with _turns.of((scope.workspace, scope.user, name)):
         known = memory.store.answer(scope, name)
         if known is None:
             settled = _settled(memory, scope, name, digest, arguments)

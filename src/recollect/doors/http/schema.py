@@ -207,6 +207,10 @@ def _without_null(schema: Schema) -> Schema:
 
 def _by_hand(operation: dict[str, Any], *, others: bool) -> None:
     """What FastAPI says of a route, with our errors instead of its own; or with `others'`."""
+    told = operation.get("description", "")
+    if told and not operation.get("summary", "").endswith("."):
+        # FastAPI's own summary is the name of the function.
+        operation["summary"] = " ".join(told.split("\n\n")[0].split())
     answers = operation.setdefault("responses", {})
     if "HTTPValidationError" in str(answers.get("422", "")):
         del answers["422"]

@@ -32,6 +32,7 @@ def secure(
     for module in (signin, keys_routes, audit_routes, fetching):
         app.include_router(module.routes)
     operator = ApiKey("no-auth", "default", None, "admin", clock()) if no_auth else None
+    app.state.operator = operator
     app.add_middleware(
         Guard,
         memory=memory,

@@ -23,6 +23,7 @@ from recollect.doors.http.app import create_app
 from recollect.doors.http.listen import (
     end_at_once,
     exit_on_sigterm,
+    first_words,
     listening,
     notify,
     say,
@@ -81,7 +82,8 @@ def serve(
         beside.callback(warming.join, _STOP_SECONDS)
         if not no_auth:
             say(welcome(memory.store, url))
-        say(f"Recollect listens on {url}\n")
+        mcp = app.state.mcp is not None
+        say(first_words(url, str(db), worker=worker, mcp=mcp, no_auth=no_auth))
         _Server(_settings(app, memory.config), app).run(sockets=[listener])
 
 

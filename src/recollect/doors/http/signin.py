@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from recollect.api.codec import dumps
@@ -17,7 +17,6 @@ from recollect.doors.http.strict import StrictRoute
 from recollect.types import ApiKey
 
 _MOST_SECRET_CHARS = 512
-_EXAMPLE: JsonValue = {"key": "rk_..."}
 
 routes = APIRouter(route_class=StrictRoute, tags=["keys"])
 

@@ -21,8 +21,9 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from recollect.doors.happenings import BURIED, checked_names, microseconds, moment
-from recollect.doors.http.auth import key_of
+from recollect.doors.http.auth import check_within, key_of
 from recollect.doors.http.frames import buried, mark_of, written
+from recollect.doors.http.limits import Places
 from recollect.errors import InvalidInput, RecollectError
 from recollect.memory import Memory
 from recollect.store.happenings import Happened, Mark
@@ -34,7 +35,8 @@ _KEYS_SECONDS = 1.0
 _HEARTBEAT_SECONDS = 15.0
 #: A reader that takes nothing for so long is gone.
 _STUCK_SECONDS = 20.0
-_MOST_STREAMS = 1000
+_MOST_STREAMS = 2048
+_MOST_OF_A_KEY = 512
 _AT_ONCE = 500
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -86,12 +88,8 @@ def _scope(key: ApiKey, params: Mapping[str, str]) -> Scope:
     for name in params:
         if name not in ("user_id", "workspace_id", "events"):
             raise InvalidInput(f"{name:.64} is not a field of this request", field=name)
-    if params.get("workspace_id", key.workspace) != key.workspace:
-        raise HTTPException(403, "workspace_id is not the workspace of this key")
-    user = params.get("user_id", key.user)
-    if key.user not in (None, user):
-        raise HTTPException(403, "user_id is not the user of this key")
-    return validate.scope(workspace=key.workspace, user=user)
+    check_within(key, workspace=params.get("workspace_id"), user=params.get("user_id"))
+    return validate.scope(workspace=key.workspace, user=params.get("user_id", key.user))
 
 
 @dataclass(eq=False, slots=True)
@@ -170,6 +168,7 @@ class Streams:
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
+        self.places = Places(_MOST_OF_A_KEY, "this key has {most} streams, which is the limit")
 
     @property
     def count(self) -> int:
@@ -329,6 +328,10 @@ class EventStream(Response):
         self._listener = listener
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        with self._streams.places.taken(self._listener.key.id):
+            await self._listen(receive, send)
+
+    async def _listen(self, receive: Receive, send: Send) -> None:
         await self._streams.join(self._listener)
         gone = asyncio.create_task(_gone(receive, self._listener))
         try:

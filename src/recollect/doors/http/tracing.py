@@ -1,7 +1,7 @@
 """Traces over OTLP: a span for every request, and one inside it for remember, recall and context.
 
-Nothing of it is imported unless `service.tracesUrl` names a collector (`pip install
-'recollect[otel]'`). Attributes say which route, how it ended and how much was found; no name, no
+Nothing of it is imported unless `service.tracesUrl` names a collector (the extra
+[otel]). Attributes say which route, how it ended and how much was found; no name, no
 question, no memory.
 """
 
@@ -48,7 +48,8 @@ def tracing(config: Config, memory: Memory) -> Tracing | None:
         return _Otlp(url, memory)
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"traces need the package {error.name}: pip install 'recollect[otel]'"
+            f"traces need the package {error.name}: install Recollect with the extra [otel]:"
+            " in its checkout, pip install '.[otel]'"
         ) from error
 
 

@@ -7,8 +7,10 @@ Plain routes, not FastAPI's: their parameters are checked by the catalogue (`ask
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
+from hashlib import sha256
 from typing import Any
 
 from fastapi import HTTPException, Request, Response
@@ -28,7 +30,7 @@ from recollect.doors.http.paging import page, wanted
 from recollect.doors.http.repeated import answered_once
 from recollect.errors import InvalidInput
 from recollect.memory import Memory
-from recollect.types import TEAM, ApiKey, Scope
+from recollect.types import TEAM, ApiKey, Drained, Scope
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -45,6 +47,7 @@ _SIBLING = {each.path: each for each in ALL if each.method == "GET"}
 #: Between looking whether something is as it was and changing it, nobody else here changes it.
 _COMPARING = threading.Lock()
 _DRAINING = threading.BoundedSemaphore(8)
+_MOST_TOLD = 10_000
 
 
 class VerbRoute(Route):
@@ -93,10 +96,20 @@ def _drained(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes
     """An answer that may take its time: so many at once, so that others are answered too."""
     if not _DRAINING.acquire(blocking=False):
         raise HTTPException(429, "others wait for the queue: try again", {"retry-after": "5"})
+    memory, states = request.app.state.memory, ("ready", "running", "dead")
     try:
-        return _answer(request, verb, key, body)
+        before = memory.jobs(states=states, limit=_MOST_TOLD, workspace=key.workspace)
+        began = time.monotonic()
+        _answer(request, verb, key, body)
+        left = memory.jobs(states=states, limit=_MOST_TOLD, workspace=key.workspace)
     finally:
         _DRAINING.release()
+    # The queue belongs to all: what became of the jobs of others is not told.
+    dead = {each.id for each in left if each.state == "dead"}
+    waited = {each.id for each in before if each.state != "dead"}
+    done = waited - {each.id for each in left}
+    told = Drained(len(done), len(waited & dead), time.monotonic() - began, len(left) - len(dead))
+    return Response(dumps(told), verb.status, media_type=_JSON)
 
 
 def _answer(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes) -> Response:
@@ -159,7 +172,20 @@ def _done(
     owner = Scope(key.workspace, arguments.get("user") or TEAM)
     at = {"at": None} if verb.has("at") else {}
     asked = {"verb": verb.name, **arguments}
+    if "items" in arguments:
+        arguments = {**arguments, "items": _keyed(arguments["items"], name)}
     return answered_once(memory, owner, name, {**at, **arguments}, act, asked=asked)
+
+
+def _keyed(items: Sequence[Any], name: str) -> list[Any]:
+    """Items of a batch, such that those that store turns store them once, whatever happens."""
+    digest = sha256(name.encode("utf-8", "replace")).hexdigest()
+    return [
+        {**each, "key": f"batch {digest} {index}"}
+        if isinstance(each, dict) and each.get("op") == "remember" and "key" not in each
+        else each
+        for index, each in enumerate(items)
+    ]
 
 
 def _as_it_was(

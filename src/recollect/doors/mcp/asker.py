@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import ConfigError, ScopeError
+from recollect.keys import ROLES
 from recollect.types import Role
 
-_ROLES: tuple[Role, ...] = ("read", "write", "admin")
+_INSTEAD = "send the header X-Recollect-User, or use a key of one user (recollect mcp: --user NAME)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Asker:
     tools: frozenset[str] | None = None
     #: Whether a call may, and so must, say whose memory it means.
     names_user: bool = False
+    #: Whether turns that they call the user's count as the user's own words.
+    relays: bool = False
 
     @property
     def owner(self) -> tuple[str, str]:
@@ -33,16 +36,24 @@ class Asker:
 
     def may(self, role: Role, name: str) -> bool:
         """Whether a tool is theirs to call."""
-        is_enough = _ROLES.index(self.role) >= _ROLES.index(role)
+        is_enough = ROLES.index(self.role) >= ROLES.index(role)
         return is_enough and (self.tools is None or name in self.tools)
+
+    def certain(self, named: object = None) -> None:
+        """Refuse where nothing says whose memory is meant, and no argument can: `named` is one
+        that was given all the same."""
+        if named not in (None, self.user):
+            raise ScopeError(f"user_id is not an argument here: {_INSTEAD}", field="user_id")
+        if self.user is None and self.names_user:
+            raise ScopeError(f"user_id is missing: {_INSTEAD}", field="user_id")
 
     def scope(self, user: object = None) -> dict[str, Any]:
         """The scope words of a verb; `user` is what a call says of it."""
         chosen = self.user if user is None else str(user)
         if chosen is None and self.names_user:
             raise ScopeError(
-                "user_id is required: give it as an argument, send the header X-Recollect-User,"
-                " or use a key of one user",
+                "user_id is missing: say whose memory is meant (the argument user_id, the header"
+                " X-Recollect-User, a key of one user, or recollect mcp --user NAME)",
                 field="user_id",
             )
         return {"user": chosen, "workspace": self.workspace, "agent": self.agent}

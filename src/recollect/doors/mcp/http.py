@@ -1,14 +1,16 @@
 """MCP over HTTP: one route, /mcp, behind the same guard and the same limits as all others.
 
 The key gives workspace, user, role and tools; `X-Recollect-User` and `X-Recollect-Agent` narrow
-it. A session belongs to the key that opened it.
+it. A session belongs to the key that opened it, and a key has so many of them, and of streams.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
 
 import anyio
 from fastapi import HTTPException
@@ -22,11 +24,14 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.doors.http.auditing import audited
-from recollect.doors.http.auth import key_of
+from recollect.doors.http.auth import check_within, header_text, key_of
 from recollect.doors.http.faults import fault, fault_of
+from recollect.doors.http.guard import key_shown
+from recollect.doors.http.limits import Places
 from recollect.doors.http.strict import parsed
 from recollect.doors.mcp.asker import Asker, allowed, both
 from recollect.doors.mcp.server import Context, Gate, server
+from recollect.doors.mcp.sessions import Sessions, is_named
 from recollect.doors.mcp.tools import ALL
 from recollect.errors import RecollectError
 from recollect.memory import Memory
@@ -38,6 +43,8 @@ AGENT = "x-recollect-agent"
 
 _IDLE_SECONDS = 15 * 60.0
 _MOST_SESSIONS = 1000
+_MOST_OF_A_KEY = 32
+_KEYS_SECONDS = 1.0
 _TOO_MANY = -32000
 
 
@@ -45,12 +52,17 @@ class McpDoor:
     """The ASGI application of /mcp. It answers while it is `running`."""
 
     def __init__(self, memory: Memory) -> None:
-        names = memory.config.mcp.tools.split(",")
+        settings = memory.config.mcp
+        names = settings.tools.split(",")
         self._memory = memory
-        self._server = server(memory, _KeyGate(allowed(names, ALL, "mcp.tools")))
+        self._server = server(
+            memory, _KeyGate(allowed(names, ALL, "mcp.tools"), relays=settings.user_words)
+        )
         self._manager: StreamableHTTPSessionManager | None = None
         #: Streams that last until somebody ends them.
         self._streams: set[anyio.CancelScope] = set()
+        self._places = Places(_MOST_OF_A_KEY, "this key has {most} streams, which is the limit")
+        self._sessions = Sessions(_MOST_OF_A_KEY, _IDLE_SECONDS)
         # What it logs may hold what was sent: the guard and the server say what is to be said.
         for name in ("mcp", "sse_starlette"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -75,6 +87,12 @@ class McpDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
+        lasts = request.method == "GET"
+        with self._places.taken(key_of(request).id) if lasts else nullcontext():
+            await self._answered(request, send)
+
+    async def _answered(self, request: Request, send: Send) -> None:
+        scope, receive = request.scope, request.receive
         try:
             key = key_of(request)
             _check_scope(key, request)
@@ -88,15 +106,18 @@ class McpDoor:
             return
         # What the key opened nobody else may use, whoever learns its id.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=key.id, scopes=[]))
-        lasts = request.method == "GET" or (
-            isinstance(sent, dict) and sent.get("method") == "subscriptions/listen"
-        )
         if self._manager is None:
             await fault(503, "the service is starting or stopping")(scope, receive, send)
-        elif lasts:
-            await self._lasting(self._manager.handle_request, scope, _again(body, receive), send)
+            return
+        asked = sent.get("method") if isinstance(sent, dict) else None
+        passing = self._sessions.using if is_named(scope) else self._sessions.opening
+        if asked == "initialize" and not is_named(scope):
+            self._sessions.check(key.id)
+        app = partial(passing, self._manager.handle_request, key.id)
+        if request.method == "GET" or asked == "subscriptions/listen":
+            await self._lasting(app, scope, _again(body, receive), send)
         else:
-            await self._manager.handle_request(scope, _again(body, receive), send)
+            await app(scope, _again(body, receive), send)
 
     async def _lasting(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         is_open = False
@@ -108,9 +129,11 @@ class McpDoor:
 
         with anyio.CancelScope() as stream:
             self._streams.add(stream)
+            watching = asyncio.create_task(_watch(Request(scope), stream))
             try:
                 await app(scope, receive, sending)
             finally:
+                watching.cancel()
                 self._streams.discard(stream)
         if stream.cancelled_caught and is_open:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -119,8 +142,9 @@ class McpDoor:
 class _KeyGate(Gate):
     """Who asks is said by the key of the request."""
 
-    def __init__(self, tools: frozenset[str] | None) -> None:
+    def __init__(self, tools: frozenset[str] | None, *, relays: bool) -> None:
         self._tools = tools
+        self._relays = relays
 
     def asker(self, ctx: Context) -> Asker:
         request = _request(ctx)
@@ -134,6 +158,7 @@ class _KeyGate(Gate):
             role=key.role,
             tools=both(self._tools, given),
             names_user=user is None,
+            relays=self._relays,
         )
 
     def admit(self, ctx: Context) -> None:
@@ -147,6 +172,19 @@ class _KeyGate(Gate):
         audited(request, key_of(request), action, subject, user=user)
 
 
+async def _watch(request: Request, stream: anyio.CancelScope) -> None:
+    """End a stream with its key: revoked, rotated, expired."""
+    state, key = request.app.state, key_of(request)
+    while state.operator is None:
+        await asyncio.sleep(_KEYS_SECONDS)
+        # The store is busy or closed: it is asked again.
+        with suppress(RecollectError):
+            shown = await key_shown(state.keyring, request.headers)
+            if shown is None or shown.id != key.id:
+                stream.cancel()
+                return
+
+
 def _request(ctx: Context) -> Request:
     request = ctx.request
     if not isinstance(request, Request):
@@ -158,16 +196,12 @@ def _check_scope(key: ApiKey, request: Request) -> None:
     """Refuse headers that would widen what the key opens."""
     user = _word(request, USER)
     _word(request, AGENT)
-    if key.user is not None and user not in (None, key.user):
-        raise HTTPException(403, "user_id is not the user of this key")
+    check_within(key, user=user)
 
 
 def _word(request: Request, name: str) -> str | None:
-    sent = request.headers.get(name)
-    if sent is None:
-        return None
-    # Header values are bytes: what is no ASCII was sent as UTF-8.
-    return validate.word(sent.encode("latin-1").decode("utf-8", "replace"), name)
+    sent = header_text(request.headers.get(name), name)
+    return None if sent is None else validate.word(sent, name)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

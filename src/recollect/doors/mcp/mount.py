@@ -6,6 +6,7 @@ for: it is loaded with the first request.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.util import find_spec
@@ -18,30 +19,44 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from recollect.doors.http.faults import fault
+from recollect.errors import RecollectError
 from recollect.memory import Memory
 
 if TYPE_CHECKING:
     from recollect.doors.mcp.http import McpDoor
+
+log = logging.getLogger("recollect.mcp")
 
 PATH = "/mcp"
 METHODS = ("GET", "POST", "DELETE")
 
 
 def mount(app: FastAPI, memory: Memory) -> None:
-    """Give the service its route; without the extra there is none."""
+    """Give the service its route; without the extra it says what is missing."""
     app.state.mcp = None
-    if find_spec("mcp") is None:
-        return
-    app.state.mcp = door = _Door(memory)
+    door: _Door | _Absent = _Absent() if find_spec("mcp") is None else _Door(memory)
     app.router.routes.append(
         Route(PATH, door, methods=[*METHODS], name="mcp", include_in_schema=False)
     )
-    app.state.on_stop.append(door.close)
+    if isinstance(door, _Door):
+        app.state.mcp = door
+        app.state.on_stop.append(door.close)
 
 
 def running(app: FastAPI) -> AbstractAsyncContextManager[None]:
     """For the lifespan of the service: while this is entered, /mcp answers."""
     return nullcontext() if app.state.mcp is None else app.state.mcp.running()
+
+
+class _Absent:
+    """What stands at /mcp where the package is not installed."""
+
+    path = PATH
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = self
+        words = "MCP needs the package mcp: install the extra [mcp] and restart"
+        await fault(404, words)(scope, receive, send)
 
 
 class _Door:
@@ -67,6 +82,7 @@ class _Door:
                 yield
             finally:
                 self._wanted = None
+                self._ready.set()  # Who still waits is told that it is over.
                 tasks.cancel_scope.cancel()
 
     def close(self) -> None:
@@ -80,19 +96,33 @@ class _Door:
             await fault(503, "the service is starting or stopping")(scope, receive, send)
             return
         self._wanted.set()
-        await self._ready.wait()
+        ready = self._ready
+        await ready.wait()
+        if not self._is_open():
+            await fault(503, "MCP cannot be spoken here just now")(scope, receive, send)
+            return
         assert self._door is not None
         await self._door(scope, receive, send)
 
+    def _is_open(self) -> bool:
+        return self._wanted is not None and self._door is not None
+
     async def _run(self, wanted: anyio.Event) -> None:
         await wanted.wait()
-        if self._door is None:
-            self._door = await run_in_threadpool(self._loaded)
-        async with self._door.running():
+        try:
+            door = await run_in_threadpool(self._loaded)
+        except (ImportError, RecollectError) as error:
+            log.error("MCP cannot be spoken: %s", type(error).__name__)
+            self._ready.set()
+            return
+        self._door = door
+        async with door.running():
             self._ready.set()
             await anyio.sleep_forever()
 
     def _loaded(self) -> McpDoor:
+        if self._door is not None:
+            return self._door
         from recollect.doors.mcp.http import McpDoor  # noqa: PLC0415
 
         return McpDoor(self._memory)

@@ -32,12 +32,14 @@ class Prompt:
 
 def with_memory(memory: Any, who: Asker, question: str) -> str:
     """A question after everything that is known about it."""
+    who.certain()
     known = tools_memory.context(memory, who, {"question": question})
     return f"{known['text']}\n\n{question}" if known["text"] else question
 
 
 def what_do_you_know(memory: Any, who: Asker, _: str) -> str:
     """What is known of the user, to be told in words."""
+    who.certain()
     known = {
         "profile": tools_memory.profile(memory, who, {}),
         "notes": tools_memory.notes(memory, who, {"limit": 20})["notes"],

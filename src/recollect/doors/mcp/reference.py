@@ -1,12 +1,15 @@
 """The nine tools of the reference memory server, to the letter, on the same data as all others.
 
-Names are exact and count with their case. What conversations told is in the graph as well.
+That is @modelcontextprotocol/server-memory 0.6.3. Names are exact and count with their case. What
+conversations told is in the graph as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+import orjson
 
 from recollect.doors.mcp import shape
 from recollect.doors.mcp.asker import Asker
@@ -123,6 +126,20 @@ def _relation(each: Any) -> dict[str, str]:
     return {"from": each.source, "to": each.target, "relationType": each.type}
 
 
+def _shown(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def _bare(value: dict[str, Any]) -> str:
+    """The list alone: only as data it is in an object."""
+    (listed,) = value.values()
+    return _shown(listed)
+
+
+def _message(value: dict[str, Any]) -> str:
+    return str(value["message"])
+
+
 def _takes(name: str, about: str, items: Schema) -> Schema:
     return shape.record({name: shape.listed(about, items)}, [name])
 
@@ -150,6 +167,17 @@ _TAKEN_BACK = shape.record(
     ["entityName", "observations"],
 )
 
+_RELATION_NAMES = {
+    "relations.source": "relations.from",
+    "relations.type": "relations.relationType",
+    "relations.target": "relations.to",
+}
+_DELETION_NAMES = {
+    "observations": "deletions",
+    "observations.entity": "deletions.entityName",
+    "observations.contents": "deletions.observations",
+}
+
 TOOLS: tuple[Tool, ...] = (
     Tool(
         "create_entities",
@@ -163,6 +191,8 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(GRAPH,),
         exact=True,
+        names={"entities.type": "entities.entityType"},
+        text=_bare,
     ),
     Tool(
         "create_relations",
@@ -176,6 +206,8 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(GRAPH,),
         exact=True,
+        names=_RELATION_NAMES,
+        text=_bare,
     ),
     Tool(
         "add_observations",
@@ -188,6 +220,8 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(GRAPH,),
         exact=True,
+        names={"observations.entity": "observations.entityName"},
+        text=_bare,
     ),
     Tool(
         "delete_entities",
@@ -200,6 +234,8 @@ TOOLS: tuple[Tool, ...] = (
         destructive=True,
         touches=(GRAPH,),
         exact=True,
+        names={"entities": "entityNames"},
+        text=_message,
     ),
     Tool(
         "delete_observations",
@@ -212,6 +248,8 @@ TOOLS: tuple[Tool, ...] = (
         destructive=True,
         touches=(GRAPH,),
         exact=True,
+        names=_DELETION_NAMES,
+        text=_message,
     ),
     Tool(
         "delete_relations",
@@ -224,6 +262,8 @@ TOOLS: tuple[Tool, ...] = (
         destructive=True,
         touches=(GRAPH,),
         exact=True,
+        names=_RELATION_NAMES,
+        text=_message,
     ),
     Tool(
         "read_graph",
@@ -232,6 +272,7 @@ TOOLS: tuple[Tool, ...] = (
         read_graph,
         gives=_GRAPH,
         exact=True,
+        text=_shown,
     ),
     Tool(
         "search_nodes",
@@ -242,6 +283,7 @@ TOOLS: tuple[Tool, ...] = (
         shape.record({"query": shape.text("The text to look for")}, ["query"]),
         _GRAPH,
         exact=True,
+        text=_shown,
     ),
     Tool(
         "open_nodes",
@@ -252,5 +294,6 @@ TOOLS: tuple[Tool, ...] = (
         _names("names", "The names of the entities to open"),
         _GRAPH,
         exact=True,
+        text=_shown,
     ),
 )

@@ -114,6 +114,7 @@ def templates(who: Asker) -> list[types.ResourceTemplate]:
 
 def read(memory: Any, who: Asker, uri: str) -> types.ReadResourceResult:
     """What a resource holds now; NotFound for one that is not there, or not theirs to read."""
+    who.certain()
     text = dumps(_value(memory, who, uri)).decode()
     held = types.TextResourceContents(uri=uri, mime_type=_JSON, text=text)
     return types.ReadResourceResult(contents=[held])

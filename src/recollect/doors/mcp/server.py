@@ -90,7 +90,7 @@ class Door:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {_short(params.name)}")
         if not who.may(tool.role, tool.name):
             raise MCPError(types.INVALID_PARAMS, f"The tool {tool.name} is not allowed here")
-        sent = params.arguments or {}
+        sent = tool.taken(who, params.arguments or {})
         writes = tool.role == "write" or (tool.writes and "content" in sent)
         if writes:
             self._gate.admit(ctx)
@@ -151,6 +151,7 @@ class Door:
         seen = {each.uri for each in resources.offered(who)}
         if uri not in FOLLOWED or uri not in seen:
             raise MCPError(_NOT_FOUND, f"there is no resource {_short(uri)} to follow")
+        who.certain()
 
 
 def server(memory: Any, gate: Gate) -> Server[Any]:

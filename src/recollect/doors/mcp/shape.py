@@ -61,8 +61,11 @@ def record(fields: Mapping[str, Schema], required: Sequence[str] = (), **more: A
     return {**shape, "additionalProperties": False, **more}
 
 
-def check(schema: Schema, value: Any, name: str = "") -> Any:
-    """The value, if it fits; InvalidInput names the argument."""
+def check(schema: Schema, value: Any, name: str = "", *, extras: bool = False) -> Any:
+    """The value, if it fits; InvalidInput names the argument.
+
+    With `extras` an object may have more fields than are known; they are left out.
+    """
     kind, wanted = kind_of(value), schema["type"]
     if kind == "integer" and wanted == "number":
         kind = "number"
@@ -70,29 +73,33 @@ def check(schema: Schema, value: Any, name: str = "") -> Any:
         shown = name or "arguments"
         raise InvalidInput(f"{shown} must be {_WORDS[wanted]}, not {kind}", field=name)
     if wanted == "object":
-        return _object(schema, value, name)
+        return _object(schema, value, name, extras)
     if wanted == "array":
-        return [check(schema["items"], each, f"{name}[{n}]") for n, each in enumerate(value)]
+        items = schema["items"]
+        return [check(items, e, f"{name}[{n}]", extras=extras) for n, e in enumerate(value)]
     if "enum" in schema and value not in schema["enum"]:
         words = ", ".join(schema["enum"])
         raise InvalidInput(f"{name} must be one of {words}, not {value[:64]!r}", field=name)
     return _within(schema, value, name)
 
 
-def _object(schema: Schema, value: dict[str, Any], name: str) -> dict[str, Any]:
+def _object(schema: Schema, value: dict[str, Any], name: str, extras: bool) -> dict[str, Any]:
     fields, start = schema.get("properties"), f"{name}." if name else ""
     if fields is None:
         return value
     for given in value:
-        if given not in fields:
+        if given not in fields and not extras:
             known = ", ".join(fields) or "none"
             raise InvalidInput(f"{start}{given:.64} is not an argument; known: {known}", field=name)
     for each in schema.get("required", ()):
         if value.get(each) is None:
             raise InvalidInput(f"{start}{each} is required", field=f"{start}{each}")
     # A null stands for what is not given: models like to send it.
-    found = {each: given for each, given in value.items() if given is not None}
-    return {each: check(fields[each], given, f"{start}{each}") for each, given in found.items()}
+    found = {e: given for e, given in value.items() if given is not None and e in fields}
+    return {
+        each: check(fields[each], given, f"{start}{each}", extras=extras)
+        for each, given in found.items()
+    }
 
 
 def _within(schema: Schema, value: Any, name: str) -> Any:

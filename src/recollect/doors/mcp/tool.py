@@ -1,10 +1,12 @@
-"""A tool: what a model is told of it, and what it does. An answer is JSON, as text and as data."""
+"""A tool: what a model is told of it, and what it does. An answer comes as text and as data."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -31,6 +33,9 @@ _MOST_MESSAGE_CHARS = 500
 #: What the core calls a field, and what it is called here.
 _WIRE_NAME = {"user": "user_id", "workspace": "workspace_id", "session": "session_id"}
 
+_NUMBER = re.compile(r"\[\d+\]")
+_NONE: Mapping[str, str] = MappingProxyType({})
+
 #: A memory (or the client of one), who asks and the arguments -> a value that JSON can hold.
 Run = Callable[[Any, Asker, dict[str, Any]], Any]
 
@@ -54,8 +59,13 @@ class Tool:
     idempotent: bool = True
     #: The resources that look otherwise afterwards.
     touches: tuple[str, ...] = ()
-    #: Its arguments are those of another server: none is added.
+    #: Its arguments are those of another server: none is added, and what that server does not know
+    #: is passed over, as it is there.
     exact: bool = False
+    #: What the core calls a field, and what the arguments do: "entities.type".
+    names: Mapping[str, str] = field(default_factory=dict)
+    #: The answer as text, where that is not the JSON of it.
+    text: Callable[[Any], str] | None = None
     #: Whether its errors are JSON as well.
     json_errors: bool = False
 
@@ -82,16 +92,25 @@ class Tool:
             ),
         )
 
+    def taken(self, who: Asker, sent: dict[str, Any]) -> dict[str, Any]:
+        """What counts of the arguments."""
+        # To pass over this one would be to read and write another memory than was meant.
+        if not self.exact or sent.get("user_id") not in (None, who.user):
+            return sent
+        return {name: value for name, value in sent.items() if name in self.takes["properties"]}
+
     def answer(self, memory: Any, who: Asker, sent: dict[str, Any]) -> types.CallToolResult:
         """Do it. What the caller did wrong is told in words."""
         try:
-            given = shape.check(self.schema(who), sent)
-            return told(self.run(memory, who, given))
+            if self.exact:
+                who.certain(sent.get("user_id"))
+            given = shape.check(self.schema(who), sent, extras=self.exact)
+            return told(self.run(memory, who, given), self.text)
         except RecollectError as error:
             return self._refused(error)
 
     def _refused(self, error: RecollectError) -> types.CallToolResult:
-        message, name = complaint(error)
+        message, name = complaint(error, self.names)
         body = {"error": message} | ({"field": name} if name else {})
         shown = dumps(body).decode() if self.json_errors else message
         return types.CallToolResult(
@@ -101,17 +120,18 @@ class Tool:
         )
 
 
-def told(value: Any) -> types.CallToolResult:
-    """A value as an answer."""
-    text = dumps(value)
+def told(value: Any, shown: Callable[[Any], str] | None = None) -> types.CallToolResult:
+    """A value as an answer; `shown` makes the text of it, where that is not its JSON."""
+    data = dumps(value)
+    text = data.decode() if shown is None else shown(value)
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text.decode())],
-        structured_content=orjson.loads(text),
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=orjson.loads(data),
     )
 
 
-def complaint(error: RecollectError) -> tuple[str, str]:
-    """An error in words, and the argument it is about.
+def complaint(error: RecollectError, names: Mapping[str, str] = _NONE) -> tuple[str, str]:
+    """An error in words, and the argument it is about, by the names that the caller knows.
 
     What went wrong here is told by its kind alone and logged: its text may name files.
     """
@@ -120,9 +140,19 @@ def complaint(error: RecollectError) -> tuple[str, str]:
         return str(type(error)().args[0]), ""
     message = str(error)
     name = error.field if isinstance(error, InvalidInput) else ""
-    if name in _WIRE_NAME and message.startswith(name):
-        message = _WIRE_NAME[name] + message.removeprefix(name)
-    return _plain(message), _plain(_WIRE_NAME.get(name, name))
+    known = _renamed(name, names)
+    if name and message.startswith(name):
+        message = known + message.removeprefix(name)
+    return _plain(message), _plain(known)
+
+
+def _renamed(name: str, names: Mapping[str, str]) -> str:
+    """A field such as "entities[3].type" as the caller calls it: "entities[3].entityType"."""
+    new = names.get(_NUMBER.sub("", name))
+    if new is None:
+        return _WIRE_NAME.get(name, name)
+    pairs = zip(new.split("."), name.split("."), strict=True)
+    return ".".join(ours + "".join(_NUMBER.findall(theirs)) for ours, theirs in pairs)
 
 
 def _plain(text: str) -> str:

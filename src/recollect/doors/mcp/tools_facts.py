@@ -44,7 +44,7 @@ def search(memory: Any, who: Asker, given: Given) -> Any:
 
 
 def add(memory: Any, who: Asker, given: Given) -> Any:
-    """Store a fact; one that says the same is a duplicate."""
+    """Store a fact; one that says the same is a duplicate, one that is unclear waits."""
     scope = who.scope(given.get("user_id"))
     content = given["content"].strip()
     if not content:
@@ -61,6 +61,14 @@ def add(memory: Any, who: Asker, given: Given) -> Any:
     )
     if stored.outcome == "noop":
         raise InvalidInput("Duplicate fact")
+    if stored.outcome == "clarify":
+        waiting = memory.facts.clarifications(**scope)
+        asked = [each.question for each in waiting if each.id == stored.id]
+        return {
+            "fact_id": stored.id,
+            "status": "clarify",
+            "question": asked[0] if asked else stored.reason,
+        }
     return {"fact_id": stored.id, "status": "added"}
 
 
@@ -137,7 +145,8 @@ TOOLS: tuple[Tool, ...] = (
         "Add a fact",
         "Store one fact about the user or the work, in a sentence that stands by itself. Use it"
         " when the user shares something worth knowing in later conversations. A fact that is known"
-        " already is refused as a duplicate.",
+        " already is refused as a duplicate. With the status clarify it is not in force: it may"
+        " contradict what is known, so ask the user the question that comes with it.",
         add,
         shape.record(
             {

@@ -75,8 +75,9 @@ def graph_traverse(memory: Any, who: Asker, given: Given) -> Any:
 
 
 def team_write(memory: Any, who: Asker, given: Given) -> Any:
-    """Write something down for a workspace. It is the word of an agent, whoever asked for it."""
-    author = given.get("author") or who.agent or "assistant"
+    """Write something down for a workspace. It is the word of an agent, whoever asked for it, and
+    shown with the name of the one who asks: a model chooses none."""
+    author = who.user or who.agent or "assistant"
     return memory.team.write(
         given["content"],
         type=given.get("type", "note"),
@@ -152,7 +153,6 @@ TOOLS: tuple[Tool, ...] = (
                 "type": shape.choice("What it is.", TYPES, default="note"),
                 "title": shape.text("One line."),
                 "tags": shape.texts("Words to find it by."),
-                "author": shape.text("The name that is shown with it."),
             },
             ["content"],
         ),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from recollect.api.codec import parts_of
 from recollect.doors.mcp import shape
 from recollect.doors.mcp.asker import Asker
 from recollect.doors.mcp.tool import INSTRUCTIONS, NOTES, PROFILE, Tool
 from recollect.errors import InvalidInput
 from recollect.tiers.notes import CATEGORIES
 from recollect.types import ALL_TIERS, Hit
+from recollect.write import validate
 
 Given = dict[str, Any]
 
@@ -24,15 +26,17 @@ _TIERS = shape.listed(
 
 
 def remember(memory: Any, who: Asker, given: Given) -> Any:
-    """Store a turn."""
+    """Store a turn. What a model says that the user said is the model's word, unless the operator
+    trusts the client to relay it (mcp.userWords)."""
     turn = {"role": given.get("role", "user"), "content": given["text"]}
     return memory.remember(
         [turn],
         **who.scope(given.get("user_id")),
         session=given.get("session_id"),
-        key=given.get("key"),
+        key=validate.outer_key(given.get("key")),
         at=given.get("at"),
         metadata=given.get("metadata"),
+        origin=None if who.relays else "agent",
     )
 
 
@@ -47,7 +51,7 @@ def recall(memory: Any, who: Asker, given: Given) -> Any:
         as_of=given.get("as_of"),
         known_at=given.get("known_at"),
     )
-    return {"hits": hits_of(hits), "degraded": hits.degraded}
+    return {"hits": hits_of(hits), "degraded": parts_of(hits.degraded)}
 
 
 def context(memory: Any, who: Asker, given: Given) -> Any:

@@ -30,6 +30,8 @@ _MOST_WAITING = 1000
 #: Of more turns at once that no answer stands between, the last so many.
 _MOST_NEW = 100
 _PAUSES = (0.5, 2.0, 8.0)
+#: Before the keys of the proxy: no caller can send one that begins so.
+_KEY = "\x01proxy:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,9 @@ class Keeper:
     def _kept(self, heard: Heard, answer: Draft | None) -> None:
         try:
             self._remember(heard, answer)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (nobody waits for it: the log is told)
             # Its kind alone: its text may quote what was said.
             log.error("a turn of the proxy was not remembered: %s", type(error).__name__)
-            raise
         finally:
             self._waiting.release()
 
@@ -99,7 +100,7 @@ class Keeper:
             try:
                 self._memory.remember(
                     message, user=scope.user, workspace=scope.workspace, agent=scope.agent,
-                    session=scope.session, key=f"proxy:{key}",
+                    session=scope.session, key=_KEY + key,
                 )  # fmt: skip
             except StoreBusy:
                 if pause is None or self._closing.wait(pause):

@@ -23,7 +23,7 @@ from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
-from recollect.doors.http.auth import key_of, may
+from recollect.doors.http.auth import check_within, header_text, key_of, may
 from recollect.doors.http.strict import parsed
 from recollect.doors.proxy.chat import Chat
 from recollect.doors.proxy.keep import Heard, Keeper
@@ -31,7 +31,7 @@ from recollect.doors.proxy.relay import Relay, refusal, to_send
 from recollect.doors.proxy.responses import Responses
 from recollect.doors.proxy.shape import Shape, Turn
 from recollect.doors.proxy.upstream import Call, Upstream
-from recollect.errors import InvalidInput, RecollectError, ScopeError, TooLarge
+from recollect.errors import InvalidInput, ScopeError, TooLarge
 from recollect.memory import Memory
 from recollect.types import ApiKey, Context, Role, Scope
 from recollect.write import validate
@@ -167,7 +167,7 @@ class Proxy:
             return "", "empty"
         try:
             context = self._context(asked)
-        except RecollectError as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, the call goes through)
             # The kind of error only: its text may quote the question.
             log.error("the proxy had no memories to give: %s", type(error).__name__)
             return "", "unavailable"
@@ -258,22 +258,13 @@ async def _shaped(answer: Awaitable[Response]) -> Response:
 
 def _scope(key: ApiKey, headers: Headers) -> Scope:
     """The scope of a call: the key's, as far as its headers ask for it."""
-    user, agent, session = (_word(headers.get(name), name) for name in _HEADERS.values())
-    if key.user is not None and user not in (None, key.user):
-        raise HTTPException(403, f"{_USER} is not the user of this key")
+    user, agent, session = (header_text(headers.get(name), name) for name in _HEADERS.values())
+    check_within(key, user=user, named=_USER)
     if user is None and key.user is None:
         raise ScopeError(f"{_USER} is missing: say whose memory is meant", field="user")
     return validate.scope(
         workspace=key.workspace, user=key.user or user, agent=agent, session=session
     )
-
-
-def _word(value: str | None, name: str) -> str | None:
-    """What a header says, in UTF-8."""
-    try:
-        return None if value is None else value.encode("latin-1").decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{name} is not UTF-8", field=name) from None
 
 
 def _budget(value: str | None, default: int) -> int:

@@ -21,6 +21,7 @@ from recollect.store.sqlite.rows import Part, from_us, to_us
 
 _LINE = "seq, at, workspace, owner, actor, action, subject, outcome, hash"
 _BEFORE_THE_FIRST = bytes(32)
+_BEYOND_THE_LAST = 2**63 - 1
 
 
 class SqliteAudit(Part):
@@ -47,13 +48,22 @@ class SqliteAudit(Part):
         return self._writer.run(work)
 
     def audit(
-        self, *, workspace: str | None = None, after: int = 0, limit: int = 100
+        self,
+        *,
+        workspace: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+        newest_first: bool = False,
     ) -> list[AuditLine]:
+        if newest_first:
+            where, order, after = "seq < ?", "DESC", after or _BEYOND_THE_LAST
+        else:
+            where, order = "seq > ?", "ASC"
         which = "" if workspace is None else " AND workspace = ?"
         values = () if workspace is None else (workspace,)
         with self._pool.reader() as connection:
             rows = connection.execute(
-                f"SELECT {_LINE} FROM audit WHERE seq > ?{which} ORDER BY seq LIMIT ?",
+                f"SELECT {_LINE} FROM audit WHERE {where}{which} ORDER BY seq {order} LIMIT ?",
                 (after, *values, limit),
             )
             return [_to_line(row) for row in rows]
