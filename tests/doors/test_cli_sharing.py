@@ -142,7 +142,10 @@ def test_the_team_shares_without_a_user(run: Run) -> None:
 
 def test_no_shares(run: Run) -> None:
     remembered(run)
-    assert run("shares", "list", "--user", "ann").out == "no shares\n"
+    assert (
+        run("shares", "list", "--user", "ann").out
+        == "no shares: `recollect shares grant` makes one\n"
+    )
     assert run("shares", "list", "--json").json == []
 
 
