@@ -1,6 +1,8 @@
 """What holds for every test."""
 
+import logging
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,6 +18,18 @@ os.environ[EXTRACTOR] = "rules"
 pytest_plugins = ["pytester"]
 # The shipped contract should explain its failures as our own tests do.
 pytest.register_assert_rewrite("recollect.testing.store_suite")
+
+
+@pytest.fixture(autouse=True)
+def _log_as_it_was() -> Iterator[None]:
+    """What a command wrote its log to is closed when the test ends: nothing else writes there."""
+    root, ours = logging.getLogger(), logging.getLogger("recollect")
+    handlers, levels = list(root.handlers), (root.level, ours.level)
+    yield
+    for each in [each for each in root.handlers if each not in handlers]:
+        root.removeHandler(each)
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import apsw
 import pytest
 
 import recollect
-from recollect import wiring
+from recollect import doors, wiring
+from recollect.doors import http
 from recollect.doors.cli import main
 from recollect.testing import HashEmbedder
 
@@ -530,6 +531,8 @@ def test_serve_says_why_it_cannot_listen(run: Run) -> None:
 
 
 def test_serve_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is imported anew is not left behind: others look for parts of it by name.
+    monkeypatch.setattr(doors, "http", http)
     for name in [each for each in sys.modules if each.startswith("recollect.doors.http")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
