@@ -153,6 +153,22 @@ def test_a_large_body_arrives(script: Scripted, client: recollect.Client) -> Non
 # Trying again
 
 
+def test_a_connection_reset_before_it_stood_is_tried_again(
+    script: Scripted, client: recollect.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, resets = socket.create_connection, [ConnectionResetError("reset by peer")]
+
+    def connect(*args: Any, **kwargs: Any) -> socket.socket:
+        if resets:  # What the kernel says when the server dies during the handshake.
+            raise resets.pop()
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    script.answers = [(200, {}, RECEIPT)]
+    assert client.remember("I moved to Lisbon.", user="ann").events == ("e1",)
+    assert len(script.requests) == 1
+
+
 @pytest.mark.parametrize("status", [HANG_UP, 503, 429])
 def test_a_call_is_sent_again_with_the_same_key(
     script: Scripted, client: recollect.Client, status: int

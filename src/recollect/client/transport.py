@@ -170,7 +170,7 @@ class Transport:
             connection.request(request.method, target, request.body or None, headers)
         except (BrokenPipeError, ConnectionResetError):
             # It may have refused a large body before all of it was sent: what does it say?
-            if len(request.body) == 0:
+            if connection.sock is None or len(request.body) == 0:  # Nothing was sent at all.
                 raise
         return connection.getresponse()
 
