@@ -13,13 +13,15 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import recollect
 from recollect import sample
+from recollect.store.base import Store
+from recollect.wiring import make_store
 
 _PROGRAM = (sys.executable, "-m", "recollect.doors.cli")
 _USER = "asked"
@@ -67,26 +69,31 @@ def report(path: Path, url: str, key: str, waiting: int) -> None:
     """Ask alone, then beside a worker."""
     ask(url, key, 20, after=10**6)
     idle = ask(url, key, _QUESTIONS)
-    began = time.perf_counter()
     busy: list[float] = []
-    done = threading.Event()
-
-    def work() -> None:
-        run("worker", "--once", "--db", str(path))
-        done.set()
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    while not done.is_set():
-        busy += ask(url, key, 10, after=_QUESTIONS + len(busy))
-    worker.join()
-    seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    with subprocess.Popen([*_PROGRAM, "worker", "--db", str(path)]) as worker:
+        try:
+            with closing(make_store(path)) as store:
+                while left(store, worker):
+                    busy += ask(url, key, 10, after=_QUESTIONS + len(busy))
+                counts = store.counts()
+            seconds = time.perf_counter() - began
+        finally:
+            worker.terminate()
     print(f"turns a second, embedded and read: {waiting / seconds:.0f} ({waiting} turns,", end=" ")
-    print(f"{seconds:.1f} s with the worker's start; goal 40)")
+    print(f"{seconds:.1f} s with the worker's start; goal 40), {counts.dead} dead jobs")
     for name, times in (("idle", idle), ("beside the worker", busy)):
         told = f"p50 {at(times, 0.5):.1f} ms, p95 {at(times, 0.95):.1f} ms"
         print(f"search over HTTP, {name}: {told}, {len(times)} questions, {_A_SECOND} a second")
     print(f"p95 beside the worker / idle: {at(busy, 0.95) / at(idle, 0.95):.2f} (goal 2)")
+
+
+def left(store: Store, worker: subprocess.Popen[bytes]) -> int:
+    """How many jobs there are still to do."""
+    if worker.poll() is not None:
+        raise RuntimeError(f"the worker ended with {worker.returncode}")
+    counts = store.counts()
+    return counts.ready + counts.running
 
 
 def ask(url: str, key: str, count: int, *, after: int = 0) -> list[float]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -679,6 +680,8 @@ def test_a_worker_ends_gracefully(
     deadline = time.monotonic() + 60
     while store.counts().ready == jobs and time.monotonic() < deadline:
         time.sleep(0.02)
+    # It stands back for whoever answers.
+    assert os.getpriority(os.PRIO_PROCESS, worker.pid) > os.getpriority(os.PRIO_PROCESS, 0)
     worker.send_signal(number)
     out, err = worker.communicate(timeout=60)
     assert worker.returncode == 0, err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
 
 _LOOK_AGAIN_SECONDS = 0.05
+#: Whoever answers goes first: a worker of its own takes what the services on the machine leave.
+_NICE = 5
 
 jobs = typer.Typer(
     help="List the jobs of the queue: ready, running and dead; replay the dead.",
@@ -312,6 +315,7 @@ _ENDING = (signal.SIGTERM, signal.SIGINT)
 def _work(memory: Memory, signals: _Signals) -> Drained:
     """Work in a thread (a signal handler must not touch its locks) until a signal comes."""
     began = time.monotonic()
+    os.nice(_NICE)
     note("working; end with Ctrl-C or SIGTERM")
     from recollect.doors.webhooks import Sender  # noqa: PLC0415
 

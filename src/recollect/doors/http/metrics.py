@@ -53,6 +53,7 @@ class Metrics:
     """What requests did since the service began."""
 
     def __init__(self) -> None:
+        self.begun = 0
         self.in_flight = 0
         self._requests: Counter[tuple[str, str, str]] = Counter()
         self._answered: dict[str, list[int]] = {}

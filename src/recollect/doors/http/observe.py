@@ -40,6 +40,7 @@ class Observed:
             await self._app(scope, receive, send)
             return
         seen = _Seen(send)
+        self._metrics.begun += 1
         self._metrics.in_flight += 1
         try:
             with self._span(scope) as span:

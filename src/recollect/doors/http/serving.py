@@ -32,6 +32,7 @@ from recollect.doors.http.listen import (
 )
 from recollect.doors.http.protocol import impatient
 from recollect.doors.http.security import check_no_auth
+from recollect.doors.http.sweeping import sweeping
 from recollect.doors.webhooks import Sender
 from recollect.errors import Closed, ModelError
 from recollect.memory import Memory
@@ -71,6 +72,7 @@ def serve(
         logs.configure(memory.config.service.log_format, log_level)
         url = url_of(host, listener)
         app = create_app(memory, hosts=[host], no_auth=no_auth)
+        beside.enter_context(sweeping(lambda: app.state.metrics.begun))
         if worker:
             app.state.sender = beside.enter_context(Sender(memory))
         # The first question should not wait for the model to load. It is waited for at the end:
