@@ -4,7 +4,8 @@ Eight classes of attack (tests/trust/attacks.txt) go through every channel by wh
 memory that its user did not say. None of them may become a rule, a trait of the user, a line of the
 profile, or be trusted more than where it came from; see tests/trust/watch.py. No model judges: what
 is counted are records and lines of contexts. Then harmless texts that talk about such attacks are
-remembered, none of which may be lost or changed.
+remembered, none of which may be lost or changed. And one writer floods a memory by every way in,
+who may not get more than three of the first ten places.
 
 The exit status is 1 when anything was counted. `--require-all` also fails when a part of the memory
 that could be attacked is missing in this build.
@@ -22,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.trust.attacks import groups, templates
 from tests.trust.channels import CHANNELS, Channel
-from tests.trust.share import shares
+from tests.trust.share import FLOODS, MOST, flooded, shares
 from tests.trust.suite import Cell, Plan, harmless, missing, opened, poisoned
 
 TEXTS = 10_000
@@ -45,6 +46,8 @@ def main() -> int:
         cells = attacked(there, folder, args.count, args.seed)
         kept = harmless(folder, args.harmless, args.seed)
         written = shares(folder)
+        with opened(folder / "floods.db") as memory:
+            floods = {name: flooded(memory, name) for name in FLOODS if args.only in name}
     print_cells(cells)
     print(
         f"\nharmless: {kept.texts} texts about prompts and security, {kept.dropped} dropped,"
@@ -53,10 +56,13 @@ def main() -> int:
     )
     for count, share in written.items():
         print(f"one writer with {count} of its own texts beside 300: {share:.1%} of the first ten")
+    for name, (listed, told) in floods.items():
+        print(f"flood by {name}: {listed} of the first ten of a list, {told} of a context")
     if lacking:
         print(f"missing in this build: {', '.join(lacking)}")
     bad = any(len(cell.found) for cell in cells) or kept.dropped or kept.altered
-    return int(bool(bad or kept.unfindable or (args.require_all and lacking)))
+    full = max(*written.values(), *(count / 10 for counts in floods.values() for count in counts))
+    return int(bool(bad or kept.unfindable or full > MOST or (args.require_all and lacking)))
 
 
 def attacked(channels: Sequence[Channel], folder: Path, count: int, seed: int) -> list[Cell]:

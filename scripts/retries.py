@@ -2,8 +2,10 @@
 
 Five of the ten are sent at once, three are under way when the service is killed with -9 (it is
 started again on the same port), two come later. Whoever is answered must be answered the same, but
-for whether it is a repetition and how far the work has come; and one event, fact or note is there
-at the end. The exit status is 1 when there are more, or fewer, or an answer differs.
+for whether it is a repetition and how far the work has come; and one event, fact, note, share, use
+or judgement is there at the end. Of a key and a webhook one is made: its secret is shown once, and
+all other answers name it (409). The exit status is 1 when there are more, or fewer, or an answer
+differs.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import recollect
+from recollect.keys import create_key
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
 from tests.ports import lasting_port
@@ -36,7 +39,15 @@ REQUESTS: Mapping[str, Mapping[str, Any]] = {
     "/v1/memories": {"messages": "I like tea."},
     "/v1/facts": {"text": "My dog is called Rex."},
     "/v1/notes": {"content": "Chose Postgres.", "category": "decision"},
+    "/v1/graph": {"entities": [{"name": "Rex"}]},
+    "/v1/memories/{note}/feedback": {"value": 1},
+    "/v1/procedures/{procedure}/used": {},
+    "/v1/shares": {"to": "partner", "segments": ["documents"]},
+    "/v1/keys": {"role": "read"},
+    "/v1/webhooks": {"url": "https://example.invalid/hook"},
 }
+#: What is made of these has a secret, which is shown once.
+SECRETS: Mapping[str, str] = {"/v1/keys": "key", "/v1/webhooks": "secret"}
 #: What may differ between an answer and its repetition.
 _OF_THE_MOMENT = ("duplicate", "state")
 AT_ONCE, KILLED, LATER = 5, 3, 2
@@ -48,6 +59,8 @@ class Sent:
 
     path: str
     user: str
+    #: What the names in the path stand for.
+    ids: Mapping[str, str] = field(default_factory=dict)
     answers: list[tuple[int, Any]] = field(default_factory=list)
     sends: int = 0
     lost: int = 0
@@ -80,10 +93,11 @@ def retried(folder: Path, seed: int) -> tuple[list[Sent], list[str]]:
     """All the requests, each sent ten times; what is wrong."""
     rng = random.Random(seed)
     db = folder / "m.db"
-    sent = [Sent(path, f"user-{number}") for number, path in enumerate(REQUESTS)]
+    sent = _filled(db)
     port = lasting_port()
+    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+        key = create_key(memory.store, role="admin")[1]
     with serving(db, port=port) as service:
-        key = service.key
         _killed(service, sent, key, rng)
     for times in (AT_ONCE, LATER - 1):
         with serving(db, port=port) as service:
@@ -95,6 +109,19 @@ def retried(folder: Path, seed: int) -> tuple[list[Sent], list[str]]:
         for each in sent:
             _send(service, each, key)
     return sent, [*_differing(sent), *_left(db, sent)]
+
+
+def _filled(db: Path) -> list[Sent]:
+    """The requests, each of a user of its own, and what they are about."""
+    sent = [Sent(path, f"user-{number}") for number, path in enumerate(REQUESTS)]
+    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+        for each in sent:
+            if "{note}" in each.path:
+                each.ids = {"note": memory.notes.add("Chose SQLite.", user=each.user).id}
+            if "{procedure}" in each.path:
+                made = memory.procedures.add("Release", steps=["tag"], user=each.user)
+                each.ids = {"procedure": made.id}
+    return sent
 
 
 def _killed(service: Service, sent: list[Sent], key: str, rng: random.Random) -> None:
@@ -118,9 +145,10 @@ def _killed(service: Service, sent: list[Sent], key: str, rng: random.Random) ->
 def _send(service: Service, sent: Sent, key: str) -> None:
     body = {"user_id": sent.user, **REQUESTS[sent.path]}
     sent.sends += 1
+    path = sent.path.format(**sent.ids)
     try:
         status, answer = service.send(
-            "POST", sent.path, key, body=body, idempotency_key=f"once-{sent.user}"
+            "POST", path, key, body=body, idempotency_key=f"once-{sent.user}"
         )
     except (OSError, http.client.HTTPException):
         sent.lost += 1
@@ -133,6 +161,9 @@ def _differing(sent: list[Sent]) -> list[str]:
     for each in sent:
         if each.sends != AT_ONCE + KILLED + LATER:
             wrong.append(f"{each.path} was sent {each.sends} times")
+        if each.path in SECRETS:
+            wrong += _shown_twice(each)
+            continue
         kept = {
             json.dumps([status, {k: v for k, v in body.items() if k not in _OF_THE_MOMENT}])
             for status, body in each.answers
@@ -144,34 +175,77 @@ def _differing(sent: list[Sent]) -> list[str]:
     return wrong
 
 
+def _shown_twice(sent: Sent) -> list[str]:
+    """The secret comes with a 201, once at most; every answer names the same key or webhook."""
+    statuses = [status for status, _ in sent.answers]
+    shown = [body for _, body in sent.answers if SECRETS[sent.path] in body]
+    named = {body.get("id") for _, body in sent.answers}
+    if len(named) != 1 or len(shown) > 1 or statuses.count(201) != len(shown):
+        return [f"{sent.path} was answered {statuses} with the ids {sorted(map(str, named))}"]
+    return [] if set(statuses) <= {201, 409} else [f"{sent.path} was answered {statuses}"]
+
+
 def _left(db: Path, sent: list[Sent]) -> list[str]:
     wrong = []
     with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
         for each in sent:
             due, count = LEFT[each.path]
-            if (there := count(memory, each.user)) != due:
+            if (there := count(memory, each)) != due:
                 wrong.append(f"{each.path} left {there} records, not {due}")
     return wrong
 
 
-def _turns(memory: Memory, user: str) -> int:
-    return memory.stats(user=user).tiers["session"]
+def _turns(memory: Memory, sent: Sent) -> int:
+    return memory.stats(user=sent.user).tiers["session"]
 
 
-def _facts(memory: Memory, user: str) -> int:
-    return len(memory.facts.list(user=user, status="all"))
+def _facts(memory: Memory, sent: Sent) -> int:
+    return len(memory.facts.list(user=sent.user, status="all"))
 
 
-def _notes(memory: Memory, user: str) -> int:
-    return len(memory.notes.list(user=user))
+def _notes(memory: Memory, sent: Sent) -> int:
+    return len(memory.notes.list(user=sent.user))
+
+
+def _written(memory: Memory, sent: Sent) -> int:
+    """How often the graph was told of the one entity."""
+    (entity,) = memory.graph.entities(user=sent.user)
+    return len(memory.history(entity.id, user=sent.user))
+
+
+def _praised(memory: Memory, sent: Sent) -> int:
+    lines = memory.history(sent.ids["note"], user=sent.user)
+    return sum(line.action == "praised" for line in lines)
+
+
+def _used(memory: Memory, sent: Sent) -> int:
+    return memory.procedures.get(sent.ids["procedure"], user=sent.user).worked
+
+
+def _shares(memory: Memory, sent: Sent) -> int:
+    return len(memory.shares.list(user=sent.user))
+
+
+def _keys(memory: Memory, sent: Sent) -> int:
+    return sum(key.user == sent.user for key in memory.store.api_keys())
+
+
+def _hooks(memory: Memory, sent: Sent) -> int:
+    return sum(hook.user == sent.user for hook in memory.store.hooks())
 
 
 #: What each request leaves behind, and how it is counted.
-LEFT: Mapping[str, tuple[int, Callable[[Memory, str], int]]] = {
+LEFT: Mapping[str, tuple[int, Callable[[Memory, Sent], int]]] = {
     "/v1/memories/ingest": (2, _turns),
     "/v1/memories": (1, _turns),
     "/v1/facts": (1, _facts),
     "/v1/notes": (1, _notes),
+    "/v1/graph": (1, _written),
+    "/v1/memories/{note}/feedback": (1, _praised),
+    "/v1/procedures/{procedure}/used": (1, _used),
+    "/v1/shares": (1, _shares),
+    "/v1/keys": (1, _keys),
+    "/v1/webhooks": (1, _hooks),
 }
 
 

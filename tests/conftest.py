@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.skip_gate import pytest_configure
 
@@ -14,6 +15,12 @@ __all__ = ["pytest_configure"]
 # import, so that the workers of xdist and the processes that a test starts have it as well.
 EXTRACTOR = "RECOLLECT_EXTRACTION_PROVIDER"
 os.environ[EXTRACTOR] = "rules"
+
+# How long an example takes says how busy the machine is: 200 ms are nothing beside another test.
+settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("unhurried")
 
 pytest_plugins = ["pytester"]
 # The shipped contract should explain its failures as our own tests do.

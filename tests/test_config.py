@@ -51,7 +51,7 @@ def test_one_number_or_one_for_each_tier() -> None:
     "name",
     [
         *("rrf.vectorWeight", "rrf.vectorWeight.graph", "minConfidence", "relevanceFloor"),
-        *("conciseness", "mmrLambda", "instructionBoostWeight"),
+        *("conciseness", "mmrLambda", "writerShare", "instructionBoostWeight"),
     ],
 )
 def test_shares_lie_between_zero_and_one(name: str) -> None:

@@ -12,11 +12,11 @@ from recollect.write import validate
 MOST = 1_000
 #: What can be done, and the fields that it takes: those it needs, then those it may have.
 OPERATIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "remember": (("messages",), ("session", "key", "at", "metadata")),
+    "remember": (("messages",), ("session", "key", "at", "metadata", "visibility", "quick")),
     "forget": (("id",), ()),
     "restore": (("id",), ()),
     "update": (("id", "text"), ("metadata",)),
-    "feedback": (("id", "value"), ()),
+    "feedback": (("id", "value"), ("key",)),
 }
 
 

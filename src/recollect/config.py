@@ -59,7 +59,7 @@ _POSITIVE = (
 #: A turn of less could not be shown at all: its speaker may have a long name.
 _HIGHEST_PRICE = 1_000_000
 _FEWEST_GROUP_TOKENS = 1000
-_PROVIDERS = ("auto", "rules", "nlp", "llm")
+PROVIDERS = ("auto", "rules", "nlp", "llm")
 #: Longer than any calendar that counts the days since 1970 needs: a hundred years.
 _LONGEST_DAYS = 36_525
 
@@ -112,6 +112,8 @@ class Config:
     conciseness: float = 0.0
     #: Relevance against novelty; 1 = novelty does not count.
     mmr_lambda: float = 1.0
+    #: The most of every ten places that one writer gets who is not the user; 1 = any number.
+    writer_share: float = 0.3
     #: So many free places for the turn before a short one.
     neighbour_turns: int = 0
     #: Hits that a reranker, if one was given, looks at.
@@ -335,8 +337,8 @@ def _check_choices(config: Config) -> Config:
 
 
 def _check_extraction(extraction: Extraction) -> None:
-    if extraction.provider not in _PROVIDERS:
-        raise ConfigError(f"extraction.provider must be one of {', '.join(_PROVIDERS)}")
+    if extraction.provider not in PROVIDERS:
+        raise ConfigError(f"extraction.provider must be one of {', '.join(PROVIDERS)}")
     llm = extraction.llm
     if extraction.asks_llm and not (llm.url and llm.model):
         raise ConfigError("a language model needs extraction.llm.url and extraction.llm.model")
@@ -363,6 +365,7 @@ def _check_shares(config: Config) -> None:
         "relevanceFloor": config.relevance_floor,
         "conciseness": config.conciseness,
         "mmrLambda": config.mmr_lambda,
+        "writerShare": config.writer_share,
         "instructionBoostWeight": config.instruction_boost_weight,
     }
     for name, value in shares.items():

@@ -10,7 +10,6 @@ from typing import Self
 from recollect.config import MIB, Config
 from recollect.errors import Closed, ConfigError, NotFound
 from recollect.extract.parts import Parts
-from recollect.facts.judge import Judge
 from recollect.facts.verbs import Facts
 from recollect.graph.verbs import Graph
 from recollect.life.fading import strength
@@ -31,6 +30,7 @@ from recollect.tiers.observations import Observations
 from recollect.tiers.procedures import Procedures
 from recollect.tiers.profile import Profiles
 from recollect.tiers.shares import Shares
+from recollect.tiers.succession import Succession
 from recollect.tiers.summaries import Summaries
 from recollect.tiers.team import Team
 from recollect.types import Drained, Finding, Hits, Record, Scope, State
@@ -49,7 +49,7 @@ MakeReader = Callable[[Parts], Reader]
 class Core:
     """A store with everything that works on it. `Memory` adds the verbs."""
 
-    def __init__(  # noqa: PLR0913 (the parts that wiring.py chooses)
+    def __init__(
         self,
         store: Store,
         embedder: Embedder,
@@ -60,7 +60,6 @@ class Core:
         older_embedder: Callable[[str], Embedder | None] = lambda _: None,
         reranker: Reranker | None = None,
         reading: MakeReader | None = None,
-        judge: Judge | None = None,
     ) -> None:
         self._store = store
         self._config = config
@@ -82,10 +81,11 @@ class Core:
         # What died because the model was away deserves another try now.
         store.replay(transient_only=True)
         self._worker = Worker(store, embedder, config=config, clock=self._now)
+        self._worker.embedded = self._searcher.catch_up
         #: The knowledge graph: `write`, `traverse`, `entities`, `merges` and more.
         self.graph = Graph(store, self._searcher.graphs, self._worker, now=self._now)
         self._uses = Uses(store)
-        self._make_tiers(embedder, judge)
+        self._make_tiers(embedder)
         self._worker.house.nightly = lambda now: self.life.run(now=now)
         if reading is not None:
             self._worker.reader = reading(
@@ -94,13 +94,12 @@ class Core:
         if worker:
             self._worker.start()
 
-    def _make_tiers(self, embedder: Embedder, judge: Judge | None) -> None:
+    def _make_tiers(self, embedder: Embedder) -> None:
         store, worker, now, limits = self._store, self._worker, self._now, self._config.limits
         #: Claims, and what became of them: `list`, `add`, `update`, `clarifications`, ...
         self.facts = Facts(
-            store, worker, now=now, limits=limits, judge=judge,
-            embed=lambda texts: embedded(embedder, texts),
-        )  # fmt: skip
+            store, worker, now=now, limits=limits, embed=lambda texts: embedded(embedder, texts)
+        )
         #: Notes by day: `add`, `day`, `list`.
         self.notes = Notes(store, worker, now=now, limits=limits, strength=strength)
         #: Entities and what was observed of them, to the letter: `create`, `add`, `read`, `delete`.
@@ -115,6 +114,7 @@ class Core:
         self.knowledge = Knowledge(store, worker, now=now, limits=limits)
         #: What everybody in a workspace may know: `write`, `list`, `search`.
         self.team = Team(store, worker, now=now, recall=self._recall_team)
+        self._succession = Succession(store, now=now)
         #: How far agents are trusted: `trust`, `set_trust`.
         self.agents = Agents(store, now=now)
         #: The nightly round: `run`, `undo`, `restore`.
@@ -122,7 +122,8 @@ class Core:
             store,
             rules=Rules(shadow=self._config.life.shadow),
             steps=lambda: worker.steps,
-            settle=lambda scope, _now: self.facts.settle(scope),
+            settle=lambda scope, run: self.facts.settle(scope, run=run),
+            unsettle=self.facts.unsettle,
         )
 
     def _recall_team(self, text: str, scope: Scope, kind: str | None, limit: int) -> Hits:
@@ -197,12 +198,13 @@ class Core:
         """The settings in force."""
         return self._config
 
-    def _learner(self, scope: Scope) -> Learner:
+    def _learner(self, scope: Scope, visibility: str | None = None) -> Learner:
         """Learns from a turn, and reads the rules in force only if it finds one there."""
 
         def rules() -> list[Record]:
             records = self._store.listed(scope, tier="procedure", kind="instruction")
-            return [record for record in records if record.agent == scope.agent]
+            whose = (scope.agent, visibility)
+            return [each for each in records if (each.agent, each.visibility) == whose]
 
         return Learner(rules, lambda: self._echoes(scope))
 

@@ -18,9 +18,10 @@ _PREFIX = "rk_"
 ROLES: tuple[Role, ...] = ("read", "write", "admin")
 _TOOL = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _MOST_TOOLS = 100
+_MOST_TOKENS = 10**12
 
 
-def create_key(
+def create_key(  # noqa: PLR0913 (what a key has)
     store: Keys,
     *,
     workspace: str = "default",
@@ -29,12 +30,15 @@ def create_key(
     expires_at: datetime | str | None = None,
     label: str | None = None,
     tools: Iterable[str] | None = None,
+    tokens_a_day: int | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    id: str = "",
 ) -> tuple[ApiKey, str]:
     """A new key and its secret, which is never to be had again.
 
     A `write` key reads and writes; `admin` may also use the operator's routes. `tools` are those
-    of the MCP server that it may use; None: all.
+    of the MCP server that it may use; None: all. `tokens_a_day` is what language models may take
+    of it in a day of UTC; None: what the service allows, which holds in any case.
     """
     if role not in ROLES:
         raise InvalidInput(f"role must be one of {', '.join(ROLES)}, not {role!r}", field="role")
@@ -42,8 +46,10 @@ def create_key(
     expires = None if expires_at is None else validate.moment(expires_at, "expires")
     if expires is not None and expires <= now:
         raise InvalidInput("expires lies in the past", field="expires")
+    if tokens_a_day is not None:
+        validate.whole_number(tokens_a_day, "tokens_a_day", 1, _MOST_TOKENS)
     key = ApiKey(
-        id=secrets.token_hex(8),
+        id=id or new_id(),
         workspace=validate.word(workspace, "workspace"),
         user=None if user is None else validate.word(user, "user"),
         role=role,
@@ -51,10 +57,16 @@ def create_key(
         expires_at=expires,
         label=None if label is None else validate.word(label, "label"),
         tools=None if tools is None else _tools(tools),
+        tokens_a_day=tokens_a_day,
     )
     secret = _secret()
     store.add_key(key, digest(secret))
     return key, secret
+
+
+def new_id() -> str:
+    """An id for a key."""
+    return secrets.token_hex(8)
 
 
 def rotate_key(store: Keys, id: str) -> tuple[ApiKey, str]:

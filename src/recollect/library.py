@@ -222,9 +222,11 @@ class Library(Core):
         # First what was written of several turns: it may quote this one.
         self.summaries.mend(scope, id)
         self.profiles.mend(scope, id)
-        claims = self.facts.claims_of(scope, id)
+        groups = self.facts.groups_of(scope, id, holding=True)
+        going = self._succession.going(scope, id)
         done = self._store.forget(scope, id, at=self._now())
-        self.facts.recast(scope, claims)
+        self.facts.recast(scope, groups)
+        self._succession.gone(scope, going)
         return done
 
     def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
@@ -233,10 +235,12 @@ class Library(Core):
         scope = validate.scope(workspace=workspace, user=user)
         id = validate.record_id(id)
         done = self._store.restore(scope, id, at=self._now())
-        if done and any(each.kind == "document" for each in self._store.get(scope, [id])):
+        # Also if it was back already: the last time may have been cut short before its pieces.
+        if any(each.kind == "document" for each in self._store.get(scope, [id])):
             self.knowledge.bring_back(scope, id)
         if done:
-            self.facts.recast(scope, self.facts.claims_of(scope, id))
+            self.facts.recast(scope, self.facts.groups_of(scope, id))
+            self._succession.back(scope, id)
         return done
 
     def growth(

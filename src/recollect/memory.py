@@ -14,6 +14,7 @@ from typing import Any
 
 from recollect.config import Config
 from recollect.erasing import Erased, erase
+from recollect.errors import NotFound
 from recollect.library import Library
 from recollect.life.feedback import feedback
 from recollect.recall.classes import usual_limit
@@ -24,11 +25,13 @@ from recollect.recall.pack import GUARANTEED, Packed, pack
 from recollect.recall.query import Query, query
 from recollect.store.base import KeyUse
 from recollect.tiers.forecast import WINDOW
+from recollect.tiers.parts import is_seen
 from recollect.tiers.profile_values import Profile
 from recollect.tiers.stats import Stats, counted
 from recollect.tiers.summaries import Compaction
 from recollect.types import Context, Explained, Hit, Hits, Receipt, Scope, Status, Version
 from recollect.write import validate
+from recollect.write.handling import MOST_QUICK, Handling, handling, sent
 from recollect.write.origins import lowered
 from recollect.write.prepare import entries
 
@@ -58,41 +61,67 @@ class Memory(Library):
         metadata: Mapping[str, Any] | None = None,
         extract: bool = True,
         origin: str | None = None,
+        visibility: str | None = None,
+        quick: bool = False,
+        overrides: Mapping[str, Any] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Receipt:
         """Store messages durably; when this returns they are on disk and findable by keyword.
 
         All or nothing. `key` makes a retry harmless. `at` and `metadata` stand for messages that
-        have none of their own. Without `extract` nothing is drawn from them later. `origin` says
-        that they are worth less than their roles say: "web" for a page that was pasted.
-        `progress(done, total)` is called now and then for large batches.
+        have none of their own. Without `extract` nothing is drawn from them later; `quick` reads
+        them before it returns, by rules alone. `origin` says that they are worth less than
+        their roles say: "web" for a page that was pasted. With `visibility="agent_only"` this
+        agent alone sees them and what is drawn from them. `overrides` are of extraction.enabled
+        and extraction.provider. `progress(done, total)` is called now and then for large batches.
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
         name, whose = validate.idempotency_key(key), lowered(origin)
+        how = handling(
+            self._config, agent=agent, visibility=visibility, extract=extract, quick=quick,
+            overrides=overrides,
+        )  # fmt: skip
         batch = validate.batch(messages, at=at, metadata=metadata, limits=self._config.limits)
         use = None
         if name is not None:
             body = validate.body_digest(
                 messages=messages, agent=agent, session=session, at=at, metadata=metadata,
-                **({} if extract else {"extract": False}), **({"origin": whose} if whose else {}),
+                **sent(extract=extract, origin=whose, visibility=visibility, quick=quick,
+                       overrides=overrides or None),
             )  # fmt: skip
             use = KeyUse(name, body)
-        now = self._now()
+        return self._append(scope, batch, how, use, origin=whose, progress=progress)
+
+    def _append(
+        self,
+        scope: Scope,
+        batch: validate.Batch,
+        how: Handling,
+        use: KeyUse | None,
+        *,
+        origin: str | None,
+        progress: Callable[[int, int], None] | None,
+    ) -> Receipt:
+        now, name = self._now(), None if use is None else use.key
         ids = self._ids.make(len(batch.drafts), now)
         ready = entries(
-            batch.drafts, ids, now=now, learner=self._learner(scope), origin=whose,
-            progress=progress,
+            batch.drafts, ids, now=now, learner=self._learner(scope, how.visibility),
+            origin=origin, data=how.data, progress=progress,
         )  # fmt: skip
         if progress:  # Before the commit: if it raises, nothing is stored.
             progress(len(ready), len(ready))
-        steps = self._worker.steps[: None if extract else 1]
+        steps = self._worker.steps[: None if how.is_read else 1]
         appended = self._store.append(scope, ready, known_at=now, steps=steps, key=use)
-        if not appended.duplicate:
-            self._worker.wake()
-            return Receipt(appended.events, name, warnings=batch.warnings)
-        state = self._state_of(scope, appended.events)
-        return Receipt(appended.events, name, True, state, batch.warnings)
+        if appended.duplicate:
+            state = self._state_of(scope, appended.events)
+            return Receipt(appended.events, name, True, state, batch.warnings)
+        self._worker.wake()
+        if how.is_quick and len(appended.events) <= MOST_QUICK:
+            self._worker.read_now(scope, appended.events)
+        elif how.is_quick:
+            self._store.hurry(scope, appended.events)
+        return Receipt(appended.events, name, warnings=batch.warnings)
 
     def feedback(
         self,
@@ -102,11 +131,16 @@ class Memory(Library):
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
+        key: str | None = None,
     ) -> float:
-        """Praise (+1) or blame (-1) a memory; its strength since, 0..1. It decides near-ties."""
+        """Praise (+1) or blame (-1) a memory; its strength since, 0..1. It decides near-ties.
+
+        `key` makes a retry harmless.
+        """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        return feedback(self._store, scope, validate.word(id, "id"), value, now=self._now())
+        id = validate.word(id, "id")
+        return feedback(self._store, scope, id, value, now=self._now(), key=key)
 
     def compact(
         self,
@@ -280,14 +314,22 @@ class Memory(Library):
         return self._store.status(validate.scope(workspace=workspace, user=user), event_id)
 
     def history(
-        self, id: str, *, user: str | None = None, workspace: str = "default"
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
     ) -> list[Version]:
         """What happened to a memory, oldest first; of a fact, in all its versions."""
         self._check_open()
-        scope = validate.scope(workspace=workspace, user=user)
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
         id = validate.record_id(id)
-        if any(record.tier == "fact" for record in self._store.get(scope, [id])):
-            return self.facts.history(id, user=user, workspace=workspace)
+        for record in self._store.get(scope, [id]):
+            if not is_seen(record, agent):
+                raise NotFound(f"there is no memory {id!r} in this scope")
+            if record.tier == "fact":
+                return self.facts.history(id, user=user, workspace=workspace, agent=agent)
         return self._store.history(scope, id)
 
     def _asked(

@@ -3,6 +3,9 @@ that the system reads. `tests/test_reserved.py` finds any other that our code to
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 #: What the system knows of a derived record, beside the keys below, stands under this one.
 SYSTEM = "recollect"
 
@@ -34,3 +37,16 @@ CALLERS_OWN = frozenset(
         "turn",
     }
 )
+
+
+def joined(metadata: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored with a turn: the caller's metadata, and under our key what we keep there."""
+    return {**(metadata or {}), **({SYSTEM: dict(data)} if data else {})}
+
+
+def parted(stored: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The caller's metadata, and what we keep with the turn."""
+    data = stored.get(SYSTEM)
+    if not isinstance(data, dict):
+        return stored, {}
+    return {name: stored[name] for name in stored if name != SYSTEM}, data

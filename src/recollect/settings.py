@@ -155,6 +155,8 @@ class Extraction:
     #: The most that is read at once.
     group_turns: int = 20
     group_tokens: int = 4000
+    #: Ask the language model, too, about new facts that the rules leave in doubt.
+    judge: bool = True
     llm: Llm = field(default_factory=Llm)
 
     @property
@@ -192,6 +194,10 @@ class Service:
     connections: int = 1024
     #: Of these, what one key may have; 0 = all of them.
     connections_per_key: int = 64
+    #: What language models may take of one key in one day of UTC, in tokens and in the currency of
+    #: the proxy's prices; 0 = no limit of this kind. A key may have a smaller limit of its own.
+    daily_tokens: int = 0
+    daily_cost: float = 0.0
     #: How deep JSON may be nested, and how many values it may hold.
     json_depth: int = 64
     json_values: int = 1_000_000
@@ -214,6 +220,9 @@ class Proxy:
     remember: bool = True
     #: Whether memories join the caller's last leading system message: some models take but one.
     join: bool = False
+    #: What a million tokens cost, in any currency.
+    prompt_price: float = 0.0
+    answer_price: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +245,8 @@ class Mcp:
 
     #: Tools that are offered, separated by commas; "" = all of them.
     tools: str = ""
+    #: By agent, the tools of it: "coder: recall, context; *: recall", where * is every other.
+    agent_tools: str = ""
     #: Whether what a client calls the user's turn counts as the user's own words, from which
     #: standing instructions are learned: only for clients that never let a model fill it in.
     user_words: bool = False

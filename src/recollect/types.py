@@ -19,11 +19,8 @@ ALL_TIERS: tuple[str, ...] = (
 
 #: Who may speak, and the origin that the channel gives to what was said.
 ORIGIN_OF_ROLE: Mapping[str, str] = {
-    "user": "user",
-    "assistant": "agent",
-    "system": "agent",
-    "tool": "tool",
-}
+    "user": "user", "assistant": "agent", "system": "agent", "tool": "tool",
+}  # fmt: skip
 ROLES: tuple[str, ...] = tuple(ORIGIN_OF_ROLE)
 
 TEAM = ""  # The owner of what everybody in a workspace shares.
@@ -66,6 +63,7 @@ class Event:
     agent: str | None = None
     session: str | None = None
     metadata: Metadata = field(default_factory=dict)
+    data: Metadata = field(default_factory=dict)  # How it is treated; see write/handling.py.
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +385,7 @@ class ApiKey:
     revoked_at: datetime | None = None
     label: str | None = None
     tools: tuple[str, ...] | None = None  # Of the MCP server; None: all of them.
+    tokens_a_day: int | None = None  # Of language models; None: what the service allows.
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,7 @@ def test_twenty_questions_awaited_together(memory: Memory, address: str) -> None
 def test_a_loop_goes_on_while_a_call_waits(address: str) -> None:
     async def main() -> int:
         # Nobody is behind this address: the call waits between its tries.
-        async with recollect.AsyncClient("http://127.0.0.1:1", "k", retries=2) as client:
+        async with recollect.AsyncClient("http://127.0.0.1:1", "k", retries=3) as client:
             call = asyncio.ensure_future(client.recall("x", **ANN))
             turns = 0
             while not call.done():
@@ -194,7 +194,7 @@ def test_a_loop_goes_on_while_a_call_waits(address: str) -> None:
                 call.result()
             return turns
 
-    assert asyncio.run(main()) > 5
+    assert asyncio.run(main()) > 2  # A loop that stood still would have had one turn.
 
 
 # The rest

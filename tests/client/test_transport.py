@@ -254,10 +254,11 @@ def test_a_service_that_does_not_answer(script: Scripted) -> None:
 
 
 def test_an_address_where_nobody_listens() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.socket() as taken:  # Bound, so that nobody else gets it, but not listening.
+        taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    with recollect.Client(address, KEY, retries=1) as client:
-        words = failing(lambda: ask(client), Unavailable)
+        with recollect.Client(address, KEY, retries=1) as client:
+            words = failing(lambda: ask(client), Unavailable)
     assert words == f"{address}: nobody listens there: is the service running?"
 
 

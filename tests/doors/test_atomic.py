@@ -14,9 +14,11 @@ from recollect.memory import Memory
 from recollect.recall.safe import parse
 from recollect.reserved import RESERVED_METADATA
 from recollect.testing import HashEmbedder
+from recollect.types import Scope
 from tests.doors.calling import NOON, Clock, client_of, given, refused
 
 BASE = "/v1/memories"
+ANN = Scope("default", "ann")
 
 
 def tell(client: TestClient, text: str, path: str = "/ingest", **fields: Any) -> dict[str, Any]:
@@ -58,6 +60,60 @@ def test_skip_extraction_draws_nothing_from_it(
     facts = memory.facts.list(user="ann")
     assert bool(facts) is not skip
     assert contents(ask(client, "nurse"))[:1] == ["I work as a nurse at Mercy Hospital."]
+
+
+NURSE = "I work as a nurse at Mercy Hospital."
+
+
+def test_quick_answers_with_what_was_found(client: TestClient) -> None:
+    """There is no worker: who asks reads."""
+    assert tell(client, NURSE)["facts_extracted"] == 0
+    made = tell(client, "I live in Lisbon.", "/ingest/quick")
+    assert (made["facts_extracted"], made["updated_memory_ids"]) == (1, [])
+    moved = tell(client, "I moved to Porto.", "/ingest/quick")
+    assert (moved["facts_extracted"], len(moved["updated_memory_ids"])) == (1, 1)
+
+
+@pytest.mark.parametrize("word", ["agent_only", "restricted"])
+@pytest.mark.parametrize("path", ["/ingest", "/ingest/quick"])
+def test_what_an_agent_keeps_to_itself_is_found_by_it_alone(
+    memory: Memory, client: TestClient, path: str, word: str
+) -> None:
+    (id,) = tell(client, NURSE, path, agent_id="a", visibility=word, external_id="n")["event_ids"]
+    memory.drain()
+    named, which = BASE + "/by-external-id", {"user_id": "ann", "external_id": "n"}
+    for who in ({}, {"agent_id": "b"}):
+        assert ask(client, "nurse", **who)["memories"] == []
+        assert ask(client, "nurse", "/search/fast", **who)["injection_text"] == ""
+        assert given(client.get(BASE + "/list", params={"user_id": "ann", **who}))["count"] == 0
+        body = {"user_id": "ann", "memory_ids": [id], **who}
+        assert given(client.post(BASE + "/expand", json=body))["count"] == 0
+        refused(client.get(named, params={**which, **who}), 404)
+        for last in ("", "/audit", "/history"):
+            refused(client.get(f"{BASE}/{id}{last}", params={"user_id": "ann", **who}), 404)
+    own = ask(client, "nurse", agent_id="a")["memories"]
+    assert [each["content"] for each in own] == [NURSE]
+    (row,) = given(client.get(named, params={**which, "agent_id": "a"}))["memories"]
+    assert (row["id"], row["visibility"]) == (id, "agent_only")
+    assert given(client.get(f"{BASE}/{id}/audit?user_id=ann&agent_id=a"))["version_count"] == 1
+
+
+def test_the_seeds_workspace_is_everybody_who_reads_the_user(client: TestClient) -> None:
+    tell(client, NURSE, agent_id="a", visibility="workspace")
+    assert contents(ask(client, "nurse")) == [NURSE]
+
+
+def test_settings_of_an_ingest_are_applied(memory: Memory, client: TestClient) -> None:
+    tell(client, NURSE, config_override={"extraction.enabled": False})
+    memory.drain()
+    assert memory.facts.list(user="ann") == []
+    (turn,) = memory.store.scan(ANN)
+    tell(client, "tea", config_override={"extraction.provider": "rules", "rrf.k": 3})
+    (tea,) = memory.store.scan(ANN, after=turn.arrival)
+    assert (turn.data, tea.data, tea.metadata) == ({}, {"provider": "rules"}, turn.metadata)
+    body = {"user_id": "ann", "conversation": "x"}
+    body |= {"config_override": {"extraction.provider": "llm"}}
+    assert "asks no language model" in refused(client.post(BASE + "/ingest", json=body), 400)
 
 
 def test_metadata_is_taken_everywhere_and_comes_back(client: TestClient) -> None:
@@ -579,8 +635,11 @@ def test_a_conflict_is_listed_and_settled(
     path = f"/v1/agents/conflicts/{conflict['id']}/resolve"
     body = {"user_id": "ann", "resolution": resolution}
     assert given(client.put(path, json=body)) == {"id": conflict["id"], "status": resolution}
+    # The same again changes nothing; another resolution comes too late.
+    assert given(client.put(path, json=body)) == {"id": conflict["id"], "status": resolution}
+    other = "resolved_new" if resolution == "resolved_both" else "resolved_both"
+    refused(client.put(path, json={**body, "resolution": other}), 400)
     assert {fact.content for fact in memory.facts.list(user="ann")} == holds
-    refused(client.put(path, json=body), 400)
     body["user_id"] = "bob"
     refused(client.put(path, json=body), 404)
 

@@ -269,8 +269,12 @@ BAD_BODIES: dict[str, tuple[str, dict[str, Any], int, str]] = {
                         "metadata must be an object"),
     "unknown field": (INGEST, {"user_id": "a", "conversation": "x", "wiat": True}, 400,
                       "wiat is not a field of this request"),
-    "unsupported field": (INGEST, {"user_id": "a", "conversation": "x", "visibility": "x"}, 400,
-                          "visibility is not a field"),
+    "unsupported field": (INGEST, {"user_id": "a", "conversation": "x", "namespace": "x"}, 400,
+                          "namespace is not a field"),
+    "visibility unknown": (INGEST, {"user_id": "a", "conversation": "x", "visibility": "x"}, 400,
+                           "visibility must be one of agent_only, restricted, workspace, not 'x'"),
+    "visibility of nobody": (INGEST, {"user_id": "a", "conversation": "x",
+                                      "visibility": "agent_only"}, 400, "needs an agent"),
     "wait a text": (INGEST, {"user_id": "a", "conversation": "x", "wait": "yes"}, 400,
                     "wait must be true or false"),
     "limit 0": (SEARCH, {"user_id": "a", "query": "x", "limit": 0}, 400, "limit must be at least"),
@@ -556,15 +560,28 @@ def test_the_seeds_boost_is_a_setting_of_the_request(client: TestClient) -> None
         assert answer.headers[prefix + "Config-Override-Applied"] == "true"
 
 
-@pytest.mark.parametrize("path", [INGEST, SEARCH])
-def test_known_settings_are_applied_and_told(client: TestClient, path: str) -> None:
-    answer = override(client, {"rrf.k": 10, "contextBudgetTokens": 100, "new.one": 1}, path)
+def test_known_settings_are_applied_and_told(client: TestClient) -> None:
+    answer = override(client, {"rrf.k": 10, "contextBudgetTokens": 100, "new.one": 1})
     assert answer.status_code == 200
     effective = load({**AT_ONCE, "rrf.k": 10, "contextBudgetTokens": 100})
     for prefix in ("X-Recollect-", "X-Atomicmem-"):
         assert answer.headers[prefix + "Config-Override-Applied"] == "true"
         assert answer.headers[prefix + "Config-Override-Keys"] == "rrf.k,contextBudgetTokens"
         assert answer.headers[prefix + "Unknown-Override-Keys"] == "new.one"
+        assert answer.headers[prefix + "Effective-Config-Hash"] == config_hash(effective)
+
+
+def test_what_is_stored_has_settings_of_its_own(client: TestClient) -> None:
+    """Those of recall mean nothing there, and are told so."""
+    values = {"extraction.provider": "rules", "extraction.enabled": False, "rrf.k": 10, "new": 1}
+    answer = override(client, values, INGEST)
+    assert answer.status_code == 200
+    effective = load({**AT_ONCE, "extraction.provider": "rules", "extraction.enabled": False})
+    for prefix in ("X-Recollect-", "X-Atomicmem-"):
+        listed = answer.headers[prefix + "Config-Override-Keys"]
+        assert listed == "extraction.provider,extraction.enabled"
+        assert answer.headers[prefix + "Config-Override-Applied"] == "true"
+        assert answer.headers[prefix + "Unknown-Override-Keys"] == "rrf.k,new"
         assert answer.headers[prefix + "Effective-Config-Hash"] == config_hash(effective)
 
 
@@ -663,9 +680,9 @@ STATUS = {
     errors.StoreBusy: 503, errors.StoreFull: 507, errors.StoreReadOnly: 503,
     errors.NotAStore: 500, errors.SchemaTooNew: 500, errors.ModelError: 503,
     errors.ModelUnavailable: 503, errors.NotAsked: 503, errors.OverBudget: 503,
-    errors.Refused: 503, errors.Unreadable: 503, errors.RecollectError: 500,
+    errors.Refused: 503, errors.Unreadable: 503, errors.RecollectError: 500, errors.Throttled: 429,
     # Of the client: a service that is one itself has nothing to tell of them.
-    errors.ServiceError: 500, errors.Denied: 500, errors.Unavailable: 500, errors.Throttled: 500,
+    errors.ServiceError: 500, errors.Denied: 500, errors.Unavailable: 500,
 }  # fmt: skip
 
 

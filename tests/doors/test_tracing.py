@@ -11,6 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 import recollect
+from recollect.doors.http import tracing
 from recollect.doors.http.app import create_app
 from recollect.keys import create_key
 from recollect.memory import Memory
@@ -28,7 +29,10 @@ def collector() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, collector: Receiver) -> Iterator[Memory]:
+def memory(
+    tmp_path: Path, collector: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Memory]:
+    monkeypatch.setattr(tracing, "_EXPORT_SECONDS", 60.0)  # As a busy machine may need.
     config = {"service.tracesUrl": collector.url}
     with recollect.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=config

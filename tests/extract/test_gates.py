@@ -241,6 +241,6 @@ def test_novelty_lies_in_0_to_1(names: list[str], known: list[str], near: list[f
     "hostile", ["send " * 50_000, "the user " * 50_000, "is so " * 50_000, "请" * 90_000]
 )
 def test_a_hostile_text_costs_no_more_than_a_long_one(hostile: str) -> None:
-    started = time.monotonic()
+    started = time.thread_time()
     refused(hostile)
-    assert time.monotonic() - started < 0.5
+    assert time.thread_time() - started < 0.5

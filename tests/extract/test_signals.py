@@ -107,8 +107,8 @@ def test_any_text_will_do(text: str) -> None:
     ],
 )
 def test_a_hostile_text_costs_no_more_than_a_long_one(hostile: str) -> None:
-    started = time.monotonic()
+    started = time.thread_time()
     signals(hostile)
     signals(hostile[:590])
     signals("\n".join([hostile[:590]] * 30))
-    assert time.monotonic() - started < 1
+    assert time.thread_time() - started < 2

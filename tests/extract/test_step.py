@@ -253,6 +253,23 @@ def test_what_one_agent_heard_the_other_does_not_see(talk: Stepping) -> None:
 # What is not learned from
 
 
+def test_a_fact_is_found_by_the_session_that_it_was_heard_in(talk: Stepping) -> None:
+    paris = talk.understand("I live in Paris.", session="s1")
+    talk.understand("My dog is called Rex.", session="s2")
+    talk.understand("I live in Paris.", session="s2")  # A repeat confirms; it moves nothing.
+
+    def found(session: str) -> set[str]:
+        hits = talk.memory.recall(
+            "Where do I live, and my dog?", user="ann", tiers=["fact"], filters={"session": session}
+        )
+        return {hit.content for hit in hits}
+
+    assert (found("s1"), found("s2")) == ({"I live in Paris."}, {"My dog is called Rex."})
+    fact = next(each for each in talk.memory.facts.list(user="ann") if paris in each.sources)
+    assert fact.session == "s1"
+    assert found("s3") == set()
+
+
 def test_neither_tools_nor_uploads_nor_thanks_are_learned_from(
     watched: Stepping, recorder: Recorder
 ) -> None:

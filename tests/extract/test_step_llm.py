@@ -1,21 +1,16 @@
 """The step `extract` with a language model: a server process that does as the address says."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
-import apsw
 import pytest
 
 from recollect.tokens import count_tokens
+from tests.extract.chatting import Model, queue_again
 from tests.extract.stepping import ANN, RULES, START, Stepping
 
-SERVER = Path(__file__).parents[1] / "models" / "chat_server.py"
 ATTEMPTS = 3
 TURNS = ("Anna works at Lumatech.", "Boris works at Lumatech too.", "Clara works at Northwind.")
 EDGES = {
@@ -23,47 +18,6 @@ EDGES = {
     "Boris works at Lumatech",
     "Clara works at Northwind",
 }
-
-
-class Model:
-    """The server, as it behaves now, and what it was asked since."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self.url = f"{address}/switched/v1"
-        self._before = 0
-
-    def is_(self, mode: str) -> None:
-        """From now on it behaves so, and its calls are counted anew."""
-        urlopen(Request(f"{self._address}/switch/{mode}", method="POST")).close()
-        self._before += len(self.asked())
-
-    def asked(self) -> list[dict[str, Any]]:
-        with urlopen(f"{self._address}/asked") as answer:
-            return [each["body"] for each in json.load(answer)[self._before :]]
-
-    def shown(self) -> list[list[dict[str, Any]]]:
-        """The lines of each prompt."""
-        return [
-            [json.loads(line) for line in body["messages"][1]["content"].splitlines()]
-            for body in self.asked()
-        ]
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[Model]:
-    command = [sys.executable, str(SERVER)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        assert run.stdout is not None
-        yield Model(f"http://127.0.0.1:{run.stdout.readline().strip()}")
-        run.terminate()
-
-
-@pytest.fixture
-def model(process: Model, monkeypatch: pytest.MonkeyPatch) -> Model:
-    monkeypatch.delenv("RECOLLECT_EXTRACTION_PROVIDER")  # That all other tests have.
-    process.is_("good")
-    return process
 
 
 def a_talk(path: Path, model: Model, attempts: int = ATTEMPTS, **llm: Any) -> Stepping:
@@ -339,20 +293,9 @@ def test_reading_the_same_again_changes_nothing(tmp_path: Path, model: Model) ->
         memory.store.replay()
         memory.drain()
         before = made.stored()
-        _queue_again(made, tmp_path / "m.db")
+        queue_again(tmp_path / "m.db")
+        assert len(made.jobs()) == len(TURNS)
         made.later(86_400)
         assert memory.drain().done == 3
         assert len(model.asked()) == 2
         assert made.stored() == before
-
-
-def _queue_again(made: Stepping, path: Path) -> None:
-    """The jobs of all turns, as if a worker had been told to read them once more."""
-    connection = apsw.Connection(str(path))
-    with connection:
-        connection.execute(
-            "INSERT INTO jobs (owner, subject, step, session, agent, at, due, state, attempts)"
-            " SELECT owner, id, 'extract', session, agent, at, 0, 'ready', 0 FROM events"
-        )
-    connection.close()
-    assert len(made.jobs()) == len(TURNS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.config import Config
+from recollect.facts.doubt import Opinion, nobody
 from recollect.facts.values import Fact, FactDraft
 from recollect.facts.verbs import TIERS, Facts
 from recollect.index.postings import packed
@@ -58,9 +59,11 @@ class Stated:
         told = {"category": "context", "sources": (source,), "origin": "user", "at": at}
         return FactDraft(text=text, **{**told, **given})
 
-    def learn(self, drafts: list[FactDraft], scope: Scope = ANN) -> list[Derived]:
+    def learn(
+        self, drafts: list[FactDraft], scope: Scope = ANN, opinion: Opinion = nobody
+    ) -> list[Derived]:
         since = self.store.head(scope).change
-        records = self.facts.planned(scope, drafts, now=self.now)
+        records = self.facts.planned(scope, drafts, now=self.now, opinion=opinion)
         assert self.store.put(scope, records, known_at=self.now, steps=[], since=since, tiers=TIERS)
         return records
 

@@ -67,7 +67,15 @@ def test_one_is_kept_by_hand(stated: Stated) -> None:
     assert stated.facts.conflicts(user="ann") == []
     assert [each.id for each in stated.facts.conflicts(user="ann", status="all")] == [dispute.id]
     with pytest.raises(InvalidInput, match="resolved already"):
-        stated.facts.resolve(dispute.id, keep=paris.id, user="ann")
+        stated.facts.resolve(dispute.id, keep=rome.id, user="ann")
+
+
+def test_the_same_resolution_again_changes_nothing(stated: Stated) -> None:
+    (dispute,) = stated.facts.conflicts(user="ann")
+    keep = dispute.facts[0].id
+    done = stated.facts.resolve(dispute.id, keep=keep, user="ann")
+    stated.later(HOUR)
+    assert stated.facts.resolve(dispute.id, keep=keep, user="ann") == done
 
 
 def test_both_may_be_kept(stated: Stated) -> None:

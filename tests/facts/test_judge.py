@@ -6,35 +6,54 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import ModelUnavailable
 from recollect.facts.judge import LlmJudge, Verdict, prompt, verdict
-from recollect.models.llm import Generated, Usage
-from tests.facts.stating import Stated
+from recollect.facts.opinion import Opinions, settled
+from recollect.facts.values import Fact
+from tests.facts.stating import ANN, Stated
 
 
-class Scripted:
-    """A generator that answers what it was told to."""
+class Judged:
+    """Facts that are learned with a judge who answers what it was told to."""
 
-    model_id = "scripted"
-    max_answer_tokens = 100
-
-    def __init__(self, *answers: str | Exception) -> None:
+    def __init__(self, path: Path, *answers: str | Exception) -> None:
         self.answers = list(answers)
         self.asked: list[str] = []
+        self.stated = Stated(path / "facts.db", embed=_all_alike)
 
-    def generate(
-        self, system: str, text: str, *, schema: Mapping[str, Any] | None = None
-    ) -> Generated:
+    def ask(self, system: str, text: str, schema: Mapping[str, Any]) -> str:
         assert "supersede" in system
+        assert "action" in schema["required"]
         self.asked.append(text)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return Generated(answer, Usage())
+        return answer
+
+    def hear(self, text: str) -> Fact:
+        """What became of a statement of today."""
+        stated = self.stated
+        draft = stated.draft(text)
+        stored = settled(
+            lambda opinion: stated.learn([draft], opinion=opinion),
+            Opinions(LlmJudge(self.ask), patience_s=60),
+        )
+        return stated.facts.get(stored[0].id, user="ann")
+
+    def hear_both(self, known: str, new: str) -> tuple[Fact, Fact]:
+        """One statement, and a day later another."""
+        first = self.hear(known)
+        self.stated.later()
+        return first, self.hear(new)
+
+
+def _all_alike(texts: list[str]) -> Any:
+    return np.ones((len(texts), 1), dtype=np.float32)
 
 
 ANSWERS: Sequence[tuple[str, Verdict | None]] = [
@@ -75,41 +94,30 @@ def test_a_prompt_holds_aliases_and_nobody_can_forge_a_line() -> None:
     assert not any("<" in line for line in lines)
 
 
-def judged(path: Path, *answers: str | Exception) -> tuple[Stated, Scripted]:
-    generator = Scripted(*answers)
-
-    def alike(texts: list[str]) -> Any:
-        import numpy as np
-
-        return np.ones((len(texts), 1), dtype=np.float32)
-
-    return Stated(path / "facts.db", judge=LlmJudge(generator), embed=alike), generator
+FLAT, SOLD = "I adore my old flat on the hill.", "The flat on the hill was sold."
 
 
 def test_a_judge_sees_what_rules_do_not(tmp_path: Path) -> None:
-    told = '{"action": "supersede", "targets": ["f1"], "confidence": 0.95}'
-    stated, _ = judged(tmp_path, told)
-    old = stated.add("I adore my old flat on the hill.")
-    stated.later()
-    new = stated.add("The flat on the hill was sold.")
+    judged = Judged(tmp_path, '{"action": "supersede", "targets": ["f1"], "confidence": 0.95}')
+    old, new = judged.hear_both(FLAT, SOLD)
     assert (new.outcome, new.reason, new.replaces) == ("supersede", "judged", (old.id,))
 
 
 def test_a_judge_that_takes_back_leaves_history(tmp_path: Path) -> None:
-    stated, _ = judged(tmp_path, '{"action": "delete", "targets": ["f1"], "confidence": 0.95}')
-    old = stated.add("I adore my old flat on the hill.")
-    stated.later()
-    gone = stated.add("Ignore the flat on the hill.")
+    judged = Judged(tmp_path, '{"action": "delete", "targets": ["f1"], "confidence": 0.95}')
+    old, gone = judged.hear_both(FLAT, "Ignore the flat on the hill.")
     assert (gone.outcome, gone.status) == ("delete", "invalidated")
-    assert stated.texts() == []
-    assert stated.facts.get(old.id, user="ann").status == "invalidated"
-    assert stated.texts(as_of=old.valid_from) == ["I adore my old flat on the hill."]
+    assert judged.stated.texts() == []
+    assert judged.stated.facts.get(old.id, user="ann").status == "invalidated"
+    assert judged.stated.texts(as_of=old.valid_from) == [FLAT]
 
 
 @pytest.mark.parametrize(
     ("answer", "outcome", "reason"),
     [
         ('{"action": "delete", "targets": ["f7"], "confidence": 1}', "add",
+         "invalid-target-fallback"),
+        ('{"action": "supersede", "targets": ["f1", "f7"], "confidence": 1}', "add",
          "invalid-target-fallback"),
         ('{"action": "delete", "targets": ["f1"], "confidence": 0.89}', "clarify",
          "low-confidence"),
@@ -122,33 +130,35 @@ def test_a_judge_that_takes_back_leaves_history(tmp_path: Path) -> None:
 def test_a_judge_is_followed_only_so_far(
     tmp_path: Path, answer: str | Exception, outcome: str, reason: str
 ) -> None:
-    stated, _ = judged(tmp_path, answer)
-    stated.add("I adore my old flat on the hill.")
-    stated.later()
-    new = stated.add("The flat on the hill was sold.")
+    judged = Judged(tmp_path, answer)
+    _, new = judged.hear_both(FLAT, SOLD)
     assert (new.outcome, new.reason) == (outcome, reason)
-    assert "I adore my old flat on the hill." in stated.texts()
+    assert FLAT in judged.stated.texts()
+    assert judged.answers == [], "it was asked"
 
 
 def test_a_judge_is_not_asked_what_words_say(tmp_path: Path) -> None:
-    stated, generator = judged(tmp_path)
-    stated.add("I live in Paris.")
+    judged = Judged(tmp_path)
+    judged.hear_both("I live in Paris.", "I live in Paris.")
+    judged.hear("Correction: I live in Rome, not Paris.")
+    assert judged.asked == []
+
+
+def test_a_repeat_that_only_a_judge_saw_is_known_when_it_is_read_again(tmp_path: Path) -> None:
+    judged = Judged(tmp_path, '{"action": "noop", "targets": ["f1"], "confidence": 1}')
+    stated = judged.stated
+    old = judged.hear("I drink green tea every morning.")
     stated.later()
-    stated.add("I live in Paris.")
-    stated.add("Correction: I live in Rome, not Paris.")
-    assert generator.asked == []
-
-
-def test_a_plan_that_is_made_again_does_not_ask_again(tmp_path: Path) -> None:
-    stated, generator = judged(tmp_path, '{"action": "add", "targets": [], "confidence": 1}')
-    stated.add("I adore my old flat on the hill.")
-    draft = stated.draft("The flat on the hill was sold.")
-    first = stated.facts.planned(stated_scope(), [draft], now=stated.now)
-    assert stated.facts.planned(stated_scope(), [draft], now=stated.now) == first
-    assert len(generator.asked) == 1
-
-
-def stated_scope() -> Any:
-    from tests.facts.stating import ANN
-
-    return ANN
+    draft = stated.draft("Green tea is what I drink each day at dawn.")
+    opinions = Opinions(LlmJudge(judged.ask), patience_s=60)
+    (stored,) = settled(lambda opinion: stated.learn([draft], opinion=opinion), opinions)
+    assert (stored.id, stored.sources) == (old.id, (*old.sources, *draft.sources))
+    head = stated.store.head(ANN)
+    # By a judge who would say otherwise, and without one.
+    judged.answers.append('{"action": "supersede", "targets": ["f1"], "confidence": 1}')
+    again = Opinions(LlmJudge(judged.ask), patience_s=60)
+    assert settled(lambda opinion: stated.learn([draft], opinion=opinion), again) == []
+    assert stated.learn([draft]) == []
+    assert len(judged.asked) == 1
+    assert stated.store.head(ANN) == head
+    assert stated.texts() == [old.content]

@@ -130,8 +130,11 @@ def test_an_answer_settles_it(stated: Stated, keep: str, left: list[str]) -> Non
     assert stated.texts() == left
     assert stated.facts.clarifications(user="ann") == []
     assert len(stated.facts.contradictions(user="ann")) == (keep == "both")
+    stated.later()
+    assert stated.facts.answer(unclear.id, keep=keep, user="ann") == kept
     with pytest.raises(InvalidInput, match="waits for no answer"):
-        stated.facts.answer(unclear.id, keep=keep, user="ann")
+        stated.facts.answer(unclear.id, keep="old" if keep == "new" else "new", user="ann")
+    assert stated.texts() == left
 
 
 def test_one_version_of_a_claim_is_active(stated: Stated) -> None:
@@ -191,6 +194,13 @@ def test_an_edit_is_a_new_version(stated: Stated) -> None:
     edited = stated.facts.update(fact.id, "My dentist is Dr. Lind.", user="ann")
     assert (edited.claim, edited.category, edited.replaces) == (fact.id, "identity", (fact.id,))
     assert stated.texts() == ["My dentist is Dr. Lind."]
+    history = stated.facts.history(fact.id, user="ann")
+    stated.later()
+    assert stated.facts.update(fact.id, "My dentist is Dr. Lind.", user="ann") == edited
+    assert stated.facts.history(fact.id, user="ann") == history
+    for other in ({"origin": "agent"}, {"confidence": 0.5}, {"category": "context"}):
+        with pytest.raises(InvalidInput, match="not in force"):
+            stated.facts.update(fact.id, "My dentist is Dr. Lind.", user="ann", **other)
     with pytest.raises(InvalidInput, match="not in force"):
         stated.facts.update(fact.id, "My dentist is Dr. Weiss.", user="ann")
 

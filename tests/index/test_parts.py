@@ -197,7 +197,8 @@ def test_the_rules_of_others_and_what_is_private_are_not_shared(
     view = look(memory, shelf, also=(OF_TEAM, of_bob))
     owners = [(view.ids[doc], int(view.owners[doc])) for doc in range(len(view))]
     assert sorted(owners) == [(rule.id, 0), (skill.id, 0), (skill.id, 1), (skill.id, 2)]
-    assert set(view.agents.tolist()) == {-1}, "the agents of others are none of ours"
+    theirs = {int(view.agents[doc]) for doc in range(len(view)) if view.owners[doc] == 2}
+    assert theirs == {view.codes["\0helper"]}, "the agents of others are none of ours"
     assert set(view.sessions.tolist()) == {-1}
 
 
@@ -399,3 +400,12 @@ def test_a_view_that_followed_is_the_one_that_is_loaded_now(steps: list[Any], wh
         fresh = look(memory, Shelf(memory.store, most_bytes=1 << 30), which, also=also)
         assert told_of(followed) == told_of(fresh)
         assert followed.has_dead == (not followed.alive.all())
+
+
+def test_whose_word_it_is_is_followed(memory: Memory, shelf: Shelf) -> None:
+    put(memory, ANN, a_note(60, origin="agent"))
+    view = look(memory, shelf)
+    assert view.origins.tolist() == [view.codes["agent"]]
+    put(memory, ANN, a_note(60, origin="web", confidence=0.7))
+    view = look(memory, shelf)
+    assert view.origins.tolist() == [view.codes["web"]]

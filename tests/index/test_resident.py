@@ -95,6 +95,33 @@ def test_the_writes_of_another_memory_are_followed(memory: Memory, tmp_path: Pat
         assert memory.recall("number4", user="ann")[0].id == event
 
 
+def test_what_the_worker_embedded_is_there_before_anybody_asks(memory: Memory) -> None:
+    memory.remember("I moved to Lisbon.", user="ann")
+    memory.drain()
+    memory.recall("Lisbon", user="ann")  # From here on it is in memory.
+    memory.remember("I have a cat.", user="ann")
+    memory.remember("Bob was never asked about.", user="bob")
+    memory.drain()
+    (resident,) = memory._searcher._shelf._residents.values()
+    seen = resident.latest
+    assert seen is not None
+    assert len(seen) == 2
+    memory.recall("cat", user="ann")
+    assert resident.latest is seen  # Nothing was left to do.
+
+
+def test_catching_up_early_follows_those_who_were_followed(memory: Memory) -> None:
+    shelf = a_shelf(memory)
+    shelf.catch_up(ANN)  # Nothing in memory: nothing to do.
+    assert shelf.held() == (0, 0)
+    memory.remember("I moved to Lisbon.", user="ann")
+    shelf.view(ANN, the_space(memory))
+    memory.remember("Lisbon is warm.", user="ann")
+    shelf.catch_up(BOB)
+    shelf.catch_up(ANN)
+    assert len(holders(shelf.view(ANN, the_space(memory)), "lisbon")) == 2
+
+
 def test_the_vectors_of_another_memory_are_followed(memory: Memory, tmp_path: Path) -> None:
     memory.remember("a cat", user="ann")
     assert "vector" not in memory.recall("cat", user="ann")[0].why

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
+from recollect.facts.values import Dispute
 from recollect.life.nightly import JOBS, Keeper, Rules
 from recollect.types import Scope
 from tests.life.living import ANN, DAY, NOON, Living, derived, living
@@ -200,15 +201,59 @@ def test_conflicts_are_settled_first_but_not_in_shadow(alive: Living) -> None:
     alive.put(derived("A fact."))
     asked = []
 
-    def settle(scope: Scope, now: Any) -> list[str]:
-        asked.append((scope, now))
+    def settle(scope: Scope, run: str) -> list[str]:
+        asked.append((scope, run))
         return ["c1"]
 
     Keeper(alive.store, settle=settle).run(now=alive.now)
     assert asked == []
     done = Keeper(alive.store, settle=settle, rules=Rules(shadow=False)).run(now=alive.later())
-    assert asked == [(ANN, alive.now)]
+    assert asked == [(ANN, done[0].run)]
     assert [(each.job, each.changed) for each in done] == [("conflicts", ("c1",))]
+
+
+def disputed(alive: Living) -> Dispute:
+    """Two agents that differ, since more than a day."""
+    for agent, city in (("cook", "Paris"), ("guide", "Rome")):
+        alive.memory.facts.add(f"I live in {city}.", user="ann", agent=agent, origin="agent")
+        alive.later(timedelta(hours=1))
+    alive.later(2 * DAY)
+    (dispute,) = alive.memory.facts.conflicts(user="ann")
+    return dispute
+
+
+def held_facts(alive: Living) -> list[str]:
+    return sorted(fact.content for fact in alive.memory.facts.list(user="ann"))
+
+
+def test_what_a_round_settled_is_open_again_when_it_is_undone(alive: Living) -> None:
+    dispute = disputed(alive)
+    paris, _ = dispute.facts
+    life, facts = alive.memory.life, alive.memory.facts
+    (done,) = life.run(now=alive.now, names=["conflicts"], shadow=False)
+    assert held_facts(alive) == ["I live in Rome."]
+    assert facts.conflicts(user="ann") == []
+    assert life.undo(ANN, "nightly conflicts 1999-01-01T00:00", now=alive.now) == []
+    back = life.undo(ANN, done.run, now=alive.later())
+    assert sorted(back) == sorted([paris.id, dispute.id])
+    assert held_facts(alive) == ["I live in Paris.", "I live in Rome."]
+    assert [each.id for each in facts.conflicts(user="ann")] == [dispute.id]
+    assert alive.actions(paris.id) == ["stored", "invalidated", "reopened"]
+    assert life.undo(ANN, done.run, now=alive.now) == []
+    # From now on it is for somebody to resolve.
+    assert life.run(now=alive.later(9 * DAY), names=["conflicts"], shadow=False) == []
+    assert facts.resolve(dispute.id, keep=paris.id, user="ann").status == "resolved"
+    assert held_facts(alive) == ["I live in Paris."]
+
+
+def test_what_was_told_since_a_round_settled_stays(alive: Living) -> None:
+    disputed(alive)
+    life = alive.memory.life
+    (done,) = life.run(now=alive.now, names=["conflicts"], shadow=False)
+    alive.later()
+    alive.memory.facts.add("I live in Berlin.", user="ann", agent="cook", origin="agent")
+    assert life.undo(ANN, done.run, now=alive.later()) == []
+    assert held_facts(alive) == ["I live in Berlin.", "I live in Rome."]
 
 
 def test_an_unknown_job_is_named(alive: Living) -> None:

@@ -9,12 +9,15 @@ it listens; `GET /asked` tells all requests so far. Standard library alone.
 import json
 import re
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 ASKED: list[dict[str, Any]] = []
 SWITCH = {"to": "fine"}
+#: Set by `POST /release/all`: whoever is `held` is answered.
+RELEASED = threading.Event()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -24,6 +27,11 @@ class Handler(BaseHTTPRequestHandler):
         name, argument = self.path.split("/")[1:3]
         if name == "switch":
             SWITCH["to"] = argument
+            RELEASED.clear()
+            self.reply(200, {})
+            return
+        if name == "release":
+            RELEASED.set()
             self.reply(200, {})
             return
         name = SWITCH["to"] if name == "switched" else name
@@ -158,10 +166,6 @@ def hung_up(handler: Handler, body: dict[str, Any]) -> None:
     handler.connection.close()
 
 
-def slow(handler: Handler, body: dict[str, Any]) -> None:
-    time.sleep(2)
-
-
 def hanging(handler: Handler, body: dict[str, Any]) -> None:
     time.sleep(60)
 
@@ -178,7 +182,7 @@ def dripping(handler: Handler, body: dict[str, Any]) -> None:
     handler.send_response(200)
     handler.send_header("Content-Length", "100000")
     handler.end_headers()
-    for _ in range(150):
+    for _ in range(3000):
         handler.wfile.write(b" ")
         time.sleep(0.02)
 
@@ -214,7 +218,7 @@ _WORKS = re.compile(r"(\w+) works at (\w+)")
 def understood(body: dict[str, Any]) -> dict[str, Any]:
     """What a careful model would answer."""
     lines = [json.loads(line) for line in body["messages"][1]["content"].splitlines()]
-    ids = {line["name"]: line["known"] for line in lines if "known" in line}
+    ids = {line["name"]: line["known"] for line in lines if "name" in line and "known" in line}
     answer: dict[str, Any] = {"entities": [], "facts": [], "relations": []}
     for line in lines:
         for name, place in _WORKS.findall(line["text"]) if "turn" in line else ():
@@ -328,6 +332,45 @@ def wrong_language(handler: Handler, body: dict[str, Any]) -> None:
         "relations": [{"source": "n1", "type": "工作于", "target": "某公司", "turns": ["t1"]}],
     }
     answered(handler, json.dumps(answer, ensure_ascii=False))
+
+
+# Answers to a prompt of the judge of facts. `judging-NAME` takes each turn for one fact, and judges
+# the facts as NAME says: an action of its own, or one of the functions of this file.
+
+_ACTIONS = ("add", "noop", "update", "supersede", "delete", "clarify")
+
+
+def judging(handler: Handler, body: dict[str, Any]) -> None:
+    lines = [json.loads(line) for line in body["messages"][1]["content"].splitlines()]
+    if any("new" in line for line in lines):
+        word = handler.word
+        verdict(handler, word) if word in _ACTIONS else globals()[word](handler, body)
+        return
+    facts = [
+        {
+            **{"text": line["text"], "kind": "context", "turns": [line["turn"]]},
+            **{"durable": True, "confidence": 0.95},
+        }
+        for line in lines
+        if "turn" in line
+    ]
+    answered(handler, json.dumps({"entities": [], "facts": facts, "relations": []}))
+
+
+def verdict(handler: Handler, action: str, target: str = "f1") -> None:
+    targets = [] if action == "add" else [target]
+    answered(handler, json.dumps({"action": action, "targets": targets, "confidence": 0.95}))
+
+
+def stray(handler: Handler, body: dict[str, Any]) -> None:
+    """Takes back what it was not shown."""
+    verdict(handler, "delete", "f7")
+
+
+def held(handler: Handler, body: dict[str, Any]) -> None:
+    """Answers when it is released."""
+    RELEASED.wait(60)
+    verdict(handler, "supersede")
 
 
 if __name__ == "__main__":

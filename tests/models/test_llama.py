@@ -13,7 +13,7 @@ from recollect.tokens import count_tokens
 from recollect.types import Event
 from tests.models.llama_server import CONTEXT_TOKENS, running
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ANSWER_TOKENS = 32
@@ -33,7 +33,7 @@ def address() -> Iterator[str]:
 
 
 def a_generator(address: str, **options: float) -> RemoteGenerator:
-    given = {"timeout_s": 170, "max_answer_tokens": ANSWER_TOKENS, **options}
+    given = {"timeout_s": 290, "max_answer_tokens": ANSWER_TOKENS, **options}
     return RemoteGenerator(address, "smollm2", **given)
 
 

@@ -224,11 +224,11 @@ def test_a_wrong_dimension_is_named() -> None:
 
 
 def test_nobody_listening_is_worth_another_try() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with pytest.raises(ModelUnavailable, match="the connection failed"):
-        RemoteEmbedder(f"http://127.0.0.1:{port}", "m", KEY).embed(["a"])
+    with socket.socket() as taken:  # Bound, so that nobody else gets it, but not listening.
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(ModelUnavailable, match="the connection failed"):
+            RemoteEmbedder(f"http://127.0.0.1:{port}", "m", KEY).embed(["a"])
 
 
 def test_a_connection_cut_in_the_answer_is_worth_another_try() -> None:
@@ -249,13 +249,13 @@ def test_a_silent_server_is_left_after_the_timeout() -> None:
     done = threading.Event()
 
     def wait(_handler: Handler, _texts: list[str]) -> None:
-        done.wait(5)
+        done.wait(60)
 
     with endpoint(wait) as server:
         started = time.monotonic()
         with pytest.raises(ModelUnavailable, match=r"within 0\.2 s"):
             an_embedder(server, timeout_s=0.2).embed(["a"])
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 30
         done.set()
 
 
@@ -273,7 +273,7 @@ def test_a_dripping_server_is_left_after_the_timeout() -> None:
         started = time.monotonic()
         with pytest.raises(ModelUnavailable, match=r"within 0\.3 s"):
             an_embedder(server, timeout_s=0.3).embed(["a"])
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 30
         done.set()
 
 

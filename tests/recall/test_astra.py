@@ -268,6 +268,6 @@ def test_a_confidence_has_two_decimals(given_: float, kept: float) -> None:
 @pytest.mark.parametrize("piece", ["\\", "[", "\u202e", "\n", " ", "\u200d", "<", "u{", "\\u{a}"])
 def test_a_long_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     memory = a_memory(piece * 50_000)
-    began = time.perf_counter()
+    began = time.thread_time()
     assert parse(render([memory])) == [memory]
-    assert time.perf_counter() - began < 2  # Quadratic work would take minutes.
+    assert time.thread_time() - began < 2  # Quadratic work would take minutes.

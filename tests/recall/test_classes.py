@@ -233,14 +233,14 @@ def test_a_class_is_told_within_a_tenth_of_a_millisecond() -> None:
     ask = classify.__wrapped__  # Without what it remembers.
     rounds = []
     for _ in range(10):
-        started = time.perf_counter()
+        started = time.thread_time()
         for text, _, _ in CASES:
             ask(text)
-        rounds.append(time.perf_counter() - started)
-    assert min(rounds) / len(CASES) < 0.0001  # The best round: others may be at work here.
+        rounds.append(time.thread_time() - started)
+    assert min(rounds) / len(CASES) < 0.0001  # The best round of this thread.
 
 
 def test_a_long_question_is_not_read_to_its_end() -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     classify("how many " * 100_000)
-    assert time.perf_counter() - started < 1.0
+    assert time.thread_time() - started < 1.0

@@ -154,6 +154,6 @@ def test_never_longer_than_allowed_and_nothing_made_up(
 @pytest.mark.parametrize("piece", ["a", " ", "\n", ". ", "I moved. ", "漢", "harbour ", "a.b"])
 def test_a_megabyte_takes_no_longer_than_its_length(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    began = time.perf_counter()
+    began = time.thread_time()
     assert count_tokens(excerpt(text, ["harbour", "a", "漢"], most_tokens=50)) <= 50
-    assert time.perf_counter() - began < 2  # Quadratic work would take minutes.
+    assert time.thread_time() - began < 2  # Quadratic work would take minutes.

@@ -175,7 +175,7 @@ def test_any_text_can_be_read(text: str) -> None:
 
 def test_a_long_text_is_not_read_to_its_end() -> None:
     for text in ("1,1." * 500_000, "rent $5 " * 200_000, "a" * 1_000_000, "now to 5 " * 200_000):
-        started = time.perf_counter()
+        started = time.thread_time()
         said(RENT, text)
         said(GUESTS, text)
-        assert time.perf_counter() - started < 1.0
+        assert time.thread_time() - started < 1.0

@@ -308,9 +308,9 @@ def test_fifty_short_memories_are_packed_in_no_time() -> None:
 
 
 def _seconds(do: Callable[[], object]) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     do()
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
 # The verb

@@ -188,12 +188,48 @@ def test_what_is_shared_tells_what_it_says_and_not_where_it_was_said(house: Hous
     owner = Scope("work", "zoe", agent="doctor", session="s1")
     house.put(owner, 50, tier="note", kind="note", data={"mood": "low"}, sources=(turn,))
     house.shares.grant(user="zoe", workspace="work", to="home", segments=["daily_memory"])
-    (hit,) = house.ask(Scope("home", "ann", agent="helper"))
+    (hit,) = house.ask(ANN)
     assert (hit.content, dict(hit.metadata)) == (CAT, {"recollect": {"mood": "low"}})
     assert (hit.sources, hit.source_metadata, hit.session) == ((), (), None)
     assert house.ask(ANN, filters={"session": "s1"}) == []
     with pytest.raises(NotFound):
         expand(house.store, ANN, [turn], also=house.shares.parts(ANN))
+
+
+def test_what_an_agent_wrote_elsewhere_is_for_people_and_not_for_other_agents(
+    house: House,
+) -> None:
+    """Three workspaces: work shares with home, home with club."""
+    of_all = house.put(ZOE, 50, tier="note", kind="note")
+    doctor = Scope("work", "zoe", agent="doctor")
+    of_doctor = house.put(doctor, 51, "The cat is ill.", tier="note", kind="note")
+    secret = house.put(doctor, 52, "The cat is very ill.", tier="note", kind="note",
+                       visibility="agent_only")  # fmt: skip
+    of_ann = house.put(Scope("home", "ann", agent="doctor"), 53, tier="note", kind="note")
+    house.shares.grant(user="zoe", workspace="work", to="home", segments=["daily_memory"])
+    house.shares.grant(user="ann", workspace="home", to="club", segments=["daily_memory"])
+    expected = {
+        Scope("work", "zoe"): {of_all, of_doctor},
+        doctor: {of_all, of_doctor, secret},
+        Scope("work", "zoe", agent="nurse"): {of_all},
+        ANN: {of_all, of_doctor, of_ann},
+        BOB: {of_all, of_doctor},
+        Scope("home", "ann", agent="nurse"): {of_all},
+        Scope("home", "ann", agent="doctor"): {of_all, of_ann},  # Another one of that name.
+        Scope("club", "eve"): {of_ann},
+        Scope("club", "eve", agent="doctor"): set(),
+    }
+    for asker, shown in expected.items():
+        assert ids(house.ask(asker)) == shown, asker
+        also = house.shares.parts(asker)
+        for note in (of_all, of_doctor, secret, of_ann):
+            if note in shown:
+                assert expand(house.store, asker, [note], also=also)[0].id == note
+            else:
+                with pytest.raises(NotFound):
+                    expand(house.store, asker, [note], also=also)
+    assert house.ask(ANN, filters={"agent": "doctor"})[0].id == of_ann
+    assert len(house.ask(ANN, filters={"agent": "doctor"})) == 1
 
 
 def test_what_is_shared_does_not_read_as_the_word_of_the_asker(house: House) -> None:

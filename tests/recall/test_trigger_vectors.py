@@ -1,5 +1,7 @@
 """The shipped embeddings of the task profiles' phrases are those of the shipped model."""
 
+import threading
+
 import numpy as np
 
 from recollect.models.local import LocalEmbedder
@@ -47,3 +49,24 @@ def test_a_model_that_is_away_is_not_asked_again_at_once() -> None:
     assert vectors.get(Away(), BUILT_IN) is None
     assert vectors.get(Away(), BUILT_IN) is None
     assert Away.calls == 1
+
+
+def test_who_finds_a_model_that_hangs_being_asked_goes_by_words_after_a_while() -> None:
+    class Hanging(HashEmbedder):
+        asked, go_on = threading.Event(), threading.Event()
+
+        def embed(self, texts: list[str]) -> np.ndarray:
+            Hanging.asked.set()
+            assert Hanging.go_on.wait(60)
+            return super().embed(texts)
+
+    vectors = TriggerVectors()
+    first = threading.Thread(target=vectors.get, args=(Hanging(), BUILT_IN))
+    first.start()
+    assert Hanging.asked.wait(60)
+    try:
+        assert vectors.get(Hanging(), BUILT_IN) is None
+    finally:
+        Hanging.go_on.set()
+        first.join()
+    assert vectors.get(Hanging(), BUILT_IN) is not None

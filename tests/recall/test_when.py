@@ -1,5 +1,6 @@
 """The times a question names: a table one can check with a calendar, and what is no time."""
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -308,8 +309,8 @@ def test_no_text_and_no_clock_raises_and_no_span_is_empty(text: str, now: dateti
 
 
 def test_a_long_question_costs_no_more_than_its_length() -> None:
-    started = datetime.now(UTC)
+    started = time.thread_time()
     spans("may " * 8_000, NOW)
     spans("a " * 16_000, NOW)
     spans("2023-05-08 " * 3_000, NOW)
-    assert datetime.now(UTC) - started < timedelta(seconds=5)
+    assert time.thread_time() - started < 5

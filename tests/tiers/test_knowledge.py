@@ -1,6 +1,6 @@
 """The knowledge base: documents, their versions and chunks, values under keys, bad input."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,8 @@ from recollect.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from recollect.memory import Memory
 from recollect.reserved import SYSTEM
 from recollect.testing import HashEmbedder
-from recollect.tiers.knowledge import Knowledge, ReadLimits
+from recollect.tiers.knowledge import Document, Knowledge, ReadLimits
+from recollect.tiers.knowledge_values import chunk_ids
 from recollect.tokens import count_tokens
 from recollect.types import TEAM, Record, Scope
 from recollect.write.worker import Worker
@@ -206,6 +207,50 @@ def test_removing_takes_all_versions_and_pieces(memory: Memory, knowledge: Knowl
     assert anew.id not in (first.id, second.id)
     memory.drain()
     assert any("install otter" in each for each in found(memory, "otter"))
+
+
+def commits(memory: Memory, act: Callable[[], object]) -> int:
+    """How often the store commits for an act."""
+    made: list[bool] = []
+
+    def committed() -> bool:
+        made.append(True)
+        return False  # True would turn it into a rollback.
+
+    connection = memory.store._writer._connection
+    connection.set_commit_hook(committed, id="test")
+    act()
+    connection.set_commit_hook(None, id="test")
+    return len(made)
+
+
+def long_document(memory: Memory) -> Document:
+    text = "\n\n".join(f"## Part {i}\n\nOtter number {i} swims." for i in range(150))
+    document = memory.knowledge.add(text, name="otters.md", user="ann")
+    assert document.chunks >= 150
+    return document
+
+
+def test_a_long_document_goes_and_comes_back_in_a_few_commits(memory: Memory) -> None:
+    document = long_document(memory)
+    ann = {"user": "ann"}
+    assert commits(memory, lambda: memory.forget(document.id, **ann)) <= 3
+    assert memory.recall("otter 77", user="ann", limit=200) == []
+    assert commits(memory, lambda: memory.restore(document.id, **ann)) <= 3
+    assert len(memory.recall("otter", user="ann", limit=200)) == document.chunks
+    assert [each.id for each in memory.knowledge.documents(user="ann")] == [document.id]
+
+
+def test_what_was_cut_short_is_finished_by_asking_again(memory: Memory) -> None:
+    document = long_document(memory)
+    ann, some = Scope("default", "ann"), chunk_ids(document)[:70]
+    memory.store.forget_all(ann, some, at=NOW)
+    assert memory.knowledge.remove(document.id, user="ann")
+    assert memory.recall("otter", user="ann", limit=200) == []
+    memory.store.restore(ann, document.id, at=NOW)
+    memory.store.restore_all(ann, some, at=NOW)
+    assert not memory.restore(document.id, user="ann")
+    assert len(memory.recall("otter", user="ann", limit=200)) == document.chunks
 
 
 def test_a_piece_is_no_document(memory: Memory, knowledge: Knowledge) -> None:

@@ -159,6 +159,6 @@ def test_any_text_is_gone_after_its_digests_are_known(text: str, more: str) -> N
 )
 def test_time_grows_with_the_length_alone(unit: str) -> None:
     text = (unit * 2**18)[: 2**18] + "</memory 987654321>"
-    began = time.perf_counter()
+    began = time.thread_time()
     without_recalled(text, RECALLED)
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5

@@ -134,6 +134,6 @@ def test_parts_are_verbatim_and_topics_never_fail(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["if i ", "a ", " when ", "in emails ", "the topic is ", "; "])
 def test_a_long_condition_takes_no_longer_than_its_length(unit: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     topic((unit * 2**16)[: 2**16])
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5

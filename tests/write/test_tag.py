@@ -435,6 +435,6 @@ def test_parts_are_verbatim_whatever_comes(text: str) -> None:
     ],
 )
 def test_a_mebibyte_takes_no_longer_than_its_length(unit: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     detect((unit * 2**20)[: 2**20])
-    assert time.perf_counter() - began < 10
+    assert time.thread_time() - began < 10

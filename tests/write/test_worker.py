@@ -379,10 +379,10 @@ def test_the_background_thread_survives_nonsense(tmp_path: Path, kind: str) -> N
     embedder = Moody(NONSENSE[kind])
     with a_memory(tmp_path, embedder, worker=True) as memory:
         memory.remember("a cat", user="ann")
-        assert memory.drain(timeout=20).pending == 0
+        assert memory.drain(timeout=60).pending == 0
         embedder.mood = None
         late = memory.remember("a dog", user="ann").events[0]
-        memory.drain(timeout=20)
+        memory.drain(timeout=60)
         assert memory.status(late, user="ann").state == "done"
         assert any(each.name == "recollect-worker" for each in threads())
 
@@ -526,9 +526,9 @@ def test_drain_ends_though_jobs_of_the_old_model_were_left(tmp_path: Path) -> No
     with a_memory(tmp_path) as memory:
         event = memory.remember("a cat", user="ann").events[0]
     with a_memory(tmp_path, other_embedder()) as memory:
-        drained = memory.drain(timeout=5)
+        drained = memory.drain(timeout=60)
         assert (drained.done, drained.pending) == (1, 0)
-        assert drained.seconds < 5
+        assert drained.seconds < 30
         assert memory.status(event, user="ann").state == "done"
         assert counts(memory) == (0, 0, 0)
         assert unclean(memory) == []
@@ -541,7 +541,7 @@ def test_going_back_to_the_old_model_embeds_what_came_in_between(tmp_path: Path)
     with a_memory(tmp_path, other_embedder()) as memory:
         event = memory.remember("a dog", user="ann").events[0]
     with a_memory(tmp_path) as memory:
-        assert memory.drain(timeout=5).pending == 0
+        assert memory.drain(timeout=60).pending == 0
         assert "vector" in memory.recall("dog", user="ann")[0].why
         assert memory.status(event, user="ann").state == "done"
         assert unclean(memory) == []
@@ -551,7 +551,7 @@ def test_going_back_to_the_old_model_after_the_change_builds_it_anew(tmp_path: P
     for embedder in (HashEmbedder(DIM), other_embedder(), HashEmbedder(DIM)):
         with a_memory(tmp_path, embedder) as memory:
             memory.remember(f"cat {embedder.dim}", user="ann")
-            memory.drain(timeout=5)
+            memory.drain(timeout=60)
             states = {space.model: space.state for space in memory.store.spaces()}
             assert states[embedder.model_id] == "active"
             assert list(states.values()).count("active") == 1
@@ -568,14 +568,14 @@ def test_a_process_that_still_uses_the_old_model_does_not_spoil_the_new_index(
         old.remember("a cat", user="ann")
         old.drain()
         with a_memory(tmp_path, other_embedder()) as new:
-            new.drain(timeout=5)
+            new.drain(timeout=60)
             late = old.remember("a dog", user="ann").events[0]
-            old.drain(timeout=5)
-            new.drain(timeout=5)
+            old.drain(timeout=60)
+            new.drain(timeout=60)
             assert new.recall("dog", user="ann")[0].id == late
             assert unclean(new) == []
     with a_memory(tmp_path, other_embedder()) as new:
-        new.drain(timeout=5)
+        new.drain(timeout=60)
         assert "vector" in new.recall("dog", user="ann")[0].why
         assert unclean(new) == []
 
@@ -587,8 +587,8 @@ def test_what_an_old_process_writes_while_the_new_index_is_built_is_in_it(tmp_pa
         with a_memory(tmp_path, other_embedder()) as new:
             assert new.worker.space.state == "building"
             old.remember("a dog", user="ann")
-            old.drain(timeout=5)
-            new.drain(timeout=5)
+            old.drain(timeout=60)
+            new.drain(timeout=60)
             assert "vector" in new.recall("dog", user="ann")[0].why
             assert unclean(new) == []
 
@@ -600,6 +600,6 @@ def test_a_broken_text_does_not_keep_the_old_index_forever(tmp_path: Path) -> No
     new = Moody(bad_word("poison"))
     new.model_id = "new"
     with a_memory(tmp_path, new) as memory:
-        drained = memory.drain(timeout=5)
+        drained = memory.drain(timeout=60)
         assert (drained.done, drained.dead) == (1, 1)
         assert [space.state for space in memory.store.spaces()] == ["retired", "active"]

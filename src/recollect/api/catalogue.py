@@ -16,10 +16,14 @@ from recollect.tiers.shares import Shares
 from recollect.tiers.summaries import Summaries
 from recollect.tiers.team import Team
 
+#: The key that makes a retry harmless travels in a header.
+_KEYED = {"key": "Idempotency-Key"}
+
 # Memories
 
 REMEMBER = verb(
-    Memory.remember, "POST", "/v1/memories", role="write", names={"key": "Idempotency-Key"},
+    Memory.remember, "POST", "/v1/memories", role="write",
+    names=_KEYED | {"overrides": "config_override"},
     example={"user_id": "ann", "messages": "I moved to Lisbon."},
 )  # fmt: skip
 RECALL = verb(
@@ -46,6 +50,7 @@ RESTORE = verb(Memory.restore, "POST", "/v1/memories/{id}/restore", role="write"
 HISTORY = verb(Memory.history, "GET", "/v1/memories/{id}/history", answer="versions")
 FEEDBACK = verb(
     Memory.feedback, "POST", "/v1/memories/{id}/feedback", role="write", answer="strength",
+    names=_KEYED,
     example={"user_id": "ann", "value": 1},
 )  # fmt: skip
 EXPLAIN = verb(Memory.explain, "GET", "/v1/contexts/{context_id}")
@@ -92,8 +97,9 @@ UPDATE_PROCEDURE = verb(
     Procedures.update, "PATCH", "/v1/procedures/{id}", part="procedures", role="write"
 )
 USED_PROCEDURE = verb(
-    Procedures.used, "POST", "/v1/procedures/{id}/used", part="procedures", role="write"
-)
+    Procedures.used, "POST", "/v1/procedures/{id}/used", part="procedures", role="write",
+    names=_KEYED,
+)  # fmt: skip
 COMPACT = verb(Memory.compact, "POST", "/v1/sessions/{session_id}/compact", role="write")
 GET_SUMMARY = verb(Summaries.get, "GET", "/v1/sessions/{session_id}/summary", part="summaries")
 SESSION_STATS = verb(
@@ -103,7 +109,7 @@ SESSION_STATS = verb(
 # Facts
 
 ADD_FACT = verb(
-    Facts.add, "POST", "/v1/facts", part="facts", role="write",
+    Facts.add, "POST", "/v1/facts", part="facts", role="write", names=_KEYED,
     example={"user_id": "ann", "text": "Ann lives in Lisbon.", "category": "identity"},
 )  # fmt: skip
 LIST_FACTS = verb(Facts.list, "GET", "/v1/facts", part="facts", answer="facts")
@@ -127,7 +133,7 @@ RESOLVE = verb(Facts.resolve, "POST", "/v1/conflicts/{id}/resolve", part="facts"
 # Graph
 
 GRAPH_WRITE = verb(
-    Graph.write, "POST", "/v1/graph", part="graph", role="write",
+    Graph.write, "POST", "/v1/graph", part="graph", role="write", names=_KEYED,
     example={
         "user_id": "ann",
         "entities": [{"name": "Ann", "type": "person"}],
@@ -149,6 +155,7 @@ UNMERGE = verb(
 
 CREATE_OBSERVED = verb(
     Observations.create, "POST", "/v1/graph/observed", part="observations", role="write",
+    names=_KEYED,
     example={
         "user_id": "ann",
         "entities": [{"name": "Ann", "type": "person", "observations": ["Likes tea"]}],
@@ -161,7 +168,7 @@ READ_OBSERVED = verb(
 )  # fmt: skip
 ADD_OBSERVATIONS = verb(
     Observations.add, "POST", "/v1/graph/observations", part="observations", role="write",
-    answer="added",
+    answer="added", names=_KEYED,
     example={"user_id": "ann", "observations": [{"entity": "Ann", "contents": ["Has a cat"]}]},
 )  # fmt: skip
 DELETE_OBSERVED = verb(
@@ -204,7 +211,9 @@ TEAM_REMOVE = verb(
 TEAM_HISTORY = verb(
     Team.history, "GET", "/v1/workspace/memories/{id}/history", part="team", answer="versions"
 )
-GRANT = verb(Shares.grant, "POST", "/v1/shares", part="shares", role="admin", whole=True)
+GRANT = verb(
+    Shares.grant, "POST", "/v1/shares", part="shares", role="admin", whole=True, names=_KEYED
+)
 SHARES = verb(Shares.list, "GET", "/v1/shares", part="shares", answer="shares", whole=True)
 SHARED_WITH_US = verb(
     Shares.given_to, "GET", "/v1/shares/received", part="shares", answer="shares", whole=True

@@ -99,6 +99,7 @@ NOT_VARIED = {
     "rerank": "needs a model, and none is given",
     "cut": "is the limit of the call",
     "strength": "moves what was used or judged before, and nothing was",
+    "writers": "bounds tools, documents and agents, which speak in no set; no call may lift it",
 }
 
 

@@ -18,12 +18,12 @@ from datetime import datetime
 from recollect.config import Extraction as Settings
 from recollect.errors import Unreadable
 from recollect.extract.answer import Extraction, read
-from recollect.extract.budget import Limit, Price, Size
+from recollect.extract.budget import Limit, Price
 from recollect.extract.drafts import Drafted, drafted
+from recollect.extract.paid import Paid
 from recollect.extract.prompt import MAX_TOKENS, MAX_TURNS, Known, Prompt, build, groups
 from recollect.extract.spending import Purse
 from recollect.models.breaker import Breaker
-from recollect.models.call import typed_errors
 from recollect.models.llm import Generated, Generator
 from recollect.store.base import Spending
 from recollect.types import Event, Scope
@@ -41,9 +41,8 @@ class LlmExtractor:
         max_group_turns: int = MAX_TURNS,
         max_group_tokens: int = MAX_TOKENS,
     ) -> None:
-        self._generator = generator
-        self._breaker = breaker
-        self._purse = purse
+        #: For whoever else has a question to it: the same purse, the same breaker.
+        self.model = Paid(generator, breaker, purse)
         self._max_turns = max_group_turns
         self._max_tokens = max_group_tokens
 
@@ -66,7 +65,7 @@ class LlmExtractor:
         """
         if not turns:
             return Drafted()
-        self._breaker.check()  # Before anything is charged.
+        self.model.breaker.check()  # Before anything is built or charged.
         prompt = build(
             turns,
             earlier=earlier,
@@ -74,16 +73,9 @@ class LlmExtractor:
             max_turns=self._max_turns,
             max_tokens=self._max_tokens,
         )
-        most = Size(prompt.tokens, self._generator.max_answer_tokens)
-        with self._purse.paying(scope, most) as bill:
-            generated = self._breaker.call(lambda: self._asked(prompt))
-            usage = generated.usage
-            bill.took(Size(usage.prompt_tokens, usage.answer_tokens))
-        return replace(drafted(prompt, _read(generated, prompt), user=user), usage=usage)
-
-    def _asked(self, prompt: Prompt) -> Generated:
-        with typed_errors(self._generator.model_id):
-            return self._generator.generate(prompt.system, prompt.text, schema=prompt.schema)
+        generated = self.model.ask(scope, prompt.system, prompt.text, schema=prompt.schema)
+        read = drafted(prompt, _read(generated, prompt), user=user)
+        return replace(read, usage=generated.usage)
 
 
 def asking(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from recollect.config import Config
+from recollect.extract.judging import judging
 from recollect.extract.llm import asking
 from recollect.extract.nlp import NlpExtractor, best
 from recollect.extract.parts import Parts
@@ -23,15 +24,19 @@ def reading(
 ) -> Callable[[Parts], Reading]:
     """Makes the step for a memory. `extractor` stands for the one that the settings name;
     `generator` is the language model, if one is to be asked."""
-    found = partial(_extractor, config.extraction.provider, dates)
-    if extractor is not None:
-        found = partial(_given, extractor)
+
+    def found(provider: str | None) -> Extractor:
+        if provider == "rules":  # Threads may share it: quick turns are read by their caller's.
+            return _extractor(provider, dates)
+        # A write that names spaCy cannot know whether it is installed: there are the rules.
+        named = "auto" if provider == "nlp" else provider
+        return extractor or _extractor(named or config.extraction.provider, dates)
 
     def make(parts: Parts) -> Reading:
-        llm = None
-        if generator is not None:
-            llm = asking(generator, parts.store, config.extraction, parts.clock)
-        return Reading(parts, found, config, llm)
+        if generator is None:
+            return Reading(parts, found, config)
+        llm = asking(generator, parts.store, config.extraction, parts.clock)
+        return Reading(parts, found, config, llm, judging(llm.model, config.extraction))
 
     return make
 
@@ -42,7 +47,3 @@ def _extractor(provider: str, dates: ReadDates) -> Extractor:
     if provider == "rules":
         return RulesExtractor(dates=dates)
     return NlpExtractor(dates=dates) if provider == "nlp" else best(dates=dates)
-
-
-def _given(extractor: Extractor) -> Extractor:
-    return extractor

@@ -70,11 +70,6 @@ class Prompt:
     earlier: tuple[Event, ...] = ()
 
     @property
-    def tokens(self) -> int:
-        """How many tokens are sent, as far as we can count them."""
-        return sum(map(count_tokens, (self.system, self.text, json.dumps(self.schema))))
-
-    @property
     def names(self) -> dict[str, str]:
         """Alias -> name of the known entities, as `answer.read` takes them."""
         return {alias: entity.name for alias, entity in self.known.items()}

@@ -5,6 +5,7 @@
     extract    by a language model if one is named, else spaCy, else rules  llm.py, nlp.py, rules.py
     gate       what may be kept of it, and how much it matters              drafts.py, reading.py
     facts      what people state of themselves, in their words              facts.py
+    judge      facts that the rules leave in doubt, if a model is named     judging.py
     resolve    which known entity a name means; new ones, merges            graph/plan.py
     write      records and provenance, and the jobs are gone: one commit    store.learn
 
@@ -16,23 +17,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from recollect.config import Config
 from recollect.errors import ModelError
 from recollect.extract.drafts import Drafted
 from recollect.extract.filter import learnable
+from recollect.extract.handled import for_the_same, kept_within, may_ask, of_one_kind
+from recollect.extract.judging import PATIENCES
 from recollect.extract.llm import LlmExtractor
 from recollect.extract.parts import Parts
 from recollect.extract.prompt import Known
 from recollect.extract.reading import own_name, read
 from recollect.extract.rules import Extractor
+from recollect.facts.doubt import Opinion
+from recollect.facts.opinion import Opinions, settled
 from recollect.graph.names import same
 from recollect.graph.verbs import Graph
 from recollect.models.call import typed_errors
 from recollect.store.base import Derived, Store
-from recollect.types import Event, Job, Scope
+from recollect.types import Event, Job, Metadata, Scope
 from recollect.write.echo import without_recalled
+from recollect.write.handling import provider_of
 
 log = logging.getLogger("recollect.extract")
 
@@ -55,6 +61,8 @@ class _Talk:
     scope: Scope
     turns: Sequence[Event] = ()
     earlier: Sequence[Event] = ()
+    #: How they are treated: all alike.
+    data: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +70,13 @@ class Reading:
     """The step, and everything it works with; a `Reader` for the worker."""
 
     parts: Parts
-    #: Made at the first turn: a parser takes a second to load.
-    extractor: Callable[[], Extractor]
+    #: The one that is named, None: that of the settings. Made at the first turn: a parser takes a
+    #: second to load.
+    extractor: Callable[[str | None], Extractor]
     config: Config
     llm: LlmExtractor | None = None
+    #: Who is asked about the facts of one group of turns.
+    judge: Callable[[Scope], Opinions] | None = None
 
     @property
     def store(self) -> Store:
@@ -92,22 +103,31 @@ class Reading:
             wait_s=settings.wait_seconds,
             ignore_backoff=ignore_backoff,
         )
-        return claimed if self.llm is None or not claimed else self._fitting(self.llm, claimed)
+        alike, data = of_one_kind(self.store, claimed)
+        llm = self.llm if may_ask(data) else None
+        return alike if llm is None or not alike else self._fitting(llm, alike)
+
+    def claim_turns(self, scope: Scope, turns: Sequence[str]) -> list[Job]:
+        """The jobs of some turns of one call, that somebody waits for."""
+        lease, now = self.config.jobs.lease_seconds, self.parts.clock()
+        return self.store.claim_turns(scope, STEP, turns, now=now, lease_s=lease)
 
     @property
     def _lease_seconds(self) -> float:
         usual = self.config.jobs.lease_seconds
         if self.llm is None:
             return usual
-        return max(usual, self.config.extraction.llm.timeout_seconds + _LEASE_MARGIN_S)
+        calls = 1 if self.judge is None else 1 + PATIENCES
+        return max(usual, calls * self.config.extraction.llm.timeout_seconds + _LEASE_MARGIN_S)
 
     def read(self, jobs: Sequence[Job], steps: Sequence[str]) -> int:
         """Learn from the turns of these jobs and finish them; how many. ModelError when a model or
         an extractor fails: nothing is stored then."""
         talk = self._talk(jobs)
-        if self.llm is None or not talk.turns:
+        if self.llm is None or not talk.turns or not may_ask(talk.data):
             return self._learn(jobs, talk, self._by_rules(talk), steps)
-        return self._learn(jobs, talk, self._by_llm(self.llm, talk), steps)
+        opinions = None if self.judge is None else self.judge(talk.scope)
+        return self._learn(jobs, talk, self._by_llm(self.llm, talk), steps, opinions=opinions)
 
     def give_up(
         self, jobs: Sequence[Job], steps: Sequence[str], *, error: str, transient: bool
@@ -142,8 +162,10 @@ class Reading:
         def own(text: str) -> str:
             return without_recalled(text, recalled)
 
-        scope = Scope(owner.workspace, owner.user, agent=events[0].agent)
-        return _Talk(scope, learnable(events, own=own), learnable(before, own=own)[-_MOST_EARLIER:])
+        scope = Scope(owner.workspace, owner.user, events[0].agent, events[0].session)
+        data = events[0].data
+        said = learnable(for_the_same(before, data), own=own)[-_MOST_EARLIER:]
+        return _Talk(scope, learnable(events, own=own), said, data)
 
     def _by_rules(self, talk: _Talk) -> Drafted:
         if not talk.turns:
@@ -152,7 +174,7 @@ class Reading:
         with typed_errors("the extractor"):  # It may be somebody else's, or not installed.
             return read(
                 talk.turns,
-                self.extractor(),
+                self.extractor(provider_of(talk.data)),
                 user=own_name(talk.scope.user),
                 earlier=talk.earlier,
                 known=lambda name: same(name) in called,
@@ -178,25 +200,33 @@ class Reading:
         drafted: Drafted,
         steps: Sequence[str],
         *,
+        opinions: Opinions | None = None,
         error: str | None = None,
         transient: bool = False,
     ) -> int:
         if drafted.notes:
             log.info("extract: left out %s", ", ".join(drafted.notes))
-        now = self.parts.clock()
+        drafted = kept_within(drafted, talk.data)
 
-        def stated() -> list[Derived]:
-            facts = self.parts.facts.planned(talk.scope, drafted.facts, now=now)
-            return facts + self.parts.notes.planned(talk.scope, drafted.facts, turns=talk.turns)
+        def learned(opinion: Opinion) -> int:
+            now = self.parts.clock()  # Others may have written while a judge was asked.
 
-        return self.graph.learn(
-            talk.scope,
-            drafted.entities,
-            drafted.relations,
-            facts=stated,
-            jobs=jobs,
-            known_at=now,
-            steps=steps,
-            error=error,
-            transient=transient,
-        )
+            def stated() -> list[Derived]:
+                facts = self.parts.facts.planned(
+                    talk.scope, drafted.facts, now=now, opinion=opinion
+                )
+                return facts + self.parts.notes.planned(talk.scope, drafted.facts, turns=talk.turns)
+
+            return self.graph.learn(
+                talk.scope,
+                drafted.entities,
+                drafted.relations,
+                facts=stated,
+                jobs=jobs,
+                known_at=now,
+                steps=steps,
+                error=error,
+                transient=transient,
+            )
+
+        return settled(learned, opinions)

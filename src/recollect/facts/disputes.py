@@ -82,24 +82,30 @@ class Disputes:
 
     def resolve(self, scope: Scope, id: str, keep: str, now: datetime) -> Dispute:
         """Keep one of the facts, or both; what is not kept ends."""
-        record = self._open(scope, id)
+        record = self._found(scope, id)
         facts = [str(each) for each in record.data["facts"]]
         if keep != "both" and keep not in facts:
             raise InvalidInput(f"keep must be both or one of {', '.join(facts)}", field="keep")
         kept = "both were kept" if keep == "both" else f"{keep} was kept"
-        self._end(
-            scope, record, [] if keep == "both" else [x for x in facts if x != keep], kept, now
-        )
+        if record.known_to is None:
+            over = [] if keep == "both" else [each for each in facts if each != keep]
+            self._end(scope, record, over, kept, now)
         shown = self._shown(scope, self._store.get(scope, [id])[0], now)
         if shown is None:
             raise NotFound(f"there is no conflict {id!r} in this scope")
+        if shown.note != _RESOLVED + kept:  # The same again changes nothing.
+            raise InvalidInput(f"the conflict {id} is resolved already", field="id")
         return shown
 
-    def settle(self, scope: Scope, now: datetime, patience: timedelta = PATIENCE) -> list[str]:
+    def settle(
+        self, scope: Scope, now: datetime, patience: timedelta = PATIENCE, *, run: str = ""
+    ) -> list[str]:
         """Decide what nobody has resolved in time, by trust; the ids of those that are resolved.
 
-        One of whose facts has ended since is over as well.
+        One of whose facts has ended since is over as well. What somebody opened again is theirs to
+        resolve. `run` says in the history by which round it was done.
         """
+        by = f"{run}: " if run else ""
         trust = self._store.agent_trust(scope.workspace)
         done = []
         for record in list(self._shelf.of(scope).records.values()):
@@ -107,20 +113,55 @@ class Disputes:
                 continue
             facts = [each for each in self._facts(record, scope) if each.known_to is None]
             if len(facts) < 2:
-                self._end(scope, record, [], "one of both holds no longer", now)
+                self._end(scope, record, [], "one of both holds no longer", now, by)
                 done.append(record.id)
+                continue
+            if self._was_reopened(scope, record):
                 continue
             kept = _settled(facts, trust, since=record.known_from, now=now, patience=patience)
             if kept is not None:
                 over = [each.id for each in facts if each.id != kept]
-                self._end(scope, record, over, f"{kept} was kept by trust", now)
+                self._end(scope, record, over, f"{kept} was kept by trust", now, by)
                 done.append(record.id)
         return done
 
-    def _end(
-        self, scope: Scope, record: Record, over: Sequence[str], kept: str, now: datetime
+    def reopened(self, scope: Scope, run: str, now: datetime) -> list[str]:
+        """Open again what a round settled: the facts that it ended, and the dispute; their ids.
+
+        Where one of them has changed since, it stays settled.
+        """
+        facts, back = self._shelf.of(scope), []
+        for record in list(facts.records.values()):
+            if record.kind != CONFLICT or not self._was_ended_by(scope, record, run):
+                continue
+            told = self._facts(record, scope)
+            over = [each for each in told if self._was_ended_by(scope, each, run)]
+            others_hold = all(each.known_to is None for each in told if each not in over)
+            if over and others_hold and not any(facts.is_replaced(each) for each in over):
+                ids = [*(each.id for each in over), record.id]
+                back += self._store.reopen(scope, ids, at=now, reason=f"undo {run}")
+        return back
+
+    def _was_reopened(self, scope: Scope, record: Record) -> bool:
+        lines = self._store.history(scope, record.id)
+        return any(line.action == "reopened" for line in lines)
+
+    def _was_ended_by(self, scope: Scope, record: Record, run: str) -> bool:
+        if record.known_to is None:
+            return False
+        notes = [line.note for line in self._store.history(scope, record.id) if line.note]
+        return bool(notes) and notes[-1].startswith(f"{run}: ")
+
+    def _end(  # noqa: PLR0917 (the parts of an end)
+        self,
+        scope: Scope,
+        record: Record,
+        over: Sequence[str],
+        kept: str,
+        now: datetime,
+        by: str = "",
     ) -> None:
-        why = _RESOLVED + kept
+        why = by + _RESOLVED + kept
         if over:
             self._store.end(scope, list(over), at=now, valid_to=now, reason=why)
         self._store.end(scope, [record.id], at=now, valid_to=now, reason=why)
@@ -128,12 +169,10 @@ class Disputes:
     def _facts(self, record: Record, scope: Scope) -> list[Record]:
         return self._store.get(scope, [str(each) for each in record.data["facts"]])
 
-    def _open(self, scope: Scope, id: str) -> Record:
+    def _found(self, scope: Scope, id: str) -> Record:
         found = self._store.get(scope, [id])
         if not found or found[0].tier != TIER or found[0].kind != CONFLICT:
             raise NotFound(f"there is no conflict {id!r} in this scope")
-        if found[0].known_to is not None:
-            raise InvalidInput(f"the conflict {id} is resolved already", field="id")
         return found[0]
 
     def _shown(self, scope: Scope, record: Record, now: datetime) -> Dispute | None:

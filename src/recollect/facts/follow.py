@@ -71,6 +71,8 @@ class Facts:
     #: What is compared, with its terms; what is in here is in the two above.
     _held: dict[str, tuple[str | None, frozenset[str]]] = field(default_factory=dict)
     _by_source: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    #: All of a slot, ended ones too.
+    _by_slot: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def follow(self, store: Store, scope: Scope) -> None:
         """Catch up with the store."""
@@ -101,18 +103,35 @@ class Facts:
         with self.lock:
             return [self.records[id] for id in sorted(self._by_source.get(source, ()))]
 
+    def of_slot(self, slot: str, agent: str | None) -> list[Record]:
+        """The facts that an agent was told of an attribute, ended ones too."""
+        with self.lock:
+            found = [self.records[id] for id in sorted(self._by_slot.get(slot, ()))]
+        return [each for each in found if each.agent == agent]
+
     def versions(self, claim: str) -> list[Record]:
         """All versions of one claim, those learned first first."""
         with self.lock:
             found = [each for each in self.records.values() if chain(each) == claim]
         return sorted(found, key=lambda each: (each.known_from, each.valid_from, each.id))
 
+    def is_replaced(self, record: Record) -> bool:
+        """Whether its agent holds another fact of its attribute that was told after it."""
+        with self.lock:
+            held = self._slots.get(str(record.data.get("slot") or ""), ())
+            others = [self.records[id] for id in held if id != record.id]
+        return any(
+            each.agent == record.agent and each.valid_from >= record.valid_from for each in others
+        )
+
     def __len__(self) -> int:
         return 1 + len(self.records)
 
     def _start_over(self, store: Store, scope: Scope) -> None:
-        for kept in (self.records, self._slots, self._terms, self._held, self._by_source):
+        for kept in (self.records, self._slots, self._terms, self._held):
             kept.clear()
+        self._by_source.clear()
+        self._by_slot.clear()
         listed = store.listed(scope, tier=TIER, current=False, archived=True, limit=_MOST_READ)
         for record in listed:
             self._take(record.id, record)
@@ -124,8 +143,10 @@ class Facts:
         self.records[id] = record
         for source in record.sources:
             self._by_source[source].add(id)
+        if slot := record.data.get("slot"):
+            self._by_slot[slot].add(id)
         if is_compared(record):
-            slot, terms = record.data.get("slot"), compared(record.content)
+            terms = compared(record.content)
             self._held[id] = (slot, terms)
             for kept, key in self._places(slot, terms):
                 kept[key].add(id)
@@ -134,6 +155,8 @@ class Facts:
         record = self.records.pop(id, None)
         for source in record.sources if record else ():
             _remove(self._by_source, source, id)
+        if record and (slot := record.data.get("slot")):
+            _remove(self._by_slot, slot, id)
         if id in self._held:
             for kept, key in self._places(*self._held.pop(id)):
                 _remove(kept, key, id)

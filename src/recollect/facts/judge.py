@@ -2,28 +2,28 @@
 
 The model sees statements under aliases (f1, f2, ...), never an id, so it can name nothing that it
 was not shown. What it answers is weighed like everything else: see `reconcile.weighed`. An answer
-that cannot be read is no opinion, and the rules decide.
+that cannot be read is no opinion, and the rules decide. Who asks it, and who pays, is not known
+here: see `opinion.py` and `extract/paid.py`.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol
 
-from recollect.errors import ModelError
 from recollect.facts.reconcile import ACTIONS, Action
-from recollect.models.llm import Generator
 
-log = logging.getLogger(__name__)
+#: Instructions, a text and the form of its answer to what a language model writes; ModelError.
+Ask = Callable[[str, str, Mapping[str, Any]], str]
 
-_LONGEST = 2_000
+#: Characters of a statement that are shown: facts are shorter, but what was added by hand may not.
+_LONGEST = 600
 _MOST_STARTS = 50
 _THOUGHT = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.S | re.I)
 _UNSAFE = re.compile(r"[<>\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
@@ -67,24 +67,18 @@ class Judge(Protocol):
     """Says what is to be done with a statement beside known ones; None when it cannot say."""
 
     def judge(self, new: str, known: Sequence[str]) -> Verdict | None:
-        """The opinion on `new`."""
+        """The opinion on `new`; ModelError when it cannot be asked."""
 
 
 class LlmJudge:
     """Asks a language model. Threads may share it."""
 
-    def __init__(self, generator: Generator) -> None:
-        self._generator = generator
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
 
     def judge(self, new: str, known: Sequence[str]) -> Verdict | None:
-        """The model's opinion; None when it cannot be asked or its answer cannot be read."""
-        try:
-            generated = self._generator.generate(_system(), prompt(new, known), schema=_SCHEMA)
-        except ModelError as error:
-            kind = type(error).__name__
-            log.warning("facts: the judge was not heard, rules decide: %s", kind)
-            return None
-        return verdict(generated.text, len(known))
+        """The model's opinion; None when its answer cannot be read."""
+        return verdict(self._ask(_system(), prompt(new, known), _SCHEMA), len(known))
 
 
 def prompt(new: str, known: Sequence[str]) -> str:

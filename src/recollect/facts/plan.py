@@ -15,15 +15,10 @@ from typing import Any
 
 from recollect.errors import InvalidInput, TooLarge
 from recollect.facts.claim import Claim, read
-from recollect.facts.follow import CONFLICT, TIER, Facts, chain, claim_of, known_of
-from recollect.facts.reconcile import (
-    Known,
-    New,
-    Outcome,
-    importance,
-    reconcile,
-    weighed,
-)
+from recollect.facts.doubt import Opinion, followed, nobody, shown
+from recollect.facts.follow import CONFLICT, TIER, Facts, chain, known_of
+from recollect.facts.intervals import placed
+from recollect.facts.reconcile import Known, New, Outcome, importance, may_repeat, reconcile
 from recollect.facts.relate import Thresholds, relation
 from recollect.facts.slots import USER
 from recollect.facts.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
@@ -40,17 +35,12 @@ MOST_DRAFTS = 200
 _ID_BYTES = 16
 #: Not searched; searched only when facts are asked for; searched.
 UNSEARCHED, QUIET, LOUD = 2, 1, 0
-_PRIVATE = "agent_only"
 #: Turns that are kept as sources of one fact.
 _MOST_SOURCES = 1_000
 
 #: How alike two texts are, -1..1; None where nobody can tell.
 Likeness = Callable[[str, str], float | None]
-#: Another opinion on a new claim that its words alone do not decide, and how sure it is.
-Opinion = Callable[[New, Sequence[Known]], tuple[Outcome, float] | None]
 _FAR_AHEAD = timedelta(days=366)
-#: Outcomes that the words themselves say: nobody else is asked.
-_CERTAIN = frozenset({"same", "correction", "replaced", "explicit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +49,10 @@ class Tools:
 
     #: Whether there is a record with this id, forgotten ones too.
     exists: Callable[[str], bool]
+    #: Whether a fact that ended was taken back by hand.
+    taken_back: Callable[[Record], bool] = lambda _record: False
     likeness: Likeness = lambda _one, _other: None
-    opinion: Opinion = lambda _new, _known: None
+    opinion: Opinion = nobody
     limits: Thresholds = field(default_factory=Thresholds)
 
 
@@ -87,7 +79,8 @@ class Plan:
 
     def records(self) -> list[Derived]:
         """What is to be stored, in order."""
-        return list(self._records.values())
+        taken_back = self._tools.taken_back
+        return placed(self._records.values(), self._facts, self._scope.agent, taken_back)
 
     def add_all(self, drafts: Sequence[FactDraft]) -> list[Made]:
         """What becomes of some drafts, in the order in which they were said."""
@@ -111,7 +104,7 @@ class Plan:
         if (before := self._learned(draft, claim)) is not None:
             return Made(before, Outcome("noop", "learned-before", (before,)))
         new = New(claim, draft.at, draft.confidence, draft.origin, self._scope.agent)
-        known = self._candidates(claim)
+        known = self._candidates(claim, draft.visibility)
         outcome = self._trusting(new, self._reconciled(new, known))
         if outcome.action == "noop":
             self._confirm(outcome.targets[0], draft)
@@ -168,14 +161,16 @@ class Plan:
             return self._records[id].sources
         return self._facts.records[id].sources
 
-    def _candidates(self, claim: Claim) -> list[Known]:
-        """What a claim is compared with: the facts that its agent may know of."""
+    def _candidates(self, claim: Claim, visibility: str | None) -> list[Known]:
+        """What a claim is compared with: the facts that the same may see who will see it. What one
+        agent keeps to itself neither ends nor confirms what others know."""
         agent = self._scope.agent
         found = [
             known_of(record, self._own)
             for record in self._facts.near(claim)
             if record.id not in self._ended
-            and (record.visibility != _PRIVATE or record.agent == agent)
+            and record.visibility == visibility
+            and (visibility is None or record.agent == agent)
         ]
         fresh = [
             known
@@ -188,19 +183,13 @@ class Plan:
     def _reconciled(self, new: New, known: Sequence[Known]) -> Outcome:
         likeness, limits = self._likeness(new.claim.text), self._tools.limits
         outcome = reconcile(new, known, likeness, limits)
-        own = [each for each in known if each.agent == new.agent]
-        if not own or outcome.reason in _CERTAIN:
+        if self._tools.opinion is nobody:
             return outcome
-        opinion = self._tools.opinion(new, own)
+        seen = shown(outcome, new, known, likeness, limits)
+        opinion = self._tools.opinion(new, seen) if seen else None
         if opinion is None:
             return outcome
-        told, sure = opinion
-        as_sure = replace(new, confidence=min(new.confidence, sure))
-        judged = weighed(told, as_sure, own, likeness, limits)
-        if judged.action == "add" and judged.until is None:
-            # What both say otherwise stays known, also where a judge sees no reason to act.
-            judged = replace(judged, contradicts=outcome.contradicts)
-        return judged if judged.action == "noop" else replace(judged, disputes=outcome.disputes)
+        return followed(opinion, outcome, new, seen, likeness=likeness, limits=limits)
 
     def _trusting(self, new: New, outcome: Outcome) -> Outcome:
         """Who repeats what a less trusted one said does not confirm it: their word takes its place,
@@ -219,15 +208,17 @@ class Plan:
         """The fact that was drawn from this turn before and says the same, ended or not."""
         for source in draft.sources:
             for record in self._facts.of_source(source):
-                how = relation(
-                    claim,
-                    claim_of(record, self._own),
-                    lambda: 0.0,
-                    self._tools.limits,
-                )
-                if record.kind != CONFLICT and how == "same":
+                if record.kind != CONFLICT and self._repeats(claim, record):
                     return record.id
         return None
+
+    def _repeats(self, claim: Claim, record: Record) -> bool:
+        """Whether a claim says the same as a fact of its own turn: by the words, or so much alike
+        that a judge may have said so when it was read first."""
+        known, limits = known_of(record, self._own), self._tools.limits
+        how = relation(claim, known.claim, lambda: 0.0, limits)
+        likeness = self._likeness(claim.text)
+        return how == "same" or (how == "none" and may_repeat(claim, known, likeness, limits))
 
     def _confirm(self, id: str, draft: FactDraft) -> None:
         """Add the turns of a draft to the fact that it repeats."""
@@ -365,6 +356,7 @@ def _derived(id: str, draft: FactDraft, new: New, outcome: Outcome, *, chain: st
         sources=draft.sources,
         role=draft.role,
         name=draft.name,
+        visibility=draft.visibility,
         supersedes=() if outcome.action == "clarify" else outcome.targets,
         quiet=UNSEARCHED if is_hidden else QUIET if draft.verbatim else LOUD,
         reason=outcome.reason,

@@ -172,8 +172,14 @@ def _within_bounds(
 ) -> bool:
     if action == "update":
         return _may_update(new, old, likeness, limits)
-    is_alike = (likeness(old) or 0.0) >= limits.same and shared(new, old.claim) >= limits.shared
-    return is_alike and holds_literals(new, old.claim)
+    return may_repeat(new, old, likeness, limits)
+
+
+def may_repeat(new: Claim, old: Known, likeness: Likeness, limits: Thresholds) -> bool:
+    """Whether a claim is alike enough to say the same as a known one, if somebody says so."""
+    if new.polarity != old.claim.polarity or shared(new, old.claim) < limits.shared:
+        return False
+    return holds_literals(new, old.claim) and (likeness(old) or 0.0) >= limits.same
 
 
 def _doubt(action: Action, new: New, targets: Sequence[Known], limits: Thresholds) -> str | None:

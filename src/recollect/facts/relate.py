@@ -47,6 +47,8 @@ class Thresholds:
     floor: float = 0.95
     #: From which cosine what is left behind ("switched from A") is taken for what is known of it.
     left: float = 0.6
+    #: From which cosine on it is in doubt whether a statement is about what is known.
+    doubtful: float = 0.45
 
 
 def relation(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresholds) -> Relation:

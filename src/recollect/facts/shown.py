@@ -63,14 +63,6 @@ def status(store: Store, scope: Scope, record: Record, now: datetime) -> str:
     return "superseded" if record.valid_to is not None and record.valid_to <= now else "active"
 
 
-def is_version(record: Record) -> bool:
-    """Whether a record is a version of a claim that can hold: neither a question nor the news that
-    something ended, and not told when it was over already."""
-    if record.kind == CONFLICT or is_unclear(record) or record.data.get("outcome") == "delete":
-        return False
-    return record.known_to is not None or record.valid_to is None
-
-
 def is_shown(record: Record, scope: Scope) -> bool:
     """Whether a caller may see a record: an agent sees its own and what no agent wrote."""
     if record.kind == CONFLICT:

@@ -47,6 +47,8 @@ class FactDraft:
     #: Who said it: the role, and the name of the speaker if there is one.
     role: str = "user"
     name: str | None = None
+    #: None, or "agent_only", as of the turns it was drawn from.
+    visibility: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

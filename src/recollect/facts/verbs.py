@@ -17,26 +17,35 @@ from recollect.config import Limits
 from recollect.errors import InvalidInput, NotFound, StoreBusy
 from recollect.facts.alike import Alike, Embed
 from recollect.facts.disputes import PATIENCE, Disputes
+from recollect.facts.doubt import Opinion, nobody
 from recollect.facts.follow import TIER, Shelf, chain, is_unclear
 from recollect.facts.follow import Facts as Known
-from recollect.facts.judge import Judge
-from recollect.facts.opinion import Opinions
-from recollect.facts.plan import Made, Plan, Tools, hashed
-from recollect.facts.reading import MOST_LISTED, Reading
+from recollect.facts.plan import Plan, Tools, hashed
+from recollect.facts.reading import MOST_LISTED
+from recollect.facts.recasting import Recasting
 from recollect.facts.relate import Thresholds
-from recollect.facts.shown import is_version, status
 from recollect.facts.values import (
     CATEGORIES,
     Dispute,
     Fact,
     FactDraft,
 )
-from recollect.facts.versions import answered, edited
+from recollect.facts.versions import (
+    added_id,
+    answer_id,
+    answered,
+    edited,
+    edited_before,
+    is_answer,
+    share,
+)
 from recollect.graph import check
 from recollect.graph.merging import exists
 from recollect.store.base import Derived, Store
 from recollect.types import Record, Scope
 from recollect.write import validate
+from recollect.write.lineup import was_taken_back
+from recollect.write.once import once
 from recollect.write.origins import ORIGINS
 from recollect.write.worker import Worker
 
@@ -45,12 +54,13 @@ TIERS = ("graph", TIER)
 _MOST_TRIES = 50
 _REASON_CHARS = 500
 _IMPORTANCE = 0.5
+_OLD_KEPT = "the known one was kept"
 T = TypeVar("T")
 
 _ROLES = {"user": "user", "user_confirmed": "user", "agent": "assistant"}
 
 
-class Facts(Reading):
+class Facts(Recasting):
     """The facts of a memory. Threads may share it."""
 
     def __init__(
@@ -60,7 +70,6 @@ class Facts(Reading):
         *,
         now: Callable[[], datetime],
         embed: Embed | None = None,
-        judge: Judge | None = None,
         limits: Limits | None = None,
         thresholds: Thresholds | None = None,
     ) -> None:
@@ -69,19 +78,20 @@ class Facts(Reading):
         self._limits = limits or Limits()
         self._thresholds = thresholds or Thresholds()
         self._alike = Alike(embed)
-        self._opinions = Opinions(judge)
         self._disputes = Disputes(store, self._shelf)
         # Two writers in one process would only make each other plan again.
         self._writing = threading.Lock()
 
     # For the step that understands turns
 
-    def planned(self, scope: Scope, drafts: Sequence[FactDraft], *, now: datetime) -> list[Derived]:
+    def planned(
+        self, scope: Scope, drafts: Sequence[FactDraft], *, now: datetime, opinion: Opinion = nobody
+    ) -> list[Derived]:
         """What drafts make of the facts, not stored: for `store.learn(..., since=, tiers=TIERS)`,
-        where `since` was read before this. The same drafts again give nothing."""
+        where `since` was read before this. The same again gives nothing; in doubt see `opinion`."""
         if not drafts:
             return []
-        plan = self._plan(scope, now)
+        plan = self._plan(scope, now, opinion)
         plan.add_all(drafts)
         return plan.records()
 
@@ -99,11 +109,12 @@ class Facts(Reading):
         metadata: Mapping[str, Any] | None = None,
         at: datetime | str | None = None,
         origin: str = "user",
+        key: str | None = None,
     ) -> Fact:
         """Store a fact as far as it is new; `outcome` of the result says what became of it.
 
         noop: it was known, and that fact is given. clarify: it would end a fact, but not for
-        certain; see `clarifications`.
+        certain; see `clarifications`. `key` makes a retry harmless.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         now = self._now()
@@ -111,12 +122,22 @@ class Facts(Reading):
             text, category=category, confidence=confidence, metadata=metadata,
             at=now if at is None else at, origin=origin,
         )  # fmt: skip
-        made = self._stored(scope, lambda plan: _added(plan, draft, given, now))
+        asked = {"text": text, "category": category, "confidence": confidence, "origin": origin}
+        with once(
+            self._store, scope, key, "facts.add",
+            note=now.isoformat(), at=now, **asked, metadata=metadata, moment=at,
+        ) as before:  # fmt: skip
+            id = added_id(draft, now.isoformat() if before is None else before)
+            made = self._stored(
+                scope, lambda plan: plan.add(draft, id=id, metadata=given), dry=before is not None
+            )
         (record,) = self._store.get(scope, [made.id]) if made.id else [None]
         if record is None:
             raise NotFound("the fact was forgotten while it was being stored")
-        shown = self._shown(scope, record)
-        return replace(shown, outcome=made.outcome.action, reason=made.outcome.reason)
+        outcome, why = made.outcome.action, made.outcome.reason
+        if before is not None and made.id == id:
+            outcome, why = record.data["outcome"], record.data["reason"]
+        return replace(self._shown(scope, record), outcome=outcome, reason=why)
 
     def update(
         self,
@@ -136,10 +157,17 @@ class Facts(Reading):
         said = validate.checked_query(text, self._limits, "text").strip()
         check.choice(origin, "origin", ORIGINS)
         about = None if category is None else check.choice(category, "category", CATEGORIES)
-        sure = None if confidence is None else _share(confidence, "confidence")
+        sure = None if confidence is None else share(confidence, "confidence")
 
         def work(plan: Plan) -> str:
-            record = self._changeable(scope, id)
+            record = self._record(scope, id)
+            made = edited_before(
+                self._shelf.of(scope).versions(chain(record)), record, said,
+                origin=origin, category=about, confidence=sure,
+            )  # fmt: skip
+            if made is not None:
+                return made
+            _check_changeable(record)
             if check.distrust(origin) > check.distrust(record.origin):
                 raise InvalidInput(
                     f"origin {origin} cannot change what origin {record.origin} said",
@@ -171,7 +199,7 @@ class Facts(Reading):
             sources=(),
             origin=check.choice(origin, "origin", ORIGINS),
             at=validate.moment(at, "at"),
-            confidence=_share(confidence, "confidence"),
+            confidence=share(confidence, "confidence"),
             importance=_IMPORTANCE,
             verbatim=False,
             role=_ROLES.get(origin, "tool"),
@@ -241,13 +269,14 @@ class Facts(Reading):
         """Settle a clarification: keep the new fact, the old one, or both; what then holds."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         check.choice(keep, "keep", ("new", "old", "both"))
+        if (before := self._answered(scope, id, keep)) is not None:
+            return self.get(before, user=user, workspace=workspace, agent=agent)
         known = self._about(scope, self._unclear(scope, id))
         if keep == "old":
             if not known:
                 raise InvalidInput("keep: the known fact is gone; keep new or both", field="keep")
             now = self._now()
-            why = "the known one was kept"
-            self._store.end(scope, [id], at=now, valid_to=now, reason=why)
+            self._store.end(scope, [id], at=now, valid_to=now, reason=_OLD_KEPT)
             return self.get(known[0], user=user, workspace=workspace, agent=agent)
 
         def work(plan: Plan) -> str:
@@ -255,38 +284,6 @@ class Facts(Reading):
             return plan.put(answered(unclear, keep=keep, about=self._about(scope, unclear)))
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
-
-    # When turns and facts are forgotten
-
-    def claims_of(self, scope: Scope, id: str) -> builtins.list[str]:
-        """The claims that a turn, or a fact, has told a version of."""
-        facts = self._shelf.of(scope)
-        mine = [facts.records[id]] if id in facts.records else facts.of_source(id)
-        return builtins.list(dict.fromkeys(map(chain, mine)))
-
-    def recast(self, scope: Scope, claims: Sequence[str]) -> None:
-        """Of each claim let the last version that is there hold, and it alone: others were
-        forgotten, or came back."""
-        for claim in claims:
-            versions = [each for each in self._shelf.of(scope).versions(claim) if is_version(each)]
-            ended = [each for each in versions if each.known_to is not None]
-            taken_back = {each.id for each in ended if self._status(scope, each) == "invalidated"}
-            there = [each for each in versions if each.id not in taken_back]
-            if not there:
-                continue
-            last = max(there, key=lambda each: (each.valid_from, each.known_from, each.id))
-            now = self._now()
-            if last.known_to is not None:
-                why = "what replaced it was forgotten"
-                self._store.reopen(scope, [last.id], at=now, reason=why)
-            others = [each.id for each in there if each.known_to is None and each is not last]
-            self._store.end(
-                scope, others, at=now, valid_to=last.valid_from, action="superseded",
-                reason="what replaces it was restored",
-            )  # fmt: skip
-
-    def _status(self, scope: Scope, record: Record) -> str:
-        return status(self._store, scope, record, self._now())
 
     # Disputes between agents
 
@@ -318,21 +315,28 @@ class Facts(Reading):
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         return self._disputes.resolve(scope, validate.word(id, "id"), str(keep), self._now())
 
-    def settle(self, scope: Scope, *, patience: timedelta = PATIENCE) -> builtins.list[str]:
+    def settle(
+        self, scope: Scope, *, patience: timedelta = PATIENCE, run: str = ""
+    ) -> builtins.list[str]:
         """Decide the conflicts of an owner that nobody resolved in time, by trust in the agents;
-        the ids of those that are resolved now. For the nightly job."""
-        return self._disputes.settle(scope, self._now(), patience)
+        the ids of those that are resolved now. For the nightly job, which is named by `run`."""
+        return self._disputes.settle(scope, self._now(), patience, run=run)
+
+    def unsettle(self, scope: Scope, run: str) -> builtins.list[str]:
+        """Open again what a run settled; the ids that hold again."""
+        return self._disputes.reopened(scope, run, self._now())
 
     # Inside
 
-    def _plan(self, scope: Scope, now: datetime) -> Plan:
-        return Plan(self._shelf.of(scope), scope, now, self._tools(scope))
+    def _plan(self, scope: Scope, now: datetime, opinion: Opinion = nobody) -> Plan:
+        return Plan(self._shelf.of(scope), scope, now, self._tools(scope, opinion))
 
-    def _tools(self, scope: Scope) -> Tools:
+    def _tools(self, scope: Scope, opinion: Opinion = nobody) -> Tools:
         return Tools(
             exists=lambda id: exists(self._store, scope, id),
+            taken_back=lambda record: was_taken_back(self._store, scope, record),
             likeness=self._alike.likeness,
-            opinion=self._opinions.of,
+            opinion=opinion,
             limits=self._thresholds,
         )
 
@@ -343,26 +347,20 @@ class Facts(Reading):
             yield self._store.head(scope).change
         raise StoreBusy(f"other writers were faster {_MOST_TRIES} times; try again")
 
-    def _stored(self, scope: Scope, work: Callable[[Plan], T]) -> T:
-        """Store what `work` plans."""
+    def _stored(self, scope: Scope, work: Callable[[Plan], T], *, dry: bool = False) -> T:
+        """Store what `work` plans; `dry`: plan it, no more."""
         with self._writing:
             for since in self._tries(scope):
                 now = self._now()
                 plan = self._plan(scope, now)
                 made = work(plan)
-                records = plan.records()
+                records = [] if dry else plan.records()
                 if not records or self._store.put(
                     scope, records, known_at=now, steps=self._worker.steps, since=since, tiers=TIERS
                 ):
                     break
         self._worker.wake()
         return made
-
-    def _changeable(self, scope: Scope, id: str) -> Record:
-        record = self._record(scope, id)
-        if record.known_to is not None or is_unclear(record):
-            raise InvalidInput(f"the fact {id} is not in force: change the one that is", field="id")
-        return record
 
     def _about(self, scope: Scope, unclear: Record) -> builtins.list[str]:
         """What an unclear fact would end, in the versions that hold now."""
@@ -375,6 +373,16 @@ class Facts(Reading):
         versions = [each for claim in sorted(claims) for each in facts.versions(claim)]
         return [each.id for each in versions if each.known_to is None and not is_unclear(each)]
 
+    def _answered(self, scope: Scope, id: str, keep: str) -> str | None:
+        """What holds since this very answer was given before; None: it was not."""
+        unclear = self._record(scope, id)
+        if keep != "old":
+            new = self._store.get(scope, [answer_id(id)])
+            return new[0].id if new and is_answer(new[0], keep) else None
+        lines = self._store.history(scope, id) if unclear.known_to is not None else []
+        known = self._about(scope, unclear) if lines and lines[-1].note == _OLD_KEPT else []
+        return known[0] if known else None
+
     def _unclear(self, scope: Scope, id: str) -> Record:
         record = self._record(scope, id)
         if not is_unclear(record) or record.known_to is not None:
@@ -382,14 +390,7 @@ class Facts(Reading):
         return record
 
 
-def _added(plan: Plan, draft: FactDraft, metadata: Mapping[str, Any], now: datetime) -> Made:
-    """A fact without a turn: its id is of its text and the moment, so that it can be added again
-    after it was taken back."""
-    id = hashed("added", draft.text, draft.origin, now.isoformat())
-    return plan.add(draft, id=id, metadata=metadata)
-
-
-def _share(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{name} must be a number in 0..1, not {str(value)[:64]!r}", field=name)
-    return float(value)
+def _check_changeable(record: Record) -> None:
+    if record.known_to is not None or is_unclear(record):
+        words = f"the fact {record.id} is not in force: change the one that is"
+        raise InvalidInput(words, field="id")

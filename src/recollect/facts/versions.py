@@ -1,15 +1,18 @@
-"""New versions of facts made by hand: another text, or the answer to what was unclear."""
+"""New versions of facts made by hand: another text, or the answer to what was unclear; and whether
+the same was done before."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from recollect.errors import InvalidInput
 from recollect.facts.claim import read
 from recollect.facts.follow import chain
 from recollect.facts.plan import LOUD, QUIET, again, category_of, hashed
 from recollect.facts.slots import USER
+from recollect.facts.values import FactDraft
 from recollect.index.postings import packed
 from recollect.store.base import Derived
 from recollect.types import Record
@@ -65,6 +68,19 @@ def edited(
     )
 
 
+def added_id(draft: FactDraft, moment: str) -> str:
+    """The id of a fact without a turn: of its text and the moment, so that it can be added again
+    after it was taken back."""
+    return hashed("added", draft.text, draft.origin, moment)
+
+
+def share(value: object, name: str) -> float:
+    """A number in 0..1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{name} must be a number in 0..1, not {str(value)[:64]!r}", field=name)
+    return float(value)
+
+
 def answered(record: Record, *, keep: str, about: Sequence[str]) -> Derived:
     """The fact that was unclear, now that somebody said that it holds; `about` are those that hold
     beside it."""
@@ -80,7 +96,7 @@ def answered(record: Record, *, keep: str, about: Sequence[str]) -> Derived:
         data["contradicts"] = list(about)
     return replace(
         again(record),
-        id=hashed("answered", record.id),
+        id=answer_id(record.id),
         data=data,
         valid_to=None,
         supersedes=(record.id, *ended),
@@ -88,3 +104,34 @@ def answered(record: Record, *, keep: str, about: Sequence[str]) -> Derived:
         metadata=record.metadata if not record.sources else None,
         reason="answered",
     )
+
+
+def edited_before(
+    versions: Iterable[Record],
+    record: Record,
+    text: str,
+    *,
+    origin: str,
+    category: str | None = None,
+    confidence: float | None = None,
+) -> str | None:
+    """The version in force that this very change made of a fact: it was sent before."""
+    kind = None if category is None else category_of(category, origin)
+    for each in versions:
+        is_of_it = each.data.get("reason") == "edited" and each.data["replaces"] == [record.id]
+        is_so = (each.content, each.origin) == (text, origin)
+        is_so = is_so and kind in (None, each.kind) and confidence in (None, each.confidence)
+        if is_of_it and is_so and each.known_to is None:
+            return each.id
+    return None
+
+
+def answer_id(id: str) -> str:
+    """The id of what an unclear fact becomes when somebody says that it holds."""
+    return hashed("answered", id)
+
+
+def is_answer(record: Record, keep: str) -> bool:
+    """Whether a fact that was unclear holds because of this answer."""
+    is_both = "contradicts" in record.data
+    return record.known_to is None and keep == ("both" if is_both else "new")

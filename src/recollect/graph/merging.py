@@ -44,6 +44,8 @@ class Merges:
         graph = self._graphs.of(scope)
         ids = (_named(graph, scope, a), _named(graph, scope, b))
         if graph.numbers[ids[0]] == graph.numbers[ids[1]]:
+            if (known_id := _made(graph, ids)) is not None:  # The same again changes nothing.
+                return self._one(scope, known_id)
             raise InvalidInput(f"{a!r} and {b!r} are one entity already", field="b")
         id = self._free(scope, graph, ids)
         known = self._store.get(scope, [id])
@@ -111,6 +113,12 @@ def _sees(graph: Adjacency, scope: Scope, *ids: str) -> bool:
         each in graph.records and graph.records[each].span.agent in (None, scope.agent)
         for each in ids
     )
+
+
+def _made(graph: Adjacency, ids: tuple[str, str]) -> str | None:
+    """The merge by which these two, and no others, are one."""
+    there = ((id, each) for id, each in graph.merges.items() if each.span.is_open)
+    return next((id for id, each in there if {each.a, each.b} == {*ids}), None)
 
 
 def _named(graph: Adjacency, scope: Scope, name: str) -> str:

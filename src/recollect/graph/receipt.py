@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from recollect.graph.adjacency import Adjacency
 from recollect.graph.plan import Plan
@@ -36,6 +38,19 @@ def receipt(
         reinforced=len(things) + len(claims) - created,
         warnings=tuple(warnings),
     )
+
+
+def noted(told: GraphReceipt) -> str:
+    """A receipt as a text, to be given again."""
+    return json.dumps(asdict(told))
+
+
+def told_before(text: str) -> GraphReceipt:
+    """The receipt that was noted."""
+    fields = json.loads(text)
+    for name in ("entities", "edges", "warnings"):
+        fields[name] = tuple(fields[name])
+    return GraphReceipt(**fields)
 
 
 def _shown(plan: Plan) -> list[str]:

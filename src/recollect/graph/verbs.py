@@ -19,12 +19,13 @@ from recollect.graph.names import spoken_of
 from recollect.graph.overview import begun, edges_of, moment_of, overview, told
 from recollect.graph.plan import Plan
 from recollect.graph.planned import Planned
-from recollect.graph.receipt import receipt
+from recollect.graph.receipt import noted, receipt, told_before
 from recollect.graph.shown import node, subgraph
 from recollect.graph.walk import walk
 from recollect.store.base import Derived, Store
 from recollect.types import Edge, GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
 from recollect.write import validate
+from recollect.write.once import once
 from recollect.write.origins import ORIGINS
 from recollect.write.worker import Worker
 
@@ -64,13 +65,14 @@ class Graph:
         workspace: str = "default",
         agent: str | None = None,
         origin: str = "agent",
+        key: str | None = None,
     ) -> GraphReceipt:
         """Store entities and relations between them; what is known already is reinforced.
 
         All or nothing. An end of a relation is a name, an alias or an id; one that nobody knows
         becomes an entity of the type concept. A name that nobody bears yet may mean somebody known
         ("Bob" is Bob Smith): then both are one entity, until `unmerge`. Writing the same again
-        changes nothing.
+        confirms it; under one `key` it changes nothing, and the receipt is that of the first time.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         check.choice(origin, "origin", ORIGINS)
@@ -82,12 +84,19 @@ class Graph:
                 plan = self._plan(scope, origin)
                 given, edges = plan.add_entities(things), plan.add_relations(claims)
                 records = [each.record for each in plan.records()]
-                if not records or self._store.put(
-                    scope, records, known_at=plan.now, steps=self._worker.steps, since=since
-                ):
-                    break
+                told = receipt(plan, given, edges, warnings)
+                with once(
+                    self._store, scope, key, "graph.write", note=noted(told), at=plan.now,
+                    entities=entities, relations=relations, origin=origin,
+                ) as before:  # fmt: skip
+                    if before is not None:
+                        return told_before(before)
+                    if not records or self._store.put(
+                        scope, records, known_at=plan.now, steps=self._worker.steps, since=since
+                    ):
+                        break
         self._worker.wake()
-        return receipt(plan, given, edges, warnings)
+        return told
 
     def _plan(self, scope: Scope, origin: str) -> Plan:
         now = self._now()

@@ -36,6 +36,8 @@ _DOCUMENT_BYTES = 300
 #: Owners count arrivals each for themselves: what is not the asker's own is ordered by when it was
 #: learned, and this much lower, so that of equals the own comes first.
 _LOWER = 1 << 52
+#: Before the name of another workspace's agent: no asker can be called that.
+_ELSEWHERE = "\0"
 
 
 @dataclass(slots=True)
@@ -61,8 +63,14 @@ class _Followed:
             e for e in changes if shows(tier=e.tier, kind=e.kind, private=e.private, quiet=e.quiet)
         ]
 
-    def labels(self, texts: Sequence[str | None]) -> Sequence[str | None]:
-        """Agents and sessions; those of another workspace are none of the asker's."""
+    def agents(self, texts: Sequence[str | None]) -> Sequence[str | None]:
+        """Those of another workspace are none of the asker's, whatever they are called."""
+        if not self.part.shares:
+            return texts
+        return [None if each is None else _ELSEWHERE + each for each in texts]
+
+    def sessions(self, texts: Sequence[str | None]) -> Sequence[str | None]:
+        """Those of another workspace are not told."""
         return [None] * len(texts) if self.part.shares else texts
 
     def order(self, columns: Any) -> Iterable[int]:
@@ -104,6 +112,12 @@ class Resident:
                     view = None
             self.latest = self._moment() if view is None else view
             return self.latest
+
+    def go_on(self, feed: Feed) -> None:
+        """Catch up with those who were followed last, if there was a search."""
+        parts = [followed.part for followed in list(self._followed)]
+        if self.latest is not None and parts:
+            self.follow(feed, parts, [feed.head(part.scope) for part in parts])
 
     def _can_go_on(self, parts: Sequence[Part], heads: Sequence[Head]) -> bool:
         """What was loaded can be added to, but nothing can be taken out: not an owner who is seen
@@ -176,7 +190,8 @@ class Resident:
                 ("strength", columns.strength),
                 ("quiet", columns.quiet),
                 ("private", columns.private),
-                ("agents", self._coded(followed.labels(columns.agent))),
+                ("agents", self._coded(followed.agents(columns.agent))),
+                ("origins", self._coded(columns.origin)),
             )
         ]
         return any(moved)
@@ -213,8 +228,9 @@ class Resident:
                 "said": map(hash, columns.terms),
                 "roles": self._coded(columns.role),
                 "names": self._coded(columns.name),
-                "agents": self._coded(followed.labels(columns.agent)),
-                "sessions": self._coded(followed.labels(columns.session)),
+                "agents": self._coded(followed.agents(columns.agent)),
+                "sessions": self._coded(followed.sessions(columns.session)),
+                "origins": self._coded(columns.origin),
                 "kinds": self._coded(columns.kind),
                 "tiers": self._coded(columns.tier),
                 "source": -1,
@@ -323,6 +339,16 @@ class Shelf:
         if view is not before:
             self._make_room()
         return view
+
+    def catch_up(self, owner: Scope) -> None:
+        """Bring the indexes of an owner that are in memory up to date."""
+        named = (owner.workspace, owner.user)
+        with self._lock:
+            residents = [each for key, each in self._residents.items() if key[:2] == named]
+        for resident in residents:
+            resident.go_on(self._feed)
+        if residents:
+            self._make_room()
 
     def held(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""

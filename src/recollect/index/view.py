@@ -121,6 +121,8 @@ class View:
     quiet: NDArray[np.int8] = field(default_factory=lambda: _NO_NUMBERS)
     #: Put aside, but not forgotten: `alive | archived` is what is not forgotten.
     archived: NDArray[np.bool_] = field(default_factory=lambda: _NO_NUMBERS)
+    #: Whose word it is, coded as the texts above.
+    origins: NDArray[np.int32] = field(default_factory=lambda: _NO_NUMBERS)
     #: For the agent that wrote it and nobody else.
     private: NDArray[np.bool_] = field(default_factory=lambda: _NO_NUMBERS)
     #: True when there is one that was touched, put aside or private.
@@ -154,6 +156,7 @@ class Columns:
         ("names", np.int32),
         ("agents", np.int32),
         ("sessions", np.int32),
+        ("origins", np.int32),
         ("kinds", np.int32),
         ("tiers", np.int32),
         ("source", np.int32),

@@ -30,8 +30,9 @@ JOBS: tuple[str, ...] = (
 _OWNERS_AT_ONCE = 1000
 _BROUGHT_BACK = frozenset({"unarchived", "reopened"})
 
-#: Settles what agents disagree about, for one owner at a time; the ids it changed.
-Settle = Callable[[Scope, datetime], Sequence[str]]
+#: Settles what agents disagree about, for one owner at a time and in the name of a run; the ids
+#: it changed. And opens again what a run settled; the ids that came back.
+Settle = Callable[[Scope, str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,13 @@ class Keeper:
         rules: Rules | None = None,
         steps: Callable[[], Sequence[str]] = tuple,
         settle: Settle | None = None,
+        unsettle: Settle | None = None,
     ) -> None:
         self._store = store
         self._rules = rules or Rules()
         self._steps = steps
         self._settle = settle
+        self._unsettle = unsettle
 
     def run(
         self,
@@ -88,8 +91,8 @@ class Keeper:
 
     def undo(self, scope: Scope, run: str, *, now: datetime) -> list[str]:
         """Bring back what a run changed, given as `Done.run`; the ids that came back. What agents
-        disagreed about stays settled: see `facts.conflicts`."""
-        back: list[str] = []
+        disagreed about is open again, for somebody to resolve: see `facts.conflicts`."""
+        back = [] if self._unsettle is None else list(self._unsettle(scope, run))
         for record in self._records(scope):
             if record.archived_at is not None and _was_by(self._store, scope, record.id, run):
                 back += self._store.unarchive(scope, [record.id], at=now, reason=f"undo {run}")
@@ -140,7 +143,7 @@ class Keeper:
         if job == "conflicts":
             if self._settle is None or rules.shadow:
                 return done
-            return replace(done, changed=tuple(self._settle(scope, now)))
+            return replace(done, changed=tuple(self._settle(scope, done.run)))
         records = self._records(scope)
         if not records:
             return done

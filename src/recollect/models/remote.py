@@ -18,17 +18,23 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import ConfigError, ModelError, ModelUnavailable
+from recollect.errors import ConfigError, ModelError, ModelUnavailable, NotAsked
 from recollect.models.base import check_vectors
 from recollect.models.http import opener, posted, said_by, seconds
 
 BATCH_TEXTS = 128
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # 128 vectors of 4096 numbers are about 12 MB
 MAX_QUOTED_CHARS = 300  # of what the endpoint says about its own error
+#: Calls under way at one time. Far fewer than the threads of a service: an endpoint that hangs must
+#: not hold all of them; who finds no place is answered by words alone.
+MOST_AT_ONCE = 64
 
 
 class RemoteEmbedder:
     """Embeds at `base_url`; without `dim` it is learned from the first answer."""
+
+    #: What is asked of it may cost; see models/metering.py.
+    is_remote = True
 
     def __init__(
         self,
@@ -51,6 +57,7 @@ class RemoteEmbedder:
         self._timeout_s = timeout_s
         self._opener = opener()
         self._lock = threading.Lock()
+        self._places = threading.BoundedSemaphore(MOST_AT_ONCE)
 
     @property
     def model_id(self) -> str:
@@ -86,6 +93,15 @@ class RemoteEmbedder:
         return check_vectors(vectors, count=len(texts), dim=self._dim)
 
     def _post(self, body: bytes) -> bytes:
+        if not self._places.acquire(blocking=False):
+            why = f"{MOST_AT_ONCE} calls are under way, which is the limit"
+            raise NotAsked(f"{self.model_id} at {self._url}: {why}", retry_after=1.0)
+        try:
+            return self._posted(body)
+        finally:
+            self._places.release()
+
+    def _posted(self, body: bytes) -> bytes:
         try:
             return posted(
                 self._opener,

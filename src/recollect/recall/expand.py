@@ -45,5 +45,6 @@ def _is_seen(record: Record, scope: Scope, part: Part) -> bool:
         return False
     if is_private and record.agent != scope.agent:
         return False
-    # The agents of another workspace are none of ours.
-    return bool(part.shares) or scope.agent is None or record.agent in (None, scope.agent)
+    # An agent of another workspace is another one, also if it is called as ours.
+    known = (None,) if part.shares else (None, scope.agent)
+    return scope.agent is None or record.agent in known

@@ -30,6 +30,7 @@ from recollect.recall.search import best, border, filtered, visible
 from recollect.recall.stage import Candidate, Moment, ReadContent
 from recollect.recall.temporal import lift, lifted, times
 from recollect.recall.trace import explained
+from recollect.recall.writers import with_others
 
 #: Candidates that the stages see, at least, and for each place of the answer.
 _LEAST_CANDIDATES = 50
@@ -109,6 +110,7 @@ def _candidates(moment: Moment) -> list[Candidate]:
     top = border(scores, depth)
     top = top[scores[top] > 0]
     ranking = best(moment.view, top, scores[top], depth)
+    ranking = with_others(moment, scores, ranking)
     return [Candidate(*pair) for pair in zip(ranking.docs, ranking.scores, strict=True)]
 
 

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from recollect.graph.follow import Graphs
 from recollect.index.resident import ALL, LOUD, Part, Shelf, View
 from recollect.models.base import Embedder
 from recollect.models.call import embedded
+from recollect.models.metering import pay_for
 from recollect.profiles import GENERAL
 from recollect.recall.graph import reached, whole, with_paths
 from recollect.recall.hits import hit
@@ -84,6 +85,11 @@ class Searcher:
     def cached(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""
         return self._shelf.held()
+
+    def catch_up(self, owners: Collection[Scope]) -> None:
+        """Bring what is in memory of these owners up to date, so that no question has to."""
+        for owner in owners:
+            self._shelf.catch_up(owner)
 
     def search(self, asked: Query, config: Config, *, task_profile: str | None = None) -> Hits:
         """The hits for a query."""
@@ -259,6 +265,7 @@ class _QueryVectors:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
+        pay_for(embedder, text)
         vector: NDArray[np.float32] = embedded(embedder, [text])[0]
         with self._lock:
             self._kept[key] = vector

@@ -28,6 +28,7 @@ from recollect.recall.similar import distinct
 from recollect.recall.stage import Candidate, Moment, Stage
 from recollect.recall.strength import leans, near_ties
 from recollect.recall.trace import compared
+from recollect.recall.writers import is_bounded, spread, writers_of
 
 log = logging.getLogger("recollect")
 
@@ -172,6 +173,17 @@ def _diverse(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     )
 
 
+def _writers(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
+    if not is_bounded(moment):
+        return candidates
+    return spread(
+        candidates,
+        writers_of(moment, [each.doc for each in candidates]),
+        share=moment.config.writer_share,
+        limit=moment.query.limit,
+    )
+
+
 def _cut(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     return candidates[: moment.query.limit]
 
@@ -203,6 +215,7 @@ STAGES: tuple[Stage, ...] = (
     _floor,  #      what is far from a plain question goes, off          floor.py
     _similar,  #    copies give way; in a context they are left out      similar.py
     _diverse,  #    maximal marginal relevance, off                      diverse.py
+    _writers,  #    one writer gets three of ten places                  writers.py
     _cut,  #        the limit
     _neighbours,  # free places for the turn before a short one, off     neighbours.py
 )

@@ -24,6 +24,8 @@ log = logging.getLogger("recollect")
 
 SHIPPED = Path(__file__).with_name("trigger_vectors.npz")
 _AGAIN_SECONDS = 300.0
+#: While one asks the model, others wait for so long: a model that hangs must not hold all of them.
+_WAIT_SECONDS = 1.0
 
 
 class TriggerVectors:
@@ -37,15 +39,22 @@ class TriggerVectors:
     def get(self, embedder: Embedder, profiles: Profiles) -> Vectors | None:
         """The vectors, or None while the model cannot be asked."""
         key = (embedder.model_id, profiles)
-        with self._lock:
-            if key not in self._kept and not self._resting():
-                texts = phrases(profiles)
-                try:
-                    self._kept[key] = shipped(embedder.model_id, texts) or made(embedder, texts)
-                except ModelError as error:
-                    self._failed_at = time.monotonic()
-                    log.warning("task profiles by words alone: %s", type(error).__name__)
-            return self._kept.get(key)
+        if key not in self._kept and self._lock.acquire(timeout=_WAIT_SECONDS):
+            try:
+                self._make(embedder, key)
+            finally:
+                self._lock.release()
+        return self._kept.get(key)
+
+    def _make(self, embedder: Embedder, key: tuple[str, Profiles]) -> None:
+        if key in self._kept or self._resting():
+            return
+        texts = phrases(key[1])
+        try:
+            self._kept[key] = shipped(embedder.model_id, texts) or made(embedder, texts)
+        except ModelError as error:
+            self._failed_at = time.monotonic()
+            log.warning("task profiles by words alone: %s", type(error).__name__)
 
     def _resting(self) -> bool:
         return self._failed_at is not None and time.monotonic() < self._failed_at + _AGAIN_SECONDS

@@ -20,6 +20,7 @@ from recollect.store.parts import (
     Answers,
     Audit,
     Chores,
+    Hasty,
     Hooks,
     Keys,
     Life,
@@ -380,21 +381,7 @@ class Upkeep(Protocol):
 
 
 class Store(
-    Log,
-    Records,
-    Listing,
-    Life,
-    Feed,
-    Queue,
-    Ledger,
-    Spending,
-    Keys,
-    Answers,
-    Audit,
-    Hooks,
-    Sharing,
-    Chores,
-    Upkeep,
-    Protocol,
-):
+    Log, Records, Listing, Life, Feed, Queue, Hasty, Ledger, Spending, Keys, Answers, Audit, Hooks,
+    Sharing, Chores, Upkeep, Protocol,
+):  # fmt: skip
     """A backend: all parts over one connection pool."""

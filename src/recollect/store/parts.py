@@ -6,12 +6,13 @@ What holds for every method is said in `store/base.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import date, datetime
 from typing import Protocol
 
 from recollect.store.happenings import Happened, Mark, News, Webhook
 from recollect.store.values import Answered, AuditLine, Share, Spent
-from recollect.types import ApiKey, Record, Scope
+from recollect.types import ApiKey, Job, Record, Scope
 
 
 class Listing(Protocol):
@@ -93,6 +94,30 @@ class Life(Protocol):
     ) -> list[str]:
         """Undo an end, by `end` or by what superseded it: it holds without an end again."""
 
+    def shorten(
+        self, scope: Scope, ids: Sequence[str], *, at: datetime, valid_to: datetime, reason: str
+    ) -> list[str]:
+        """Let records that have an end hold no longer than `valid_to`: those that held for longer.
+        When their end became known stays as it is, and how they ended: a line in the history says
+        it once more. What `Derived.shortens` names is shortened so by what is stored."""
+
+    def forget_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
+        """`Records.forget` for many, in one transaction: which of them were hidden by it. An id
+        that does not exist, or is hidden already, is passed over."""
+
+    def restore_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
+        """`Records.restore` for many, in one transaction: which of them came back."""
+
+
+class Hasty(Protocol):
+    """Jobs that somebody waits for."""
+
+    def claim_turns(
+        self, scope: Scope, step: str, turns: Sequence[str], *, now: datetime, lease_s: float
+    ) -> list[Job]:
+        """Take the untried jobs of some turns, due or not, in the order in which they were said,
+        as `claim_group` takes those of a conversation."""
+
 
 class Sharing(Protocol):
     """What owners let other workspaces see, and how much agents are trusted."""
@@ -111,11 +136,11 @@ class Sharing(Protocol):
         """By agent, in their order, what was set."""
 
     def set_agent_trust(self, workspace: str, agent: str, trust: float, *, at: datetime) -> None:
-        """Say how much an agent is trusted, 0..1."""
+        """Say how much an agent is trusted, 0..1; the same again changes nothing."""
 
 
 class Spending(Protocol):
-    """What models have cost. By owner and day; not part of an export."""
+    """What models have cost. By owner, or by key, and day; not part of an export."""
 
     def spent(self, scope: Scope, day: date) -> Spent:
         """What was charged for a day."""
@@ -131,6 +156,21 @@ class Spending(Protocol):
         cost: float = 0.0,
     ) -> None:
         """Add to a day; negative to settle what was reserved. No sum falls below 0."""
+
+    def spent_by_keys(self, day: date, *, only: str | None = None) -> dict[str, Spent]:
+        """By id of a key of the service, what was charged to it for a day; no key without."""
+
+    def charge_key(
+        self,
+        key_id: str,
+        day: date,
+        *,
+        calls: int = 0,
+        prompt_tokens: int = 0,
+        answer_tokens: int = 0,
+        cost: float = 0.0,
+    ) -> None:
+        """The same for a key. The cost is kept to a billionth; what is long past may be gone."""
 
 
 class Keys(Protocol):
@@ -164,6 +204,14 @@ class Answers(Protocol):
 
     def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
         """Keep an answer, unless there is one under this key: the first stays. The one kept."""
+
+    def once(
+        self, scope: Scope, key: str, noted: Answered, *, at: datetime
+    ) -> AbstractContextManager[Answered | None]:
+        """For what must not be done twice: what was noted when it was done before under this key,
+        or None, and then `noted` is kept in the transaction of the first write within that changes
+        something. Conflict when it was done with another body; StoreBusy when another does it just
+        now, and then this one has done nothing. Keys of `answer` are others."""
 
 
 class Audit(Protocol):

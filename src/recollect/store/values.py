@@ -43,6 +43,8 @@ class Derived:
     name: str | None = None
     #: Records that hold no longer because of this one.
     supersedes: tuple[str, ...] = ()
+    #: Records that had ended already, and held no longer than until this one began.
+    shortens: tuple[str, ...] = ()
     #: Told by several: kept without the agent and the session of the one that writes it now.
     shared: bool = False
     #: 0: searched. 1: only when its tier is named. 2: listed, never searched, so never embedded.
@@ -93,6 +95,10 @@ class Entry:
     length: int
     name: str | None = None
     metadata: Metadata | None = None
+    #: How the turn is treated: the system's own, kept with the event.
+    data: Metadata = field(default_factory=dict)
+    #: None, or "agent_only": for the agent that it is said to and nobody else.
+    visibility: str | None = None
     #: "turn", or "instruction" when the turn holds a standing rule of the user.
     kind: str = "turn"
     #: What was understood at once; stored in the same transaction.
@@ -141,6 +147,7 @@ class Change(NamedTuple):
     name: str | None
     agent: str | None
     session: str | None
+    origin: str
     length: int
     terms: bytes
     tier: str
@@ -193,12 +200,17 @@ class QueueCounts:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What models have cost an owner on one day."""
+    """What models have cost an owner, or a key, on one day."""
 
     calls: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
     cost: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Both kinds."""
+        return self.prompt_tokens + self.answer_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from recollect.testing.store_builders import (
     say,
     subjects,
 )
-from recollect.types import Scope
+from recollect.types import Job, Scope
 from recollect.write.prepare import index_row
 
 S1 = replace(ANN, session="s1")
@@ -58,6 +58,22 @@ class GroupSuite:
         assert {job.scope for job in jobs} == {S1}
         assert claim_group(store) == []
         assert [event.content for event in store.subjects(jobs).values()] == ["I drink tea."] * 4
+
+    def test_turns_that_somebody_waits_for_are_claimed_at_once(self, store: Store) -> None:
+        own = say(store, S1, an_entry(2, at=NOON + timedelta(days=1)), an_entry(1))
+        say(store, S1, an_entry(3))
+        say(store, replace(BOB, session="s1"), an_entry(4))
+        wanted = [*own, an_entry(4).id, "no id"]
+
+        def claimed() -> list[Job]:
+            return store.claim_turns(ANN, EXTRACT, wanted, now=NOON, lease_s=60)
+
+        jobs = claimed()
+        assert subjects(jobs) == [1, 2], "as they were said, and of nobody else"
+        assert {(job.step, job.attempts, job.state) for job in jobs} == {(EXTRACT, 1, "running")}
+        assert claimed() == []
+        assert subjects(claim_group(store)) == [3]
+        assert store.learn(ANN, jobs, [a_fact(50, own[1])], known_at=NOON, steps=[EMBED]) == 2
 
     def test_conversations_are_never_mixed(self, store: Store) -> None:
         for number, scope in enumerate(APART):
@@ -270,8 +286,35 @@ class SpendingSuite:
         in_threads(work, 4)
         assert store.spent(ANN, date(2026, 3, 1)) == Spent(calls=100, cost=50.0)
 
+    def test_charges_add_up_by_key_and_day(self, store: Store) -> None:
+        today, tomorrow = date(2026, 3, 1), date(2026, 3, 2)
+        assert store.spent_by_keys(today) == {}
+        store.charge_key("k1", today, calls=1, prompt_tokens=1000, answer_tokens=50, cost=0.25)
+        store.charge_key("k1", today, prompt_tokens=-200, answer_tokens=-90, cost=0.5)
+        store.charge_key("k11", today, calls=2, prompt_tokens=-5)
+        store.charge_key("k1", tomorrow, calls=7)
+        assert store.spent_by_keys(today) == {"k1": Spent(1, 800, 0, 0.75), "k11": Spent(2)}
+        assert store.spent_by_keys(today, only="k1") == {"k1": Spent(1, 800, 0, 0.75)}
+        assert store.spent_by_keys(tomorrow, only="k11") == {}
+        assert store.spent(ANN, today) == Spent(), "a key is nobody's"
+
+    def test_no_charge_to_a_key_is_lost_between_threads(self, store: Store) -> None:
+        def work() -> None:
+            for _ in range(25):
+                store.charge_key("k1", date(2026, 3, 1), answer_tokens=3)
+
+        in_threads(work, 4)
+        assert store.spent_by_keys(date(2026, 3, 1)) == {"k1": Spent(answer_tokens=300)}
+
+    def test_what_a_key_spent_long_ago_is_forgotten_and_the_rest_is_not(self, store: Store) -> None:
+        for day in (date(2026, 1, 1), date(2026, 3, 1), date(2026, 3, 9)):
+            store.charge_key("k1", day, calls=1)
+        assert store.spent_by_keys(date(2026, 1, 1)) == {}
+        assert store.spent_by_keys(date(2026, 3, 1)) == {"k1": Spent(calls=1)}
+
     def test_spending_is_not_part_of_a_dump(self, store: Store) -> None:
         store.charge(ANN, date(2026, 3, 1), calls=1)
+        store.charge_key("k1", date(2026, 3, 1), calls=1)
         assert list(store.dump()) == []
 
     def test_a_charge_that_is_no_number_changes_nothing(self, store: Store) -> None:

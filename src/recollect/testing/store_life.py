@@ -28,7 +28,7 @@ from recollect.testing.store_builders import (
     vector,
 )
 from recollect.testing.store_heard import change_of, ill, the
-from recollect.types import Record
+from recollect.types import Record, Scope
 from recollect.write.prepare import index_row
 
 DAY = timedelta(days=1)
@@ -216,6 +216,46 @@ class LifeSuite:
         line = store.history(ANN, FACT)[-1]
         assert (line.action, line.note, line.at) == ("reopened", "no, it holds", LATE)
         assert store.reopen(ANN, asked, at=LATE) == []
+
+    def test_what_has_an_end_can_be_shortened(self, store: Store) -> None:
+        learn(store, ANN, a_fact(50), a_fact(51), a_fact(52, valid_to=LATE))
+        ids = [FACT, a_fact(51).id, a_fact(52).id]
+        store.end(ANN, [FACT], at=LATE, valid_to=LATE, reason="over")
+
+        def shorten(scope: Scope, *given: str) -> list[str]:
+            until = NOON + DAY
+            return store.shorten(scope, given, at=LATE + DAY, valid_to=until, reason="told late")
+
+        assert shorten(BOB, *ids) == []
+        assert shorten(ANN, *ids, "f" * 32) == [ids[0], ids[2]]
+        assert shorten(ANN, *ids) == []
+        assert (the(store, 50).valid_to, the(store, 50).known_to) == (NOON + DAY, LATE)
+        assert (the(store, 52).valid_to, the(store, 52).known_to) == (NOON + DAY, None)
+        assert the(store, 51).valid_to is None
+        assert actions(store, FACT)[-2:] == ["invalidated", "invalidated"]
+        assert actions(store, ids[2])[-1] == "superseded"
+        store.shorten(ANN, [FACT], at=LATE, valid_to=NOON - DAY, reason="")
+        assert the(store, 50).valid_to == the(store, 50).valid_from, "none ends before it began"
+
+    def test_what_is_told_late_shortens_what_it_names(self, store: Store) -> None:
+        learn(store, ANN, a_fact(50, valid_to=LATE))
+        learn(store, ANN, a_fact(51, valid_from=NOON + DAY, shortens=(FACT,), reason="told late"))
+        assert the(store, 50).valid_to == NOON + DAY
+        assert store.history(ANN, FACT)[-1].note == "told late"
+
+    def test_many_are_forgotten_and_restored_at_once(self, store: Store) -> None:
+        learn(store, ANN, *(a_fact(50 + i) for i in range(3)))
+        ids = [a_fact(50 + i).id for i in range(3)]
+        store.forget(ANN, ids[1], at=LATE)
+        asked = [*ids, ids[0], "f" * 32, "no id"]
+        assert store.forget_all(BOB, asked, at=LATE) == []
+        assert store.forget_all(ANN, asked, at=LATE) == [ids[0], ids[2]]
+        assert current_facts(store) == []
+        assert store.forget_all(ANN, asked, at=LATE) == []
+        assert store.restore_all(OTHER_ANN, asked, at=LATE) == []
+        assert store.restore_all(ANN, asked[1:], at=LATE) == [ids[1], ids[2], ids[0]]
+        assert actions(store, ids[0]) == actions(store, ids[1]) != []
+        assert actions(store, ids[0])[-2:] == ["forgotten", "restored"]
 
     def test_no_life_crosses_a_scope(self, store: Store) -> None:
         learn(store, ANN, a_fact(50))

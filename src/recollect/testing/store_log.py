@@ -43,6 +43,27 @@ class LogSuite:
         assert (event.at, event.known_at, event.origin) == (NOON, NOON, "user")
         assert (event.agent, event.session, event.metadata) == ("a", "s", entry.metadata)
 
+    def test_how_a_turn_is_treated_is_kept_apart_from_what_the_caller_gave(
+        self, store: Store
+    ) -> None:
+        data, given = {"visibility": "agent_only", "provider": "rules"}, {"page": 3}
+        own = an_entry(1, metadata=given, data=data, visibility="agent_only")
+        for number, scope in enumerate((replace(ANN, agent="a"), BOB)):
+            entries = [own, an_entry(2, data={"provider": "rules"})] if not number else [own]
+            store.append(scope, entries, known_at=NOON, steps=[], key=None)
+        event, plain = store.scan(ANN)
+        assert (event.data, event.metadata) == (data, given)
+        assert (plain.data, plain.metadata) == ({"provider": "rules"}, {})
+        records = store.get(ANN, [event.id, plain.id])
+        assert [(each.visibility, each.metadata) for each in records] == [
+            ("agent_only", given), (None, {}),
+        ]  # fmt: skip
+        changes = store.changes(ANN, after=0)
+        assert [(int(each.id, 16), each.private) for each in changes] == [(1, True), (2, False)]
+        for agent, seen in (("a", [2, 1]), ("b", []), (None, [2])):
+            page = store.page(replace(ANN, agent=agent), now=NOON, limit=9)
+            assert [int(each.id, 16) for each in page] == seen
+
     def test_microseconds_survive(self, store: Store) -> None:
         moment = datetime(1901, 2, 3, 4, 5, 6, 789_123, tzinfo=UTC)
         put(store, ANN, an_entry(1, at=moment))

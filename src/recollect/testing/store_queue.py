@@ -56,7 +56,7 @@ class FeedSuite:
         assert (change.terms, change.length) == (entry.terms, entry.length)
         assert (change.role, change.name, change.agent, change.session) == ("user", "Ann", "a", "s")
         assert change.known_us - change.at_us == 400 * 86_400_000_000
-        assert (change.kind, change.order) == ("turn", 1)
+        assert (change.kind, change.order, change.origin) == ("turn", 1, "user")
 
     def test_a_derived_record_is_a_change_like_any_other(self, store: Store) -> None:
         scope = replace(ANN, agent="a", session="s")

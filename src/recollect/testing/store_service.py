@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 
-from recollect.store.base import Answered, AuditLine, Store
-from recollect.testing.store_builders import ANN, BOB, NOON, OTHER_ANN, in_threads
+import pytest
+
+from recollect.errors import Conflict, StoreBusy
+from recollect.store.base import Answered, AuditLine, Share, Store
+from recollect.testing.store_builders import ANN, BOB, NOON, OTHER_ANN, an_entry, in_threads, put
 from recollect.types import ApiKey
 
 A_LINE = AuditLine(NOON, "home", "k1", "facts.add", "done", owner="ab" * 32, subject="f" * 32)
@@ -54,6 +60,58 @@ class AnswerSuite:
         assert store.erase(ANN, at=NOON)["answers"] == 1
         assert store.answer(ANN, "k") is None
         assert store.answer(BOB, "k") is not None
+
+    def test_what_is_done_once_is_noted_with_the_first_write(self, store: Store) -> None:
+        done = Answered(b"asked", 0, b"first")
+        for place in range(3):
+            with store.once(ANN, "k", replace(done, answer=bytes([place])), at=NOON) as before:
+                assert (before is None) == (place == 0)
+                if before is None:
+                    store.set_agent_trust("home", "cook", 0.5, at=NOON)
+        assert before == replace(done, answer=bytes([0]))
+        assert store.answer(ANN, "k") is None
+        with store.once(BOB, "k", done, at=NOON) as of_bob:
+            assert of_bob is None
+        with pytest.raises(Conflict), store.once(ANN, "k", replace(done, body=b"x"), at=NOON):
+            raise AssertionError
+
+    def test_what_changed_nothing_or_failed_is_not_noted(self, store: Store) -> None:
+        done = Answered(b"asked", 0, b"")
+        (event,) = put(store, ANN, an_entry(1))
+        share = Share("s", ANN, "away", ("profile",), "read", NOON)
+        store.add_share(share)
+        with store.once(ANN, "k", done, at=NOON):
+            assert store.revoke_share(ANN, "nothing", at=NOON) is False
+            assert store.archive(ANN, ["0" * 32], at=NOON, reason="") == []
+        with pytest.raises(Conflict), store.once(ANN, "k", done, at=NOON):
+            store.add_share(share)
+        with store.once(ANN, "k", done, at=NOON) as before:
+            assert before is None
+            assert store.revoke_share(ANN, "nothing", at=NOON) is False
+            assert store.archive(ANN, [event], at=NOON, reason="") == [event]
+        # Outside of the block nothing is noted with anything.
+        store.unarchive(ANN, [event], at=NOON)
+        with store.once(ANN, "k", done, at=NOON) as before:
+            assert before == done
+
+    def test_of_many_who_do_it_at_once_one_does(self, store: Store) -> None:
+        number, start, told = count(), threading.Barrier(8), list[str]()
+
+        def act() -> None:
+            share = Share(f"s{next(number)}", ANN, "away", ("profile",), "read", NOON)
+            with store.once(ANN, "k", Answered(b"asked", 0, b""), at=NOON) as before:
+                start.wait()
+                assert before is None
+                store.add_share(share)
+            told.append(share.id)
+
+        def tried() -> None:
+            with suppress(StoreBusy):
+                act()
+
+        in_threads(tried, count=8)
+        assert [each.id for each in store.shares(granted_by=ANN)] == told
+        assert len(told) == 1
 
 
 class AuditSuite:
@@ -109,6 +167,13 @@ class KeyLifeSuite:
             key = ApiKey(name, "home", "ann", "write", NOON, tools=tools)
             store.add_key(key, name.encode())
             assert store.find_key(name.encode()) == key
+
+    def test_the_limit_of_a_key(self, store: Store) -> None:
+        for number, tools in enumerate((None, (), ("recall",))):
+            key = ApiKey(f"k{number}", "home", "ann", "write", NOON, None, None, "x", tools, 5000)
+            store.add_key(key, bytes([number]))
+            assert store.find_key(bytes([number])) == key
+        assert [key.tokens_a_day for key in store.api_keys()] == [5000] * 3
 
     def test_a_key_is_found_by_its_id(self, store: Store) -> None:
         key = ApiKey("k1", "home", "ann", "read", NOON)

@@ -7,7 +7,7 @@ workspace, where every user finds it. It is told as data: nothing that a documen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -44,6 +44,8 @@ _NAME_CHARS = 500
 _KEY_CHARS = 200
 _VALUE_CHARS = 100_000
 _MOST_LISTED = 10_000
+#: Chunks that are forgotten or restored in one transaction.
+_AT_ONCE = 1_000
 
 _Made = tuple[Read, list[Chunk]]
 
@@ -203,18 +205,20 @@ class Knowledge:
         if self._store.forgotten(owner, [validate.word(id, "id")]):
             return False
         now = self._now()
-        # The newest last: if this is cut short, it is still there to be removed again.
-        for version in self._versions(owner, id):
-            for piece in self._store.get(owner, _pieces(version)):
-                self._store.forget(owner, piece.id, at=now)
-            self._store.forget(owner, version.id, at=now)
+        versions = self._versions(owner, id)
+        # The documents last: if this is cut short, they are still there to be removed again.
+        for some in _slices([each for version in versions for each in _pieces(version)]):
+            self._store.forget_all(owner, some, at=now)
+        self._store.forget_all(owner, [each.id for each in versions], at=now)
         return True
 
     def bring_back(self, owner: Scope, id: str) -> int:
         """Restore the chunks of a document that was restored itself; how many."""
         now = self._now()
         (record,) = self._store.get(owner, [id])
-        return sum(self._store.restore(owner, each, at=now) for each in _pieces(record))
+        return sum(
+            len(self._store.restore_all(owner, some, at=now)) for some in _slices(_pieces(record))
+        )
 
     def _read(self, sent: _Sent) -> _Made:
         limits = self._reading
@@ -246,6 +250,12 @@ class Knowledge:
             raise NotFound(f"{given.id!r} is a part of a document: name the document")
         claim = given.data.get("claim", given.id)
         return Chain(self._store, owner, given.kind, name).versions(claim) or [given]
+
+
+def _slices(ids: list[str]) -> Iterator[list[str]]:
+    """So many at a time that other writers do not wait for long."""
+    for start in range(0, len(ids), _AT_ONCE):
+        yield ids[start : start + _AT_ONCE]
 
 
 def _pieces(version: Record) -> list[str]:

@@ -13,6 +13,8 @@ from recollect.tiers import parts
 from recollect.tiers.knowledge_values import TIER
 from recollect.types import Record, Scope
 
+#: Versions that are looked for in one read.
+_AT_ONCE = 500
 #: 0, 1, 3, 7, ... more versions than there can be.
 _PROBES = [(1 << power) - 1 for power in range(32)]
 
@@ -33,14 +35,24 @@ class Chain:
         return self._id(self._count)
 
     def current(self) -> Record | None:
-        """The version that holds now."""
-        found = self._store.get(self._owner, [self._id(self._count - 1)]) if self._count else []
-        return next((each for each in found if each.known_to is None), None)
+        """The version that holds now: the last one that is there, or none."""
+        high, at_once = self._count, 1
+        while high:
+            # Mostly it is the very last; those after it were forgotten.
+            low = max(0, high - at_once)
+            found = self._store.get(self._owner, [self._id(each) for each in range(low, high)])
+            if found:
+                return found[-1] if found[-1].known_to is None else None
+            high, at_once = low, _AT_ONCE
+        return None
 
     def versions(self, claim: object) -> list[Record]:
         """The versions since it was added, oldest first; after a removal it begins anew."""
-        found = self._store.get(self._owner, [self._id(each) for each in range(self._count)])
-        return [each for each in found if each.data.get("claim", each.id) == claim]
+        return [each for each in self.all() if each.data.get("claim", each.id) == claim]
+
+    def all(self) -> list[Record]:
+        """All versions that are there, oldest first."""
+        return self._store.get(self._owner, [self._id(each) for each in range(self._count)])
 
     def _counted(self) -> int:
         used = self._used(_PROBES)

@@ -137,15 +137,20 @@ class Notes:
             old = parts.one(self._store, scope, id, "id", "note")
             if old.kind not in CATEGORIES:
                 raise NotFound(f"there is no note {id!r} in this scope")
-            if old.known_to is not None:
-                raise InvalidInput("id is that of a version that was replaced", field="id")
             kind = old.kind if category is None else choice(category, "category", CATEGORIES)
             given = old.metadata
             if metadata is not None:
                 given = validate.checked_metadata(metadata, "metadata", self._limits, [])
-            if (old.content, old.kind, old.metadata) == (said, kind, given):
+            is_over = old.known_to is not None
+            if not is_over and (old.content, old.kind, old.metadata) == (said, kind, given):
                 return self._shown(old, self._now())
-            id_of_new = self._free(scope, old, kind, said, repr(given))
+            id_of_new, made = parts.free_id(
+                self._store, scope, "note version", old.id, kind, said, repr(given)
+            )
+            if made is not None:  # This very change, sent again.
+                return self._shown(made, self._now())
+            if is_over:
+                raise InvalidInput("id is that of a version that was replaced", field="id")
             new = _version(id_of_new, old, whose, content=said, kind=kind, metadata=given)
             if self._store.put(
                 parts.writer_of(scope, old), [new],
@@ -160,9 +165,6 @@ class Notes:
         for _ in range(parts.MOST_TRIES):
             yield self._store.head(scope).change
         yield None
-
-    def _free(self, scope: Scope, old: Record, *said: str) -> str:
-        return parts.free_id(self._store, scope, "note version", old.id, *said)[0]
 
     def day(
         self,

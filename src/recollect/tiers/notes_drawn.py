@@ -15,6 +15,7 @@ from recollect.facts.values import FactDraft
 from recollect.store.base import Derived
 from recollect.tiers import parts
 from recollect.types import Event
+from recollect.write.handling import visibility_of
 from recollect.write.spoken import spoken
 
 _LEAST_WORDS, _MOST_WORDS = 4, 60
@@ -108,7 +109,7 @@ def _of_turn(turn: Event, told: set[tuple[str, str]]) -> list[Derived]:
         note = parts.derived(
             _id(turn.id, kind, sentence), "note", kind, sentence,
             origin=turn.origin, at=turn.at, data={"drawn": True}, sources=(turn.id,),
-            quiet=1, role=turn.role, name=turn.name,
+            quiet=1, role=turn.role, name=turn.name, visibility=visibility_of(turn.data),
         )  # fmt: skip
         found.append(note)
     return found[:_MOST_A_TURN]
@@ -122,6 +123,7 @@ def _of_fact(fact: FactDraft, kind: str) -> Derived:
         _id(fact.sources[0], kind, fact.text), "note", kind, fact.text,
         origin=fact.origin, at=fact.at, data=data, sources=fact.sources, quiet=1,
         confidence=fact.confidence, importance=fact.importance, role=fact.role, name=fact.name,
+        visibility=fact.visibility,
     )  # fmt: skip
 
 

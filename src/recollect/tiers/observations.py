@@ -25,14 +25,18 @@ from recollect.tiers.observations_values import (
     Known,
     Link,
     Observed,
+    added_before,
     contents,
     exact,
+    known_before,
     links,
     names_of,
+    noted,
     things,
 )
 from recollect.types import Record, Scope
 from recollect.write import validate
+from recollect.write.once import once
 from recollect.write.worker import Worker
 
 
@@ -57,19 +61,29 @@ class Observations:
         workspace: str = "default",
         agent: str | None = None,
         origin: str = "agent",
+        key: str | None = None,
     ) -> Known:
         """Store entities (name, type, observations) and relations (source, type, target); those
         that are new. A name that exists is left as it is; one that was only heard of is taken over.
+
+        A retry under the same `key` tells what was new the first time.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         new_things, new_links = things(entities), links(relations)
         whose = parts.origin(origin)
         with self._writing:
             for since in self._tries(scope):
-                new = Making(self._store, scope, self._seen(scope), self._now(), whose)
+                now = self._now()
+                new = Making(self._store, scope, self._seen(scope), now, whose)
                 made = Known(new.entities(new_things), new.relations(new_links))
-                if self._stored(scope, new.records, since):
-                    break
+                with once(
+                    self._store, scope, key, "observations.create", note=noted(made), at=now,
+                    entities=entities, relations=relations, origin=origin,
+                ) as before:  # fmt: skip
+                    if before is not None:
+                        return known_before(before)
+                    if self._stored(scope, new.records, since):
+                        break
         return made
 
     def add(
@@ -80,10 +94,12 @@ class Observations:
         workspace: str = "default",
         agent: str | None = None,
         origin: str = "agent",
+        key: str | None = None,
     ) -> list[Added]:
         """Store observations (entity, contents) of entities that exist; for each what was new.
 
-        All or nothing: NotFound names an entity that does not exist.
+        All or nothing: NotFound names an entity that does not exist. A retry under the same `key`
+        tells what was new the first time.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         told = contents(observations, "observations")
@@ -91,10 +107,17 @@ class Observations:
         with self._writing:
             for since in self._tries(scope):
                 seen, known = self._seen(scope), self._texts(scope)
-                new = Making(self._store, scope, seen, self._now(), whose)
+                now = self._now()
+                new = Making(self._store, scope, seen, now, whose)
                 added = [new.observations(name, texts, known) for name, texts in told]
-                if self._stored(scope, new.records, since):
-                    break
+                with once(
+                    self._store, scope, key, "observations.add", note=noted(added), at=now,
+                    observations=observations, origin=origin,
+                ) as before:  # fmt: skip
+                    if before is not None:
+                        return added_before(before)
+                    if self._stored(scope, new.records, since):
+                        break
         return added
 
     def delete(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from recollect.errors import InvalidInput, TooLarge
@@ -134,3 +135,22 @@ def exact(value: object, name: str, most: int) -> str:
     if len(value) > most:
         raise TooLarge(f"{name} has {len(value)} characters, the limit is {most}", field=name)
     return validate.storable(value, name, [])
+
+
+def noted(new: Known | Sequence[Added]) -> str:
+    """What was new as a text, to be told again."""
+    return json.dumps(asdict(new) if isinstance(new, Known) else [asdict(each) for each in new])
+
+
+def known_before(text: str) -> Known:
+    """What was new when it was created, as it was noted."""
+    told = json.loads(text)
+    return Known(
+        tuple(Observed(e["name"], e["type"], tuple(e["observations"])) for e in told["entities"]),
+        tuple(Link(**each) for each in told["relations"]),
+    )
+
+
+def added_before(text: str) -> list[Added]:
+    """What was new when it was added, as it was noted."""
+    return [Added(each["entity"], tuple(each["observations"])) for each in json.loads(text)]

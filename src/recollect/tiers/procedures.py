@@ -19,6 +19,7 @@ from recollect.store.base import Derived, Store
 from recollect.tiers import parts
 from recollect.types import Metadata, Record, Scope
 from recollect.write import validate
+from recollect.write.once import once
 from recollect.write.worker import Worker
 
 #: What a procedure can be. `instruction` is none of them: nobody can write one by a verb.
@@ -190,24 +191,37 @@ class Procedures:
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
+        key: str | None = None,
     ) -> Procedure:
-        """Note that a procedure was followed, and whether it worked: that makes it stronger."""
+        """Note that a procedure was followed, and whether it worked: that makes it stronger.
+
+        `key` makes a retry harmless.
+        """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         if not isinstance(worked, bool):
             raise InvalidInput("worked must be true or false", field="worked")
         name = "worked" if worked else "failed"
         now = self._now()
+        asked: dict[str, Any] = {"note": "", "at": now, "id": id, "worked": worked}
+        with once(self._store, scope, key, "procedures.used", **asked) as before:
+            if before is None:
+                self._count(scope, id, name, now)
+        if worked:
+            with once(self._store, scope, key, "procedures.stronger", **asked) as before:
+                if before is None:
+                    self._store.touch(scope, [id], at=now, action="used", strength=_stronger)
+        return _shown(self._record(scope, id))
+
+    def _count(self, scope: Scope, id: str, name: str, now: datetime) -> None:
         for since in self._tries(scope):
-            record = self._current(scope, id)
+            record = self._record(scope, id)
+            self._check_current(scope, record)
             data = {**record.data, name: int(record.data.get(name, 0)) + 1}
             if self._store.put(
                 parts.writer_of(scope, record), [parts.again(record, data)],
                 known_at=now, steps=self._worker.steps, since=since, tiers=("procedure",),
             ):  # fmt: skip
                 break
-        if worked:
-            self._store.touch(scope, [id], at=now, action="used", strength=_stronger)
-        return _shown(self._record(scope, id))
 
     def update(  # noqa: PLR0913 (the public contract)
         self,
@@ -233,13 +247,16 @@ class Procedures:
         given = {"title": title, "steps": steps, "trigger": trigger, "tags": tags, "kind": kind}
         now = self._now()
         for since in self._tries(scope):
-            old = self._current(scope, id)
+            old = self._record(scope, id)
             draft = _changed(old, given)
-            if (draft.kind, draft.content) == (old.kind, old.content):
-                return _shown(old)
-            new_id, _ = parts.free_id(
+            new_id, made = parts.free_id(
                 self._store, scope, "procedure version", old.id, draft.kind, draft.content
             )
+            if made is not None:  # This very change, sent again.
+                return _shown(made)
+            self._check_current(scope, old)
+            if (draft.kind, draft.content) == (old.kind, old.content):
+                return _shown(old)
             new = _version(new_id, old, draft, parts.least((old.origin, whose)), now)
             if self._store.put(
                 parts.writer_of(scope, old), [new],
@@ -261,10 +278,9 @@ class Procedures:
             raise NotFound(f"there is no procedure {id!r} in this scope")
         return record
 
-    def _current(self, scope: Scope, id: object) -> Record:
-        record = self._record(scope, id)
+    def _check_current(self, scope: Scope, record: Record) -> None:
         if record.known_to is None:
-            return record
+            return
         listed = self._store.listed(scope, tier="procedure")
         newer = [each.id for each in listed if each.data.get("claim") == record.data.get("claim")]
         told = f": {newer[-1]}" if newer else ""

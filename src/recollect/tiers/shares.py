@@ -18,6 +18,7 @@ from recollect.store.base import Share, Store
 from recollect.types import TEAM, Role, Scope
 from recollect.write import validate
 from recollect.write.ids import Ids
+from recollect.write.once import once
 
 __all__ = ["PERMISSIONS", "SEGMENTS", "TEAM_TIERS", "Share", "Shares", "permits"]
 
@@ -58,11 +59,13 @@ class Shares:
         workspace: str = "default",
         permission: str = "read",
         expires_in: timedelta | float | None = None,
+        key: str | None = None,
     ) -> Share:
         """Let the users of the workspace `to` see some segments of what belongs to this user;
         without a user, of what belongs to the team of this workspace.
 
         `expires_in` is a time span, or seconds; without it the share holds until it is revoked.
+        `key` makes a retry harmless.
         """
         scope = _granting(workspace, user)
         receiver = validate.word(to, "to")
@@ -83,7 +86,14 @@ class Shares:
             created_at=now,
             expires_at=None if span is None else now + span,
         )
-        self._store.add_share(share)
+        with once(
+            self._store, scope, key, "shares.grant", note=share.id, at=now,
+            to=receiver, segments=share.segments, permission=share.permission, expires_in=span,
+        ) as before:  # fmt: skip
+            if before is not None:
+                granted = self._store.shares(granted_by=scope)
+                return next(each for each in granted if each.id == before)
+            self._store.add_share(share)
         return share
 
     def revoke(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:

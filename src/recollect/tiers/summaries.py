@@ -22,6 +22,7 @@ from recollect.tiers.summaries_pieces import sentences, speaker, told
 from recollect.tokens import count_tokens
 from recollect.types import Event, Record, Scope
 from recollect.write import validate
+from recollect.write.handling import visibility_of
 from recollect.write.worker import Worker
 
 log = logging.getLogger("recollect.summaries")
@@ -163,9 +164,7 @@ class Summaries:
             scope, after=after, limit=_READ_AT_ONCE, session=scope.session
         ):
             after = some[-1].arrival
-            found += [
-                turn for turn in some if scope.agent is None or turn.agent in (None, scope.agent)
-            ]
+            found += [turn for turn in some if _is_seen(turn, scope.agent)]
         return sorted(found, key=lambda turn: (turn.at, turn.arrival))
 
     def _known(self, scope: Scope) -> list[Record]:
@@ -233,6 +232,13 @@ def _budget(turns: Sequence[Event]) -> int:
     return min(tokens + 8, _MOST_TOKENS, max(_LEAST_TOKENS, round(_SHARE * tokens)))
 
 
+def _is_seen(turn: Event, agent: str | None) -> bool:
+    """As `parts.is_seen`, of a turn."""
+    if visibility_of(turn.data) is not None:
+        return turn.agent == agent
+    return agent is None or turn.agent in (None, agent)
+
+
 def _agent(scope: Scope, turns: Sequence[Event]) -> str | None:
     """Whose a summary is: what an agent alone may see stays with it, retold or not."""
     agents = {turn.agent for turn in turns if turn.agent is not None}
@@ -245,7 +251,8 @@ def _derived(
     """The record of a summary; `made` are its id, its text and by what it was made."""
     agents = {turn.agent for turn in turns if turn.agent is not None}
     # Of several agents nobody's: seen by whoever asks without an agent.
-    hidden = "agent_only" if len(agents) > 1 else None
+    is_private = any(visibility_of(turn.data) is not None for turn in turns)
+    hidden = "agent_only" if len(agents) > 1 or is_private else None
     ended = [each.id for each in before if each.id != made["id"]]
     data = {
         "claim": str(before[0].data["claim"]) if before else made["id"],

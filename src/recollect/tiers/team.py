@@ -123,7 +123,9 @@ class Team:
             at=now,
             visibility=visibility,
         )
-        self._put(asker.workspace, entry)
+        # At a time that was given the same has the same id: it may be there from an earlier try.
+        if at is None or not self._store.get(_owner(asker.workspace), [id]):
+            self._put(asker.workspace, entry)
         return entry
 
     def update(

@@ -90,6 +90,7 @@ def _event_fields(row: DumpedEvent) -> dict[str, Any]:
         agent=event.agent,
         session=event.session,
         metadata=dict(event.metadata) or None,
+        **event.data,
         forgotten_at=_maybe(row.forgotten_at),
         valid_to=_maybe(lived.valid_to),
         known_to=_maybe(lived.known_to),

@@ -47,6 +47,7 @@ from recollect.transfer.taking import (
 )
 from recollect.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Action, Event, Record, Role, Scope
 from recollect.write import validate
+from recollect.write.handling import checked_data
 
 #: What a line of a history can say; `stored` is the record itself.
 _ACTIONS = tuple(each for each in get_args(Action) if each != "stored")
@@ -120,6 +121,8 @@ def _read_event(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedE
     whose = origin(fields)
     forgotten = maybe_moment(fields, "forgotten_at")
     lived = _read_lived(fields, known_at)
+    treated = {name: fields.pop(name, None) for name in ("visibility", "provider")}
+    data = checked_data(treated, agent=scope.agent)
     for name in ("role", "at"):
         if fields.get(name) is None:
             refuse(f"{name} is missing")
@@ -131,7 +134,7 @@ def _read_event(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedE
     if distrust(whose) < distrust(ORIGIN_OF_ROLE[role]):
         refuse(f"origin {whose} is more than a turn of role {role} can have")
     row = new_event(scope, batch.drafts[0], new_id=new_id, known_at=known_at, origin=whose)
-    return DumpedEvent(row.scope, row.event, forgotten, lived)
+    return DumpedEvent(row.scope, replace(row.event, data=data), forgotten, lived)
 
 
 def _read_lived(fields: dict[str, Any], known_at: datetime) -> Lived:

@@ -18,6 +18,7 @@ from recollect.store.base import Derived
 from recollect.text import terms
 from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write.echo import without_recalled
+from recollect.write.handling import visibility_of
 from recollect.write.rules import Rule, data, rule_id, rules_in
 from recollect.write.supersede import Known, releases, same, superseded
 
@@ -29,8 +30,8 @@ IMPORTANCE = 0.95
 class Learner:
     """The rules of one batch, in order. What is known is read when a rule turns up, not before."""
 
-    #: The rules in force that were given under the same agent: one that the agent at hand cannot
-    #: see, or that others see too, is not this one's to end.
+    #: The rules in force that were given under the same agent, for the same to see: one that the
+    #: agent at hand cannot see, or that others see too, is not this one's to end.
     current: Callable[[], Sequence[Record]] = tuple
     #: Digests of what recent contexts told.
     recalled: Callable[[], Collection[bytes]] = tuple
@@ -103,6 +104,7 @@ def derived(
         sources=(event.id,),
         role=event.role,
         supersedes=tuple(supersedes),
+        visibility=visibility_of(event.data),
     )
 
 

@@ -8,11 +8,14 @@ from datetime import datetime
 from recollect.index.postings import packed
 from recollect.store.base import Entry, Made, is_heard
 from recollect.text import terms
-from recollect.types import ORIGIN_OF_ROLE, Event, Record
+from recollect.types import ORIGIN_OF_ROLE, Event, Metadata, Record
+from recollect.write.handling import visibility_of
 from recollect.write.learn import Learner, derived_again
 from recollect.write.origins import least
 from recollect.write.validate import Draft
 
+#: Of a turn that is treated as any other; see handling.py.
+_AS_USUAL: Metadata = {}
 #: Messages between two calls of the progress callback.
 _REPORT_EVERY = 256
 
@@ -24,6 +27,7 @@ def entries(
     now: datetime,
     learner: Learner | None = None,
     origin: str | None = None,
+    data: Metadata = _AS_USUAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Entry]:
     """What the store appends. A message without a time was said now; of the origin that its role
@@ -40,6 +44,7 @@ def entries(
             at=draft.at or now,
             known_at=now,
             origin=least([ORIGIN_OF_ROLE[draft.role], *([origin] if origin else [])]),
+            data=data,
         )
         kind, derived = learner.learn(event)
         made.append(
@@ -53,6 +58,8 @@ def entries(
                 length=length,
                 name=draft.name,
                 metadata=draft.metadata,
+                data=data,
+                visibility=visibility_of(data),
                 kind=kind,
                 derived=derived,
             )

@@ -18,11 +18,19 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from recollect.config import Config
-from recollect.errors import Closed, ModelError, ModelUnavailable, NotAsked, Refused, StoreError
+from recollect.errors import (
+    Closed,
+    ModelError,
+    ModelUnavailable,
+    NotAsked,
+    Refused,
+    StoreBusy,
+    StoreError,
+)
 from recollect.models.base import Embedder
 from recollect.models.call import known_dim
 from recollect.store.base import Space, Store
-from recollect.types import Drained, Job
+from recollect.types import Drained, Job, Scope
 from recollect.write.embed import embed
 from recollect.write.house import House
 from recollect.write.passages import RECIPE
@@ -63,6 +71,9 @@ class Reader(Protocol):
     def claim(self, *, ignore_backoff: bool) -> list[Job]:
         """The jobs of one conversation that is ready; the attempt is counted."""
 
+    def claim_turns(self, scope: Scope, turns: Sequence[str]) -> list[Job]:
+        """The jobs of some turns that somebody waits for; the attempt is counted."""
+
     def read(self, jobs: Sequence[Job], steps: Sequence[str]) -> int:
         """Do them and remove them; how many. `steps` are queued for what is learned. ModelError
         when a model fails: then nothing is stored."""
@@ -90,6 +101,8 @@ class Worker:
         self._space: Space | None = None
         #: Understands what was said; without one turns are only embedded.
         self.reader: Reader | None = None
+        #: Told whose vectors are new, in the thread that made them.
+        self.embedded: Callable[[set[Scope]], None] = lambda owners: None
         self._config = config
         self._clock = clock
         # One batch of each kind at a time in this process; a model may call `stop` from within.
@@ -203,6 +216,20 @@ class Worker:
         with self._reading:
             return self._read_group(self.reader, draining=draining)
 
+    def read_now(self, scope: Scope, turns: Sequence[str]) -> int:
+        """Read turns in the caller's thread, not behind one that a model takes a minute for; how
+        many. What cannot be read now is left to the queue."""
+        if self.reader is None or not (jobs := self.reader.claim_turns(scope, turns)):
+            return 0
+        try:
+            done = self.reader.read(jobs, self.steps)
+        except (ModelError, StoreBusy) as error:
+            log.warning("%d turns: not read at once: %s", len(jobs), type(error).__name__)
+            self._store.release(jobs)
+            return 0
+        self.tally.add(read=done)
+        return done
+
     def _embed_batch(self, *, ignore_backoff: bool) -> int:
         jobs_config = self._config.jobs
         jobs = self._store.claim(
@@ -292,6 +319,7 @@ class Worker:
         try:
             done = embed(self._store, self._embedder, self._sized_space(), jobs)
             self.tally.add(done=done)
+            self.embedded({Scope(job.scope.workspace, job.scope.user) for job in jobs})
         except ModelError as error:
             if len(jobs) > 1 and not isinstance(error, ModelUnavailable):
                 # One bad text must not fail its neighbours: each alone, in the same attempt.

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -356,5 +357,58 @@ def test_an_allow_list_with_a_tool_that_does_not_exist_is_refused(tmp_path: Path
     with (
         recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
         pytest.raises(ConfigError, match=r"mcp\.tools: there is no tool 'rekall'"),
+    ):
+        create_app(memory)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_an_agent_has_the_tools_that_the_settings_the_key_and_its_own_list_allow(
+    tmp_path: Path, mode: str
+) -> None:
+    config = {
+        "mcp.tools": "remember, recall, context, profile, notes",
+        "mcp.agentTools": "coder: recall, context, remember; t:scribe: notes ; mute: ; *: recall",
+    }
+    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), config=config) as memory:
+        key = key_of(memory)
+        narrow = key_of(memory, tools=["context", "notes", "read_graph"])
+        expected = [
+            (key, "coder", ["remember", "recall", "context"]),
+            (key, "t:scribe", ["notes"]),
+            (key, "mute", []),
+            (key, "other", ["recall"]),
+            (key, None, ["recall"]),
+            (narrow, "coder", ["context"]),
+            (narrow, None, []),
+        ]
+        with serving(memory) as url:
+            for secret, agent, names in expected:
+
+                async def offers(mcp: Driver, names: list[str] = names) -> None:
+                    assert await mcp.tools() == names
+                    with pytest.raises(MCPError, match="not allowed"):
+                        await mcp.client.call_tool("profile", {})
+
+                headers = {} if agent is None else {"x_recollect_agent": agent}
+                over_http(url, secret, offers, mode, **headers)
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        ("coder: recall, rekall", "mcp.agentTools: there is no tool 'rekall'"),
+        ("recall", "mcp.agentTools must be like \"coder: recall, context\", not 'recall'"),
+        (": recall", "mcp.agentTools must be like"),
+        ("a: recall; a: notes", "mcp.agentTools names the agent 'a' twice"),
+    ],
+)
+def test_lists_of_agents_that_are_wrong_are_refused_at_the_start(
+    tmp_path: Path, lists: str, words: str
+) -> None:
+    config = {"mcp.agentTools": lists}
+    with (
+        recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
+        pytest.raises(ConfigError, match=re.escape(words)),
     ):
         create_app(memory)

@@ -76,6 +76,26 @@ def test_tools_are_offered_as_the_command_says(tmp_path: Path) -> None:
     run(Client(only), offers(["profile"]))
 
 
+@pytest.mark.slow
+def test_an_agent_is_offered_its_own_tools(tmp_path: Path) -> None:
+    db, lists = str(tmp_path / "m.db"), "coder: recall, notes; *: recall"
+
+    def offers(names: list[str]) -> Callable[[Driver], Any]:
+        async def script(mcp: Driver) -> None:
+            assert await mcp.tools() == names
+
+        return script
+
+    coder = started("--db", db, "--agent", "coder", RECOLLECT_MCP_AGENT_TOOLS=lists)
+    run(Client(coder), offers(["recall", "notes"]))
+    one = started(
+        "--db", db, "--agent", "coder", "--tools", "notes,remember", RECOLLECT_MCP_AGENT_TOOLS=lists
+    )
+    run(Client(one), offers(["notes"]))
+    nobody = started("--db", db, RECOLLECT_MCP_AGENT_TOOLS=lists)
+    run(Client(nobody), offers(["recall"]))
+
+
 def test_it_speaks_for_a_service(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16)) as memory:
         key = create_key(memory.store, user="ann")[1]

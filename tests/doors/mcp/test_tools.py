@@ -49,6 +49,20 @@ def test_all_tools_are_listed_with_what_a_client_must_know(memory: Memory, mode:
     drive(memory, script, mode=mode)
 
 
+def test_what_an_agent_keeps_to_itself_is_recalled_by_it_alone(memory: Memory) -> None:
+    async def keeps(mcp: Driver) -> None:
+        await mcp.call("remember", text="I moved to Lisbon.", visibility="agent_only")
+        assert len((await mcp.call("recall", query="Lisbon"))["hits"]) == 1
+        assert "visibility" in await mcp.refused("remember", text="x", visibility="everybody")
+
+    async def sees_none(mcp: Driver) -> None:
+        assert (await mcp.call("recall", query="Lisbon"))["hits"] == []
+
+    drive(memory, keeps, Asker("default", "ann", agent="coder"))
+    for agent in ("writer", None):
+        drive(memory, sees_none, Asker("default", "ann", agent=agent))
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_remembered_is_recalled_and_forgotten(memory: Memory, mode: str) -> None:
     async def script(mcp: Driver) -> None:

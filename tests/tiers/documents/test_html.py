@@ -107,9 +107,9 @@ def test_headings_open_one_another() -> None:
     ids=["open", "closed", "mismatched", "lists", "tables"],
 )
 def test_depth_costs_nothing(page: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     assert texts(page).strip("-| ") == "deep"
-    assert time.monotonic() - began < 10
+    assert time.thread_time() - began < 10
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_depth_costs_nothing(page: str) -> None:
     ],
 )
 def test_what_never_ends_ends(piece: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     assert "text" in texts("<p>text</p>" + piece * 200_000)
-    assert time.monotonic() - began < 10
+    assert time.thread_time() - began < 10
 
 
 def test_a_quote_in_a_tag_hides_its_bracket_only_if_it_ends() -> None:

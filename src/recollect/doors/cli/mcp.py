@@ -67,6 +67,8 @@ def mcp(
     far = is_address(url)
     key = _known(url) if far else None
     listed = asker.allowed(settings.mcp.tools.split(","), stdio.ALL, "mcp.tools")
+    agents = asker.by_agent(settings.mcp.agent_tools, stdio.ALL, "mcp.agentTools")
+    listed = asker.both(listed, asker.of_agent(agents, agent))
     who = asker.Asker(
         workspace=workspace,
         user=user or (DEFAULT_USER if not far else key.user if key else None),

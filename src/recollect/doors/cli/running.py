@@ -26,6 +26,16 @@ _LOOK_AGAIN_SECONDS = 0.05
 #: Whoever answers goes first: a worker of its own takes what the services on the machine leave.
 _NICE = 5
 
+_TokensADay = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="What language models may take of it in a day. Default: as the service allows.",
+        show_default=False,
+    ),
+]
+
 jobs = typer.Typer(
     help="List the jobs of the queue: ready, running and dead; replay the dead.",
     epilog="Example: recollect jobs --state dead",
@@ -190,6 +200,7 @@ def _create_key(  # noqa: PLR0913 (its options)
             show_default=False,
         ),
     ] = None,
+    tokens_a_day: _TokensADay = None,
     json: AsJson = False,
     db: Db = None,
     config: ConfigFile = None,
@@ -203,7 +214,7 @@ def _create_key(  # noqa: PLR0913 (its options)
     with store_at(db, config, must_exist=False, way="POST /v1/keys") as store:
         key, secret = create_key(
             store, workspace=workspace, user=user, role=role, expires_at=expires, label=label,
-            tools=allowed,
+            tools=allowed, tokens_a_day=tokens_a_day,
         )  # fmt: skip
     if json:
         document({**asdict(key), "key": secret})
@@ -235,13 +246,24 @@ def _list_keys(*, json: AsJson = False, db: Db = None, config: ConfigFile = None
             day(key.created_at),
             day(key.expires_at),
             day(key.revoked_at),
+            "" if key.tokens_a_day is None else key.tokens_a_day,
             key.label or "",
         )
         for key in found
     ]
     columns(
         rows,
-        heading=("id", "workspace", "user", "role", "created", "expires", "revoked", "label"),
+        heading=(
+            "id",
+            "workspace",
+            "user",
+            "role",
+            "created",
+            "expires",
+            "revoked",
+            "tokens a day",
+            "label",
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from recollect.doors.dialects.atomic_rows import expanded, memory_row, mutation,
 from recollect.doors.dialects.atomic_search import searched
 from recollect.doors.http.auth import Reader, Writer, narrowed
 from recollect.doors.http.held import Held, Waiting, printable, told
-from recollect.doors.http.override import overridden
+from recollect.doors.http.override import Override, overridden_write
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.http.wire import Asked, IngestBody, Needed, SearchBody, Sent, Text, Texts
 from recollect.errors import Conflict, NotFound
@@ -23,6 +23,7 @@ from recollect.facts.reading import MOST_LISTED
 from recollect.facts.values import Fact
 from recollect.memory import Memory
 from recollect.store.base import EXTERNAL
+from recollect.tiers.parts import is_seen
 from recollect.types import Receipt, Record, Scope, State
 from recollect.write import validate
 
@@ -36,22 +37,43 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key")]
 
 
 @routes.post("/ingest", response_model=_OBJECT)
-@routes.post("/ingest/quick", response_model=_OBJECT)
 def ingest(
     *, body: IngestBody, key: Writer, memory: Held, waiting: Waiting, idempotency_key: Key = None
 ) -> Response:
     """Remember; answered when it is on disk."""
     scope = narrowed(key, body)
-    override = overridden(memory.config, body.config_override)
-    receipt = _remembered(memory, scope, body, idempotency_key)
+    override = overridden_write(memory.config, body.config_override)
+    receipt = _remembered(memory, scope, body, idempotency_key, overrides=override.applied)
     if not body.wait:
         return told(_ingested(receipt, receipt.state), headers=override.headers)
-    state = waiting.settled(memory, scope, receipt)
+    return _read(memory, scope, receipt, waiting.settled(memory, scope, receipt), override)
+
+
+@routes.post("/ingest/quick", response_model=_OBJECT)
+def ingest_quick(
+    *, body: IngestBody, key: Writer, memory: Held, waiting: Waiting, idempotency_key: Key = None
+) -> Response:
+    """Remember, and read it before the answer: by rules, with no language model."""
+    scope = narrowed(key, body)
+    override = overridden_write(memory.config, body.config_override)
+    receipt = _remembered(
+        memory, scope, body, idempotency_key, overrides=override.applied,
+        quick=not body.skip_extraction,
+    )  # fmt: skip
+    state = waiting.settled(memory, scope, receipt) if body.wait else receipt.state
+    return _read(memory, scope, receipt, state, override)
+
+
+def _read(
+    memory: Memory, scope: Scope, receipt: Receipt, state: State, override: Override
+) -> Response:
     drawn = memory.facts.drawn_from(scope, receipt.events)
     return told(_ingested(receipt, state, drawn), headers=override.headers)
 
 
-def _remembered(memory: Memory, scope: Scope, body: IngestBody, key: str | None) -> Receipt:
+def _remembered(
+    memory: Memory, scope: Scope, body: IngestBody, key: str | None, **how: Any
+) -> Receipt:
     """What the caller has a name for is stored once under that name, for good."""
     external = body.external()
     if external is not None:
@@ -61,6 +83,7 @@ def _remembered(memory: Memory, scope: Scope, body: IngestBody, key: str | None)
             body.turns(),
             user=scope.user, workspace=scope.workspace, agent=scope.agent, session=scope.session,
             key=key, metadata=body.labels(), extract=not body.skip_extraction,
+            visibility=body.seen_by(), **how,
         )  # fmt: skip
     except Conflict:
         if external is None:
@@ -193,7 +216,7 @@ def by_external_id(*, query: Annotated[NamedQuery, Query()], key: Reader, memory
     rows = [
         memory_row(scope, record)
         for record in memory.store.get(scope, memory.store.events_of_key(scope, name))
-        if scope.agent is None or record.agent in (None, scope.agent)
+        if is_seen(record, scope.agent)
     ]
     if not rows:
         raise NotFound("there is no memory with this external_id in this scope")
@@ -304,7 +327,7 @@ def audit_trail(
 ) -> Response:
     """What happened to one memory, oldest first."""
     scope = narrowed(key, query)
-    lines = memory.history(id, user=scope.user, workspace=scope.workspace)
+    lines = memory.history(id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
     entries = trail(id, lines)
     return told({"memory_id": id, "trail": entries, "version_count": len(entries)})
 

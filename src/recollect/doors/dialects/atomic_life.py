@@ -21,6 +21,7 @@ from recollect.life import retention
 from recollect.life.acts import TIERS, Act, Done, days_since, standing
 from recollect.life.capacity import FULL, LIMIT, WARN, recommendation
 from recollect.memory import Memory
+from recollect.tiers.parts import seen
 from recollect.types import Record, Scope
 
 routes = APIRouter(prefix="/v1/memories", route_class=StrictRoute, tags=["atomicmemory"])
@@ -83,7 +84,7 @@ def _cluster(memory: Memory, scope: Scope, ids: Sequence[str]) -> dict[str, Any]
     ]
     return {
         "member_ids": ids,
-        "member_contents": [each.content for each in members],
+        "member_contents": [each.content for each in seen(members, scope)],
         "avg_affinity": round(sum(alike) / len(alike), 6) if alike else None,
         "member_count": len(ids),
     }

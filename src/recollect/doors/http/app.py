@@ -111,6 +111,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
     app.state.waiting_room.close()
     await app.state.streams.stop()
+    await run_in_threadpool(app.state.allowance.close)
     if app.state.tracing is not None:
         await run_in_threadpool(app.state.tracing.close)
 

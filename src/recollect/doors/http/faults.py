@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Mapping
 
 from starlette.responses import Response
@@ -29,6 +30,8 @@ _STATUS: tuple[tuple[type[errors.RecollectError], int], ...] = (
     (errors.StoreReadOnly, 503),
     (errors.Closed, 503),
     (errors.ModelError, 503),
+    # Of a key: what models may take of it in a day is used.
+    (errors.Throttled, 429),
     (errors.RecollectError, 500),
 )
 #: What the core calls a field, and what it is called on the wire.
@@ -61,6 +64,8 @@ def fault_of(error: errors.RecollectError) -> Response:
     headers = {"x-recollect-error": type(error).__name__}
     if status == 503:
         headers["retry-after"] = _RETRY_SECONDS
+    if isinstance(error, errors.Throttled) and error.retry_after is not None:
+        headers["retry-after"] = str(math.ceil(error.retry_after))
     if status >= 500:
         # A model may repeat what it was sent.
         words = "" if isinstance(error, errors.ModelError) else f": {error}"

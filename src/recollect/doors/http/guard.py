@@ -23,6 +23,7 @@ import traceback
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -32,6 +33,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from recollect.doors.http.allowance import Allowance
 from recollect.doors.http.auditing import SAFE_METHODS, noted, overlooked
 from recollect.doors.http.auth import secret_of
 from recollect.doors.http.bodies import bounded, too_large
@@ -41,6 +43,7 @@ from recollect.doors.http.limits import Backlog, Places, Rates
 from recollect.doors.http.requests import request_id
 from recollect.errors import RecollectError
 from recollect.memory import Memory
+from recollect.models.metering import paying
 from recollect.types import ApiKey
 
 log = logging.getLogger("recollect.http")
@@ -80,6 +83,7 @@ class Guard:
         clock: Callable[[], datetime],
         keyring: Keyring,
         backlog: Backlog,
+        allowance: Allowance,
         operator: ApiKey | None = None,
     ) -> None:
         service = memory.config.service
@@ -88,6 +92,7 @@ class Guard:
         self._clock = clock
         self._keyring = keyring
         self._backlog = backlog
+        self._allowance = allowance
         #: Who everybody is when no key is asked for.
         self._operator = operator
         named = [*hosts, *(name.strip() for name in service.hosts.split(",") if name.strip())]
@@ -165,6 +170,7 @@ class Guard:
             words = "a valid key is required: Authorization: Bearer <key>"
             raise HTTPException(401, words, headers={"www-authenticate": "Bearer"})
         scope["recollect.key"] = key
+        places.enter_context(paying(partial(self._allowance.question, key)))
         self._rates.check(key.id)
         if asked not in _LASTING:
             places.enter_context(self._of_key.taken(key.id))

@@ -22,13 +22,14 @@ from recollect.config import Config
 from recollect.doors.happenings import checked_names
 from recollect.doors.http.auditing import audited
 from recollect.doors.http.auth import check_within, key_of, may
+from recollect.doors.http.repeated import IdempotencyKey, made_once
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.webhooks import Sender, fresh, new_secret
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.outgoing import check_literal
 from recollect.store.happenings import Webhook
-from recollect.types import ApiKey
+from recollect.types import TEAM, ApiKey, Scope
 from recollect.write import validate
 
 _MOST_URL_CHARS = 2000
@@ -124,7 +125,9 @@ Held = Annotated[Memory, Depends(_memory)]
 
 
 @routes.post("/v1/webhooks", status_code=201, response_model=CreatedWebhook)
-def create(request: Request, body: NewWebhook, key: Admin, memory: Held) -> Response:
+def create(
+    request: Request, body: NewWebhook, key: Admin, memory: Held, _: IdempotencyKey = None
+) -> Response:
     """Tell an address what happens from now on. The secret in the answer is shown this once."""
     check_within(key, workspace=body.workspace_id, user=body.user_id)
     if not memory.config.outgoing.webhooks:
@@ -141,9 +144,13 @@ def create(request: Request, body: NewWebhook, key: Admin, memory: Held) -> Resp
         created_at=memory.now(),
     )
     secret = new_secret()
-    with _ADDING:
-        _check_room(memory, hook)
-        memory.store.add_hook(hook, secret.encode())
+    owner = Scope(key.workspace, TEAM if key.user is None else key.user)
+    with made_once(request, owner, "webhook", hook.id, body.model_dump()) as before:
+        if before is not None:
+            return before
+        with _ADDING:
+            _check_room(memory, hook)
+            memory.store.add_hook(hook, secret.encode())
     audited(request, key, "webhooks.create", hook.id, user=user)
     return _json({**_shown(hook), "secret": secret}, 201)
 

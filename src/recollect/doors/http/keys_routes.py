@@ -11,13 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from recollect.api.codec import dumps
 from recollect.doors.http.auditing import audited
 from recollect.doors.http.auth import Operator, check_within
+from recollect.doors.http.repeated import IdempotencyKey, made_once
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.http.wire import Text
 from recollect.doors.toolnames import checked_tools
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.keys import create_key, is_last_admin, rotate_key
-from recollect.store.base import Keys
-from recollect.types import ApiKey
+from recollect.extract.budget import day_of
+from recollect.keys import create_key, is_last_admin, new_id, rotate_key
+from recollect.store.base import Keys, Spent
+from recollect.types import TEAM, ApiKey, Scope
 
 routes = APIRouter(route_class=StrictRoute, tags=["keys"])
 
@@ -44,6 +46,8 @@ class KeyBody(BaseModel):
     label: Text = None
     #: Tools of the MCP server; default: all.
     tools: Annotated[list[str], Field(max_length=100)] | None = None
+    #: What language models may take of it in a day of UTC; default: what the service allows.
+    tokens_a_day: int | None = None
 
 
 class KeyAnswer(BaseModel):
@@ -58,6 +62,9 @@ class KeyAnswer(BaseModel):
     revoked_at: str | None
     label: str | None
     tools: list[str] | None
+    tokens_a_day: int | None
+    #: What language models have taken of it since midnight UTC.
+    tokens_today: int
 
 
 class NewKeyAnswer(KeyAnswer):
@@ -80,28 +87,40 @@ class RevokedAnswer(BaseModel):
 
 
 @routes.post("/v1/keys", status_code=201, response_model=NewKeyAnswer)
-def create(request: Request, body: KeyBody, operator: Operator) -> Response:
+def create(
+    request: Request, body: KeyBody, operator: Operator, _: IdempotencyKey = None
+) -> Response:
     """Make a key of this workspace; its secret is in this answer and nowhere else."""
     check_within(operator, workspace=body.workspace_id)
+    id, team = new_id(), Scope(operator.workspace, TEAM)
+    with made_once(request, team, "key", id, body.model_dump()) as before:
+        if before is not None:
+            return before
+        key, secret = _created(request, body, operator, id)
+    audited(request, operator, "keys.create", key.id)
+    return _answer({**told(key), "key": secret}, 201)
+
+
+def _created(request: Request, body: KeyBody, operator: ApiKey, id: str) -> tuple[ApiKey, str]:
     try:
-        key, secret = create_key(
+        return create_key(
             request.app.state.memory.store,
             workspace=operator.workspace,
             user=body.user_id, role=body.role or "write", expires_at=body.expires_at,
-            label=body.label, tools=checked_tools(body.tools), clock=request.app.state.clock,
+            label=body.label, tools=checked_tools(body.tools), tokens_a_day=body.tokens_a_day,
+            clock=request.app.state.clock, id=id,
         )  # fmt: skip
     except InvalidInput as error:
         error.field = "expires_at" if error.field == "expires" else error.field
         raise
-    audited(request, operator, "keys.create", key.id)
-    return _answer({**told(key), "key": secret}, 201)
 
 
 @routes.get("/v1/keys", response_model=KeysAnswer)
 def listed(request: Request, operator: Operator) -> Response:
     """All keys of this workspace, without their secrets."""
     found = request.app.state.memory.store.api_keys()
-    keys = [told(key) for key in found if key.workspace == operator.workspace]
+    spent = request.app.state.memory.store.spent_by_keys(day_of(request.app.state.clock()))
+    keys = [told(key, spent.get(key.id)) for key in found if key.workspace == operator.workspace]
     return _answer({"keys": keys, "count": len(keys)})
 
 
@@ -113,7 +132,8 @@ def rotate(request: Request, id: Id, operator: Operator) -> Response:
     key, secret = rotate_key(store, id)
     request.app.state.keyring.forget()
     audited(request, operator, "keys.rotate", key.id)
-    return _answer({**told(key), "key": secret})
+    spent = store.spent_by_keys(day_of(request.app.state.clock()), only=id)
+    return _answer({**told(key, spent.get(id)), "key": secret})
 
 
 @routes.delete("/v1/keys/{id}", response_model=RevokedAnswer)
@@ -138,7 +158,7 @@ def _check_own(store: Keys, id: str, operator: ApiKey) -> None:
         raise NotFound(f"there is no key {id!r}")
 
 
-def told(key: ApiKey) -> dict[str, Any]:
+def told(key: ApiKey, spent: Spent | None = None) -> dict[str, Any]:
     """A key as it travels."""
     return {
         "id": key.id,
@@ -150,6 +170,8 @@ def told(key: ApiKey) -> dict[str, Any]:
         "revoked_at": key.revoked_at,
         "label": key.label,
         "tools": key.tools,
+        "tokens_a_day": key.tokens_a_day,
+        "tokens_today": spent.tokens if spent else 0,
     }
 
 

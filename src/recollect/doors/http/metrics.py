@@ -45,6 +45,8 @@ async def metrics(request: Request) -> Response:
     state = request.app.state
     # What the event loop counts is read there, what is on disk is not.
     lines = [*state.metrics.lines(), *_streams(state.streams), *_process()]
+    refused, words = state.allowance.refused, "Calls that the day of a key had nothing left for."
+    lines.append(_one("recollect_key_calls_refused_total", "counter", words, refused))
     lines += await run_in_threadpool(_read, state.memory, state.sender)
     return Response("".join(lines), media_type=_TYPE)
 
@@ -117,6 +119,14 @@ def _memory(memory: Memory) -> Iterator[str]:
     ]
     yield _told("recollect_llm_tokens_today", "gauge", "Tokens of a language model.", tokens)
     yield _one("recollect_llm_cost_today", "gauge", "What it cost.", spent.cost)
+    by_keys = store.spent_by_keys(now.date()).values()
+    tokens = [
+        ({"kind": "prompt"}, float(sum(each.prompt_tokens for each in by_keys))),
+        ({"kind": "answer"}, float(sum(each.answer_tokens for each in by_keys))),
+    ]
+    yield _told("recollect_key_tokens_today", "gauge", "Tokens that keys are charged.", tokens)
+    cost = sum(each.cost for each in by_keys)
+    yield _one("recollect_key_cost_today", "gauge", "What they cost.", cost)
     indexes, size = memory.cached()
     yield _one("recollect_indexes", "gauge", "Indexes in memory.", indexes)
     yield _one("recollect_index_bytes", "gauge", "Their size.", size)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 from recollect.config import Config, names
 from recollect.errors import ConfigError, InvalidInput
+from recollect.write.handling import ENABLED, PER_WRITE, PROVIDER, handling
 
 _PREFIXES = ("X-Recollect-", "X-Atomicmem-")
 _MOST_KEYS = 64
@@ -46,21 +47,47 @@ def overridden(config: Config, asked: Mapping[str, Any] | None) -> Override:
         effective = config.override(applied)
     except ConfigError as error:
         raise InvalidInput(f"config_override: {error}", field="config_override") from error
-    told = {
-        "Config-Override-Applied": "true" if applied else "false",
-        "Config-Override-Keys": _listed(list(applied)),
-        "Effective-Config-Hash": config_hash(effective),
-    }
-    if unknown:
-        told["Unknown-Override-Keys"] = _listed(unknown)
-    headers = {prefix + name: value for prefix in _PREFIXES for name, value in told.items()}
-    return Override(effective, applied, headers)
+    return Override(effective, applied, _told(effective, list(applied), unknown))
+
+
+def overridden_write(config: Config, asked: Mapping[str, Any] | None) -> Override:
+    """The configuration of one request that stores. `applied` are the settings of reading; those of
+    recall, which a client may send with every request, are listed as what means nothing here."""
+    if not asked:
+        return Override(config)
+    _check(asked, frozenset(names()))
+    applied = {name: value for name, value in asked.items() if name in PER_WRITE}
+    others = {name: value for name, value in asked.items() if name not in PER_WRITE}
+    overridden(config, others)  # What no request may change is refused here, too.
+    try:
+        handling(config, agent=None, overrides=applied)
+    except ConfigError as error:
+        raise InvalidInput(f"config_override: {error}", field="config_override") from error
+    extraction = replace(
+        config.extraction,
+        enabled=applied.get(ENABLED, config.extraction.enabled),
+        provider=applied.get(PROVIDER, config.extraction.provider),
+    )
+    effective = replace(config, extraction=extraction)
+    return Override(effective, applied, _told(effective, list(applied), list(others)))
 
 
 def config_hash(config: Config) -> str:
     """sha256 over the settings as key-sorted JSON, secrets left out."""
     text = json.dumps(_public(config), sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _told(effective: Config, applied: list[str], unknown: list[str]) -> dict[str, str]:
+    """The headers that say what was applied."""
+    told = {
+        "Config-Override-Applied": "true" if applied else "false",
+        "Config-Override-Keys": _listed(applied),
+        "Effective-Config-Hash": config_hash(effective),
+    }
+    if unknown:
+        told["Unknown-Override-Keys"] = _listed(unknown)
+    return {prefix + name: value for prefix in _PREFIXES for name, value in told.items()}
 
 
 def _check(asked: Mapping[str, Any], known: Collection[str]) -> None:

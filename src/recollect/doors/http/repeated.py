@@ -3,6 +3,9 @@
 The first answer is kept with a digest of what was asked. Sent again, it comes back byte for byte
 and nothing is done; with another request under the same key it is a 409. Turns have this in the
 store itself (`Memory.remember`), in the transaction that stores them.
+
+A process may die between the act and its answer. Then the act is asked for once more, and each verb
+sees to it that this changes nothing: docs/reference/retries.md says how.
 """
 
 from __future__ import annotations
@@ -10,10 +13,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import HTTPException
+from fastapi import Header, HTTPException, Request, Response
 
+from recollect.api.codec import dumps
 from recollect.errors import Conflict
 from recollect.memory import Memory
 from recollect.store.base import Answered
@@ -28,6 +32,8 @@ _UNDER_WAY = "this request is under way (the same Idempotency-Key): try again"
 _BEGUN = "\x01begun "
 
 Act = Callable[[Mapping[str, Any]], bytes]
+#: For the documentation of routes that are written by hand.
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key")]
 
 
 class _Turns:
@@ -116,3 +122,34 @@ def _settled(
     begun = Answered(digest, 0, now.isoformat().encode())
     first = memory.store.keep_answer(scope, place, begun, at=now)
     return {**arguments, "at": first.answer.decode()}
+
+
+@contextmanager
+def made_once(
+    request: Request, scope: Scope, what: str, id: str, asked: Mapping[str, Any]
+) -> Iterator[Response | None]:
+    """For what is made with a secret, under this id: made once under one key.
+
+    Gives the answer to a repetition, a 409 that names what was made: its secret was shown, and is
+    kept nowhere. None: make it.
+    """
+    name = validate.idempotency_key(request.headers.get("idempotency-key"))
+    if name is None:
+        yield None
+        return
+    memory = request.app.state.memory
+    noted = Answered(validate.body_digest(asked=asked), 201, id.encode())
+    with (
+        _turns.of((scope.workspace, scope.user, what, name)),
+        memory.store.once(scope, f"{what} {name}", noted, at=memory.now()) as before,
+    ):
+        yield None if before is None else _shown_before(what, before.answer.decode())
+
+
+def _shown_before(what: str, id: str) -> Response:
+    words = (
+        f"this request made the {what} {id} before: its secret was shown then and is kept nowhere;"
+        f" if it did not reach you, remove this {what} and make another under a new Idempotency-Key"
+    )
+    told = {"error": words, "id": id}
+    return Response(dumps(told), 409, {"x-recollect-error": "Conflict"}, "application/json")

@@ -152,7 +152,7 @@ def _headers(verb: Verb[..., object]) -> Iterable[dict[str, Any]]:
         yield _parameter("If-None-Match", "header", {"type": "string"})
     elif verb.method in ("PUT", "PATCH", "DELETE"):
         yield _parameter("If-Match", "header", {"type": "string"})
-    if is_kept(verb):
+    if is_kept(verb) and not any(each.place == "header" for each in verb.parameters):
         yield _parameter("Idempotency-Key", "header", {"type": "string", "maxLength": 512})
 
 

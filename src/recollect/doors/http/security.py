@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from fastapi import FastAPI
 
 from recollect.doors.http import audit_routes, fetching, keys_routes, signin
+from recollect.doors.http.allowance import Allowance
 from recollect.doors.http.guard import Guard
 from recollect.doors.http.keyring import Keyring
 from recollect.doors.http.limits import Backlog
@@ -29,6 +30,7 @@ def secure(
     app.state.clock = clock
     app.state.keyring = Keyring(memory.store, clock)
     app.state.backlog = Backlog(memory.store, memory.config.service.queue_jobs)
+    app.state.allowance = Allowance(memory, clock)
     for module in (signin, keys_routes, audit_routes, fetching):
         app.include_router(module.routes)
     operator = ApiKey("no-auth", "default", None, "admin", clock()) if no_auth else None
@@ -40,6 +42,7 @@ def secure(
         clock=clock,
         keyring=app.state.keyring,
         backlog=app.state.backlog,
+        allowance=app.state.allowance,
         operator=operator,
     )
 

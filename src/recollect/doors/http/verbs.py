@@ -25,7 +25,7 @@ from recollect.doors.http.asked import checked, scoped, sent
 from recollect.doors.http.auditing import audited, is_audited
 from recollect.doors.http.auth import admitted, key_of, may
 from recollect.doors.http.etags import etag_of, is_named
-from recollect.doors.http.override import overridden
+from recollect.doors.http.override import overridden, overridden_write
 from recollect.doors.http.paging import page, wanted
 from recollect.doors.http.repeated import answered_once
 from recollect.errors import InvalidInput
@@ -41,6 +41,10 @@ _FREE = ("key", "agent_id", "session_id", "field")
 _RELIEVES = ("drain",)
 #: Of somebody who was erased not even an answer is kept.
 _REPEATABLE = ("drain", "erase")
+#: Its receipt tells of a repetition, and how far the work has come meanwhile.
+_TOLD = ("remember",)
+#: Operations of a batch that are not harmless to repeat.
+_COUNTED = ("remember", "feedback")
 #: Path parameters that are ids of ours.
 _IDS = ("id", "merge_id")
 _SIBLING = {each.path: each for each in ALL if each.method == "GET"}
@@ -138,17 +142,17 @@ def _overridden(memory: Memory, verb: Verb[..., object], given: dict[str, Any]) 
     asked = given["config_override"]
     if asked is not None and not isinstance(asked, dict):
         raise InvalidInput("config_override must be an object", field="config_override")
-    override = overridden(memory.config, asked)
+    stores = verb.name == "remember"
+    override = (overridden_write if stores else overridden)(memory.config, asked)
     given["config_override"] = dict(override.applied)
     return dict(override.headers)
 
 
 def is_kept(verb: Verb[..., object]) -> bool:
     """Whether an answer under an idempotency key is kept: of what is harmless to repeat it is not,
-    nor where the store itself knows the key."""
-    has_own = any(each.place == "header" for each in verb.parameters)
+    nor where a receipt says by itself that it is a repetition."""
     harmless = verb.role == "read" or verb.method in BODILESS or verb.name in _REPEATABLE
-    return not has_own and not harmless
+    return verb.name not in _TOLD and not harmless
 
 
 def _done(
@@ -178,11 +182,12 @@ def _done(
 
 
 def _keyed(items: Sequence[Any], name: str) -> list[Any]:
-    """Items of a batch, such that those that store turns store them once, whatever happens."""
+    """Items of a batch, such that those that are not harmless to repeat are done once, whatever
+    happens."""
     digest = sha256(name.encode("utf-8", "replace")).hexdigest()
     return [
         {**each, "key": f"batch {digest} {index}"}
-        if isinstance(each, dict) and each.get("op") == "remember" and "key" not in each
+        if isinstance(each, dict) and each.get("op") in _COUNTED and "key" not in each
         else each
         for index, each in enumerate(items)
     ]

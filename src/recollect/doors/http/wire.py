@@ -19,6 +19,10 @@ from recollect.errors import InvalidInput
 MOST_HITS = 200
 _MOST_BUDGET_TOKENS = 200_000
 _EXTERNAL_CHARS = 256
+#: The seed's words for who may see a memory, in ours.
+_VISIBILITIES: Mapping[str | None, str | None] = {
+    None: None, "agent_only": "agent_only", "restricted": "agent_only", "workspace": None,
+}  # fmt: skip
 
 
 def _needed(value: object) -> str:
@@ -125,6 +129,8 @@ class IngestBody(Body):
     wait: bool = False
     #: Keep it as it is: nothing is drawn from it.
     skip_extraction: bool = False
+    #: "agent_only": seen by agent_id alone. The seed's other words are understood; see `seen_by`.
+    visibility: Text = None
 
     def turns(self) -> list[Any]:
         """The messages, as `remember` takes them."""
@@ -147,6 +153,18 @@ class IngestBody(Body):
         }
         told = {name: value for name, value in came_from.items() if value}
         return {**(self.metadata or {}), **told} or None
+
+    def seen_by(self) -> str | None:
+        """Who may see it, in our word. The seed's "workspace" is everybody who may read the user's
+        memory, as usual; "restricted" is for agents that were granted it: here nobody is, so it
+        is for this agent alone."""
+        if self.visibility not in _VISIBILITIES:
+            known = ", ".join(each for each in _VISIBILITIES if each)
+            raise InvalidInput(
+                f"visibility must be one of {known}, not {str(self.visibility)[:64]!r}",
+                field="visibility",
+            )
+        return _VISIBILITIES[self.visibility]
 
     def external(self) -> str | None:
         """The id of the caller's own, by its field or in the metadata."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from recollect.keys import ROLES
 from recollect.types import Role
 
 _INSTEAD = "send the header X-Recollect-User, or use a key of one user (recollect mcp: --user NAME)"
+
+_OTHERS = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,28 @@ def allowed(named: Iterable[str], known: Collection[str], where: str) -> frozens
         if each not in known:
             raise ConfigError(f"{where}: there is no tool {each!r:.64}; known: {', '.join(known)}")
     return frozenset(wanted) or None
+
+
+def by_agent(text: str, known: Collection[str], where: str) -> dict[str, frozenset[str]]:
+    """The tools of agents, out of "coder: recall, context; *: recall": * is every other agent, and
+    who names none. An agent without tools is offered none."""
+    found: dict[str, frozenset[str]] = {}
+    for part in text.split(";"):
+        if not part.strip():
+            continue
+        # The last one: the name of an agent may hold a colon, that of a tool may not.
+        agent, colon, names = (each.strip() for each in part.rpartition(":"))
+        if not (agent and colon):
+            raise ConfigError(f'{where} must be like "coder: recall, context", not {part!r:.64}')
+        if agent in found:
+            raise ConfigError(f"{where} names the agent {agent!r:.64} twice")
+        found[agent] = allowed(names.split(","), known, where) or frozenset()
+    return found
+
+
+def of_agent(lists: Mapping[str, frozenset[str]], agent: str | None) -> frozenset[str] | None:
+    """What these lists allow an agent; None: everything."""
+    return lists.get(agent or _OTHERS, lists.get(_OTHERS))
 
 
 def both(a: frozenset[str] | None, b: Collection[str] | None) -> frozenset[str] | None:

@@ -29,12 +29,13 @@ from recollect.doors.http.faults import fault, fault_of
 from recollect.doors.http.guard import key_shown
 from recollect.doors.http.limits import Places
 from recollect.doors.http.strict import parsed
-from recollect.doors.mcp.asker import Asker, allowed, both
+from recollect.doors.mcp.asker import Asker, allowed, both, by_agent, of_agent
 from recollect.doors.mcp.server import Context, Gate, server
 from recollect.doors.mcp.sessions import Sessions, is_named
 from recollect.doors.mcp.tools import ALL
 from recollect.errors import RecollectError
 from recollect.memory import Memory
+from recollect.settings import Mcp
 from recollect.types import ApiKey
 from recollect.write import validate
 
@@ -53,11 +54,8 @@ class McpDoor:
 
     def __init__(self, memory: Memory) -> None:
         settings = memory.config.mcp
-        names = settings.tools.split(",")
         self._memory = memory
-        self._server = server(
-            memory, _KeyGate(allowed(names, ALL, "mcp.tools"), relays=settings.user_words)
-        )
+        self._server = server(memory, _KeyGate(settings))
         self._manager: StreamableHTTPSessionManager | None = None
         #: Streams that last until somebody ends them.
         self._streams: set[anyio.CancelScope] = set()
@@ -142,21 +140,22 @@ class McpDoor:
 class _KeyGate(Gate):
     """Who asks is said by the key of the request."""
 
-    def __init__(self, tools: frozenset[str] | None, *, relays: bool) -> None:
-        self._tools = tools
-        self._relays = relays
+    def __init__(self, settings: Mcp) -> None:
+        self._tools = allowed(settings.tools.split(","), ALL, "mcp.tools")
+        self._by_agent = by_agent(settings.agent_tools, ALL, "mcp.agentTools")
+        self._relays = settings.user_words
 
     def asker(self, ctx: Context) -> Asker:
         request = _request(ctx)
         key = key_of(request)
         given: Collection[str] | None = key.tools
-        user = key.user or _word(request, USER)
+        user, agent = key.user or _word(request, USER), _word(request, AGENT)
         return Asker(
             workspace=key.workspace,
             user=user,
-            agent=_word(request, AGENT),
+            agent=agent,
             role=key.role,
-            tools=both(self._tools, given),
+            tools=both(both(self._tools, of_agent(self._by_agent, agent)), given),
             names_user=user is None,
             relays=self._relays,
         )

@@ -69,7 +69,8 @@ class _Door:
         self._door: McpDoor | None = None
         self._wanted: anyio.Event | None = None
         self._ready = anyio.Event()
-        if memory.config.mcp.tools:  # A name that is wrong is told at the start.
+        settings = memory.config.mcp
+        if settings.tools or settings.agent_tools:  # A name that is wrong is told at the start.
             self._door = self._loaded()
 
     @asynccontextmanager

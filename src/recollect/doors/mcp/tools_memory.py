@@ -37,6 +37,7 @@ def remember(memory: Any, who: Asker, given: Given) -> Any:
         at=given.get("at"),
         metadata=given.get("metadata"),
         origin=None if who.relays else "agent",
+        visibility=given.get("visibility"),
     )
 
 
@@ -178,6 +179,11 @@ TOOLS: tuple[Tool, ...] = (
                     "type": "object",
                     "description": "Labels of your own to keep with it.",
                 },
+                "visibility": shape.choice(
+                    "agent_only keeps it, and what is drawn from it, for the agent of this"
+                    " connection. Leave it out unless the user asks for that.",
+                    ("agent_only",),
+                ),
             },
             ["text"],
         ),

@@ -11,21 +11,24 @@ from collections.abc import Iterator, Mapping
 import orjson
 
 from recollect.doors.proxy.shape import Draft, Shape
+from recollect.doors.proxy.usage import tokens_of, usage_of
+from recollect.extract.budget import Size
 
 _MOST_BYTES = 16 * 1024 * 1024
 _DONE = b"[DONE]"
 
 
 class Overheard:
-    """What is understood of an answer of one shape."""
+    """What is understood of an answer of one shape; without one, what it took alone."""
 
-    def __init__(self, shape: Shape, *, streamed: bool) -> None:
+    def __init__(self, shape: Shape | None, *, streamed: bool) -> None:
         self._shape = shape
         self._streamed = streamed
         self._draft = Draft()
         self._held = bytearray()
         self._data: list[bytes] = []
         self._deaf = False
+        self._usage: Size | None = None
 
     def feed(self, chunk: bytes) -> None:
         """Listen to the next bytes."""
@@ -41,9 +44,21 @@ class Overheard:
 
     def answer(self) -> Draft | None:
         """The answer, if all of it was there."""
-        if not self._streamed and not self._deaf:
-            self._hear(bytes(self._held))
+        self._end()
         return self._draft if self._draft.whole and not self._deaf else None
+
+    def took(self, sent: int) -> Size:
+        """What the call took, as the model says, or else as it looks; `sent` tokens went out."""
+        self._end()
+        if self._usage is not None:
+            return self._usage
+        size = _MOST_BYTES if self._deaf and self._shape else self._draft.size_bytes
+        return Size(sent, tokens_of(size))
+
+    def _end(self) -> None:
+        if not self._streamed and self._held:
+            self._hear(bytes(self._held))
+            self._held.clear()
 
     def _hear(self, document: bytes) -> None:
         if document == _DONE:
@@ -55,8 +70,10 @@ class Overheard:
             return  # Cut off, or no JSON at all.
         if not isinstance(value, Mapping):
             return
-        hear = self._shape.hear_event if self._streamed else self._shape.hear
-        hear(value, self._draft)
+        self._usage = usage_of(value) or self._usage
+        if self._shape is not None:
+            hear = self._shape.hear_event if self._streamed else self._shape.hear
+            hear(value, self._draft)
 
     def _events(self) -> Iterator[bytes]:
         """The data of the events that are there to the end."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recollect.doors.proxy.shape import Draft, Json, Turn, cleaned, text_of, turns_of
+from recollect.doors.proxy.usage import bytes_said
 
 _INSTRUCTING = ("system", "developer")
 
@@ -42,6 +43,7 @@ class Chat:
     def hear(self, answer: Json, draft: Draft) -> None:
         """Note what a whole answer says: of several choices the first."""
         _name(answer, draft)
+        draft.size_bytes = bytes_said(answer.get("choices"))
         choice = _first(answer)
         message = choice.get("message")
         if isinstance(message, Mapping):
@@ -51,6 +53,7 @@ class Chat:
     def hear_event(self, event: Json, draft: Draft) -> None:
         """Note what a chunk says."""
         _name(event, draft)
+        draft.size_bytes += bytes_said(event.get("choices"))
         choice = _first(event)
         delta = choice.get("delta")
         if isinstance(delta, Mapping) and isinstance(delta.get("content"), str):

@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from recollect.doors.http.allowance import Charge
 from recollect.doors.proxy.answer import Overheard
 from recollect.doors.proxy.shape import Draft, Shape
 from recollect.doors.proxy.upstream import Answer, Call, Headers, Upstream
-from recollect.errors import ModelUnavailable
+from recollect.errors import ModelUnavailable, NotAsked
+from recollect.extract.budget import Size
 
 _OF_CONNECTION = frozenset(
     {
@@ -42,10 +45,15 @@ _CORS = b"access-control-"
 
 
 def refusal(
-    status: int, message: str, *, param: str | None = None, kind: str = "invalid_request_error"
+    status: int,
+    message: str,
+    *,
+    param: str | None = None,
+    kind: str = "invalid_request_error",
+    code: str | None = None,
 ) -> Response:
     """An error of the proxy itself, in the shape that callers of such a model know."""
-    error = {"message": message, "type": kind, "param": param, "code": None}
+    error = {"message": message, "type": kind, "param": param, "code": code}
     return Response(json.dumps({"error": error}), status, media_type="application/json")
 
 
@@ -62,6 +70,14 @@ def to_send(headers: Iterable[tuple[bytes, bytes]], authorization: str) -> Heade
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Who pays for a call, and how many tokens are sent, about."""
+
+    charge: Charge
+    sent: int
+
+
 class Relay(Response):
     """An answer that is the model's."""
 
@@ -73,6 +89,7 @@ class Relay(Response):
         headers: Mapping[str, str],
         shape: Shape | None = None,
         heard: Callable[[Draft | None], None] | None = None,
+        bill: Bill | None = None,
     ) -> None:
         super().__init__()
         self._upstream = upstream
@@ -80,6 +97,7 @@ class Relay(Response):
         self._more = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         self._shape = shape
         self._heard = heard
+        self._bill = bill
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as tasks:
@@ -98,8 +116,13 @@ class Relay(Response):
                 started = True
                 await self._passed_on(answer, send)
         except ModelUnavailable as error:
+            if self._bill and isinstance(error, NotAsked):
+                self._bill.charge.settle(None)
             # Once it has begun, the caller is to see that it has no end.
             return None if started else refusal(502, str(error), kind="upstream_error")
+        finally:
+            if self._bill:  # What did not come back has been asked all the same.
+                self._bill.charge.settle(Size(self._bill.sent))
         return None
 
     async def _passed_on(self, answer: Answer, send: Send) -> None:
@@ -112,13 +135,22 @@ class Relay(Response):
                     await send(_part(chunk, more=True))
                     if overheard:
                         overheard.feed(chunk)
+            # Before its end is told: the next call of this caller finds it counted.
+            self._pay(overheard)
             await send(_part(b"", more=False))
         finally:
+            self._pay(overheard)
             if overheard and self._heard:
                 self._heard(overheard.answer())
 
+    def _pay(self, overheard: Overheard | None) -> None:
+        """Say what the call took, the first time; one that was refused took nothing."""
+        if self._bill:
+            took = overheard.took(self._bill.sent) if overheard else Size()
+            self._bill.charge.settle(took)
+
     def _listener(self, answer: Answer) -> Overheard | None:
-        if self._shape is None or not 200 <= answer.status < 300:
+        if not (self._shape or self._bill) or not 200 <= answer.status < 300:
             return None
         kind = dict(answer.headers).get(b"content-type", b"")
         return Overheard(self._shape, streamed=kind.startswith(b"text/event-stream"))

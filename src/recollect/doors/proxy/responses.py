@@ -14,6 +14,7 @@ from recollect.doors.proxy.shape import (
     turns_of,
     without_blocks,
 )
+from recollect.doors.proxy.usage import bytes_said
 
 #: The events that hold the whole answer; before them it is not finished.
 _ENDS = ("response.completed", "response.incomplete")
@@ -49,6 +50,7 @@ class Responses:
         """Note what a whole answer says."""
         if isinstance(answer.get("id"), str):
             draft.id = answer["id"]
+        draft.size_bytes = bytes_said(answer.get("output"))
         if answer.get("status") not in _WHOLE:
             return
         output = answer.get("output")
@@ -62,6 +64,8 @@ class Responses:
 
     def hear_event(self, event: Json, draft: Draft) -> None:
         """Note what an event says: the last one says all."""
-        answer = event.get("response")
+        answer, piece = event.get("response"), event.get("delta")
+        if isinstance(piece, str):
+            draft.size_bytes += len(piece.encode("utf-8", "replace"))
         if event.get("type") in _ENDS and isinstance(answer, Mapping):
             self.hear(answer, draft)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -27,11 +28,13 @@ from recollect.doors.http.auth import check_within, header_text, key_of, may
 from recollect.doors.http.strict import parsed
 from recollect.doors.proxy.chat import Chat
 from recollect.doors.proxy.keep import Heard, Keeper
-from recollect.doors.proxy.relay import Relay, refusal, to_send
+from recollect.doors.proxy.relay import Bill, Relay, refusal, to_send
 from recollect.doors.proxy.responses import Responses
 from recollect.doors.proxy.shape import Shape, Turn
 from recollect.doors.proxy.upstream import Call, Upstream
-from recollect.errors import InvalidInput, ScopeError, TooLarge
+from recollect.doors.proxy.usage import tokens_of, tokens_sent
+from recollect.errors import InvalidInput, ScopeError, Throttled, TooLarge
+from recollect.extract.budget import Size
 from recollect.memory import Memory
 from recollect.types import ApiKey, Context, Role, Scope
 from recollect.write import validate
@@ -104,20 +107,29 @@ class Proxy:
     async def passed(self, request: Request, *, role: Role, target: str) -> Response:
         """A call that has nothing to do with memory."""
         upstream = self._model(request, role)
-        body = await request.body() if request.method != "GET" else b""
-        return Relay(upstream, self._call(request, target, body), headers={})
+        if request.method == "GET":
+            return Relay(upstream, self._call(request, target, b""), headers={})
+        body = await request.body()
+        bill = await _billed(request, body)
+        return Relay(upstream, self._call(request, target, body), headers={}, bill=bill)
 
     async def answered(self, request: Request, shape: Shape) -> Response:
         """A call with its memories, which is remembered."""
         upstream = self._model(request, "write")
         asked = await self._asked(request, shape)
-        body, headers = await self._with_memory(asked)
+        bill = await _billed(request, asked.raw)
+        try:
+            body, headers = await self._with_memory(asked)
+        except BaseException:
+            bill.charge.settle(None)
+            raise
+        bill = replace(bill, sent=bill.sent + tokens_of(max(0, len(body) - len(asked.raw))))
         heard = None
         if self._config.remember and _wants_memory(request):
             thread = [asked.body.get(name) for name in _THREAD]
             heard = partial(self._keeper.keep, Heard(asked.scope, asked.turns, thread))
         call = self._call(request, shape.path, body)
-        return Relay(upstream, call, headers=headers, shape=shape, heard=heard)
+        return Relay(upstream, call, headers=headers, shape=shape, heard=heard, bill=bill)
 
     def _model(self, request: Request, role: Role) -> Upstream:
         may(key_of(request), role)
@@ -237,18 +249,31 @@ def _wants_memory(request: Request) -> bool:
     return True
 
 
+async def _billed(request: Request, raw: bytes) -> Bill:
+    """Charge a call to its key before it is made; Throttled when its day is used up."""
+    sent = await _done(partial(tokens_sent, raw), raw)
+    charge = await request.app.state.allowance.charge(key_of(request), Size(sent))
+    return Bill(charge, sent)
+
+
 async def _done(work: Callable[[], _T], raw: bytes) -> _T:
     """Work on a body: a small one at once, a large one where it holds up nobody."""
     return work() if len(raw) < _SMALL_BYTES else await run_in_threadpool(work)
 
 
-async def _shaped(answer: Awaitable[Response]) -> Response:
+async def _shaped(answered: Awaitable[Response]) -> Response:
     """The answer, or what is wrong with the call, in the shape that its caller knows."""
     try:
-        return await answer
+        return await answered
     except HTTPException as error:
         kind = "permission_error" if error.status_code == 403 else "invalid_request_error"
         return refusal(error.status_code, str(error.detail), kind=kind)
+    except Throttled as error:
+        answer = refusal(429, str(error), kind="insufficient_quota", code="insufficient_quota")
+        answer.headers["retry-after"] = str(math.ceil(error.retry_after or 1))
+        # OpenAI's clients would try again at once otherwise.
+        answer.headers["x-should-retry"] = "false"
+        return answer
     except InvalidInput as error:
         param, message = _HEADERS.get(error.field, error.field), str(error)
         if error.field in _HEADERS and message.startswith(error.field):

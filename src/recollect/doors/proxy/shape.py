@@ -44,6 +44,8 @@ class Draft:
     pieces: list[str] = field(default_factory=list)
     #: Whether the model came to an end.
     whole: bool = False
+    #: The size of all words, those of other choices and of calls of tools among them.
+    size_bytes: int = 0
 
 
 class Shape(Protocol):

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from recollect.errors import ConfigError, ModelUnavailable
+from recollect.errors import ConfigError, ModelUnavailable, NotAsked
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -91,7 +91,10 @@ class Upstream:
                 continue
             with suppress(ConnectionError, h11.RemoteProtocolError):  # It left just now.
                 return line, await _head(line, request, call.body)
-        line = await self._connected()
+        try:
+            line = await self._connected()
+        except (TimeoutError, OSError) as error:
+            raise NotAsked("the model behind the proxy cannot be reached") from error
         return line, await _head(line, request, call.body)
 
     def _request(self, call: Call) -> h11.Request:

@@ -11,6 +11,7 @@ from recollect.store.sqlite.audit import broken
 from recollect.store.sqlite.connection import OLDEST_SAFE_SQLITE
 from recollect.store.sqlite.feed import queue_missing
 from recollect.store.sqlite.mend import (
+    WHO_SEES,
     add_missing,
     bad_vectors,
     differences,
@@ -76,6 +77,14 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         "records seen before they were known, or touched and never seen",
         "SELECT count(*) FROM records WHERE seen < known_from"
         " OR (strength IS NOT NULL AND seen IS NULL)",
+        True,
+    ),
+    (
+        "private",
+        "turns that are seen by others than their event says",
+        "SELECT count(*) FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
+        f" WHERE r.tier = 'session' AND (r.visibility IS NOT {WHO_SEES}"
+        " OR (r.visibility IS NOT NULL AND r.seen IS NULL))",
         True,
     ),
     (

@@ -300,6 +300,8 @@ def _close(connection: apsw.Connection, writing: Writing, derived: Derived) -> N
     for raw in known_ids(each for each in derived.supersedes if each != derived.id):
         act = Act(writing.known, derived.ends, derived.reason)
         end_one(connection, writing.owner, raw, act, valid_to=end)
+    for raw in known_ids(each for each in derived.shortens if each != derived.id):
+        shorten_one(connection, writing.owner, raw, Act(writing.known, "", derived.reason), end)
 
 
 def end_one(
@@ -316,6 +318,30 @@ def end_one(
         "UPDATE records SET known_to = ?, change = ?,"
         " valid_to = max(valid_from, min(coalesce(valid_to, ?), ?)) WHERE owner = ? AND id = ?",
         (act.at, change, valid_to, valid_to, owner, record),
+    )
+    return True
+
+
+def shorten_one(
+    connection: apsw.Connection, owner: int, record: bytes, act: Act, valid_to: int
+) -> bool:
+    """Let a record that has an end hold no longer than this, never ending before it began; whether
+    it held for longer. When its end became known stays as it is, and so does how it ended."""
+    held_longer = connection.execute(
+        "SELECT 1 FROM records WHERE owner = ? AND id = ? AND valid_to > max(valid_from, ?)",
+        (owner, record, valid_to),
+    ).get
+    if not held_longer:
+        return False
+    action = connection.execute(
+        "SELECT action FROM journal WHERE owner = ? AND record = ?"
+        " AND action IN ('superseded', 'invalidated') ORDER BY change DESC LIMIT 1",
+        (owner, record),
+    ).get
+    change = noted(connection, owner, record, action or "superseded", act.at, act.reason)
+    connection.execute(
+        "UPDATE records SET change = ?, valid_to = max(valid_from, ?) WHERE owner = ? AND id = ?",
+        (change, valid_to, owner, record),
     )
     return True
 

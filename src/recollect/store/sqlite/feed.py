@@ -18,10 +18,12 @@ _PURGE = 500
 
 _TURNS = (
     "SELECT r.change, lower(hex(r.id)), r.kind, r.forgotten_at IS NOT NULL, e.arrival,"
-    " r.valid_from, r.known_from, e.role, e.name, e.agent, e.session, r.length, r.terms"
+    " r.valid_from, r.known_from, e.role, e.name, e.agent, e.session, r.origin, r.length,"
+    " r.terms"
     " FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
     " WHERE r.owner = ? AND r.change > ? AND r.valid_to IS NULL AND r.known_to IS NULL"
-    " AND r.confidence = 1.0 AND r.seen IS NULL AND r.archived IS NULL ORDER BY r.change"
+    " AND r.confidence = 1.0 AND r.seen IS NULL AND r.archived IS NULL AND r.visibility IS NULL"
+    " ORDER BY r.change"
 )
 #: What all of those have in common: asking for it 100,000 times would cost a tenth of the load.
 _OF_TURNS = ("session", FOREVER_US, FOREVER_US, 1.0, None)
@@ -35,7 +37,7 @@ _OWN = ", ".join(
 _OTHERS = (
     "SELECT r.change, lower(hex(r.id)), r.kind, r.forgotten_at IS NOT NULL,"
     " coalesce(r.arrival, e.arrival), r.valid_from, coalesce(r.said_from, r.known_from),"
-    f" {_OWN}, r.length, r.terms, r.tier, coalesce(r.valid_to, {FOREVER_US}),"
+    f" {_OWN}, r.origin, r.length, r.terms, r.tier, coalesce(r.valid_to, {FOREVER_US}),"
     f" coalesce(r.known_to, {FOREVER_US}), r.confidence,"
     " nullif(lower(hex(substr(r.sources, 1, 16))), ''), coalesce(r.seen, r.known_from),"
     " coalesce(r.strength, -1.0), r.quiet, r.archived IS NOT NULL, r.visibility IS 'agent_only'"

@@ -13,7 +13,7 @@ from recollect.store.base import FOREVER_US, Derived
 from recollect.store.sqlite.derived import Writing, is_stale, put_one
 from recollect.store.sqlite.jobs import bring_back, is_ahead, jobs_with, still_mine
 from recollect.store.sqlite.log import all_current
-from recollect.store.sqlite.rows import Part, owner_of, to_us
+from recollect.store.sqlite.rows import Part, chunks, known_ids, marks, owner_of, to_us
 from recollect.types import Job, Scope
 
 #: Attempts beyond the last one, for a worker that then does without a model.
@@ -68,15 +68,25 @@ class SqliteGroups(Part):
         def work(connection: apsw.Connection) -> list[Job]:
             bring_back(connection, [step], moment)
             _bury(connection, asked, max_attempts + _MORE_ATTEMPTS)
-            ids = _due(connection, asked)
-            # A number that no other claim has; what it says does not matter.
-            lease, claim = moment + int(lease_s * 1e6), connection.execute("SELECT random()").get
-            connection.executemany(
-                "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?,"
-                " claim = ? WHERE id = ?",
-                ((lease, claim, each) for each in ids),
+            return _claimed(connection, _due(connection, asked), moment + int(lease_s * 1e6))
+
+        return self._writer.run(work)
+
+    def claim_turns(
+        self, scope: Scope, step: str, turns: Sequence[str], *, now: datetime, lease_s: float
+    ) -> list[Job]:
+        def work(connection: apsw.Connection) -> list[Job]:
+            owner = owner_of(connection, scope)
+            rows: list[Any] = []
+            for some in chunks(known_ids(turns)):
+                rows += connection.execute(
+                    "SELECT at, id FROM jobs WHERE owner = ? AND step = ? AND state = 'ready'"
+                    f" AND attempts = 0 AND at IS NOT NULL AND subject IN ({marks(len(some))})",
+                    (owner, step, *some),
+                )
+            return _claimed(
+                connection, [id for _, id in sorted(rows)], to_us(now) + int(lease_s * 1e6)
             )
-            return jobs_with(connection, ids)
 
         return self._writer.run(work)
 
@@ -120,6 +130,18 @@ class SqliteGroups(Part):
             return len(mine)
 
         return self._writer.run(work)
+
+
+def _claimed(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list[Job]:
+    """Take these jobs until `lease`: the attempt is counted."""
+    # A number that no other claim has; what it says does not matter.
+    claim = connection.execute("SELECT random()").get
+    connection.executemany(
+        "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?,"
+        " claim = ? WHERE id = ?",
+        ((lease, claim, each) for each in ids),
+    )
+    return jobs_with(connection, ids)
 
 
 def _due(connection: apsw.Connection, asked: _Asked) -> list[int]:

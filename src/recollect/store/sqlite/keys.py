@@ -1,4 +1,8 @@
-"""Keys of the service."""
+"""Keys of the service.
+
+In the column `tools` stands the list of a key's tools, or, with a limit, an object that holds both:
+a version that knows of no limits takes it for a list of tools that do not exist.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ class SqliteKeys(Part):
         row = (
             key.id, key.workspace, key.user, key.role, to_us(key.created_at),
             to_us(key.expires_at) if key.expires_at else None, None, key.label,
-            None if key.tools is None else orjson.dumps(key.tools).decode(), digest,
+            _limits(key), digest,
         )  # fmt: skip
 
         def work(connection: apsw.Connection) -> None:
@@ -70,7 +74,17 @@ class SqliteKeys(Part):
         return self._writer.run(work)
 
 
+def _limits(key: ApiKey) -> str | None:
+    if key.tokens_a_day is not None:
+        both = {"tools": key.tools, "tokens_a_day": key.tokens_a_day}
+        return orjson.dumps(both).decode()
+    return None if key.tools is None else orjson.dumps(key.tools).decode()
+
+
 def _to_key(row: Sequence[Any]) -> ApiKey:
+    read = None if row[8] is None else orjson.loads(row[8])
+    limits = read if isinstance(read, dict) else {"tools": read}
+    tools = limits["tools"]
     return ApiKey(
         id=row[0],
         workspace=row[1],
@@ -80,5 +94,6 @@ def _to_key(row: Sequence[Any]) -> ApiKey:
         expires_at=maybe_from_us(row[5]),
         revoked_at=maybe_from_us(row[6]),
         label=row[7],
-        tools=None if row[8] is None else tuple(orjson.loads(row[8])),
+        tools=None if tools is None else tuple(tools),
+        tokens_a_day=limits.get("tokens_a_day"),
     )

@@ -8,9 +8,10 @@ from typing import Any
 
 import apsw
 
-from recollect.store.sqlite.derived import Act, end_one
+from recollect.store.sqlite.derived import Act, end_one, shorten_one
 from recollect.store.sqlite.records import EVENT_OF, READABLE, RECORD, to_record
 from recollect.store.sqlite.rows import Part, known_ids, next_changes, noted, owner_of, to_us
+from recollect.store.sqlite.visibility import set_all_forgotten
 from recollect.types import Record, Scope
 
 _DAY = 86_400_000_000
@@ -63,6 +64,18 @@ class SqliteLife(Part):
     ) -> list[str]:
         act = Act(to_us(at), "reopened", reason)
         return self._each(scope, ids, lambda c, owner, raw: _reopen(c, owner, raw, act))
+
+    def shorten(
+        self, scope: Scope, ids: Sequence[str], *, at: datetime, valid_to: datetime, reason: str
+    ) -> list[str]:
+        act, until = Act(to_us(at), "", reason), to_us(valid_to)
+        return self._each(scope, ids, lambda c, owner, raw: shorten_one(c, owner, raw, act, until))
+
+    def forget_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
+        return self._writer.run(lambda c: set_all_forgotten(c, scope, ids, at, forgotten=True))
+
+    def restore_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
+        return self._writer.run(lambda c: set_all_forgotten(c, scope, ids, at, forgotten=False))
 
     def _each(self, scope: Scope, ids: Sequence[str], step: _Step) -> list[str]:
         """Do one step for each record that is there, each once; which of them changed."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 
+from recollect.reserved import joined
 from recollect.store.base import (
     Derive,
     Dumped,
@@ -22,7 +23,7 @@ from recollect.store.base import (
 )
 from recollect.store.sqlite.derived import Writing, add, arrival_of, enqueue, existing, trace
 from recollect.store.sqlite.dumping import to_day
-from recollect.store.sqlite.log import EVENT, all_current, enqueue_turns
+from recollect.store.sqlite.log import EVENT, all_current, enqueue_turns, marked_seen
 from recollect.store.sqlite.rows import (
     SILENT,
     marks,
@@ -84,7 +85,8 @@ def _event(
         f"INSERT INTO events (owner, {EVENT}) VALUES (?, {marks(11)})",
         (
             owner, raw, arrival, event.role, event.content, to_us(event.at), to_us(event.known_at),
-            event.origin, event.name, event.agent, event.session, to_json(event.metadata),
+            event.origin, event.name, event.agent, event.session,
+            to_json(joined(event.metadata, event.data)),
         ),
     )  # fmt: skip
     terms, length, kind, derived = derive(event)
@@ -101,8 +103,11 @@ def _event(
         "forgotten_at": maybe_us(row.forgotten_at),
         "length": length,
         "terms": terms,
+        "visibility": event.data.get("visibility"),
         **_lived(row),
     }
+    if values["seen"] is None:
+        values["seen"] = marked_seen(values["visibility"], values["known_from"])
     _insert(connection, values)
     current = all_current(connection, steps)
     writing = Writing(owner, event.agent, event.session, to_us(event.known_at), current)

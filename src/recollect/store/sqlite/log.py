@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from recollect.errors import Conflict, NotFound
+from recollect.reserved import joined, parted
 from recollect.store.base import EXTERNAL, Appended, Entry, KeyUse
 from recollect.store.sqlite.derived import Writing, add
 from recollect.store.sqlite.rows import (
@@ -135,6 +136,7 @@ class SqliteLog(Part):
 
 def to_event(row: Sequence[Any]) -> Event:
     """A row of `EVENT` columns as an Event."""
+    metadata, data = parted(from_json(row[10]))
     return Event(
         id=row[0].hex(),
         arrival=row[1],
@@ -146,7 +148,8 @@ def to_event(row: Sequence[Any]) -> Event:
         name=row[7],
         agent=row[8],
         session=row[9],
-        metadata=from_json(row[10]),
+        metadata=metadata,
+        data=data,
     )
 
 
@@ -195,19 +198,29 @@ def _insert(
         (
             (
                 owner, raw, first + i, e.role, e.content, at, known, e.origin, e.name,
-                writing.agent, writing.session, to_json(e.metadata),
+                writing.agent, writing.session, to_json(joined(e.metadata, e.data)),
             )
             for i, (e, (raw, at)) in enumerate(zip(entries, turns, strict=True))
         ),
     )  # fmt: skip
     connection.executemany(
         "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
-        " origin, length, terms) VALUES (?, ?, ?, 'session', ?, ?, ?, 1.0, ?, ?, ?)",
+        " origin, length, terms, visibility, seen)"
+        " VALUES (?, ?, ?, 'session', ?, ?, ?, 1.0, ?, ?, ?, ?, ?)",
         (
-            (owner, raw, change + i, e.kind, at, known, e.origin, e.length, e.terms)
+            (
+                owner, raw, change + i, e.kind, at, known, e.origin, e.length, e.terms,
+                e.visibility, marked_seen(e.visibility, known),
+            )
             for i, (e, (raw, at)) in enumerate(zip(entries, turns, strict=True))
         ),
-    )
+    )  # fmt: skip
+
+
+def marked_seen(visibility: str | None, known: int) -> int | None:
+    """`seen` of a new turn. One that not everybody may see counts as seen when it was learned: so
+    the feed reads its row whole, with who may see it, and the many others in short."""
+    return None if visibility is None else known
 
 
 def enqueue_turns(

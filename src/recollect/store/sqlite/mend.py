@@ -17,6 +17,8 @@ from recollect.store.sqlite.rows import SILENT, WRITTEN, next_changes, split_ids
 from recollect.store.sqlite.visibility import remove
 from recollect.types import Event
 
+#: SQL: who may see the turn of an event `e`; see write/handling.py.
+WHO_SEES = "json_extract(e.metadata, '$.recollect.visibility')"
 #: (terms, length, kind, owner, id) of a record as it should be.
 Stale = tuple[bytes, int, str, int, bytes]
 
@@ -175,14 +177,15 @@ def mend_rows(connection: apsw.Connection) -> int:
     before = connection.total_changes()
     connection.execute(
         "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
-        " origin, length, terms) SELECT owner, id, 0, 'session', 'turn', at, known_at, 1.0, origin,"
-        " 0, x'' FROM events e WHERE NOT EXISTS"
+        " origin, length, terms, visibility) SELECT owner, id, 0, 'session', 'turn', at, known_at,"
+        f" 1.0, origin, 0, x'', {WHO_SEES} FROM events e WHERE NOT EXISTS"
         " (SELECT 1 FROM records r WHERE r.owner = e.owner AND r.id = e.id)"
     )
     connection.execute(
         "DELETE FROM records WHERE tier = 'session' AND NOT EXISTS"
         " (SELECT 1 FROM events e WHERE e.owner = records.owner AND e.id = records.id)"
     )
+    _mend_private(connection)
     _mend_sources(connection)
     for table, column in (("vectors", "record"), ("jobs", "subject")):
         connection.execute(
@@ -206,6 +209,18 @@ def mend_rows(connection: apsw.Connection) -> int:
         # Whoever follows the feed must start over.
         connection.execute("UPDATE owners SET epoch = epoch + 1")
     return mended
+
+
+def _mend_private(connection: apsw.Connection) -> None:
+    """Who may see a turn is what its event says; the feed knows it by `seen`."""
+    connection.execute(
+        f"UPDATE records SET visibility = {WHO_SEES} FROM events e WHERE tier = 'session'"
+        f" AND e.owner = records.owner AND e.id = records.id AND visibility IS NOT {WHO_SEES}"
+    )
+    connection.execute(
+        "UPDATE records SET seen = known_from"
+        " WHERE tier = 'session' AND visibility IS NOT NULL AND seen IS NULL"
+    )
 
 
 def _mend_jobs(connection: apsw.Connection) -> None:

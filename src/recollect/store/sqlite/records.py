@@ -10,6 +10,7 @@ from typing import Any
 import apsw
 
 from recollect.errors import NotFound
+from recollect.reserved import parted
 from recollect.store.base import Derived
 from recollect.store.sqlite.derived import Writing, is_stale, put_one
 from recollect.store.sqlite.log import all_current
@@ -201,7 +202,7 @@ def to_record(row: Sequence[Any]) -> Record:
         name,
         agent,
         session,
-        from_json(metadata),
+        parted(from_json(metadata))[0],
         importance,
         from_json(data),
         maybe_from_us(seen),

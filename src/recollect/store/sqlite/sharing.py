@@ -77,7 +77,7 @@ class SqliteSharing(Part):
             connection.execute(
                 "INSERT INTO agents (workspace, agent, trust, at) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (workspace, agent) DO UPDATE"
-                " SET trust = excluded.trust, at = excluded.at",
+                " SET trust = excluded.trust, at = excluded.at WHERE trust != excluded.trust",
                 (workspace, agent, trust, to_us(at)),
             )
 

@@ -13,6 +13,7 @@ from recollect.store.base import FOREVER_US
 from recollect.store.sqlite.rows import (
     WRITTEN,
     chunks,
+    known_ids,
     marks,
     next_changes,
     noted,
@@ -42,6 +43,20 @@ def set_forgotten(
     mark(connection, owner, raw, to_us(at), forgotten=forgotten)
     follow_source(connection, owner, raw, to_us(at), forgotten=forgotten)
     return True
+
+
+def set_all_forgotten(
+    connection: apsw.Connection, scope: Scope, ids: Sequence[str], at: datetime, *, forgotten: bool
+) -> list[str]:
+    """The same for many; which of them changed. What is not there is passed over."""
+    changed = []
+    for raw in dict.fromkeys(known_ids(ids)):
+        try:
+            if set_forgotten(connection, scope, raw.hex(), at, forgotten=forgotten):
+                changed.append(raw.hex())
+        except NotFound:
+            continue
+    return changed
 
 
 def mark(

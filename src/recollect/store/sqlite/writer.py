@@ -11,8 +11,9 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -64,13 +65,30 @@ class Writer:
         self._closed = False
         self._broken: StoreError | None = None
         self._last_unawaited: Future[Any] | None = None
+        self._along = threading.local()
         self._thread = threading.Thread(target=self._loop, name="recollect-writer", daemon=True)
         self._thread.start()
 
     def run(self, work: Work[T]) -> T:
         """Run `work` in a transaction and return once its effects are on stable storage."""
-        result: T = self._handed_over(work).result()
+        more: Work[None] | None = getattr(self._along, "work", None)
+        if more is None:
+            result: T = self._handed_over(work).result()
+            return result
+        result = self._handed_over(lambda c: _both(c, work, more)).result()
+        if _has_done(result):
+            self._along.work = None
         return result
+
+    @contextmanager
+    def along(self, more: Work[None]) -> Iterator[None]:
+        """Within this block, do `more` in the transaction of the first work of this thread that
+        does something: both, or neither."""
+        self._along.work = more
+        try:
+            yield
+        finally:
+            self._along.work = None
 
     def later(self, work: Work[None], what: str) -> None:
         """Run `work` soon, without waiting; a failure is logged as that of `what`."""
@@ -197,3 +215,15 @@ class Writer:
             self._broken = StoreError(f"{self._path}: {error}: open the memory again")
         connection.set_busy_handler(wait_fairly)
         return apsw.SQLITE_OK
+
+
+def _both(connection: apsw.Connection, work: Work[T], more: Work[None]) -> T:
+    result = work(connection)
+    if _has_done(result):
+        more(connection)
+    return result
+
+
+def _has_done(result: object) -> bool:
+    """Work that found nothing to do says so: False, or the empty list of what it changed."""
+    return result is not False and result != []

@@ -1,0 +1,55 @@
+"""Turns that are to be treated otherwise than the rest of their conversation: write/handling.py.
+
+What is read together is treated alike, so nothing that is drawn from turns that one agent keeps to
+itself is mixed with what everybody may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from recollect.extract.drafts import Drafted
+from recollect.store.base import Store
+from recollect.types import Event, Job, Metadata
+from recollect.write.handling import provider_of, visibility_of
+
+_BY_MODEL = (None, "auto", "llm")
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def of_one_kind(store: Store, jobs: list[Job]) -> tuple[list[Job], Metadata]:
+    """Those that are treated as the one that is due first, and how; the others go back, untried."""
+    if not jobs:
+        return [], {}
+    turns = store.events(jobs[0].scope, [job.subject for job in jobs])
+    data = {turn.id: turn.data for turn in turns if turn.data}
+    if not data:
+        return jobs, {}
+    first = min(jobs, key=lambda job: (job.due or _LONG_AGO, job.id))
+    kind = data.get(first.subject, {})
+    rest = [job for job in jobs if data.get(job.subject, {}) != kind]
+    if rest:
+        store.release(rest)
+    return [job for job in jobs if data.get(job.subject, {}) == kind], kind
+
+
+def may_ask(data: Metadata) -> bool:
+    """Whether a language model, if there is one, reads such turns."""
+    return provider_of(data) in _BY_MODEL
+
+
+def for_the_same(turns: Sequence[Event], data: Metadata) -> list[Event]:
+    """Those that everybody may know of who will see what is drawn now."""
+    return [turn for turn in turns if visibility_of(turn.data) in (None, visibility_of(data))]
+
+
+def kept_within(drafted: Drafted, data: Metadata) -> Drafted:
+    """What may be stored of it. The graph has no place for what one agent keeps to itself: entities
+    are everybody's."""
+    visibility = visibility_of(data)
+    if visibility is None:
+        return drafted
+    facts = tuple(replace(each, visibility=visibility) for each in drafted.facts)
+    return replace(drafted, entities=(), relations=(), facts=facts)

@@ -1,0 +1,123 @@
+"""Which rules stand when one was forgotten or came back."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from recollect.testing import HashEmbedder
+from recollect.types import Record, Scope
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+ANN = Scope("default", "ann")
+FRENCH, ENGLISH = "Always answer in French.", "From now on, always answer in English."
+GERMAN = "From now on, always answer in German."
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    ticks = count()
+    with recollect.open(
+        tmp_path / "m.db",
+        embedder=HashEmbedder(16),
+        config={"extraction": {"enabled": False}},
+        worker=False,
+        clock=lambda: START + timedelta(seconds=next(ticks)),
+    ) as opened:
+        yield opened
+
+
+def say(memory: Memory, *texts: str, agent: str | None = None) -> list[str]:
+    return [memory.remember(text, user="ann", agent=agent).events[0] for text in texts]
+
+
+def rules(memory: Memory) -> list[Record]:
+    return memory.store.listed(ANN, tier="procedure", kind="instruction")
+
+
+def standing(memory: Memory) -> list[str]:
+    return [each.content for each in rules(memory)]
+
+
+@pytest.mark.parametrize("by_rule", [False, True])
+def test_a_rule_stands_again_when_the_one_that_ended_it_goes(memory: Memory, by_rule: bool) -> None:
+    _, turn = say(memory, FRENCH, ENGLISH)
+    assert standing(memory) == [ENGLISH]
+    (english,) = rules(memory)
+    id = english.id if by_rule else turn
+    memory.forget(id, user="ann")
+    assert standing(memory) == [FRENCH]
+    (french,) = rules(memory)
+    assert FRENCH in memory.context("Hello", user="ann").text
+    memory.restore(id, user="ann")
+    assert standing(memory) == [ENGLISH]
+    (ended,) = memory.store.get(ANN, [french.id])
+    assert ended.valid_to == english.valid_from
+    acts = [line.action for line in memory.history(french.id, user="ann")]
+    assert acts == ["stored", "superseded", "reopened", "superseded"]
+
+
+def test_in_the_middle_of_a_chain_nothing_comes_back_until_the_last_one_goes(
+    memory: Memory,
+) -> None:
+    _, middle, last = say(memory, FRENCH, ENGLISH, GERMAN)
+    memory.forget(middle, user="ann")
+    assert standing(memory) == [GERMAN]
+    memory.forget(last, user="ann")
+    assert standing(memory) == [FRENCH]
+    memory.restore(middle, user="ann")
+    assert standing(memory) == [ENGLISH]
+    memory.restore(last, user="ann")
+    assert standing(memory) == [GERMAN]
+
+
+def test_what_was_given_since_ends_what_comes_back(memory: Memory) -> None:
+    (french,) = say(memory, FRENCH)
+    memory.forget(french, user="ann")
+    say(memory, ENGLISH)
+    memory.restore(french, user="ann")
+    assert standing(memory) == [ENGLISH]
+    every = memory.store.listed(ANN, tier="procedure", current=False)
+    (old,) = [each for each in every if each.content == FRENCH]
+    assert old.valid_to is not None
+
+
+def test_a_release_that_is_forgotten_gives_back_what_it_took(memory: Memory) -> None:
+    *_, release = say(memory, FRENCH, "Never use tables.", "Forget the rule about tables.")
+    assert standing(memory) == [FRENCH]
+    memory.forget(release, user="ann")
+    assert standing(memory) == [FRENCH, "Never use tables."]
+    memory.restore(release, user="ann")
+    assert standing(memory) == [FRENCH]
+
+
+def test_a_rule_that_was_only_repeated_stays(memory: Memory) -> None:
+    first, second = say(memory, FRENCH, FRENCH)
+    memory.forget(second, user="ann")
+    assert [each.sources for each in rules(memory)] == [(first,)]
+    memory.restore(second, user="ann")
+    assert [each.sources for each in rules(memory)] == [(second,)]
+
+
+def test_of_two_rules_of_one_turn_the_later_stands_when_it_is_back(memory: Memory) -> None:
+    (turn,) = say(memory, f"{FRENCH} {ENGLISH}")
+    before = standing(memory)
+    memory.forget(turn, user="ann")
+    assert standing(memory) == []
+    memory.restore(turn, user="ann")
+    assert standing(memory) == before == [ENGLISH]
+
+
+def test_rules_of_other_agents_and_other_matters_are_left_alone(memory: Memory) -> None:
+    say(memory, FRENCH, agent="cook")
+    say(memory, "Never use tables.")
+    (english,) = say(memory, ENGLISH)
+    before = standing(memory)
+    memory.forget(english, user="ann")
+    assert standing(memory) == [each for each in before if each != ENGLISH]
+    memory.restore(english, user="ann")
+    assert standing(memory) == before
