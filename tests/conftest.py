@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,10 @@ settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("unhurried")
+
+# Started in the background of a shell, Ctrl-C is ignored, also by what the tests start and stop.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["pytester"]
 # The shipped contract should explain its failures as our own tests do.
