@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import recollect
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
 from recollect.testing.store_suite import NOON
@@ -153,6 +153,64 @@ def test_a_summary_with_a_secret_is_one(memory: Memory) -> None:
     assert "Lisbon" not in ours.summary
     kinds = {hit.content for hit in memory.recall("honeymoon", user="ann", tiers=["note"])}
     assert not [text for text in kinds if "Lisbon" in text]
+
+
+def test_what_fades_and_what_is_counted_is_what_the_asker_sees(memory: Memory) -> None:
+    secret(memory)
+    say(memory, "We decided to use Postgres.", agent="b")
+    memory.drain()
+    who: dict[str, Any] = {"user": "ann", "workspace": "default"}
+    told = {
+        agent: {each.content for each in memory.fading(**who, agent=agent, days=3000)}
+        for agent in (None, "a", "b")
+    }
+    assert "We shipped the parser." in told["a"]
+    for agent in OTHERS:
+        assert "We decided to use Postgres." in told[agent]
+        assert not [text for text in told[agent] if "parser" in text]
+    for agent in (None, "a", "b"):
+        listed = memory.list(**who, agent=agent, limit=1000).memories
+        counts = {tier: 0 for tier in memory.stats(**who).tiers}
+        for each in listed:
+            counts[each.tier] += 1
+        assert memory.stats(**who, agent=agent).tiers == counts
+        (grown,) = memory.growth(**who, agent=agent, days=1)
+        assert grown.tiers == {tier: count for tier, count in counts.items() if count}
+    assert memory.stats(**who).tiers["session"] == 1
+    full = memory.stats(**who, agent="a", session="s").session
+    assert full is not None
+    assert full.messages == 1, "its own"
+
+
+def test_a_written_summary_of_a_secret_is_one_and_replaces_none(memory: Memory) -> None:
+    say(memory, SHARED)
+    secret(memory)
+    memory.drain()
+    facts = {each.content: each.id for each in memory.facts.list(user="ann", agent="a")}
+    home, job = facts["I live in Lisbon."], facts[SHARED]
+
+    def write(text: str, *ids: str, **given: Any) -> None:
+        memory.profiles.write_summary(
+            "workContext", text, facts=ids, user="ann", agent="a", **given
+        )
+
+    def told(agent: str | None) -> str:
+        return memory.profile(user="ann", agent=agent).summaries["workContext"].text
+
+    write("A nurse.", job)
+    write("A nurse of Lisbon.", job, home)
+    assert (told(None), told("a")) == ("A nurse.", "A nurse of Lisbon.")
+    seen = [each.content for each in memory.list(user="ann", tiers=["profile"]).memories]
+    assert seen == ["A nurse."]
+    write("A nurse, at night.", job, visibility="agent_only")
+    assert (told(None), told("a")) == ("A nurse.", "A nurse, at night.")
+    for wrong in ("workspace", ""):
+        with pytest.raises(InvalidInput, match="visibility must be agent_only"):
+            write("A nurse.", job, visibility=wrong)
+    with pytest.raises(InvalidInput, match="needs an agent"):
+        memory.profiles.write_summary(
+            "workContext", "A nurse.", facts=[job], user="ann", visibility="agent_only"
+        )
 
 
 def test_an_export_carries_it_over(memory: Memory, tmp_path: Path) -> None:

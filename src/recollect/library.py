@@ -17,6 +17,7 @@ from recollect.batch import Batch
 from recollect.core import Core
 from recollect.cursors import cursor_at, place_of
 from recollect.errors import InvalidInput, NotFound, TooLarge
+from recollect.facts.recasting import groups_of_gone
 from recollect.graph.check import choice
 from recollect.life.growth import Grown, grown
 from recollect.life.preview import Fading, decay_preview
@@ -212,7 +213,7 @@ class Library(Core):
     def forget(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Hide a memory from every read at once; restorable for 30 days, then wiped.
 
-        False when it was forgotten already.
+        False when it was forgotten already; what it had replaced is seen to all the same.
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
@@ -222,11 +223,11 @@ class Library(Core):
         # First what was written of several turns: it may quote this one.
         self.summaries.mend(scope, id)
         self.profiles.mend(scope, id)
-        groups = self.facts.groups_of(scope, id, holding=True)
-        going = self._succession.going(scope, id)
         done = self._store.forget(scope, id, at=self._now())
-        self.facts.recast(scope, groups)
-        self._succession.gone(scope, going)
+        # Also if it was forgotten already: the last time may have been cut short here.
+        hidden = self._store.hidden(scope, id)
+        self.facts.recast(scope, groups_of_gone(hidden))
+        self._succession.gone(scope, id, hidden)
         return done
 
     def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
@@ -235,20 +236,25 @@ class Library(Core):
         scope = validate.scope(workspace=workspace, user=user)
         id = validate.record_id(id)
         done = self._store.restore(scope, id, at=self._now())
-        # Also if it was back already: the last time may have been cut short before its pieces.
+        # Also if it was back already: the last time may have been cut short after this.
         if any(each.kind == "document" for each in self._store.get(scope, [id])):
             self.knowledge.bring_back(scope, id)
-        if done:
+        if done or any(line.action == "restored" for line in self._store.history(scope, id)):
             self.facts.recast(scope, self.facts.groups_of(scope, id))
             self._succession.back(scope, id)
         return done
 
     def growth(
-        self, *, days: int = 30, user: str | None = None, workspace: str = "default"
+        self,
+        *,
+        days: int = 30,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
     ) -> builtins.list[Grown]:
         """How many memories were learned on each of the last days (UTC), and in which tiers."""
         self._check_open()
-        scope = validate.scope(workspace=workspace, user=user)
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
         count = validate.whole_number(days, "days", 1, _MOST_DAYS)
         return grown(self._store, scope, now=self._now(), days=count)
 
@@ -258,12 +264,13 @@ class Library(Core):
         days: int = 30,
         user: str | None = None,
         workspace: str = "default",
+        agent: str | None = None,
         limit: int = 100,
     ) -> builtins.list[Fading]:
         """What is hidden by now, or will be within so many days if nobody needs it: the first to
         go first. Nothing is deleted."""
         self._check_open()
-        scope = validate.scope(workspace=workspace, user=user)
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
         ahead = validate.whole_number(days, "days", 0, _MOST_DAYS)
         most = validate.whole_number(limit, "limit", 1, _MOST_FADING)
         return decay_preview(self._store, scope, now=self._now(), days=ahead, limit=most)

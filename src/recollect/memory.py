@@ -31,7 +31,7 @@ from recollect.tiers.stats import Stats, counted
 from recollect.tiers.summaries import Compaction
 from recollect.types import Context, Explained, Hit, Hits, Receipt, Scope, Status, Version
 from recollect.write import validate
-from recollect.write.handling import MOST_QUICK, Handling, handling, sent
+from recollect.write.handling import Handling, handling, sent
 from recollect.write.origins import lowered
 from recollect.write.prepare import entries
 
@@ -87,7 +87,7 @@ class Memory(Library):
         if name is not None:
             body = validate.body_digest(
                 messages=messages, agent=agent, session=session, at=at, metadata=metadata,
-                **sent(extract=extract, origin=whose, visibility=visibility, quick=quick,
+                **sent(extract=extract, origin=whose, visibility=visibility,
                        overrides=overrides or None),
             )  # fmt: skip
             use = KeyUse(name, body)
@@ -117,10 +117,8 @@ class Memory(Library):
             state = self._state_of(scope, appended.events)
             return Receipt(appended.events, name, True, state, batch.warnings)
         self._worker.wake()
-        if how.is_quick and len(appended.events) <= MOST_QUICK:
+        if how.is_quick:  # Whatever happens there: the messages are stored.
             self._worker.read_now(scope, appended.events)
-        elif how.is_quick:
-            self._store.hurry(scope, appended.events)
         return Receipt(appended.events, name, warnings=batch.warnings)
 
     def feedback(
@@ -291,19 +289,21 @@ class Memory(Library):
         *,
         user: str | None = None,
         workspace: str = "default",
+        agent: str | None = None,
         session: str | None = None,
         max_context_tokens: int = WINDOW,
     ) -> Stats:
         """How much of what a user has in each tier; of a session also how full it is and how many
         turns are left until it should be compacted."""
         self._check_open()
-        scope = validate.scope(workspace=workspace, user=user, session=session)
+        scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
         counts = counted(self._store, scope)
         if session is None:
             return Stats(counts)
         full = self.summaries.session_stats(
-            session=session, user=user, workspace=workspace, max_context_tokens=max_context_tokens
-        )
+            session=session, user=user, workspace=workspace, agent=agent,
+            max_context_tokens=max_context_tokens,
+        )  # fmt: skip
         return Stats(counts, full)
 
     def status(

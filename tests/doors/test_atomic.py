@@ -110,7 +110,8 @@ def test_settings_of_an_ingest_are_applied(memory: Memory, client: TestClient) -
     (turn,) = memory.store.scan(ANN)
     tell(client, "tea", config_override={"extraction.provider": "rules", "rrf.k": 3})
     (tea,) = memory.store.scan(ANN, after=turn.arrival)
-    assert (turn.data, tea.data, tea.metadata) == ({}, {"provider": "rules"}, turn.metadata)
+    assert (turn.data, tea.data) == ({"provider": "none"}, {"provider": "rules"})
+    assert tea.metadata == turn.metadata
     body = {"user_id": "ann", "conversation": "x"}
     body |= {"config_override": {"extraction.provider": "llm"}}
     assert "asks no language model" in refused(client.post(BASE + "/ingest", json=body), 400)
@@ -516,6 +517,35 @@ def test_consolidation_scans_first(memory: Memory, client: TestClient, clock: Cl
     (made,) = done["consolidated_memory_ids"]
     assert [note.id for note in memory.notes.list(user="ann")] == [made]
     assert done["memories_created"] == 1
+
+
+def test_upkeep_tells_of_what_the_asker_sees(
+    memory: Memory, client: TestClient, clock: Clock
+) -> None:
+    said = "We decided to fire Bob in June because of the theft."
+    for place in ("", " and soon", " and soon, they say"):
+        tell(client, said[:-1] + place + ".", agent_id="a", visibility="agent_only")
+        memory.drain()
+        clock.now += timedelta(minutes=1)
+    memory.remember(said, user="ann", agent="a", visibility="agent_only", origin="web")
+    memory.drain()
+    clock.now += timedelta(days=400)
+    asked = [
+        given(client.post(f"{BASE}/{job}", json={"user_id": "ann", **who}))
+        for who in ({"agent_id": "a"}, {"agent_id": "b"}, {})
+        for job in ("decay", "consolidate")
+    ]
+    decay, scan, *others = asked
+    assert said in [each["content"] for each in decay["candidates_for_archival"]]
+    assert decay["memories_evaluated"] == scan["memories_scanned"] > 3
+    for decay, scan in zip(others[::2], others[1::2], strict=True):
+        assert (decay["memories_evaluated"], decay["candidates_for_archival"]) == (0, [])
+        assert (scan["memories_scanned"], scan["clusters"]) == (0, [])
+        assert scan["memories_in_clusters"] == 0
+    done = given(client.post(BASE + "/decay", json={"user_id": "ann", "dry_run": False}))
+    assert (done["candidates_for_archival"], done["archived"]) == ([], 0)
+    stats = given(client.get(BASE + "/stats", params={"user_id": "ann", "agent_id": "b"}))
+    assert (stats["count"], set(stats["tiers"].values())) == (0, {0})
 
 
 def test_the_cap_is_told(memory: Memory, client: TestClient) -> None:

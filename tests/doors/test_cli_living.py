@@ -155,6 +155,23 @@ def test_what_fades_is_shown_and_stays(run: Run) -> None:
     assert len(run("notes", "list", "--user", "ann", "--json").json) == 1
 
 
+def test_what_an_agent_keeps_to_itself_fades_for_it_alone(run: Run) -> None:
+    with a_year_ago() as memory:
+        made = [derived(each, origin="web", visibility="agent_only") for each in SAME]
+        made += [derived("We ship.", tier="note", kind="decision", visibility="agent_only")]
+        memory.store.put(
+            Scope("default", "ann", "a"), made, known_at=memory.now(), steps=memory.worker.steps
+        )
+        memory.drain()
+    assert run("decay", "--user", "ann", "--json").json == []
+    assert run("decay", "--user", "ann", "--agent", "b", "--json").json == []
+    (told,) = run("decay", "--user", "ann", "--agent", "a", "--json").json
+    assert told["content"] == "We ship."
+    planned = run("decay", "--user", "ann", "--run", "--json").json
+    merges = [act for one in planned for act in one["acts"] if act["deed"] == "merge"]
+    assert [(len(act["ids"]), act["content"]) for act in merges] == [(3, None)]
+
+
 def test_a_faded_note_is_found_if_it_is_wanted(run: Run) -> None:
     with a_year_ago() as memory:
         memory.notes.add("The harbour was frozen.", user="ann")

@@ -393,3 +393,107 @@ def test_facts_of_others_are_as_facts_that_do_not_exist(memory: Memory) -> None:
     }
     assert words == {"there is no fact 'ID' in this scope"}
     assert len(memory.facts.list(user="bob")) == 1
+
+
+# What an agent keeps to itself
+
+SECRET = "I live in Lisbon."
+A = {"agent_id": "a"}
+
+
+@pytest.fixture
+def secret(memory: Memory) -> Memory:
+    """A memory with one secret of the agent a."""
+    memory.remember(SECRET, user="ann", agent="a", visibility="agent_only", quick=True)
+    memory.facts.add("I work as a nurse.", user="ann")
+    return memory
+
+
+def seen(memory: Memory) -> str:
+    """All that somebody else is told of the user."""
+    who: dict[str, Any] = {"user": "ann"}
+    found: list[Any] = []
+    for agent in (None, "b"):
+        found += memory.list(**who, agent=agent, ended=True).memories
+        found += [memory.profile(**who, agent=agent), memory.facts.list(**who, agent=agent)]
+    return str(found)
+
+
+@pytest.mark.parametrize("way", ["over it", "after a clear"])
+def test_a_secret_comes_back_as_one(client: TestClient, secret: Memory, way: str) -> None:
+    before = given(client.get(BASE, params=A))
+    assert sorted(said(before)) == [SECRET, "I work as a nurse."]
+    marks = {fact["content"]: fact.get("visibility") for fact in before["facts"]}
+    assert marks == {SECRET: "agent_only", "I work as a nurse.": None}
+    assert before["user"]["personalContext"]["visibility"] == "agent_only"
+    if way == "after a clear":
+        given(client.delete(BASE, params=A))
+    after = given(client.post(BASE + "/import", params=A, json=before))
+    assert sorted(said(after)) == sorted(said(before))
+    assert "Lisbon" in after["user"]["personalContext"]["summary"]
+    again = given(client.post(BASE + "/import", params=A, json=after))
+    assert sorted(said(again)) == sorted(said(before))
+    assert "Lisbon" not in seen(secret)
+    assert "nurse" in seen(secret)
+
+
+def test_a_document_that_does_not_say_so_is_known_by_its_words(
+    client: TestClient, secret: Memory
+) -> None:
+    """DeerFlow itself keeps no mark, nor need it keep the facts."""
+    before = given(client.get(BASE, params=A))
+    about = {"personalContext": {"summary": before["user"]["personalContext"]["summary"]}}
+    plain = [{"content": fact["content"]} for fact in before["facts"]]
+    others = [fact for fact in plain if fact["content"] != SECRET]
+    for sent in ({"facts": plain}, {"facts": others, "user": about}, {"user": about}):
+        given(client.delete(BASE, params=A))
+        given(client.post(BASE + "/import", params=A, json=before))
+        given(client.post(BASE + "/import", params=A, json=sent))
+        assert "Lisbon" in str(given(client.get(BASE, params=A)))
+        assert "Lisbon" not in seen(secret)
+        assert "Lisbon" not in str(given(client.get(BASE)))
+
+
+def test_what_everybody_knows_as_well_stays_theirs(client: TestClient, secret: Memory) -> None:
+    secret.facts.add(SECRET, user="ann")
+    sent = {"facts": [{"content": SECRET}]}
+    given(client.post(BASE + "/import", params=A, json=sent))
+    assert said(given(client.get(BASE))) == [SECRET]
+
+
+def test_only_its_agent_clears_a_secret(client: TestClient, secret: Memory) -> None:
+    given(client.delete(BASE))
+    given(client.delete(BASE, params={"agent_id": "b"}))
+    given(client.post(BASE + "/import", json={"facts": []}))
+    assert said(given(client.get(BASE, params=A))) == [SECRET]
+    assert said(given(client.delete(BASE, params=A))) == []
+
+
+def test_an_agent_changes_and_removes_its_secret(client: TestClient, secret: Memory) -> None:
+    def fact() -> str:
+        facts = given(client.get(BASE, params=A))["facts"]
+        return str(next(each["id"] for each in facts if "visibility" in each))
+
+    for params in ({}, {"agent_id": "b"}):
+        refused(client.delete(f"{BASE}/facts/{fact()}", params=params), 404)
+    body = {"content": "I live in Lisbon, near the river."}
+    given(client.patch(f"{BASE}/facts/{fact()}", params=A, json=body))
+    assert "Lisbon" not in seen(secret)
+    left = given(client.delete(f"{BASE}/facts/{fact()}", params=A))
+    assert said(left) == ["I work as a nurse."]
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"facts": [{"content": "x", "visibility": "nobody"}]}, "facts.0.visibility"),
+        ({"facts": [{"content": "x", "visibility": "agent_only"}]}, "facts.0.visibility"),
+        (
+            {"user": {"topOfMind": {"summary": "x", "visibility": "agent_only"}}},
+            "topOfMind.visibility",
+        ),
+    ],
+)
+def test_a_wrong_visibility_is_named(client: TestClient, sent: dict[str, Any], field: str) -> None:
+    answer = client.post(BASE + "/import", json=sent)
+    assert given(answer, 400)["field"] == field

@@ -1,24 +1,68 @@
 """Turns that are to be read otherwise than the rest: quick ones, and those with settings of their
 own; with a language model that is a server process."""
 
+import io
+import json
+import logging
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import recollect
-from recollect.errors import ConfigError, InvalidInput, ModelError
+from recollect.errors import Closed, ConfigError, InvalidInput, ModelError
+from recollect.extract.rules import Extracted
+from recollect.extract.spans import Turn
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
+from recollect.transfer import export_to, import_from
 from tests.extract.chatting import Model
 from tests.extract.stepping import RULES, Recorder, Stepping
 from tests.extract.test_step_llm import a_talk, turns_of
 
+NLP = {"extraction.provider": "nlp"}
+TEA = "My favourite drink is black tea with milk in the morning."
+MORE_TEA = TEA.replace("milk", "much milk")
 NURSE, GOOGLE = "I work as a nurse at Mercy Hospital.", "Clara works at Google."
 
 
-def facts(memory: Memory) -> list[str]:
-    return [each.content for each in memory.facts.list(user="ann")]
+class Doing(Recorder):
+    """Does something while it reads."""
+
+    def __init__(self, action: Callable[[], object]) -> None:
+        super().__init__()
+        self._action = action
+
+    def extract(self, turns: Sequence[Turn]) -> list[Extracted]:
+        self._action()
+        return super().extract(turns)
+
+
+class Watched:
+    """An embedder that does something before it answers; how much milk is all the same to it."""
+
+    model_id, dim = "hash-16", 16
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.action: Callable[[list[str]], object] = self.asked.append
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        self.action(texts)
+        return HashEmbedder(16).embed([text.replace("much milk", "milk") for text in texts])
+
+
+def watched(path: Path, embedder: Watched) -> Memory:
+    rules = {"extraction": {"provider": "rules"}}
+    return recollect.open(path / "m.db", embedder=embedder, worker=False, config=rules)
+
+
+def facts(memory: Memory, user: str = "ann") -> list[str]:
+    return [each.content for each in memory.facts.list(user=user)]
 
 
 def shown(model: Model) -> set[str]:
@@ -92,6 +136,134 @@ def test_a_quick_turn_that_cannot_be_read_is_left_to_the_queue(tmp_path: Path) -
         assert facts(memory) == [NURSE]
 
 
+def test_a_quick_write_that_is_stored_does_not_fail(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever goes wrong with the reading, also before anything is claimed: here it is the clock,
+    which gives up after it was asked for the time of the write."""
+    made = Stepping(tmp_path / "m.db", RULES)
+    ticks = iter([made.now, made.now])
+    with recollect.open(
+        tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=lambda: next(ticks),
+        config={"extraction": {"provider": "rules"}},
+    ) as broken:  # fmt: skip
+        for turns in (1, 65):
+            with caplog.at_level(logging.WARNING):
+                given = [{"content": NURSE}] * turns
+                assert len(broken.remember(given, user="ann", quick=True).events) == turns
+            ticks = iter([made.now])
+    assert "not read at once: StopIteration" in caplog.text
+    assert "nurse" not in caplog.text
+    with made.memory as memory:
+        assert {(job.state, job.attempts) for job in made.jobs()} == {("ready", 0)}
+        memory.drain()
+        assert facts(memory) == [NURSE]
+
+
+def test_a_quick_write_does_not_fail_when_the_memory_is_closed_meanwhile(tmp_path: Path) -> None:
+    def close() -> None:
+        made.memory.close()
+
+    made = Stepping(tmp_path / "m.db", Doing(close))
+    made.memory.remember(NURSE, user="ann", quick=True, overrides=NLP)
+    with pytest.raises(Closed):
+        made.memory.drain()
+    again = Stepping(tmp_path / "m.db", RULES)
+    with again.memory as memory:
+        again.later(3600)
+        memory.drain()
+        assert facts(memory) == [NURSE]
+
+
+def test_a_quick_write_waits_for_another_process_only_so_long(tmp_path: Path) -> None:
+    other = apsw.Connection(str(tmp_path / "m.db"))
+    made = Stepping(tmp_path / "m.db", Doing(lambda: other.execute("BEGIN IMMEDIATE")))
+    with made.memory as memory:
+        memory.worker.quick.patience_s = 0.1
+        memory.remember(NURSE, user="ann", quick=True, overrides=NLP)
+        assert facts(memory) == []
+        other.execute("ROLLBACK")
+        other.close()
+        memory.worker.quick.join()
+        assert facts(memory) == [NURSE], "it goes on when nobody waits any more"
+        assert made.jobs() == []
+
+
+def test_quick_asks_no_embedding_model(tmp_path: Path) -> None:
+    embedder = Watched()
+    with watched(tmp_path, embedder) as memory:
+        memory.remember(TEA, user="ann", quick=True)
+        memory.drain()
+        embedder.asked.clear()
+        memory.remember(MORE_TEA, user="ann", quick=True)
+        assert embedder.asked == []
+        assert set(facts(memory)) == {TEA, MORE_TEA}, "by words alone they are two"
+
+
+def test_quick_does_not_wait_for_a_model_that_is_asked_about_facts_of_others(
+    tmp_path: Path,
+) -> None:
+    embedder, found = Watched(), list[str]()
+    with watched(tmp_path, embedder) as memory:
+        memory.remember(TEA, user="ann")
+        memory.drain()
+        memory.remember(MORE_TEA, user="ann")
+
+        def write(texts: list[str]) -> None:
+            if {TEA, MORE_TEA} <= set(texts):
+                memory.remember(NURSE, user="bob", quick=True)
+                found.extend(facts(memory, "bob"))
+
+        embedder.action = write
+        memory.drain()
+        assert found == [NURSE]
+        assert facts(memory) == [MORE_TEA], "with the model they are one"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"quick": True},
+        {"overrides": {"extraction.provider": "rules"}},
+        {"overrides": {"extraction.provider": "nlp"}},
+        {"overrides": {"extraction.enabled": False}},
+        {"extract": False},
+    ],
+)
+def test_what_is_kept_from_a_model_is_not_shown_as_what_was_said_before(
+    tmp_path: Path, model: Model, how: dict[str, Any]
+) -> None:
+    made = a_talk(tmp_path, model)
+    with made.memory as memory:
+        made.say("Boris lives in Porto.")
+        for _ in range(4):
+            made.say(NURSE, **how)
+        memory.drain()
+        made.say(GOOGLE)
+        memory.drain()
+        asked = json.dumps(model.asked()[-1])
+        assert "Google" in asked
+        assert "lives in Porto" in asked, "what a model may know it is told"
+        assert "as a nurse" not in json.dumps(model.asked())
+
+
+def test_what_nothing_is_to_be_drawn_from_stays_so_in_a_copy(tmp_path: Path) -> None:
+    lines = io.BytesIO()
+    made = Stepping(tmp_path / "m.db")
+    with made.memory as memory:
+        made.say(NURSE, extract=False)
+        made.say(TEA)
+        memory.drain()
+        export_to(memory.store, lines)
+    lines.seek(0)
+    copy = Stepping(tmp_path / "copy.db")
+    with copy.memory as memory:
+        assert import_from(memory, lines).failed == 0
+        memory.drain()
+        assert facts(memory) == [TEA]
+        assert copy.jobs() == []
+
+
 def test_an_override_holds_for_whoever_reads_the_turn(tmp_path: Path, model: Model) -> None:
     """It is kept with the event: the worker is another one than the writer's."""
     made = a_talk(tmp_path, model)
@@ -109,13 +281,14 @@ def test_an_override_holds_for_whoever_reads_the_turn(tmp_path: Path, model: Mod
         assert "Boris" not in other.nodes()
 
 
-def test_a_retry_with_a_key_must_ask_for_the_same(tmp_path: Path) -> None:
+def test_a_retry_with_a_key_must_say_the_same_quick_or_not(tmp_path: Path) -> None:
     made = Stepping(tmp_path / "m.db", RULES)
     with made.memory as memory:
         who: dict[str, Any] = {"user": "ann", "agent": "a", "key": "k"}
         first = memory.remember(NURSE, **who, quick=True)
-        assert memory.remember(NURSE, **who, quick=True).events == first.events
-        for more in ({}, {"quick": True, "visibility": "agent_only"}):
+        for quick in (True, False):
+            assert memory.remember(NURSE, **who, quick=quick).events == first.events
+        for more in ({"extract": False}, {"quick": True, "visibility": "agent_only"}):
             with pytest.raises(recollect.errors.Conflict):
                 memory.remember(NURSE, **who, **more)
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from recollect.facts.claim import read
-from recollect.facts.follow import MOST_CANDIDATES, Facts
+from recollect.facts.follow import MOST_CANDIDATES, Facts, likest
+from recollect.facts.reconcile import Known
 from recollect.facts.values import FactDraft
 from recollect.facts.verbs import Facts as Verbs
 from recollect.index.postings import packed
 from recollect.store.sqlite import SqliteStore
+from recollect.testing.store_suite import NOON
 from recollect.text import terms
 from tests.facts.stating import ANN, DAY, Stated
 
@@ -50,6 +52,18 @@ def test_what_ended_is_no_candidate_and_comes_back_when_reopened(stated: Stated)
     assert near(stated, "I live in Rome.") == []
     stated.store.restore(ANN, fact.id, at=stated.later())
     assert near(stated, "I live in Rome.") == ["I live in Paris."]
+
+
+def test_of_much_that_is_alike_the_likest_is_compared() -> None:
+    talk = [f"I like tea number {each}." for each in range(100)]
+    known = [
+        Known(str(number), read(text), NOON + number * DAY)
+        for number, text in enumerate(["I live in Paris.", *talk])
+    ]
+    assert next(each.id for each in likest(read("I like tea number 7."), known)) == "8"
+    found = likest(read("I live in Rome, a town of tea and a number of cats I like."), known)
+    assert len(found) == MOST_CANDIDATES
+    assert found[0].id == "0"
 
 
 def test_another_process_is_followed(stated: Stated, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
 
@@ -87,6 +87,16 @@ def test_the_users_own_word_takes_the_place_of_the_same_by_others(
     assert (fact.origin, fact.category) == ("user", "constraint")
     again = memory.facts.add(told, user="ann", origin=origin, category="constraint")
     assert (again.outcome, again.id, again.origin) == ("noop", fact.id, "user")
+
+
+def test_what_was_added_and_forgotten_is_not_there_for_a_retry(memory: Memory) -> None:
+    fact = memory.facts.add("I live in Paris.", user="ann", key="once")
+    memory.forget(fact.id, user="ann")
+    with pytest.raises(NotFound, match="forgotten"):
+        memory.facts.add("I live in Paris.", user="ann", key="once")
+    memory.restore(fact.id, user="ann")
+    again = memory.facts.add("I live in Paris.", user="ann", key="once")
+    assert (again.id, again.outcome) == (fact.id, "add")
 
 
 def test_nobody_edits_what_a_more_trusted_one_said(memory: Memory) -> None:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recollect
+from recollect.facts.claim import read
 from recollect.facts.values import Fact
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
@@ -104,6 +105,16 @@ def test_what_was_taken_back_does_not_bound_what_is_told_late(stated: Stated) ->
     stated.facts.invalidate(wrong.id, user="ann")
     stated.add(lives(3), at=day(3))
     assert stated.texts() == [lives(3)]
+
+
+def test_what_is_known_of_an_attribute_is_not_read_for_each_new_fact(stated: Stated) -> None:
+    for number in range(60):
+        stated.add(f"I live in Town{chr(97 + number % 26)}{number // 26}o.", at=stated.later())
+    before = read.cache_info()
+    stated.add("I live in Rome.", at=stated.later())
+    stated.add("I live in Oslo.", at=stated.now - 20 * DAY)
+    after = read.cache_info()
+    assert after.hits + after.misses - before.hits - before.misses < 60
 
 
 @pytest.mark.slow

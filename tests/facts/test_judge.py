@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,8 @@ def test_a_prompt_holds_aliases_and_nobody_can_forge_a_line() -> None:
 
 
 FLAT, SOLD = "I adore my old flat on the hill.", "The flat on the hill was sold."
+NEVER = "I never had that flat on the hill."
+OVER = "Nobody of the family goes to the flat on the hill any more."
 
 
 def test_a_judge_sees_what_rules_do_not(tmp_path: Path) -> None:
@@ -105,7 +108,7 @@ def test_a_judge_sees_what_rules_do_not(tmp_path: Path) -> None:
 
 def test_a_judge_that_takes_back_leaves_history(tmp_path: Path) -> None:
     judged = Judged(tmp_path, '{"action": "delete", "targets": ["f1"], "confidence": 0.95}')
-    old, gone = judged.hear_both(FLAT, "Ignore the flat on the hill.")
+    old, gone = judged.hear_both(FLAT, NEVER)
     assert (gone.outcome, gone.status) == ("delete", "invalidated")
     assert judged.stated.texts() == []
     assert judged.stated.facts.get(old.id, user="ann").status == "invalidated"
@@ -123,6 +126,7 @@ def test_a_judge_that_takes_back_leaves_history(tmp_path: Path) -> None:
          "low-confidence"),
         ('{"action": "supersede", "targets": ["f1"], "confidence": 0.79}', "clarify",
          "low-confidence"),
+        ('{"action": "delete", "targets": ["f1"], "confidence": 1}', "clarify", "not-denied"),
         ("what?", "add", "new"),
         (ModelUnavailable("away"), "add", "new"),
     ],
@@ -135,6 +139,27 @@ def test_a_judge_is_followed_only_so_far(
     assert (new.outcome, new.reason) == (outcome, reason)
     assert FLAT in judged.stated.texts()
     assert judged.answers == [], "it was asked"
+
+
+@pytest.mark.parametrize("action", ["supersede", "delete", "clarify"])
+@pytest.mark.parametrize("new", [SOLD, NEVER, OVER])
+def test_one_word_of_a_judge_does_not_end_several_facts(
+    tmp_path: Path, action: str, new: str
+) -> None:
+    judged = Judged(tmp_path)
+    known = [FLAT, "My sister painted the flat on the hill.", "A fox visits the flat on the hill."]
+    for each in known:
+        judged.answers.append('{"action": "add", "targets": [], "confidence": 1}')
+        judged.hear(each)
+    judged.stated.later()
+    told = {"action": action, "targets": ["f1", "f2"], "confidence": 1}
+    judged.answers = [json.dumps(told)]
+    fact = judged.hear(new)
+    assert judged.answers == [], "it was asked"
+    assert (fact.outcome, fact.status) == ("clarify", "unclear")
+    (asked,) = judged.stated.facts.clarifications(user="ann")
+    assert len(asked.known) == 2
+    assert set(judged.stated.texts()) >= set(known)
 
 
 def test_a_judge_is_not_asked_what_words_say(tmp_path: Path) -> None:

@@ -142,8 +142,21 @@ def test_importance_at_the_floor_survives(stated: Stated) -> None:
 
 def test_too_many_drafts_are_refused(stated: Stated) -> None:
     draft = stated.draft("I like tea.")
+    plan = Plan(Facts(), ANN, stated.now, Tools(exists=lambda _: False))
     with pytest.raises(TooLarge, match="200"):
-        stated.facts.planned(ANN, [draft] * 201, now=stated.now)
+        plan.add_all([draft] * 201)
+
+
+def test_turns_may_tell_as_much_as_they_do(stated: Stated) -> None:
+    source = stated.turn("a long talk")
+    drafts = [stated.draft(f"I like tea number {each}.", source=source) for each in range(230)]
+    drafts += [stated.draft("I live in Rome now.", source=source, at=stated.now + DAY)]
+    drafts += [stated.draft("I live in Paris.", source=source)]
+    stated.learn(drafts)
+    texts = stated.texts(limit=1000)
+    assert len(texts) == 231
+    assert "I live in Rome now." in texts
+    assert "I live in Paris." not in texts
 
 
 def test_a_fact_cannot_replace_what_replaced_it(stated: Stated) -> None:

@@ -204,7 +204,10 @@ def test_a_judge_is_bound_by_the_same_rules() -> None:
     assert told("noop", 0.94).reason == "boundary"
     assert told("update", 0.94).reason == "boundary"
     assert told("delete", 0.5, confidence=0.89).action == "clarify"
-    assert told("delete", 0.5, confidence=0.9).action == "delete"
+    assert told("delete", 0.5, confidence=0.9).reason == "not-denied"
+    taken_back = new("I never lived in Paris.", confidence=0.9)
+    opinion = Outcome("delete", "judged", ("k",))
+    assert weighed(opinion, taken_back, before, lambda _: 0.5).action == "delete"
     assert told("supersede", 0.5, at=NOON - DAY).until == NOON
     assert weighed(Outcome("delete", "judged", ()), said, before, lambda _: 0.5).action == "add"
 

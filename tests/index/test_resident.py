@@ -216,9 +216,9 @@ def test_a_source_that_comes_later_is_found_all_the_same(memory: Memory) -> None
 
     shelf = Shelf(Backwards(), most_bytes=1 << 30)  # type: ignore[arg-type]
     first = shelf.view(ANN, None)
-    assert first.source.tolist() == [-1]
+    assert first.source.tolist() == [-2], "it has one, which is not here yet"
     assert shelf.view(ANN, None).source.tolist() == [1, -1]
-    assert first.source.tolist() == [-1], "a view is a moment"
+    assert first.source.tolist() == [-2], "a view is a moment"
 
 
 def test_a_superseded_record_has_an_end(memory: Memory) -> None:
@@ -425,3 +425,24 @@ def test_a_write_in_the_middle_of_catching_up_is_neither_lost_nor_doubled(memory
     assert view.vectors is not None
     docs, _ = view.vectors.cosines(np.ones(16, dtype=np.float32), None, depth=10)
     assert sorted(docs.tolist()) == list(range(20))
+
+
+def test_codes_are_looked_up(memory: Memory) -> None:
+    messages = [{"role": "user", "name": name, "content": "tea"} for name in ("Ann", "Bob", "Ann")]
+    memory.remember([*messages, {"role": "assistant", "content": "ok"}], user="ann")
+    view = a_shelf(memory).view(ANN, the_space(memory))
+    ann, bob = view.codes["Ann"], view.codes["Bob"]
+    assert view.codes_in(view.names) == sorted({-1, ann, bob})
+    assert view.is_one_of(view.names, [ann]).tolist() == [True, False, True, False]
+    assert view.is_one_of(view.names, [bob, -1]).tolist() == [False, True, False, True]
+    assert not view.is_one_of(view.names, [-2]).any(), "a text that is not here"
+    assert not view.is_one_of(view.names, []).any()
+
+
+def test_the_codes_of_a_view_are_those_of_its_moment(memory: Memory) -> None:
+    shelf = a_shelf(memory)
+    memory.remember({"role": "user", "name": "Ann", "content": "tea"}, user="ann")
+    view = shelf.view(ANN, the_space(memory))
+    memory.remember({"role": "user", "name": "Bob", "content": "tea"}, user="ann")
+    shelf.view(ANN, the_space(memory))
+    assert "Bob" not in view.codes

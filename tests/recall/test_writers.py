@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,15 +14,20 @@ from hypothesis import strategies as st
 import recollect
 from recollect import Memory
 from recollect.errors import ConfigError
+from recollect.index.resident import Part
+from recollect.recall.search import Ranking
 from recollect.recall.stage import Candidate
-from recollect.recall.writers import PAGE, places, spread
+from recollect.recall.writers import PAGE, WORTH, alone, places, spread, with_others
 from recollect.testing import HashEmbedder
+from recollect.types import Scope
+from tests.recall.moments import a_moment, scored
 
 QUESTION = "What about the roof?"
 
 
 def candidates(count: int) -> list[Candidate]:
-    return [Candidate(doc, 1.0 - doc / 100) for doc in range(count)]
+    """All about as relevant."""
+    return [Candidate(doc, 1.0 - doc / 1000) for doc in range(count)]
 
 
 def docs(found: list[Candidate]) -> list[int]:
@@ -53,6 +60,63 @@ def test_scores_stay_in_order_and_who_waits_says_so() -> None:
     assert scores == sorted(scores, reverse=True)
     assert [each.doc for each in found if "writers" in each.notes] == [3, 4]
     assert found[0].score == 1.0
+
+
+def test_who_has_too_little_to_say_does_not_go_before() -> None:
+    listed = scored(0.9, 0.8, 0.8, 0.8, 0.7, 0.7, 0.3, 0.3, 0.2)
+    assert spread(listed, [7] * 6 + [-1] * 3, share=0.3, limit=10) is listed
+
+
+def test_who_goes_before_one_text_may_have_too_little_to_say_beside_another() -> None:
+    listed = scored(1.0, 1.0, 1.0, 1.0, 0.6, 0.6, 0.5, 0.4, 0.3)
+    found = spread(listed, [7] * 6 + [-1] * 3, share=0.3, limit=10)
+    assert docs(found) == [0, 1, 2, 3, 6, 7, 4, 5, 8]
+
+
+@given(
+    said=st.lists(st.tuples(st.integers(-1, 3), st.floats(0.0, 1.0)), max_size=60),
+    share=st.sampled_from([0.0, 0.1, 0.3, 0.5]),
+    limit=st.integers(1, 60),
+)
+def test_nobody_goes_before_what_is_far_more_relevant(
+    said: list[tuple[int, float]], share: float, limit: int
+) -> None:
+    said.sort(key=lambda each: -each[1])
+    listed = scored(*(score for _, score in said))
+    found = docs(spread(listed, [writer for writer, _ in said], share=share, limit=limit))
+    assert sorted(found) == list(range(len(said)))
+    for at, doc in enumerate(found):
+        overtaken = [said[each][1] for each in found[at:] if each < doc]
+        assert said[doc][1] >= WORTH * max(overtaken, default=0.0)
+
+
+def test_what_stays_gives_way_to_nobody_and_is_counted() -> None:
+    found = spread(candidates(14), [7] * 6 + [-1] * 8, share=0.3, limit=10, stays={0, 1, 2, 3})
+    assert docs(found) == [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 4, 5, 12, 13]
+
+
+def test_a_literal_is_ones_own_where_nobody_else_holds_it() -> None:
+    held = (["QX-1"], ["QX-1", "QX-2"], ["QX-2"], ["roof"], ["2025"])
+    listed = [Candidate(doc, 0.9, {"literal": each}) for doc, each in enumerate(held)]
+    named = {"QX-1", "QX-2"}
+    assert alone([*listed, Candidate(9, 0.1)], [7, 7, -1, 7, 7, 7], named) == {0, 1}
+    assert alone(listed, [7, 7, 7, 7, 7], named) == {0, 1, 2}
+
+
+def test_the_best_of_the_others_are_fetched_where_they_have_something_to_say() -> None:
+    moment = a_moment("roof", ["2024-05-01"] * 90)
+    names = np.array([0] * 60 + [-1] * 30, dtype=np.int32)
+    tiers, origins = np.full((2, 90), 1, dtype=np.int32)
+    origins[60:] = 2
+    view = replace(
+        moment.view, names=names, tiers=tiers, origins=origins, owners=np.zeros(90, dtype=np.int16),
+        codes={"feed": 0, "session": 1, "user": 2}, parts=(Part(Scope("w", "ann")),),
+    )  # fmt: skip
+    moment = replace(moment, view=view)
+    pool = Ranking(tuple(range(50)), (0.8,) * 50)
+    for score, found in ((0.7, 80), (0.5, 80), (0.4, 50), (0.0, 50)):
+        scores = np.array([0.8] * 60 + [score] * 30)
+        assert len(with_others(moment, scores, pool).docs) == found
 
 
 @pytest.mark.parametrize(
@@ -112,6 +176,12 @@ def of_ann(memory: Memory, count: int = 12) -> None:
     """Ann says less about the roof in each turn than a flood does."""
     words = "and then somebody asked me again what I thought of the roof at number"
     say(memory, turns(count, words, role="user"))
+
+
+def of_dinner(memory: Memory, count: int) -> None:
+    """Ann talks about something else."""
+    words = "Yesterday I cooked dinner for the family, dish"
+    say(memory, turns(count, words, role="user"), session="dinner")
 
 
 def first(memory: Memory, text: str = QUESTION, **more: Any) -> list[recollect.Hit]:
@@ -201,16 +271,55 @@ def test_a_document_that_is_all_there_is_is_told(memory: Memory) -> None:
     assert flood(first(memory)) == 10
 
 
-def test_a_colleague_is_bounded_and_what_ann_wrote_for_the_team_is_not(memory: Memory) -> None:
+@pytest.mark.parametrize("author", [None, "ann"])
+def test_a_colleague_is_bounded_whatever_name_is_shown(memory: Memory, author: str | None) -> None:
     of_ann(memory)
     for text in turns(9):
-        memory.team.write(text["content"], type="note", title="Roof", user="bob")
+        memory.team.write(text["content"], type="note", title="Roof", user="bob", author=author)
     assert flood(first(memory)) == 3
-    for text in turns(9, "A roof, roof"):
-        memory.team.write(text["content"], type="note", title="Roof", user="ann")
-    hits = first(memory)
-    assert sum(hit.name == "bob" for hit in hits) <= 3
-    assert flood(hits) > 6
+
+
+def test_what_an_agent_writes_is_not_the_users_word_whatever_it_says(memory: Memory) -> None:
+    of_ann(memory)
+    for number, text in enumerate(turns(9)):
+        memory.notes.add(text["content"], user="ann", agent="spam")
+        memory.facts.add(text["content"], user="ann", agent="spam")
+        memory.profiles.set(f"roof_{number}", text["content"], user="ann", agent="spam")
+    assert flood(first(memory, tiers=["session", "note", "fact", "profile"])) == 3
+    for text in turns(9, "Slate roof, roof, roof"):
+        memory.notes.add(text["content"], user="ann")
+    assert flood(first(memory, tiers=["session", "note"])) > 6, "without an agent it is ann's"
+
+
+@pytest.mark.parametrize("tiers", [["fact"], ["fact", "session"]])
+def test_what_was_understood_of_the_users_words_is_theirs(tmp_path: Path, tiers: list[str]) -> None:
+    config = {"extraction": {"provider": "rules"}}
+    with recollect.open(
+        tmp_path / "memory.db", embedder=HashEmbedder(64), worker=False, config=config
+    ) as memory:
+        for kind in ("red", "blue", "green", "slate", "copper", "thatched", "flat", "steep"):
+            memory.remember(f"I like {kind} roofs.", user="ann", agent="helper")
+        for number in range(12):
+            told = f"And somebody told me once again about the roof of house {number}."
+            memory.facts.add(told, user="ann")
+        hits = first(memory, "Which roofs do I like?", tiers=tiers)
+    assert sum(hit.content.startswith("I like") for hit in hits) == 8
+    assert not any("writers" in hit.why for hit in hits)
+
+
+def test_who_shares_is_one_writer_with_however_many_agents(memory: Memory) -> None:
+    of_ann(memory)
+    for number, text in enumerate(turns(30)):
+        agent = f"agent {number}"
+        memory.notes.add(text["content"], user="bob", workspace="other", agent=agent)
+    memory.shares.grant(to="default", segments=["daily_memory"], user="bob", workspace="other")
+    assert flood(first(memory)) == 3
+
+
+def test_a_tools_report_stays_before_what_is_about_something_else(memory: Memory) -> None:
+    of_dinner(memory, 40)
+    say(memory, turns(10, role="tool", name="feed"))
+    assert flood(first(memory)) == 10
 
 
 def test_a_context_begins_with_several_voices(memory: Memory) -> None:
@@ -223,10 +332,33 @@ def test_a_context_begins_with_several_voices(memory: Memory) -> None:
     assert flood(told) <= -(-len(told) // 10) * 3
 
 
-def test_a_literal_does_not_lift_a_writer_over_its_share(memory: Memory) -> None:
-    of_ann(memory, 300)
+CODE = "What about the roof and QX-4711?"
+
+
+def test_what_holds_a_code_that_nobody_else_holds_stays(memory: Memory) -> None:
+    of_dinner(memory, 300)
+    of_ann(memory)
     say(memory, turns(5, "The roof, roof, order QX-4711", role="tool", name="feed"))
-    assert flood(first(memory, "What about the roof and QX-4711?")) == 3
+    assert flood(first(memory, CODE)[:5]) == 5
+
+
+def test_a_code_that_others_hold_too_lifts_nobody_over_their_share(memory: Memory) -> None:
+    of_dinner(memory, 300)
+    of_ann(memory)
+    say(memory, turns(1, "I think the order for the roof was QX-4711", role="user"))
+    say(memory, turns(4, "The roof, roof, order QX-4711", role="tool", name="feed"))
+    hits = first(memory, CODE)
+    assert flood(hits) == 3
+    assert "I think" in hits[3].content
+
+
+def test_a_year_lifts_nobody_over_their_share(memory: Memory) -> None:
+    of_dinner(memory, 300)
+    of_ann(memory)
+    say(memory, turns(5, "The roof, roof in 2025", role="tool", name="feed"))
+    hits = first(memory, "What about the roof in 2025?")
+    assert flood(hits) == 3
+    assert "literal" in hits[0].why
 
 
 def test_a_call_cannot_switch_it_off(memory: Memory) -> None:

@@ -57,6 +57,21 @@ def test_a_failure_is_logged_and_hurts_nobody(
     assert [record.getMessage().split(" was")[0] for record in caplog.records] == ["row 1"]
 
 
+def test_what_is_written_along_is_not_lost_to_another_block(writer: Writer) -> None:
+    with (
+        writer.along(lambda connection: insert(connection, 1)),
+        pytest.raises(RuntimeError, match="do not nest"),
+        writer.along(lambda connection: insert(connection, 2)),
+    ):
+        pass
+    with writer.along(lambda connection: insert(connection, 3)):
+        with pytest.raises(RuntimeError), writer.along(lambda connection: insert(connection, 4)):
+            pass
+        writer.run(lambda connection: insert(connection, 5))
+    found = writer.run(lambda connection: connection.execute("SELECT x FROM t").fetchall())
+    assert found == [(5,), (3,)]
+
+
 def test_settling_without_work_returns_at_once(writer: Writer) -> None:
     writer.settle()
 

@@ -7,6 +7,7 @@ what a tool gets; `FLOODS` are one writer each, by every way in.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import recollect
 from recollect import Memory
@@ -131,6 +132,27 @@ def _by_colleague(memory: Memory, workspace: str, texts: Sequence[str]) -> None:
         memory.team.write(text, type="note", title=text[:20], user=MALLORY, workspace=workspace)
 
 
+def _by_namesake(memory: Memory, workspace: str, texts: Sequence[str]) -> None:
+    """A colleague signs with Ann's name."""
+    for text in texts:
+        memory.team.write(text, type="note", user=MALLORY, author=ANN, workspace=workspace)
+
+
+def _as_the_user(memory: Memory, workspace: str, texts: Sequence[str]) -> None:
+    """An agent says that what it writes is Ann's word."""
+    who: dict[str, Any] = {"user": ANN, "workspace": workspace, "agent": "bot"}
+    for number, text in enumerate(texts):
+        (memory.facts, memory.notes)[number % 2].add(text, **who)
+
+
+def _by_agents_elsewhere(memory: Memory, workspace: str, texts: Sequence[str]) -> None:
+    """Somebody who shares has an agent for every text."""
+    other = f"{workspace}-sharing"
+    for number, text in enumerate(texts):
+        memory.notes.add(text, user=MALLORY, workspace=other, agent=f"bot {number}")
+    memory.shares.grant(to=workspace, segments=["daily_memory"], user=MALLORY, workspace=other)
+
+
 def _handed_over(memory: Memory, workspace: str, texts: Sequence[str]) -> None:
     turns = [{"role": "user", "content": text} for text in texts]
     memory.remember(turns, user=ANN, workspace=workspace, origin="web")
@@ -146,12 +168,16 @@ FLOODS: Mapping[str, Callable[[Memory, str, Sequence[str]], None]] = {
     "fact by an agent": as_facts,
     "note by an agent": noted,
     "procedure by an agent": as_procedures,
+    "agent as the user": _as_the_user,
     "graph by an agent": in_graph,
     "colleague": _by_colleague,
+    "colleague as the user": _by_namesake,
     "share": by_share,
+    "share of many agents": _by_agents_elsewhere,
 }
 #: Where a search must name the tier to see what was written.
 _TIERS: Mapping[str, Sequence[str]] = {
     "fact by an agent": ("session", "fact"),
     "note by an agent": ("session", "note"),
+    "agent as the user": ("session", "fact", "note"),
 }

@@ -30,8 +30,13 @@ def test_what_is_asked_for_is_kept() -> None:
     assert asked(quick=True) == {"provider": "rules"}
     assert asked(quick=True, overrides={"extraction.provider": "nlp"}) == {"provider": "nlp"}
     assert asked(overrides={"extraction": {"provider": "rules"}}) == {"provider": "rules"}
-    assert not handling(PLAIN, agent=None, overrides={"extraction.enabled": False}).is_read
-    assert not handling(PLAIN, agent=None, extract=False).is_read
+    for given in (
+        {"overrides": {"extraction.enabled": False}},
+        {"extract": False},
+        {"extract": False, "overrides": {"extraction.provider": "rules"}},
+    ):
+        unread = handling(PLAIN, agent=None, **given)  # type: ignore[arg-type]
+        assert (unread.is_read, unread.data) == (False, {"provider": "none"})
 
 
 @pytest.mark.parametrize(
@@ -42,6 +47,9 @@ def test_what_is_asked_for_is_kept() -> None:
         ({"visibility": 7}, "visibility must be agent_only or left out, not '7'"),
         ({"quick": True, "extract": False}, "send one"),
         ({"quick": True, "overrides": {"extraction.provider": "auto"}}, "must be rules or nlp"),
+        ({"quick": "no"}, "quick must be true or false, not 'no'"),
+        ({"quick": None}, "quick must be true or false, not 'None'"),
+        ({"extract": 0}, "extract must be true or false, not '0'"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_name(given: dict[str, Any], words: str) -> None:
@@ -55,6 +63,7 @@ def test_what_cannot_be_is_refused_by_its_name(given: dict[str, Any], words: str
         (["extraction"], "must be a mapping"),
         ({"extraction.provider": "magic"}, "must be one of auto, rules, nlp, llm"),
         ({"extraction.provider": None}, "must be one of"),
+        ({"extraction.provider": "none"}, "must be one of auto, rules, nlp, llm"),
         ({"extraction.enabled": 1}, "must be true or false"),
         ({"extraction": {"llm": {"url": "http://evil"}}}, "cannot be overridden per write"),
         ({"extraction.llm.dailyTokens": 0}, "cannot be overridden per write"),
@@ -82,14 +91,15 @@ def test_a_write_may_ask_for_less_than_the_settings_never_for_more() -> None:
 
 
 def test_the_digest_of_a_body_holds_only_what_is_not_as_usual() -> None:
-    usual = {"extract": True, "quick": False, "visibility": None, "overrides": None}
+    usual = {"extract": True, "visibility": None, "overrides": None}
     assert sent(**usual) == {}
-    assert sent(**{**usual, "extract": False, "quick": True}) == {"extract": False, "quick": True}
+    assert sent(**{**usual, "extract": False}) == {"extract": False}
 
 
 def test_an_import_can_say_no_more_than_a_write() -> None:
     given = {"visibility": "agent_only", "provider": "rules"}
     assert checked_data({**given, "other": None}, agent="a") == given
+    assert checked_data({"provider": "none"}, agent=None) == {"provider": "none"}
     for wrong, agent in (
         ({"visibility": "workspace"}, "a"),
         ({"provider": "magic"}, "a"),

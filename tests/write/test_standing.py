@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 import pytest
 
@@ -31,8 +33,8 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def say(memory: Memory, *texts: str, agent: str | None = None) -> list[str]:
-    return [memory.remember(text, user="ann", agent=agent).events[0] for text in texts]
+def say(memory: Memory, *texts: str, **given: Any) -> list[str]:
+    return [memory.remember(text, user="ann", **given).events[0] for text in texts]
 
 
 def rules(memory: Memory) -> list[Record]:
@@ -121,3 +123,73 @@ def test_rules_of_other_agents_and_other_matters_are_left_alone(memory: Memory) 
     assert standing(memory) == [each for each in before if each != ENGLISH]
     memory.restore(english, user="ann")
     assert standing(memory) == before
+
+
+@pytest.mark.parametrize("private", [FRENCH, ENGLISH])
+def test_a_rule_that_one_agent_alone_sees_and_one_that_all_see_leave_each_other_alone(
+    memory: Memory, private: str
+) -> None:
+    turns = {
+        text: say(memory, text, agent="cook", visibility="agent_only" if text == private else None)[
+            0
+        ]
+        for text in (FRENCH, ENGLISH)
+    }
+    for turn in turns.values():
+        memory.forget(turn, user="ann")
+        memory.restore(turn, user="ann")
+        assert sorted(standing(memory)) == [FRENCH, ENGLISH]
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_in_which_order_rules_are_forgotten_makes_no_difference(
+    memory: Memory, order: tuple[int, int]
+) -> None:
+    turns = say(memory, ENGLISH, FRENCH, "Stop using French.")
+    assert standing(memory) == ["Stop using French."]
+    for each in order:
+        memory.forget(turns[each], user="ann")
+    assert standing(memory) == [ENGLISH]
+    for each in order:
+        memory.restore(turns[each], user="ann")
+    assert standing(memory) == ["Stop using French."]
+
+
+def test_a_rule_that_was_over_when_it_was_told_stands_when_what_ended_it_goes(
+    memory: Memory,
+) -> None:
+    (english,) = say(memory, ENGLISH)
+    say(memory, FRENCH, at=START - timedelta(days=1))
+    assert standing(memory) == [ENGLISH]
+    memory.forget(english, user="ann")
+    assert standing(memory) == [FRENCH]
+    memory.restore(english, user="ann")
+    assert standing(memory) == [ENGLISH]
+
+
+def test_what_was_taken_back_by_hand_stays_so(memory: Memory) -> None:
+    _, english = say(memory, FRENCH, ENGLISH)
+    memory.forget(english, user="ann")
+    (french,) = rules(memory)
+    memory.store.end(ANN, [french.id], at=START, valid_to=START, reason="by hand")
+    assert not memory.forget(english, user="ann")
+    memory.restore(english, user="ann")
+    memory.forget(english, user="ann")
+    assert standing(memory) == []
+
+
+@pytest.mark.slow
+def test_many_rules_come_back_at_once_with_a_release(memory: Memory) -> None:
+    names = [f"{one}{other}" for one in "bdfgklmnprst" for other in "aeiou"]
+    texts = [f"Always mention the {one}{two} house." for one in names[:20] for two in names[:20]]
+    memory.remember([{"role": "user", "content": text} for text in texts], user="ann")
+    assert len(rules(memory)) == len(texts) == 400
+    (release,) = say(memory, "Forget all my rules.")
+    assert standing(memory) == []
+    asked = monotonic()
+    memory.forget(release, user="ann")
+    memory.restore(release, user="ann")
+    memory.forget(release, user="ann")
+    # It is 0.4 s; with each rule compared with each other one it was more than 20 s for one.
+    assert monotonic() - asked < 10
+    assert len(rules(memory)) == 400

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.write.rules import Rule, rules_in
-from recollect.write.supersede import Known, releases, same, superseded
+from recollect.write.supersede import Known, releases, same, seeks, superseded, traits
 
 FOLDER = Path(__file__).parent
 # The words were chosen on the even lines; the odd ones say what to expect of other people's.
@@ -220,3 +220,22 @@ def test_what_is_taken_back_is_not_said_again() -> None:
     stop = the_rule("Stop citing sources.")
     assert stop is not None
     assert not releases(stop)
+
+
+def test_what_is_ended_is_found_by_its_traits_and_most_else_is_left_aside() -> None:
+    texts = {pair[side] for pair in PARTS["test"] for side in ("old", "new")}
+    texts |= {"Forget all my rules.", "No emojis, please.", "You can use emojis again."}
+    rules = [rule for text in sorted(texts) if (rule := the_rule(text))]
+    ones = [known(rule, str(number)) for number, rule in enumerate(rules)]
+    found_by = [traits(one) for one in ones]
+    looked_at = 0
+    for rule in rules:
+        sought = seeks(known(rule))
+        if sought is None:
+            assert rule.sentence == "Forget all my rules."
+            continue
+        pairs = [*zip(ones, found_by, strict=True)]
+        aside = [one for one, its in pairs if not sought & its]
+        looked_at += len(ones) - len(aside)
+        assert (same(rule, aside), superseded(rule, aside)) == (None, ()), rule.sentence
+    assert looked_at < len(rules) ** 2 / 20

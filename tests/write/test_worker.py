@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect.config import Config, Extraction, Jobs
-from recollect.errors import ModelError, ModelUnavailable
+from recollect.errors import ModelError, ModelUnavailable, StoreBusy
 from recollect.memory import Memory
 from recollect.models.base import Embedder
 from recollect.store.base import QueueCounts
@@ -446,6 +446,22 @@ def test_a_forgotten_memory_is_embedded_so_that_it_can_come_back(tmp_path: Path)
         assert memory.drain().done == 1
         memory.restore(event, user="ann")
         assert set(memory.recall("cat", user="ann")[0].why) == {"keyword", "vector", "who"}
+
+
+def test_vectors_are_stored_though_who_hears_of_them_fails(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = a_memory(tmp_path)
+    with memory:
+        memory.remember("the whale sings", user="ann")
+
+        def heard(owners: object) -> None:
+            raise StoreBusy(f"the whale {owners}")
+
+        memory.worker.embedded = heard
+        assert memory.drain().done == 1
+        assert "StoreBusy" in caplog.text
+        assert "whale" not in caplog.text
 
 
 def test_one_wiped_before_its_turn_is_no_trouble(tmp_path: Path) -> None:

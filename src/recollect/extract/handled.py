@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from recollect.extract.drafts import Drafted
 from recollect.store.base import Store
 from recollect.types import Event, Job, Metadata
-from recollect.write.handling import provider_of, visibility_of
+from recollect.write.handling import NOBODY, provider_of, visibility_of
 
 _BY_MODEL = (None, "auto", "llm")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -36,13 +36,19 @@ def of_one_kind(store: Store, jobs: list[Job]) -> tuple[list[Job], Metadata]:
 
 
 def may_ask(data: Metadata) -> bool:
-    """Whether a language model, if there is one, reads such turns."""
+    """Whether a language model, if there is one, may be shown such turns."""
     return provider_of(data) in _BY_MODEL
+
+
+def to_be_read(turns: Sequence[Event]) -> list[Event]:
+    """Those that something may be drawn from."""
+    return [turn for turn in turns if provider_of(turn.data) != NOBODY]
 
 
 def for_the_same(turns: Sequence[Event], data: Metadata) -> list[Event]:
     """Those that everybody may know of who will see what is drawn now."""
-    return [turn for turn in turns if visibility_of(turn.data) in (None, visibility_of(data))]
+    whose = (None, visibility_of(data))
+    return [turn for turn in to_be_read(turns) if visibility_of(turn.data) in whose]
 
 
 def kept_within(drafted: Drafted, data: Metadata) -> Drafted:

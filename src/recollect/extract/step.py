@@ -23,13 +23,20 @@ from recollect.config import Config
 from recollect.errors import ModelError
 from recollect.extract.drafts import Drafted
 from recollect.extract.filter import learnable
-from recollect.extract.handled import for_the_same, kept_within, may_ask, of_one_kind
+from recollect.extract.handled import (
+    for_the_same,
+    kept_within,
+    may_ask,
+    of_one_kind,
+    to_be_read,
+)
 from recollect.extract.judging import PATIENCES
 from recollect.extract.llm import LlmExtractor
 from recollect.extract.parts import Parts
 from recollect.extract.prompt import Known
 from recollect.extract.reading import own_name, read
 from recollect.extract.rules import Extractor
+from recollect.facts.alike import Compare, Unembedded
 from recollect.facts.doubt import Opinion
 from recollect.facts.opinion import Opinions, settled
 from recollect.graph.names import same
@@ -120,12 +127,13 @@ class Reading:
         calls = 1 if self.judge is None else 1 + PATIENCES
         return max(usual, calls * self.config.extraction.llm.timeout_seconds + _LEASE_MARGIN_S)
 
-    def read(self, jobs: Sequence[Job], steps: Sequence[str]) -> int:
+    def read(self, jobs: Sequence[Job], steps: Sequence[str], *, quick: bool = False) -> int:
         """Learn from the turns of these jobs and finish them; how many. ModelError when a model or
-        an extractor fails: nothing is stored then."""
+        an extractor fails: nothing is stored then. `quick`: no embedding model is asked either, so
+        facts without vectors are compared by words alone."""
         talk = self._talk(jobs)
-        if self.llm is None or not talk.turns or not may_ask(talk.data):
-            return self._learn(jobs, talk, self._by_rules(talk), steps)
+        if quick or self.llm is None or not talk.turns or not may_ask(talk.data):
+            return self._learn(jobs, talk, self._by_rules(talk), steps, quick=quick)
         opinions = None if self.judge is None else self.judge(talk.scope)
         return self._learn(jobs, talk, self._by_llm(self.llm, talk), steps, opinions=opinions)
 
@@ -164,8 +172,8 @@ class Reading:
 
         scope = Scope(owner.workspace, owner.user, events[0].agent, events[0].session)
         data = events[0].data
-        said = learnable(for_the_same(before, data), own=own)[-_MOST_EARLIER:]
-        return _Talk(scope, learnable(events, own=own), said, data)
+        said = learnable(for_the_same(before, data), own=own)
+        return _Talk(scope, learnable(to_be_read(events), own=own), said, data)
 
     def _by_rules(self, talk: _Talk) -> Drafted:
         if not talk.turns:
@@ -176,7 +184,7 @@ class Reading:
                 talk.turns,
                 self.extractor(provider_of(talk.data)),
                 user=own_name(talk.scope.user),
-                earlier=talk.earlier,
+                earlier=talk.earlier[-_MOST_EARLIER:],
                 known=lambda name: same(name) in called,
             )
 
@@ -187,7 +195,7 @@ class Reading:
             talk.scope,
             talk.turns,
             user=own_name(talk.scope.user),
-            earlier=talk.earlier,
+            earlier=[turn for turn in talk.earlier if may_ask(turn.data)][-_MOST_EARLIER:],
             known=[Known(node.id, node.name, node.type, node.aliases) for node in nodes],
         )
         # What was cut off, or speaks of what nobody said, is made up for by the rules.
@@ -201,6 +209,7 @@ class Reading:
         steps: Sequence[str],
         *,
         opinions: Opinions | None = None,
+        quick: bool = False,
         error: str | None = None,
         transient: bool = False,
     ) -> int:
@@ -211,22 +220,29 @@ class Reading:
         def learned(opinion: Opinion) -> int:
             now = self.parts.clock()  # Others may have written while a judge was asked.
 
-            def stated() -> list[Derived]:
+            def stated(compare: Compare) -> list[Derived]:
                 facts = self.parts.facts.planned(
-                    talk.scope, drafted.facts, now=now, opinion=opinion
+                    talk.scope, drafted.facts, now=now, opinion=opinion, compare=compare
                 )
                 return facts + self.parts.notes.planned(talk.scope, drafted.facts, turns=talk.turns)
 
-            return self.graph.learn(
-                talk.scope,
-                drafted.entities,
-                drafted.relations,
-                facts=stated,
-                jobs=jobs,
-                known_at=now,
-                steps=steps,
-                error=error,
-                transient=transient,
-            )
+            def stored(compare: Compare) -> int:
+                return self.graph.learn(
+                    talk.scope,
+                    drafted.entities,
+                    drafted.relations,
+                    facts=lambda: stated(compare),
+                    jobs=jobs,
+                    known_at=now,
+                    steps=steps,
+                    error=error,
+                    transient=transient,
+                )
+
+            try:
+                return stored("kept" if quick else "needing")
+            except Unembedded:
+                stated("asking")  # Here no other writer waits for the model.
+                return stored("kept")
 
         return settled(learned, opinions)

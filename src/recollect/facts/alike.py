@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,14 @@ log = logging.getLogger(__name__)
 
 #: Texts to unit vectors, in their order: the embedder of the memory.
 Embed = Callable[[list[str]], NDArray[np.float32]]
+#: What to do for vectors that are not there: see `Alike.by`.
+Compare = Literal["asking", "needing", "kept"]
 #: Vectors that are kept.
 _MOST_KEPT = 4_096
+
+
+class Unembedded(Exception):
+    """Two texts are to be compared that have no vectors yet: see `Alike.by`."""
 
 
 class Alike:
@@ -28,6 +34,22 @@ class Alike:
         self._embed = embed
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, NDArray[Any]] = OrderedDict()
+
+    def by(self, compare: Compare) -> Callable[[str, str], float | None]:
+        """How alike two texts are. Asking: the model is waited for. For who holds a lock, or must
+        not wait: kept: None where it would be asked; needing: `Unembedded` there."""
+        if compare == "asking":
+            return self.likeness
+        return lambda one, other: self._kept_likeness(one, other, needed=compare == "needing")
+
+    def _kept_likeness(self, one: str, other: str, *, needed: bool) -> float | None:
+        with self._lock:
+            vectors = self._kept.get(one), self._kept.get(other)
+        if vectors[0] is not None and vectors[1] is not None:
+            return float(vectors[0] @ vectors[1])
+        if needed and self._embed is not None:
+            raise Unembedded
+        return None
 
     def likeness(self, one: str, other: str) -> float | None:
         """-1..1; None without an embedder, or when it cannot be reached: then nothing is ended

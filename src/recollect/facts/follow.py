@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from heapq import nlargest
+from typing import TypeVar
 
 from recollect.facts.claim import Claim, compared, read
 from recollect.facts.reconcile import Known
 from recollect.facts.slots import USER
-from recollect.store.base import Head, Store
+from recollect.store.base import Derived, Head, Store
 from recollect.types import Record, Scope
 
 TIER = "fact"
@@ -28,6 +31,9 @@ _MOST_KEPT = 500_000
 MOST_CANDIDATES = 20
 #: Facts that are looked at for one new one, those with its rarest words first.
 _MOST_SEEN = 4_000
+#: Of whom something is told: the attribute, the agent that was told, and who may see it.
+Place = tuple[str, str | None, str | None]
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 def claim_of(record: Record, own: str = "") -> Claim:
@@ -59,6 +65,31 @@ def is_compared(record: Record) -> bool:
     return is_open and record.kind != CONFLICT and outcome not in ("clarify", "delete")
 
 
+def likest(claim: Claim, known: Sequence[Known]) -> list[Known]:
+    """Those that a claim is compared with, in their order: of its slot, and with most of its
+    words."""
+    said = claim.terms | claim.left
+
+    def near(each: Known) -> tuple[bool, int, datetime]:
+        is_of_slot = claim.slot is not None and each.claim.slot == claim.slot
+        return is_of_slot, len(each.claim.terms & said), each.at
+
+    best = {each.id for each in nlargest(MOST_CANDIDATES, known, key=near)}
+    return [each for each in known if each.id in best]
+
+
+def is_of_one(fact: Record | Derived) -> bool:
+    """Whether a fact tells the value of an attribute that has one at a time, and holds at some; one
+    that only says what the value is not tells none."""
+    slot = str(fact.data.get("slot") or "")
+    if not slot or slot.endswith(":age") or fact.kind == CONFLICT or fact.data.get("contradicts"):
+        return False
+    if fact.data.get("outcome") in ("clarify", "delete"):
+        return False
+    claim = read(fact.content, str(fact.data.get("speaker") or USER))
+    return claim.hold == "changing" and claim.polarity > 0
+
+
 @dataclass(slots=True)
 class Facts:
     """All facts of one owner."""
@@ -71,8 +102,11 @@ class Facts:
     #: What is compared, with its terms; what is in here is in the two above.
     _held: dict[str, tuple[str | None, frozenset[str]]] = field(default_factory=dict)
     _by_source: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    #: All of a slot, ended ones too.
-    _by_slot: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    #: All of a slot, ended ones too; and those that tell its one value, where that was asked.
+    _by_slot: dict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _of_one: dict[Place, dict[str, Record]] = field(default_factory=dict)
+    #: By what they replaced.
+    _instead: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def follow(self, store: Store, scope: Scope) -> None:
         """Catch up with the store."""
@@ -88,26 +122,50 @@ class Facts:
                     self._take(id, there.get(id))
             self.seen = head
 
-    def near(self, claim: Claim) -> list[Record]:
-        """The facts that a claim may repeat, change or deny, the likeliest first.
+    def near(
+        self,
+        claim: Claim,
+        *,
+        agent: str | None = None,
+        visibility: str | None = None,
+        but: Collection[str] = (),
+    ) -> list[Record]:
+        """The facts that a claim may repeat, change or deny, the likeliest first: what this agent
+        was told, then what others were. What others may not see meets nothing that they may.
 
         Those of its slot, then those that share two of its terms, or half of all.
         """
+        own: list[Record] = []
+        others: list[Record] = []
         with self.lock:
             found = dict.fromkeys(sorted(self._slots.get(claim.slot or "", ())))
             found.update(dict.fromkeys(self._alike(claim.terms | claim.left)))
-            return [self.records[id] for id in list(found)[:MOST_CANDIDATES]]
+            for id in found:
+                record = self.records[id]
+                if record.visibility == visibility and id not in but:
+                    (own if record.agent == agent else others).append(record)
+        if visibility is not None:
+            others = []
+        return own[:MOST_CANDIDATES] + others[:MOST_CANDIDATES]
 
     def of_source(self, source: str) -> list[Record]:
         """The facts that were drawn from a turn, ended ones too."""
         with self.lock:
             return [self.records[id] for id in sorted(self._by_source.get(source, ()))]
 
-    def of_slot(self, slot: str, agent: str | None) -> list[Record]:
-        """The facts that an agent was told of an attribute, ended ones too."""
+    def of_slot(self, slot: str, agent: str | None, visibility: str | None) -> list[Record]:
+        """What an agent was told of an attribute that has one value at a time, ended ones too."""
+        place = (slot, agent, visibility)
         with self.lock:
-            found = [self.records[id] for id in sorted(self._by_slot.get(slot, ()))]
-        return [each for each in found if each.agent == agent]
+            if place not in self._of_one:
+                every = [self.records[id] for id in self._by_slot.get(place, ())]
+                self._of_one[place] = {each.id: each for each in every if is_of_one(each)}
+            return [*self._of_one[place].values()]
+
+    def instead_of(self, id: str) -> list[Record]:
+        """The facts that took the place of one."""
+        with self.lock:
+            return [self.records[each] for each in sorted(self._instead.get(id, ()))]
 
     def versions(self, claim: str) -> list[Record]:
         """All versions of one claim, those learned first first."""
@@ -121,16 +179,18 @@ class Facts:
             held = self._slots.get(str(record.data.get("slot") or ""), ())
             others = [self.records[id] for id in held if id != record.id]
         return any(
-            each.agent == record.agent and each.valid_from >= record.valid_from for each in others
+            _place(each) == _place(record) and each.valid_from >= record.valid_from
+            for each in others
         )
 
     def __len__(self) -> int:
         return 1 + len(self.records)
 
     def _start_over(self, store: Store, scope: Scope) -> None:
-        for kept in (self.records, self._slots, self._terms, self._held):
+        for kept in (self.records, self._slots, self._terms, self._held, self._of_one):
             kept.clear()
-        self._by_source.clear()
+        for index in (self._by_source, self._instead):
+            index.clear()
         self._by_slot.clear()
         listed = store.listed(scope, tier=TIER, current=False, archived=True, limit=_MOST_READ)
         for record in listed:
@@ -143,8 +203,12 @@ class Facts:
         self.records[id] = record
         for source in record.sources:
             self._by_source[source].add(id)
+        for replaced in record.data.get("replaces") or ():
+            self._instead[replaced].add(id)
         if slot := record.data.get("slot"):
-            self._by_slot[slot].add(id)
+            self._by_slot[_place(record)].add(id)
+            if (ones := self._of_one.get(_place(record))) is not None and is_of_one(record):
+                ones[id] = record
         if is_compared(record):
             terms = compared(record.content)
             self._held[id] = (slot, terms)
@@ -155,8 +219,11 @@ class Facts:
         record = self.records.pop(id, None)
         for source in record.sources if record else ():
             _remove(self._by_source, source, id)
-        if record and (slot := record.data.get("slot")):
-            _remove(self._by_slot, slot, id)
+        for replaced in (record.data.get("replaces") or ()) if record else ():
+            _remove(self._instead, replaced, id)
+        if record and record.data.get("slot"):
+            _remove(self._by_slot, _place(record), id)
+            self._of_one.get(_place(record), {}).pop(id, None)
         if id in self._held:
             for kept, key in self._places(*self._held.pop(id)):
                 _remove(kept, key, id)
@@ -218,7 +285,11 @@ class Shelf:
                 total -= len(dropped)
 
 
-def _remove(kept: dict[str, set[str]], key: str, id: str) -> None:
+def _place(record: Record) -> Place:
+    return str(record.data.get("slot") or ""), record.agent, record.visibility
+
+
+def _remove(kept: dict[_Key, set[str]], key: _Key, id: str) -> None:
     kept[key].discard(id)
     if not kept[key]:
         del kept[key]

@@ -16,7 +16,7 @@ from typing import Any
 from recollect.errors import InvalidInput, TooLarge
 from recollect.facts.claim import Claim, read
 from recollect.facts.doubt import Opinion, followed, nobody, shown
-from recollect.facts.follow import CONFLICT, TIER, Facts, chain, known_of
+from recollect.facts.follow import CONFLICT, TIER, Facts, chain, known_of, likest
 from recollect.facts.intervals import placed
 from recollect.facts.reconcile import Known, New, Outcome, importance, may_repeat, reconcile
 from recollect.facts.relate import Thresholds, relation
@@ -79,8 +79,8 @@ class Plan:
 
     def records(self) -> list[Derived]:
         """What is to be stored, in order."""
-        taken_back = self._tools.taken_back
-        return placed(self._records.values(), self._facts, self._scope.agent, taken_back)
+        own, taken_back = self._own, self._tools.taken_back
+        return placed(self._records.values(), self._facts, self._scope.agent, own, taken_back)
 
     def add_all(self, drafts: Sequence[FactDraft]) -> list[Made]:
         """What becomes of some drafts, in the order in which they were said."""
@@ -89,6 +89,12 @@ class Plan:
                 f"drafts are {len(drafts)}, the limit of one call is {MOST_DRAFTS}", field="drafts"
             )
         return [self.add(each) for each in sorted(drafts, key=lambda each: each.at)]
+
+    def add_found(self, drafts: Sequence[FactDraft]) -> None:
+        """Take up what a reader found in turns: as many as it found, some after others."""
+        ordered = sorted(drafts, key=lambda each: each.at)
+        for start in range(0, len(ordered), MOST_DRAFTS):
+            self.add_all(ordered[start : start + MOST_DRAFTS])
 
     def add(
         self, draft: FactDraft, *, id: str | None = None, metadata: Metadata | None = None
@@ -164,21 +170,17 @@ class Plan:
     def _candidates(self, claim: Claim, visibility: str | None) -> list[Known]:
         """What a claim is compared with: the facts that the same may see who will see it. What one
         agent keeps to itself neither ends nor confirms what others know."""
-        agent = self._scope.agent
-        found = [
-            known_of(record, self._own)
-            for record in self._facts.near(claim)
-            if record.id not in self._ended
-            and record.visibility == visibility
-            and (visibility is None or record.agent == agent)
-        ]
+        found = self._facts.near(
+            claim, agent=self._scope.agent, visibility=visibility, but=self._ended
+        )
         fresh = [
             known
             for id, known in self._new.items()
             if id not in self._ended
+            and self._records[id].visibility == visibility
             and (known.claim.slot == claim.slot or known.claim.terms & (claim.terms | claim.left))
         ]
-        return found + fresh
+        return [known_of(record, self._own) for record in found] + likest(claim, fresh)
 
     def _reconciled(self, new: New, known: Sequence[Known]) -> Outcome:
         likeness, limits = self._likeness(new.claim.text), self._tools.limits
@@ -247,6 +249,8 @@ class Plan:
 
     def _check_chain(self, id: str, target: str) -> None:
         """A fact cannot take the place of one that took its own."""
+        if id != target and not self._facts.instead_of(id):
+            return
         ahead, seen = [target], set[str]()
         while ahead:
             each = ahead.pop()

@@ -149,8 +149,10 @@ def weighed(
 ) -> Outcome:
     """What a judge says of a claim, as far as it may be followed.
 
-    What says the same or more must be as alike as that; what was said later is not ended; and
-    what would end something must be as sure as by any other way.
+    What says the same or more must be as alike as that; what was said later is not ended; what
+    would end something must be as sure as by any other way. A word of a judge ends one fact at
+    most, and only what is denied is taken back without anything in its place: otherwise a person
+    is asked.
     """
     limits = limits or Thresholds()
     own = {each.id: each for each in known if each.agent == new.agent}
@@ -159,12 +161,20 @@ def weighed(
         opposed = any(each.claim.polarity != new.claim.polarity for each in targets)
         if told.action == "update" and opposed:
             told = replace(told, action="supersede")
-        elif not _within_bounds(told.action, new.claim, targets[0], likeness, limits):
+        elif not all(
+            _within_bounds(told.action, new.claim, each, likeness, limits) for each in targets
+        ):
             return Outcome("add", "boundary")
     late = [each.at for each in targets if each.at > new.at]
     if told.action in ENDS and late:
         return Outcome("add", "told-late", until=min(late))
-    return guarded(replace(told, targets=tuple(each.id for each in targets)), new, known, limits)
+    told = replace(told, targets=tuple(each.id for each in targets))
+    outcome = guarded(told, new, known, limits)
+    if outcome.action in ENDS and len(outcome.targets) > 1:
+        return replace(outcome, action="clarify", reason="several")
+    if outcome.action == "delete" and new.claim.polarity > 0:
+        return replace(outcome, action="clarify", reason="not-denied")
+    return outcome
 
 
 def _within_bounds(

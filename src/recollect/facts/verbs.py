@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from recollect.config import Limits
 from recollect.errors import InvalidInput, NotFound, StoreBusy
-from recollect.facts.alike import Alike, Embed
+from recollect.facts.alike import Alike, Compare, Embed
 from recollect.facts.disputes import PATIENCE, Disputes
 from recollect.facts.doubt import Opinion, nobody
 from recollect.facts.follow import TIER, Shelf, chain, is_unclear
@@ -24,12 +24,7 @@ from recollect.facts.plan import Plan, Tools, hashed
 from recollect.facts.reading import MOST_LISTED
 from recollect.facts.recasting import Recasting
 from recollect.facts.relate import Thresholds
-from recollect.facts.values import (
-    CATEGORIES,
-    Dispute,
-    Fact,
-    FactDraft,
-)
+from recollect.facts.values import CATEGORIES, Dispute, Fact, FactDraft
 from recollect.facts.versions import (
     added_id,
     answer_id,
@@ -85,14 +80,21 @@ class Facts(Recasting):
     # For the step that understands turns
 
     def planned(
-        self, scope: Scope, drafts: Sequence[FactDraft], *, now: datetime, opinion: Opinion = nobody
+        self,
+        scope: Scope,
+        drafts: Sequence[FactDraft],
+        *,
+        now: datetime,
+        opinion: Opinion = nobody,
+        compare: Compare = "asking",
     ) -> list[Derived]:
         """What drafts make of the facts, not stored: for `store.learn(..., since=, tiers=TIERS)`,
-        where `since` was read before this. The same again gives nothing; in doubt see `opinion`."""
+        where `since` was read before this. The same again gives nothing; in doubt see `opinion`.
+        `compare`: whether an embedding model may be waited for; see `Alike.by`."""
         if not drafts:
             return []
-        plan = self._plan(scope, now, opinion)
-        plan.add_all(drafts)
+        plan = self._plan(scope, now, opinion, compare=compare)
+        plan.add_found(drafts)
         return plan.records()
 
     # Writing
@@ -131,9 +133,9 @@ class Facts(Recasting):
             made = self._stored(
                 scope, lambda plan: plan.add(draft, id=id, metadata=given), dry=before is not None
             )
-        (record,) = self._store.get(scope, [made.id]) if made.id else [None]
+        record = next(iter(self._store.get(scope, [made.id] if made.id else [])), None)
         if record is None:
-            raise NotFound("the fact was forgotten while it was being stored")
+            raise NotFound("the fact that was stored is forgotten")
         outcome, why = made.outcome.action, made.outcome.reason
         if before is not None and made.id == id:
             outcome, why = record.data["outcome"], record.data["reason"]
@@ -328,14 +330,14 @@ class Facts(Recasting):
 
     # Inside
 
-    def _plan(self, scope: Scope, now: datetime, opinion: Opinion = nobody) -> Plan:
-        return Plan(self._shelf.of(scope), scope, now, self._tools(scope, opinion))
+    def _plan(self, scope: Scope, now: datetime, opinion: Opinion = nobody, **how: Compare) -> Plan:
+        return Plan(self._shelf.of(scope), scope, now, self._tools(scope, opinion, **how))
 
-    def _tools(self, scope: Scope, opinion: Opinion = nobody) -> Tools:
+    def _tools(self, scope: Scope, opinion: Opinion = nobody, compare: Compare = "asking") -> Tools:
         return Tools(
             exists=lambda id: exists(self._store, scope, id),
             taken_back=lambda record: was_taken_back(self._store, scope, record),
-            likeness=self._alike.likeness,
+            likeness=self._alike.by(compare),
             opinion=opinion,
             limits=self._thresholds,
         )

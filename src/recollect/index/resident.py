@@ -233,7 +233,7 @@ class Resident:
                 "origins": self._coded(columns.origin),
                 "kinds": self._coded(columns.kind),
                 "tiers": self._coded(columns.tier),
-                "source": -1,
+                "source": (-1 if each is None else -2 for each in columns.source),
                 "seen_us": columns.seen_us,
                 "strength": columns.strength,
                 "quiet": columns.quiet,
@@ -286,7 +286,7 @@ class Resident:
             has_touched=bool((columns["strength"] >= 0).any()),
             has_archived=bool(columns["archived"].any()),
             has_private=bool(columns["private"].any()),
-            codes=self._codes,
+            codes=dict(self._codes),  # Others are read through while new ones come in.
             segments=tuple(self._segments),
             vectors=self._vectors.view() if self._vectors else None,
             kept={},

@@ -106,7 +106,7 @@ class View:
     sessions: NDArray[np.int32]
     kinds: NDArray[np.int32]
     tiers: NDArray[np.int32]
-    #: The number of a derived document's first source; -1 where there is none.
+    #: The number of a derived document's first source; -1: it has none, -2: one that is not here.
     source: NDArray[np.int32]
     #: Text of a role, name, agent, session, kind or tier -> its code; None is coded as -1.
     codes: Mapping[str, int]
@@ -137,6 +137,20 @@ class View:
 
     def __len__(self) -> int:
         return len(self.alive)
+
+    def is_one_of(self, column: NDArray[np.int32], codes: Iterable[int]) -> NDArray[np.bool_]:
+        """Where a coded column holds one of these codes: looked up, not searched. -1 is a code as
+        any other, and what is not there may be any number below it."""
+        table = np.zeros(len(self.codes) + 1, dtype=np.bool_)
+        table[[code for code in codes if code >= -1]] = True  # -1 is the last place.
+        found: NDArray[np.bool_] = table[column]
+        return found
+
+    def codes_in(self, column: NDArray[np.int32]) -> list[int]:
+        """The codes that a coded column holds, in order."""
+        counts = np.bincount(column + 1, minlength=1)
+        found: list[int] = (np.flatnonzero(counts) - 1).tolist()
+        return found
 
 
 class Columns:

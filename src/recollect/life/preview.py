@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from recollect.life.fading import strength, until
 from recollect.store.base import Store
+from recollect.tiers.parts import seen
 from recollect.types import Record, Scope
 
 _TIERS = ("note", "graph")
@@ -34,12 +35,13 @@ def decay_preview(
     store: Store, scope: Scope, *, now: datetime, days: float, limit: int = _MOST
 ) -> list[Fading]:
     """What is hidden already or will be within so many days if nothing touches it, the first to go
-    first. Entities that an edge still leads to are shown longer than this says."""
+    first; of what the asker may see. Entities that an edge still leads to are shown longer than
+    this says."""
     then = now + timedelta(days=days)
     found = [
         fading
         for tier in _TIERS
-        for record in store.listed(scope, tier=tier)
+        for record in seen(store.listed(scope, tier=tier), scope)
         if (fading := _fading(record, now, then)) is not None
     ]
     return sorted(found, key=lambda each: (each.hidden_at, each.id))[:limit]

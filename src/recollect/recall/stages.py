@@ -28,7 +28,7 @@ from recollect.recall.similar import distinct
 from recollect.recall.stage import Candidate, Moment, Stage
 from recollect.recall.strength import leans, near_ties
 from recollect.recall.trace import compared
-from recollect.recall.writers import is_bounded, spread, writers_of
+from recollect.recall.writers import alone, is_bounded, named, spread, writers_of
 
 log = logging.getLogger("recollect")
 
@@ -176,11 +176,13 @@ def _diverse(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 def _writers(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     if not is_bounded(moment):
         return candidates
+    writers = writers_of(moment, [each.doc for each in candidates])
     return spread(
         candidates,
-        writers_of(moment, [each.doc for each in candidates]),
+        writers,
         share=moment.config.writer_share,
         limit=moment.query.limit,
+        stays=alone(candidates, writers, named(moment.query)),
     )
 
 

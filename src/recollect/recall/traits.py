@@ -62,9 +62,10 @@ def persons(view: View) -> Scores:
     if "persons" not in view.kept:
         texts = {code: text for text, code in view.codes.items()}
         machine_roles = [view.codes.get(role, -2) for role in ("assistant", "system", "tool")]
-        codes = np.unique(view.names).tolist()
+        codes = view.codes_in(view.names)
         machine_names = [c for c in codes if fold(texts.get(c, "")) in _MACHINES]
-        machine = np.isin(view.roles, machine_roles) & np.isin(view.names, machine_names)
+        machine = view.is_one_of(view.roles, machine_roles)
+        machine &= view.is_one_of(view.names, machine_names)
         # What was derived is nobody's turn: it must not pay for who wrote it down.
         machine &= view.tiers == view.codes.get("session", -2)
         view.kept["persons"] = (~machine).astype(np.float32)
@@ -85,7 +86,7 @@ def _named(view: View, query: Query) -> Scores:
     """Who has no name of their own is the user whose memory this is."""
     asked = frozenset(query.terms)
     named = [code for code, words in _speakers(view).items() if words & asked]
-    spoken = np.isin(view.names, named)
+    spoken = view.is_one_of(view.names, named)
     if asked & frozenset(terms(query.scope.user)):
         spoken |= (view.names < 0) & (view.roles == view.codes.get("user", -2))
     return spoken.astype(np.float32)
@@ -95,7 +96,7 @@ def _speakers(view: View) -> dict[int, frozenset[str]]:
     """Code of a speaker's name -> the words of it."""
     if "speakers" not in view.kept:
         texts = {code: text for text, code in view.codes.items()}
-        codes = [code for code in np.unique(view.names).tolist() if code >= 0]
+        codes = [code for code in view.codes_in(view.names) if code >= 0]
         view.kept["speakers"] = {code: frozenset(terms(texts[code])) for code in codes}
     kept: dict[int, frozenset[str]] = view.kept["speakers"]
     return kept

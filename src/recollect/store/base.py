@@ -194,6 +194,10 @@ class Records(Protocol):
         """Which of these were forgotten for their own sake, and since when; wiped ones too: what
         nobody wants is not to be learned again."""
 
+    def hidden(self, scope: Scope, id: str) -> list[Record]:
+        """A record that was forgotten, as it was, and what was derived from it and is hidden, those
+        learned first first: to see to what is left, not to be shown."""
+
     def history(self, scope: Scope, record: str) -> list[Version]:
         """What happened to a record, oldest first, with the reasons; contents are withheld while it
         is forgotten."""

@@ -42,7 +42,7 @@ class Listing(Protocol):
 
     def growth(self, scope: Scope, *, since: datetime) -> list[tuple[date, str, int]]:
         """By day (UTC) and tier, in this order, how many records were learned since a time;
-        forgotten ones left out, and days without any."""
+        forgotten ones left out, and days without any. Of what the asker sees, as in `page`."""
 
 
 class Life(Protocol):
@@ -291,7 +291,7 @@ class Chores(Protocol):
 
     def tally(self, scope: Scope) -> dict[str, int]:
         """How many records of an owner hold in each tier: neither forgotten, ended nor put aside.
-        Tiers without any are left out."""
+        Tiers without any are left out. Of what the asker sees, as in `page`."""
 
     def begin_chore(self, name: str, *, now: datetime, every_s: float) -> bool:
         """True, and noted, when a chore is due: it was never begun, or so long ago, or at a time

@@ -155,6 +155,15 @@ class LifeSuite:
         assert store.tally(ANN) == {"fact": 1, "session": 1}
         assert store.tally(OTHER_ANN) == {}
 
+    def test_a_tally_counts_what_the_asker_sees(self, store: Store) -> None:
+        a, b = replace(ANN, agent="a"), replace(ANN, agent="b")
+        say(store, a, an_entry(1), an_entry(2, visibility="agent_only"))
+        say(store, ANN, an_entry(3))
+        learn(store, a, a_fact(50), a_fact(51, visibility="agent_only"))
+        assert store.tally(ANN) == {"fact": 1, "session": 2}
+        assert store.tally(a) == {"fact": 2, "session": 3}
+        assert store.tally(b) == {"session": 1}
+
     def test_what_is_told_again_is_no_longer_put_aside(self, store: Store) -> None:
         events = say(store, ANN, an_entry(1), an_entry(2))
         learn(store, ANN, a_fact(50), a_fact(51), a_fact(52, events[0]))

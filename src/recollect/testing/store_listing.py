@@ -103,6 +103,24 @@ class ListingSuite:
         assert store.growth(ANN, since=since) == [(next_day, "session", 1)]
         assert store.growth(Scope("nowhere", "nobody"), since=NOON) == []
 
+    def test_growth_counts_what_the_asker_sees(self, store: Store) -> None:
+        a = replace(ANN, agent="a")
+        _said(store, 1, agent="a")
+        learn(store, a, a_fact(4), a_fact(5, visibility="agent_only"))
+        put(store, a, an_entry(6, visibility="agent_only"))
+        counts = {
+            agent: [
+                (tier, count)
+                for _, tier, count in store.growth(replace(ANN, agent=agent), since=NOON)
+            ]
+            for agent in (None, "a", "b")
+        }
+        assert counts == {
+            None: [("fact", 1), ("session", 1)],
+            "a": [("fact", 2), ("session", 2)],
+            "b": [],
+        }
+
 
 def _said(
     store: Store,

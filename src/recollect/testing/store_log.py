@@ -21,8 +21,10 @@ from recollect.testing.store_builders import (
     EMBED,
     NOON,
     OTHER_ANN,
+    a_fact,
     an_entry,
     claim,
+    learn,
     put,
     vector,
 )
@@ -218,6 +220,20 @@ class RecordSuite:
         assert [event.id for event in store.scan(ANN)] == [kept]
         assert [c.forgotten for c in store.changes(ANN, after=0)] == [False, True]
         assert all(version.content is None for version in store.history(ANN, gone))
+
+    def test_what_is_hidden_can_be_looked_at_with_what_went_along(self, store: Store) -> None:
+        kept, gone = put(store, ANN, an_entry(1), an_entry(2))
+        learn(store, ANN, a_fact(50, gone), a_fact(51, kept, gone), a_fact(52))
+        before = store.get(ANN, [gone, a_fact(50).id])
+        assert store.hidden(ANN, gone) == []
+        store.forget(ANN, gone, at=NOON)
+        hidden = store.hidden(ANN, gone)
+        assert sorted(hidden, key=lambda each: each.tier) == before[::-1]
+        assert store.hidden(ANN, a_fact(50).id) == [before[1]]
+        for scope, id in ((BOB, gone), (OTHER_ANN, gone), (ANN, kept), (ANN, "no id")):
+            assert store.hidden(scope, id) == []
+        store.restore(ANN, gone, at=NOON)
+        assert store.hidden(ANN, gone) == []
 
     def test_forget_and_restore_undo_each_other(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))

@@ -24,6 +24,7 @@ from recollect.tiers.profile_summaries import changing, composed
 from recollect.tiers.profile_values import SECTIONS, Field, Profile, Summary, counted
 from recollect.types import Record, Scope
 from recollect.write import validate
+from recollect.write.handling import AGENT_ONLY
 from recollect.write.worker import Worker
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -117,10 +118,12 @@ class Profiles:
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
+        visibility: str | None = None,
     ) -> Summary:
         """Keep what a model wrote for one of the six summaries, of these facts.
 
-        It is no more to be believed than the least of them, and is shown while all of them hold.
+        It is no more to be believed than the least of them, and is shown while all of them hold; to
+        this agent alone with `visibility="agent_only"`, or if one of them is seen by it alone.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         name = choice(section, "section", SECTIONS)
@@ -132,9 +135,11 @@ class Profiles:
         sources = tuple(dict.fromkeys(s for fact in found for s in fact.sources))
         # A model wrote it, so it is at most an agent's word.
         origin = parts.least(["agent", *(fact.origin for fact in found)])
+        is_private = any(fact.visibility is not None for fact in found)
         record = self._put(
-            scope, name, said, data={"facts": ids}, origin=origin, quiet=_LISTED, sources=sources
-        )
+            scope, name, said, data={"facts": ids}, origin=origin, quiet=_LISTED, sources=sources,
+            visibility=AGENT_ONLY if is_private else _seen_by(visibility, agent),
+        )  # fmt: skip
         return Summary(record.content, record.known_from, record.sources)
 
     def mend(self, scope: Scope, id: str) -> list[str]:
@@ -159,16 +164,19 @@ class Profiles:
         origin: str,
         quiet: int,
         sources: Sequence[str] = (),
+        visibility: str | None = None,
     ) -> Record:
         """A record in the place of the one there was; the same again changes nothing."""
+        whose = [] if visibility is None else [visibility, scope.agent or ""]
         for since in self._tries(scope):
-            before = self._open(scope, kind)
+            before = self._open(scope, kind, visibility)
             last = before[-1] if before else None
             if last and (last.content, last.origin) == (content, origin) and _says(last, data):
                 return last
             id, _ = parts.free_id(
-                self._store, scope, "profile", kind, last.id if last else "", origin, content
-            )
+                self._store, scope, "profile", kind, last.id if last else "", origin, content,
+                *whose,
+            )  # fmt: skip
             chain = {
                 "claim": str(last.data["claim"]) if last else id,
                 "replaces": [each.id for each in before],
@@ -176,7 +184,7 @@ class Profiles:
             now = self._now()
             new = parts.derived(
                 id, "profile", kind, content, origin=origin, at=now, data={**data, **chain},
-                sources=sources, supersedes=chain["replaces"], quiet=quiet,
+                sources=sources, supersedes=chain["replaces"], quiet=quiet, visibility=visibility,
             )  # fmt: skip
             if self._store.put(
                 scope, [new], known_at=now, steps=self._worker.steps, since=since,
@@ -192,10 +200,11 @@ class Profiles:
             yield self._store.head(scope).change
         yield None
 
-    def _open(self, scope: Scope, kind: str) -> list[Record]:
-        """What is set in this place by the same asker."""
+    def _open(self, scope: Scope, kind: str, visibility: str | None = None) -> list[Record]:
+        """What is set in this place by the same asker, for the same readers."""
         listed = self._store.listed(scope, tier="profile", kind=kind)
-        return [each for each in listed if each.agent == scope.agent]
+        whose = scope.agent, visibility
+        return [each for each in listed if (each.agent, each.visibility) == whose]
 
 
 def _made(
@@ -259,6 +268,18 @@ def _set_field(record: Record) -> Field:
         updated_at=record.known_from,
         is_set=True,
     )
+
+
+def _seen_by(visibility: object, agent: str | None) -> str | None:
+    if visibility is None:
+        return None
+    if visibility != AGENT_ONLY or agent is None:
+        raise InvalidInput(
+            f"visibility must be {AGENT_ONLY}, which needs an agent, or left out,"
+            f" not {str(visibility)[:64]!r}",
+            field="visibility",
+        )
+    return AGENT_ONLY
 
 
 def _says(record: Record, data: dict[str, list[str]]) -> bool:

@@ -66,6 +66,11 @@ class Profile:
     versions: Mapping[str, int] = field(default_factory=dict)
     agent: str | None = None
 
+    @property
+    def is_private(self) -> bool:
+        """Whether there is something in it that its agent alone sees."""
+        return any(record.visibility is not None for record in self.facts)
+
     def as_deerflow(self) -> dict[str, Any]:
         """The memory document as DeerFlow keeps it."""
         return {
@@ -79,7 +84,11 @@ class Profile:
 
     def _section(self, name: str) -> dict[str, str]:
         summary = self.summaries.get(name, Summary())
-        return {"summary": summary.text, "updatedAt": _time(summary.updated_at)}
+        section = {"summary": summary.text, "updatedAt": _time(summary.updated_at)}
+        # It may be made of any of the facts.
+        if summary.text and self.is_private:
+            section["visibility"] = "agent_only"
+        return section
 
     def _fact(self, record: Record) -> dict[str, Any]:
         data = record.data
@@ -99,6 +108,8 @@ class Profile:
         }
         if data.get("avoid"):
             fact["sourceError"] = data["avoid"]
+        if record.visibility is not None:
+            fact["visibility"] = record.visibility
         return fact
 
 

@@ -27,25 +27,20 @@ class Succession:
         self._store = store
         self._now = now
 
-    def going(self, scope: Scope, id: str) -> list[Record]:
-        """What holds now and goes when a turn or a memory is forgotten: to be asked before."""
-        return [each for each in self._of(scope, id) if is_open(each)]
-
-    def gone(self, scope: Scope, records: Sequence[Record]) -> None:
-        """Let hold again what those had replaced that were forgotten."""
-        left = {each.id for each in self._store.get(scope, [each.id for each in records])}
-        self._settle(scope, [each for each in records if each.id not in left], standing.without)
+    def gone(self, scope: Scope, id: str, hidden: Sequence[Record]) -> None:
+        """Let hold again what a memory that was forgotten, or the rules of a turn, had replaced:
+        it is among what is hidden. A rule that ended another one may be ended itself; of other
+        things only the last has replaced what could hold."""
+        rules = [each for each in hidden if _is_rule(each)]
+        others = [each for each in hidden if each.id == id and not _is_rule(each) and is_open(each)]
+        self._settle(scope, [*rules, *others], standing.without)
 
     def back(self, scope: Scope, id: str) -> None:
-        """Put a turn or a memory that came back in its place."""
-        self._settle(scope, self._of(scope, id), standing.again)
-
-    def _of(self, scope: Scope, id: str) -> list[Record]:
-        """A memory, or the rules that were given in a turn."""
+        """Put a memory, or the rules of a turn, that came back in its place."""
         found = self._store.get(scope, [id])
         if found and found[0].tier == "session":
-            return standing.rules_of(self._store, scope, found[0])
-        return found
+            found = standing.rules_of(self._store, scope, found[0])
+        self._settle(scope, found, standing.again)
 
     def _settle(
         self,
@@ -54,8 +49,7 @@ class Succession:
         rules: Callable[[Store, Scope, Sequence[Record], datetime], None],
     ) -> None:
         now = self._now()
-        given = [each for each in records if each.kind in standing.KINDS]
-        rules(self._store, scope, [each for each in given if each.tier == "procedure"], now)
+        rules(self._store, scope, [each for each in records if _is_rule(each)], now)
         for record in records:
             versions = self._versions(scope, record)
             taken_back = {
@@ -79,6 +73,10 @@ class Succession:
     def _listed(self, scope: Scope, record: Record) -> list[Record]:
         kind = record.kind if record.tier == "profile" else None  # A procedure may change its kind.
         return self._store.listed(scope, tier=record.tier, kind=kind, current=False, archived=True)
+
+
+def _is_rule(record: Record) -> bool:
+    return record.tier == "procedure" and record.kind in standing.KINDS
 
 
 def _parts(version: Record) -> Sequence[str]:

@@ -4,7 +4,7 @@ It is kept with the event, so that whoever reads the turn later, in whatever pro
 asked, and what is derived from it is seen by nobody who may not see the turn:
 
     visibility  "agent_only": the agent that it was said to sees it, nobody else
-    provider    reads it instead of the setting extraction.provider
+    provider    reads it instead of the setting extraction.provider; "none": nothing ever does
 
 A write may ask for less than the settings do, never for more: no override makes a language model
 read what the operator keeps from it.
@@ -26,10 +26,15 @@ ENABLED, PROVIDER = "extraction.enabled", "extraction.provider"
 PER_WRITE = (ENABLED, PROVIDER)
 #: How quick turns are read, and how many of one call while the caller waits.
 RULES = "rules"
+#: In the place of a provider: nothing is drawn from such a turn, and no model is shown it.
+NOBODY = "none"
 MOST_QUICK = 64
 _NO_MODEL = (RULES, "nlp")
 #: What an event may keep.
-_KEPT: Mapping[str, tuple[str, ...]] = {"visibility": (AGENT_ONLY,), "provider": PROVIDERS}
+_KEPT: Mapping[str, tuple[str, ...]] = {
+    "visibility": (AGENT_ONLY,),
+    "provider": (*PROVIDERS, NOBODY),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ def handling(
     overrides: object = None,
 ) -> Handling:
     """How one call wants its messages treated."""
+    _check_switch(extract, "extract")
+    _check_switch(quick, "quick")
     if visibility is not None:
         if visibility != AGENT_ONLY:
             raise InvalidInput(
@@ -74,15 +81,17 @@ def handling(
             f"quick asks no language model: {PROVIDER} must be rules or nlp, not {provider}",
             field="quick",
         )
-    provider = provider or (RULES if quick else None)
+    is_read = extract and enabled
+    provider = (provider or (RULES if quick else None)) if is_read else NOBODY
     asked = {"visibility": visibility, "provider": provider}
     data = {name: value for name, value in asked.items() if value is not None}
-    return Handling(data, is_read=extract and enabled, is_quick=quick)
+    return Handling(data, is_read=is_read, is_quick=quick)
 
 
 def sent(**given: Any) -> dict[str, Any]:
-    """What was asked for beyond the usual: what the digest of a body holds of it."""
-    usual = {"extract": True, "quick": False}
+    """What was asked for beyond the usual: what the digest of a body holds of it. When it is read
+    (quick) is not part of what is said: asked for otherwise, it is the same body."""
+    usual = {"extract": True}
     return {name: value for name, value in given.items() if value not in (None, usual.get(name))}
 
 
@@ -110,6 +119,11 @@ def checked_data(given: Mapping[str, object], *, agent: str | None) -> dict[str,
     if "visibility" in found and agent is None:
         raise InvalidInput(f"visibility {AGENT_ONLY} needs an agent", field="visibility")
     return found
+
+
+def _check_switch(value: object, name: str) -> None:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} must be true or false, not {str(value)[:64]!r}", field=name)
 
 
 def _settings(overrides: object) -> dict[str, object]:

@@ -14,7 +14,7 @@ differ the later is still seen to be later.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -97,6 +97,45 @@ def superseded(new: Rule, current: Sequence[Known]) -> tuple[str, ...]:
 def releases(new: Rule) -> bool:
     """Whether a rule only takes others back ("forget the star rule") and asks for nothing."""
     return _releases_all(new) or _released(new) is not None
+
+
+def traits(one: Known) -> frozenset[Hashable]:
+    """By what a rule can be found by one that ends or repeats it: see `seeks`."""
+    old = read(one.rule, one.condition)
+    about = old.matter | old.topic
+    named = {("named", each) for each in about | choice_names(old.matter)}
+    wanted = {("wants", each) for each in old.wants}
+    rejected = {("rejects", each) for each in old.rejects}
+    return frozenset({*named, *wanted, *rejected, *_alike(old, one)})
+
+
+def seeks(one: Known) -> frozenset[Hashable] | None:
+    """What a rule that this one ends or repeats has one of, among its traits; None where it may
+    be any. Most of many rules need not be looked at for one that has come or gone."""
+    said = Rule(one.content, one.rule, one.condition, 1.0, False, 0)
+    if _releases_all(said):
+        return None
+    released = _released(said)
+    if released is not None:
+        return frozenset(("named", each) for each in released)
+    new = read(one.rule, one.condition)
+    wanted = {("wants", each) for each in new.rejects | (new.wants & {CALLED})}
+    rejected = {("rejects", each) for each in new.wants}
+    return frozenset({*wanted, *rejected, *_alike(new, one)})
+
+
+def _alike(reading: Reading, one: Known) -> set[Hashable]:
+    """What two rules have in common of which one repeats the other, chooses otherwise, has another
+    number or another object."""
+    about = reading.matter | reading.topic
+    found: set[Hashable] = {("said", one.content), ("rule", one.rule.casefold()), ("about", about)}
+    found |= {("choice", name) for name in chosen(reading.wants)}
+    if reading.numbers:
+        found |= {("counted", each) for each in about or {""}}
+    if reading.verb in _ONE_OBJECT and not reading.rejects:
+        objects = {reading.topic, *reading.wants} if reading.topic else reading.wants
+        found |= {("order", reading.verb, each) for each in objects}
+    return found
 
 
 def _releases_all(new: Rule) -> bool:

@@ -24,7 +24,6 @@ from recollect.errors import (
     ModelUnavailable,
     NotAsked,
     Refused,
-    StoreBusy,
     StoreError,
 )
 from recollect.models.base import Embedder
@@ -34,6 +33,7 @@ from recollect.types import Drained, Job, Scope
 from recollect.write.embed import embed
 from recollect.write.house import House
 from recollect.write.passages import RECIPE
+from recollect.write.quick import Quick, QuickReader, read_turns
 
 log = logging.getLogger("recollect.worker")
 
@@ -61,7 +61,7 @@ class Tally:
             self.read += read
 
 
-class Reader(Protocol):
+class Reader(QuickReader, Protocol):
     """A step that is done for the turns of one conversation together."""
 
     @property
@@ -71,12 +71,9 @@ class Reader(Protocol):
     def claim(self, *, ignore_backoff: bool) -> list[Job]:
         """The jobs of one conversation that is ready; the attempt is counted."""
 
-    def claim_turns(self, scope: Scope, turns: Sequence[str]) -> list[Job]:
-        """The jobs of some turns that somebody waits for; the attempt is counted."""
-
-    def read(self, jobs: Sequence[Job], steps: Sequence[str]) -> int:
+    def read(self, jobs: Sequence[Job], steps: Sequence[str], *, quick: bool = False) -> int:
         """Do them and remove them; how many. `steps` are queued for what is learned. ModelError
-        when a model fails: then nothing is stored."""
+        when a model fails: then nothing is stored. `quick`: no model is asked for anything."""
 
     def give_up(
         self, jobs: Sequence[Job], steps: Sequence[str], *, error: str, transient: bool
@@ -111,6 +108,7 @@ class Worker:
         self._stop = threading.Event()
         self._wakes = (threading.Event(), threading.Event())
         self._threads: list[threading.Thread] = []
+        self.quick = Quick()
         self.house = House(store, config, clock)
         self.tally = Tally()
 
@@ -157,6 +155,7 @@ class Worker:
             for thread in self._threads:
                 thread.join()
             atexit.unregister(self.stop)
+        self.quick.join()
         with self._embedding, self._reading:  # Whoever drains has finished or handed back.
             pass
 
@@ -217,18 +216,18 @@ class Worker:
             return self._read_group(self.reader, draining=draining)
 
     def read_now(self, scope: Scope, turns: Sequence[str]) -> int:
-        """Read turns in the caller's thread, not behind one that a model takes a minute for; how
-        many. What cannot be read now is left to the queue."""
-        if self.reader is None or not (jobs := self.reader.claim_turns(scope, turns)):
+        """Read turns while the caller waits, not behind one that a model takes a minute for; how
+        many. What cannot be read now, for whatever reason, is left to the queue."""
+        if (reader := self.reader) is None:
             return 0
-        try:
-            done = self.reader.read(jobs, self.steps)
-        except (ModelError, StoreBusy) as error:
-            log.warning("%d turns: not read at once: %s", len(jobs), type(error).__name__)
-            self._store.release(jobs)
-            return 0
-        self.tally.add(read=done)
-        return done
+
+        def work() -> int:
+            done = read_turns(self._store, reader, scope, turns, self.steps)
+            self.tally.add(read=done)
+            self.wake()
+            return done
+
+        return self.quick.awaited(work)
 
     def _embed_batch(self, *, ignore_backoff: bool) -> int:
         jobs_config = self._config.jobs
@@ -319,7 +318,6 @@ class Worker:
         try:
             done = embed(self._store, self._embedder, self._sized_space(), jobs)
             self.tally.add(done=done)
-            self.embedded({Scope(job.scope.workspace, job.scope.user) for job in jobs})
         except ModelError as error:
             if len(jobs) > 1 and not isinstance(error, ModelUnavailable):
                 # One bad text must not fail its neighbours: each alone, in the same attempt.
@@ -328,6 +326,17 @@ class Worker:
                 return
             for job in jobs:
                 self._fail(job, error, draining=draining)
+            return
+        self._tell(jobs)
+
+    def _tell(self, jobs: Sequence[Job]) -> None:
+        """Whose vectors are new. They are stored: whoever fails to hear it does not undo that."""
+        try:
+            self.embedded({Scope(job.scope.workspace, job.scope.user) for job in jobs})
+        except Closed:
+            raise
+        except Exception as error:  # noqa: BLE001 (a listener of any kind)
+            log.warning("worker: an index was not brought up to date: %s", type(error).__name__)
 
     def _fail(self, job: Job, error: ModelError, *, draining: bool) -> None:
         transient = _is_transient(error)

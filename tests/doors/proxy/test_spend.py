@@ -3,81 +3,30 @@
 import http.client
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import openai
 import pytest
-from fastapi.testclient import TestClient
 
 import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.proxy.usage import bytes_said, tokens_sent, usage_of
-from recollect.extract.budget import Size
+from recollect.doors.proxy.usage import Told, bytes_said, tokens_sent, usage_of
 from recollect.keys import create_key
 from recollect.store.base import Spent
 from recollect.testing import HashEmbedder
-from recollect.types import ApiKey
 from tests.doors.calling import NOON, Clock, given
 from tests.doors.live import wait_until
 from tests.doors.proxy.serving import Service, running
+from tests.doors.proxy.spending import CHAT, TOMORROW, refused, world
 from tests.doors.proxy.upstream import Running
 
-CHAT = "/v1/proxy/chat/completions"
-TODAY, TOMORROW = NOON.date(), NOON.date() + timedelta(days=1)
 #: What a call of the model "counts" takes, as it says.
 ONE = Spent(1, 70, 30)
-
-
-class World:
-    """A service before a model, in which time stands still."""
-
-    def __init__(self, folder: Path, upstream: str, clock: Clock, **settings: Any) -> None:
-        config = {"proxy.url": upstream, "proxy.remember": False, **settings}
-        self.memory = recollect.open(
-            folder / "m.db", embedder=HashEmbedder(), worker=False, config=config, clock=clock
-        )
-        self.client = TestClient(create_app(self.memory, clock=clock), "http://localhost:3050")
-
-    def key(self, **more: Any) -> tuple[ApiKey, str]:
-        return create_key(self.memory.store, user="ann", **more)
-
-    def call(self, secret: str, model: str = "counts", path: str = CHAT, **body: Any) -> Any:
-        content = body.pop("content", "Hi")
-        said = {"messages": [{"role": "user", "content": content}]} if "chat" in path else {}
-        said |= {} if said else {"input": content}
-        headers = {"authorization": f"Bearer {secret}"}
-        return self.client.post(path, json={"model": model, **said, **body}, headers=headers)
-
-    def spent(self, key: ApiKey, day: Any = TODAY) -> Spent:
-        return self.memory.store.spent_by_keys(day).get(key.id, Spent())
-
-    def expect(self, key: ApiKey, spent: Spent, day: Any = TODAY) -> None:
-        """What a call took is written when its answer is through."""
-        wait_until(lambda: self.spent(key, day) == spent)
-
-
-@contextmanager
-def world(folder: Path, upstream: str, clock: Clock, **settings: Any) -> Iterator[World]:
-    made = World(folder, upstream, clock, **settings)
-    with made.memory, made.client:
-        yield made
 
 
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-def refused(answer: Any) -> str:
-    assert answer.status_code == 429, answer.text
-    error = answer.json()["error"]
-    assert (error["type"], error["code"]) == ("insufficient_quota",) * 2
-    assert answer.headers["x-should-retry"] == "false"
-    return str(error["message"])
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -302,11 +251,14 @@ def test_a_limit_that_is_none_is_refused_by_its_name(
 
 
 def test_usage_is_read_as_models_write_it() -> None:
-    assert usage_of({"usage": {"prompt_tokens": 3, "completion_tokens": 4}}) == Size(3, 4)
-    assert usage_of({"usage": {"prompt_tokens": 3, "total_tokens": 3}}) == Size(3, 0)
-    assert usage_of({"response": {"usage": {"input_tokens": 5, "output_tokens": 0}}}) == Size(5, 0)
+    assert usage_of({"usage": {"prompt_tokens": 3, "completion_tokens": 4}}) == Told(3, 4)
+    assert usage_of({"usage": {"prompt_tokens": 3, "total_tokens": 3}}) == Told(3, None)
+    assert usage_of({"response": {"usage": {"input_tokens": 5, "output_tokens": 0}}}) == Told(5, 0)
     for nothing in (None, {}, [], {"prompt_tokens": -1}, {"prompt_tokens": "9"}, {"x": True}):
-        assert usage_of({"usage": nothing}) is None
+        assert usage_of({"usage": nothing}) == Told()
+    for no_count in (-5, None, 1e3, 10**9, True):
+        usage = {"prompt_tokens": 7, "completion_tokens": no_count}
+        assert usage_of({"usage": usage}) == Told(7, None)
 
 
 def test_what_is_sent_and_said_is_weighed_by_its_words() -> None:

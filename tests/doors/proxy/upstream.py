@@ -140,6 +140,7 @@ class Handler(BaseHTTPRequestHandler):
         message: dict[str, Any] = {"role": "assistant", "content": f"You said: {said(body)}"}
         finish = "stop"
         usage = {"prompt_tokens": 70, "completion_tokens": 30, "total_tokens": 100}
+        usage = body.get("tells", usage)
         counts = body["model"] == "counts"
         if body["model"] == "tools":
             call = {"name": "look", "arguments": "{}"}
@@ -179,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
             "model": body["model"], "output": [{**item, "content": [part]}], "tools": [],
             "parallel_tool_calls": True, "tool_choice": "auto",
         }  # fmt: skip
-        if body["model"] == "counts":
+        if "counts" in body["model"]:
             details: dict[str, Any] = {"input_tokens_details": {}, "output_tokens_details": {}}
             answer["usage"] = {"input_tokens": 70, "output_tokens": 30, "total_tokens": 100}
             answer["usage"] |= details
@@ -187,7 +188,7 @@ class Handler(BaseHTTPRequestHandler):
             self.whole(200, json.dumps(answer).encode())
             return
         where = {"item_id": "m1", "output_index": 0, "content_index": 0}
-        begun = {**answer, "status": "in_progress", "output": []}
+        begun = {**answer, "status": "in_progress", "output": [], "usage": None}
         events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
         events += [
             {"type": "response.output_text.delta", "delta": p, "logprobs": [], **where}
@@ -207,7 +208,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         going = self.going
         for number, text in enumerate(texts):
-            if model == "waits" and number == 3:
+            if "waits" in model and number == 3:
                 going.acquire()
             if model == "dies" and number == 3:
                 going.acquire()

@@ -95,6 +95,7 @@ def decay(  # noqa: PLR0913 (one per option)
         typer.Option(metavar="RUN", help="Bring back what a run changed.", show_default=False),
     ] = None,
     workspace: Workspace = "default",
+    agent: Agent = None,
     json: AsJson = False,
     db: Db = None,
     config: ConfigFile = None,
@@ -122,7 +123,8 @@ def decay(  # noqa: PLR0913 (one per option)
             done = memory.life.run(now=now, names=JOBS, scope=scope, shadow=not apply)
             _round(done, json=json)
             return
-        found = decay_preview(memory.store, scope, now=now, days=days)
+        asker = validate.scope(workspace=workspace, user=user, agent=agent)
+        found = decay_preview(memory.store, asker, now=now, days=days)
     if json:
         document(found)
     else:
@@ -211,13 +213,14 @@ def _round(done: Sequence[Done], *, json: bool) -> None:
 
 
 def _told(one: Done) -> dict[str, object]:
-    """What a job did as JSON knows it; of a merge the text that stands for the others."""
+    """What a job did as JSON knows it; of a merge the text that stands for the others, unless an
+    agent keeps it to itself."""
     acts = [
         {
             "deed": act.deed,
             "ids": act.ids,
             "reason": act.reason,
-            "content": None if act.record is None else act.record.content,
+            "content": act.record.content if act.record and not act.record.visibility else None,
         }
         for act in one.acts
     ]

@@ -240,7 +240,9 @@ def stats(*, query: Annotated[Asked, Query()], key: Reader, memory: Held) -> Res
             "count": count,
             "avg_importance": average,
             "source_distribution": dict(sorted(sites.items())),
-            "tiers": memory.stats(user=scope.user, workspace=scope.workspace).tiers,
+            "tiers": memory.stats(
+                user=scope.user, workspace=scope.workspace, agent=scope.agent
+            ).tiers,
         }
     )
 

@@ -6,7 +6,7 @@ and reflecting with a model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
@@ -48,7 +48,8 @@ class ConsolidateBody(Sent):
 def consolidate(*, body: ConsolidateBody, key: Writer, memory: Held) -> Response:
     """Near duplicates, and with `execute` one in the place of several; see life/consolidate.py."""
     scope = narrowed(key, body)
-    acts, changed = _run(memory, scope, consolidation.JOB, shadow=not body.execute)
+    kept = {each.id for each in _kept(memory, scope)}
+    acts, changed = _run(memory, scope, consolidation.JOB, kept, shadow=not body.execute)
     if body.execute:
         merged = [act for act in acts if set(act.ids) & set(changed)]
         made = [act.record.id for act in merged if act.record is not None]
@@ -62,7 +63,7 @@ def consolidate(*, body: ConsolidateBody, key: Writer, memory: Held) -> Response
         )
     return told(
         {
-            "memories_scanned": len(_kept(memory, scope)),
+            "memories_scanned": len(kept),
             "clusters_found": len(acts),
             "memories_in_clusters": sum(len(act.ids) for act in acts),
             "clusters": [_cluster(memory, scope, act.ids) for act in acts],
@@ -84,7 +85,7 @@ def _cluster(memory: Memory, scope: Scope, ids: Sequence[str]) -> dict[str, Any]
     ]
     return {
         "member_ids": ids,
-        "member_contents": [each.content for each in seen(members, scope)],
+        "member_contents": [each.content for each in members],
         "avg_affinity": round(sum(alike) / len(alike), 6) if alike else None,
         "member_count": len(ids),
     }
@@ -105,7 +106,7 @@ def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
     now = memory.now()
     kept = {each.id: each for each in standing(_kept(memory, scope))}
     worth = {id: retention.retention(each, now) for id, each in kept.items()}
-    acts, changed = _run(memory, scope, retention.JOB, shadow=body.dry_run)
+    acts, changed = _run(memory, scope, retention.JOB, kept, shadow=body.dry_run)
     candidates = [
         {
             "id": id,
@@ -117,7 +118,6 @@ def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
         }
         for act in acts
         for id in act.ids
-        if id in kept
     ]
     return told(
         {
@@ -232,13 +232,17 @@ def no_reflect(*, key: Reader) -> Response:
     raise HTTPException(404, _ABSENT["reflect"])
 
 
-def _run(memory: Memory, scope: Scope, job: str, *, shadow: bool) -> tuple[list[Act], list[str]]:
-    """What one job of the nightly round plans for a user, and what it changed."""
+def _run(
+    memory: Memory, scope: Scope, job: str, kept: Collection[str], *, shadow: bool
+) -> tuple[list[Act], list[str]]:
+    """What one job of the nightly round plans for a user, and what it changed: told of `kept`,
+    which the asker sees, and done to all."""
     done: list[Done] = memory.life.run(now=memory.now(), names=[job], scope=scope, shadow=shadow)
-    acts = [act for one in done for act in one.acts if act.deed != "review"]
-    return acts, [id for one in done for id in one.changed]
+    planned = [act for one in done for act in one.acts if act.deed != "review"]
+    acts = [act for act in planned if all(id in kept for id in act.ids)]
+    return acts, [id for one in done for id in one.changed if id in kept]
 
 
 def _kept(memory: Memory, scope: Scope) -> list[Record]:
-    """What upkeep looks after."""
-    return [each for tier in TIERS for each in memory.store.listed(scope, tier=tier)]
+    """What upkeep looks after, as far as the asker sees it."""
+    return [each for tier in TIERS for each in seen(memory.store.listed(scope, tier=tier), scope)]

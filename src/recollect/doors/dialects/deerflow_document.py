@@ -2,12 +2,14 @@
 
 An import is all checked before anything is changed; then the new facts are stored in one piece, and
 what was there is forgotten last: an end in between loses nothing. A fact whose text is known
-stays the word of the one who said it; the others are imported, which is nobody's word.
+stays the word of the one who said it; the others are imported, which is nobody's word. What an
+agent keeps to itself says so in the document, and stays its own on the way back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +24,7 @@ from recollect.tiers import parts
 from recollect.tiers.profile_values import SECTIONS, USER_SECTIONS
 from recollect.types import Record, Scope
 from recollect.write import validate
+from recollect.write.handling import AGENT_ONLY
 from recollect.write.origins import least
 
 _SUMMARY_CHARS = 4_000
@@ -41,6 +44,7 @@ class Section(BaseModel):
 
     summary: Text = ""
     updatedAt: Text = ""
+    visibility: Text = None
 
 
 class ImportedFact(BaseModel):
@@ -53,6 +57,7 @@ class ImportedFact(BaseModel):
     categoryExtension: Text = None
     confidence: float = Field(_CONFIDENCE, ge=0.0, le=1.0)
     createdAt: Text = ""
+    visibility: Text = None
 
 
 class Document(BaseModel):
@@ -92,6 +97,10 @@ def document(memory: Memory, scope: Scope) -> dict[str, Any]:
     return made
 
 
+def _sections_of(made: Mapping[str, Any]) -> list[dict[str, str]]:
+    return [*made["user"].values(), *made["history"].values()]
+
+
 def _imported_summaries(
     memory: Memory, scope: Scope, facts: Sequence[Record]
 ) -> dict[str, dict[str, str]]:
@@ -103,6 +112,7 @@ def _imported_summaries(
         each.kind: {
             "summary": each.content,
             "updatedAt": each.known_from.isoformat().replace("+00:00", "Z"),
+            **({} if each.visibility is None else {"visibility": each.visibility}),
         }
         for each in written
         if each.kind in SECTIONS and each.data.get("facts") and there.issuperset(each.data["facts"])
@@ -132,7 +142,7 @@ def _forgotten(memory: Memory, scope: Scope, ids: Sequence[str]) -> int:
 
 def versions(memory: Memory, scope: Scope, id: str) -> list[str]:
     """The ids of all versions of a fact, those learned first first."""
-    lines = memory.facts.history(id, user=scope.user, workspace=scope.workspace)
+    lines = memory.facts.history(id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
     return list(dict.fromkeys(line.record or id for line in lines))
 
 
@@ -140,8 +150,10 @@ def imported(memory: Memory, scope: Scope, sent: Document) -> None:
     """Put a document in the place of the one there is."""
     if not sent.model_fields_set & {"user", "history", "facts"}:
         raise InvalidInput("a document has user, history or facts: this has none", field="facts")
+    private = _private(memory, scope)
     sections = _sections(sent)
-    facts = _checked(memory, scope, sent, sections)
+    hidden = _hidden(sent, sections, scope, private)
+    facts = _checked(memory, scope, _told(sent, sections, hidden), private)
     before = _there(memory, scope)
     made = memory.facts.anew(scope, facts)
     holding = [fact.id for fact in made if fact.origin in _CARRYING] or [fact.id for fact in made]
@@ -149,7 +161,7 @@ def imported(memory: Memory, scope: Scope, sent: Document) -> None:
         if holding:
             memory.profiles.write_summary(
                 name, text, facts=holding, user=scope.user, workspace=scope.workspace,
-                agent=scope.agent,
+                agent=scope.agent, visibility=AGENT_ONLY if name in hidden else None,
             )  # fmt: skip
     _forgotten(memory, scope, before)
 
@@ -159,28 +171,44 @@ def same(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
+def _told(
+    sent: Document, sections: Mapping[str, str], hidden: Collection[str]
+) -> list[tuple[str, ImportedFact]]:
+    """The facts of a document with their places. A summary stands on facts; alone it is one."""
+    if sent.facts:
+        return [(f"facts.{place}.", fact) for place, fact in enumerate(sent.facts)]
+    alone = {
+        name: ImportedFact(
+            content=text,
+            confidence=_CONFIDENCE,
+            visibility=AGENT_ONLY if name in hidden else None,
+        )
+        for name, text in sections.items()
+    }
+    return [(f"{name}.", fact) for name, fact in alone.items()]
+
+
 def _checked(
-    memory: Memory, scope: Scope, sent: Document, sections: Mapping[str, str]
+    memory: Memory,
+    scope: Scope,
+    facts: Sequence[tuple[str, ImportedFact]],
+    private: Collection[str],
 ) -> list[tuple[FactDraft, dict[str, Any]]]:
-    """The facts of a document as they may be stored, those learned first first."""
+    """These facts as they may be stored, those learned first first."""
     now = memory.now()
     origins = _origins(memory, scope)
-    facts = [(f"facts.{place}.", fact) for place, fact in enumerate(sent.facts)]
-    if not facts:  # A summary stands on facts; alone it is one.
-        facts = [
-            (f"{name}.", ImportedFact(content=text, confidence=_CONFIDENCE))
-            for name, text in sections.items()
-        ]
     drafts = []
     for place, fact in facts:
         origin = origins.get(same(fact.content), _IMPORT)
         category, extension = _category(fact, origin)
-        draft = memory.facts.checked(
+        draft, labels = memory.facts.checked(
             fact.content, at=_at(fact, place, now), confidence=fact.confidence, category=category,
             origin=origin, metadata={"categoryExtension": extension} if extension else None,
             name=f"{place}content",
         )  # fmt: skip
-        drafts.append(draft)
+        if _is_private(fact.visibility, fact.content, f"{place}visibility", scope, private):
+            draft = replace(draft, visibility=AGENT_ONLY)
+        drafts.append((draft, labels))
     return sorted(drafts, key=lambda each: each[0].at)
 
 
@@ -192,6 +220,41 @@ def _origins(memory: Memory, scope: Scope) -> dict[str, str]:
         text = same(fact.content)
         found[text] = least([fact.origin, found.get(text, fact.origin)])
     return found
+
+
+def _private(memory: Memory, scope: Scope) -> set[str]:
+    """The texts of the document as it is that nobody else sees. A summary is made of any facts."""
+    profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    shared = {same(fact.content) for fact in profile.facts if fact.visibility is None}
+    now = document(memory, scope)
+    marked = [fact["content"] for fact in now["facts"] if "visibility" in fact]
+    marked += [each["summary"] for each in _sections_of(now) if "visibility" in each]
+    return {same(text) for text in marked} - shared
+
+
+def _hidden(
+    sent: Document, sections: Mapping[str, str], scope: Scope, private: Collection[str]
+) -> set[str]:
+    """The summaries that are for this agent alone."""
+    given = {**sent.user, **sent.history}
+    return {
+        name
+        for name, text in sections.items()
+        if _is_private(given[name].visibility, text, f"{name}.visibility", scope, private)
+    }
+
+
+def _is_private(
+    said: str | None, text: str, name: str, scope: Scope, private: Collection[str]
+) -> bool:
+    """Whether a part of a document is for this agent alone: it says so, or was so until now."""
+    if said not in (None, "", AGENT_ONLY):
+        raise InvalidInput(
+            f"{name} must be {AGENT_ONLY} or left out, not {str(said)[:64]!r}", field=name
+        )
+    if said and scope.agent is None:
+        raise InvalidInput(f"{name} {AGENT_ONLY} needs an agent", field=name)
+    return bool(said) or same(text) in private
 
 
 def _category(fact: ImportedFact, origin: str) -> tuple[str, str | None]:
@@ -233,4 +296,5 @@ def _at(fact: ImportedFact, place: str, now: datetime) -> datetime:
 
 
 def _is_seen(record: Record, scope: Scope) -> bool:
-    return record.kind == CONFLICT or scope.agent is None or record.agent in (None, scope.agent)
+    is_shared_conflict = record.kind == CONFLICT and record.visibility is None
+    return is_shared_conflict or parts.is_seen(record, scope.agent)

@@ -1,8 +1,10 @@
 """What language models may take of one key in a day of UTC: tokens, and what these cost.
 
 The smaller of the key's own limit and the service's counts. What a call sends is charged to the key
-on disk before it is made, and what it really took afterwards, so a restart forgets nothing. One
-thread keeps the account, in order: an answer is counted before the next call is looked at.
+on disk before it is made, and what it really took afterwards, so a restart forgets nothing. Without
+any limit nothing is written before the call, and what it took a moment after it, together with
+others. One thread keeps the account, in order: an answer is counted before the next call is looked
+at.
 """
 
 from __future__ import annotations
@@ -10,10 +12,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import date, datetime
+from typing import TypeVar
 
 from recollect.errors import Closed, StoreError, Throttled
 from recollect.extract.budget import Limit, Price, Size, broken, day_of, until_midnight
@@ -23,6 +28,15 @@ from recollect.tokens import count_tokens
 from recollect.types import ApiKey
 
 log = logging.getLogger("recollect.http")
+
+#: What a call took, or what tells it, on the thread of the account.
+Took = Size | Callable[[], Size]
+
+_T = TypeVar("_T")
+#: What is counted for keys without a limit is gathered so long.
+_SOON_S = 1.0
+#: Of a key whose limit no token reaches, such as one of cost where nothing has a price.
+_MOST_ROOM = 1_000_000_000
 
 
 class Charge:
@@ -36,7 +50,7 @@ class Charge:
         self._ahead = ahead
         self._open = True
 
-    def settle(self, took: Size | None) -> None:
+    def settle(self, took: Took | None) -> None:
         """Correct the account, without waiting; None: nothing was sent."""
         if self._open:
             self._open = False
@@ -54,8 +68,9 @@ class Allowance:
         self._cost = service.daily_cost or None
         self._price = Price(proxy.prompt_price, proxy.answer_price)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-spend")
-        #: What a store that was busy did not take: (key, day, kind) -> how much.
+        #: What is not written yet, (key, day, kind) -> how much: no hurry, or the store was busy.
         self._owed: Counter[tuple[str, date, str]] = Counter()
+        self._timer: threading.Timer | None = None
         #: Calls that were refused since the service began.
         self.refused = 0
 
@@ -64,29 +79,47 @@ class Allowance:
         both = [each for each in (key.tokens_a_day, self._tokens) if each is not None]
         return Limit(tokens=min(both, default=None), cost=self._cost)
 
+    async def room(self, key: ApiKey, ahead: Size) -> int:
+        """How many tokens a key with a limit may send besides these; nothing is charged yet.
+        Throttled when not even these are left."""
+        return await asyncio.wrap_future(self._submitted(self._room, key, ahead))
+
     async def charge(self, key: ApiKey, ahead: Size) -> Charge:
-        """Charge what a call will send at least; Throttled when there is nothing left for it."""
-        return await asyncio.wrap_future(self._begun(key, ahead))
+        """Charge what a call of a key with a limit sends; Throttled when too little is left."""
+        return await asyncio.wrap_future(self._submitted(self._begin, key, ahead))
+
+    def uncharged(self, key: ApiKey) -> Charge:
+        """For a call of a key without a limit: nothing is written before it is over."""
+        return Charge(self, key.id, day_of(self._clock()), ahead=Size())
 
     def question(self, key: ApiKey, text: str) -> None:
         """Charge a question that is embedded elsewhere; on a worker thread."""
         size = Size(max(1, count_tokens(text)))
-        self._begun(key, size).result().settle(size)
+        if self.limit_of(key) == Limit():
+            self.uncharged(key).settle(size)
+        else:
+            self._submitted(self._begin, key, size).result().settle(size)
 
     def close(self) -> None:
         """Wait until everything is in the account."""
         self._thread.shutdown()
+        self._write_all()
 
-    def _begun(self, key: ApiKey, ahead: Size) -> Future[Charge]:
-        limit = self.limit_of(key)
+    def _submitted(
+        self, work: Callable[[str, Limit, Size], _T], key: ApiKey, ahead: Size
+    ) -> Future[_T]:
         try:
-            if limit == Limit():
-                done: Future[Charge] = Future()
-                done.set_result(Charge(self, key.id, day_of(self._clock()), ahead=Size()))
-                return done
-            return self._thread.submit(self._begin, key.id, limit, ahead)
+            return self._thread.submit(work, key.id, self.limit_of(key), ahead)
         except RuntimeError as error:  # It was closed.
             raise Closed("the service is stopping") from error
+
+    def _room(self, key_id: str, limit: Limit, ahead: Size) -> int:
+        spent = self._refuse(key_id, self._clock(), limit, ahead)
+        left = [] if limit.tokens is None else [limit.tokens - spent.tokens - sum(ahead)]
+        if limit.cost is not None and self._price.prompt:
+            cost = limit.cost - spent.cost - self._price.of(ahead)
+            left.append(int(cost / self._price.of(Size(1))))
+        return max(0, min(left, default=_MOST_ROOM))
 
     def _begin(self, key_id: str, limit: Limit, ahead: Size) -> Charge:
         now = self._clock()
@@ -96,40 +129,63 @@ class Allowance:
         try:  # Another process may have charged at the same moment: who goes over steps back.
             self._refuse(key_id, now, limit, None)
         except Throttled:
-            self._add(key_id, day, _less(Size(), ahead), calls=-1)
+            self._settled(key_id, day, ahead, None)
             raise
         return Charge(self, key_id, day, ahead=ahead)
 
-    def _refuse(self, key_id: str, now: datetime, limit: Limit, ahead: Size | None) -> None:
+    def _refuse(self, key_id: str, now: datetime, limit: Limit, ahead: Size | None) -> Spent:
         spent = self._store.spent_by_keys(day_of(now), only=key_id).get(key_id, Spent())
         if not broken(spent, limit, ahead=ahead, price=self._price):
-            return
+            return spent
         self.refused += 1
         seconds = max(1, math.ceil(until_midnight(now).total_seconds()))
         raise Throttled(_words(spent, limit, ahead, seconds), retry_after=seconds)
 
-    def _settle(self, key_id: str, day: date, ahead: Size, took: Size | None) -> None:
-        was_charged = ahead != Size()
-        calls = (took is not None) - was_charged
-        more = _less(took or Size(), ahead)
+    def _settle(self, key_id: str, day: date, ahead: Size, took: Took | None) -> None:
         try:
-            self._thread.submit(self._settled, key_id, day, more, calls)
+            self._thread.submit(self._settled, key_id, day, ahead, took)
         except RuntimeError:
             log.error("what a model took was not counted: the service ended")
 
-    def _settled(self, key_id: str, day: date, more: Size, calls: int) -> None:
+    def _settled(self, key_id: str, day: date, ahead: Size, took: Took | None) -> None:
+        """Correct the account: at once where there is a limit, and otherwise soon."""
+        was_charged = ahead != Size()
+        calls = (took is not None) - was_charged
+        more = _less((took() if callable(took) else took) or Size(), ahead)
+        for kind, value in _kinds(more, calls).items():
+            self._owed[key_id, day, kind] += value
+        if was_charged:
+            self._write(key_id, day)
+        elif self._timer is None:
+            self._timer = threading.Timer(_SOON_S, self._write_soon)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _write_soon(self) -> None:
+        with suppress(RuntimeError):  # It was closed, and wrote everything.
+            self._thread.submit(self._write_all)
+
+    def _write_all(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for key_id, day in {(key_id, day) for key_id, day, _ in self._owed}:
+            self._write(key_id, day)
+
+    def _write(self, key_id: str, day: date) -> None:
+        """Write what is owed; what a busy store does not take is written with the next."""
         try:
-            self._add(key_id, day, more, calls=calls)
-        except (StoreError, Closed) as error:  # It is counted with the next one.
+            self._add(key_id, day, Size(), calls=0)
+        except (StoreError, Closed) as error:
             log.error("what a model took is not counted yet: %s", type(error).__name__)
 
     def _add(self, key_id: str, day: date, more: Size, *, calls: int) -> None:
-        """On the thread of the account alone."""
-        sums = {"calls": calls, "prompt": more.prompt, "answer": more.answer}
+        """Add to the account, with what is owed; on the thread of the account alone."""
+        sums = _kinds(more, calls)
         for kind in sums:
-            sums[kind] += self._owed.pop((key_id, day, kind), 0)
+            sums[kind] += self._owed[key_id, day, kind]
         size = Size(sums["prompt"], sums["answer"])
-        try:
+        if any(sums.values()):
             self._store.charge_key(
                 key_id,
                 day,
@@ -138,10 +194,8 @@ class Allowance:
                 answer_tokens=size.answer,
                 cost=self._price.of(size),
             )
-        except (StoreError, Closed):
-            for kind, value in sums.items():
-                self._owed[key_id, day, kind] = value
-            raise
+        for kind in sums:
+            self._owed.pop((key_id, day, kind), None)
 
 
 def _words(spent: Spent, limit: Limit, ahead: Size | None, seconds: int) -> str:
@@ -156,6 +210,10 @@ def _words(spent: Spent, limit: Limit, ahead: Size | None, seconds: int) -> str:
         f"language models may take {allowed} a day of this key, {have}{left}: try again after"
         f" midnight UTC, in {seconds} s"
     )
+
+
+def _kinds(size: Size, calls: int) -> dict[str, int]:
+    return {"calls": calls, "prompt": size.prompt, "answer": size.answer}
 
 
 def _less(one: Size, other: Size) -> Size:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 import orjson
 
 from recollect.doors.proxy.shape import Draft, Shape
-from recollect.doors.proxy.usage import tokens_of, usage_of
-from recollect.extract.budget import Size
+from recollect.doors.proxy.usage import Told, tokens_of, usage_of
 
 _MOST_BYTES = 16 * 1024 * 1024
 _DONE = b"[DONE]"
@@ -28,7 +27,9 @@ class Overheard:
         self._held = bytearray()
         self._data: list[bytes] = []
         self._deaf = False
-        self._usage: Size | None = None
+        self._told = Told()
+        #: Whether words came after the model last said what the answer took.
+        self._said_more = False
 
     def feed(self, chunk: bytes) -> None:
         """Listen to the next bytes."""
@@ -47,13 +48,18 @@ class Overheard:
         self._end()
         return self._draft if self._draft.whole and not self._deaf else None
 
-    def took(self, sent: int) -> Size:
-        """What the call took, as the model says, or else as it looks; `sent` tokens went out."""
+    def took(self) -> Told:
+        """What the call took, as the model says; without its word the answer is as it looks."""
         self._end()
-        if self._usage is not None:
-            return self._usage
-        size = _MOST_BYTES if self._deaf and self._shape else self._draft.size_bytes
-        return Size(sent, tokens_of(size))
+        told, looks = self._told, tokens_of(self._size_bytes())
+        if told.answer is None:
+            return Told(told.prompt, looks)
+        return Told(told.prompt, max(told.answer, looks) if self._said_more else told.answer)
+
+    def _size_bytes(self) -> int:
+        if self._shape is None:
+            return 0
+        return _MOST_BYTES if self._deaf else self._draft.size_bytes
 
     def _end(self) -> None:
         if not self._streamed and self._held:
@@ -64,16 +70,25 @@ class Overheard:
         if document == _DONE:
             self._draft.whole = True
             return
+        before, told = self._draft.size_bytes, self._understood(document)
+        if told.answer is not None:
+            self._said_more = False
+        elif self._draft.size_bytes > before:
+            self._said_more = True
+        self._told = self._told.then(told)
+
+    def _understood(self, document: bytes) -> Told:
         try:
             value = orjson.loads(document)
-        except orjson.JSONDecodeError:
-            return  # Cut off, or no JSON at all.
+        except orjson.JSONDecodeError:  # Cut off, or no JSON at all: something was said.
+            self._draft.size_bytes += len(document)
+            return Told()
         if not isinstance(value, Mapping):
-            return
-        self._usage = usage_of(value) or self._usage
+            return Told()
         if self._shape is not None:
             hear = self._shape.hear_event if self._streamed else self._shape.hear
             hear(value, self._draft)
+        return usage_of(value)
 
     def _events(self) -> Iterator[bytes]:
         """The data of the events that are there to the end."""

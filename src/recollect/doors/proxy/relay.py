@@ -20,6 +20,7 @@ from recollect.doors.http.allowance import Charge
 from recollect.doors.proxy.answer import Overheard
 from recollect.doors.proxy.shape import Draft, Shape
 from recollect.doors.proxy.upstream import Answer, Call, Headers, Upstream
+from recollect.doors.proxy.usage import Told, tokens_sent
 from recollect.errors import ModelUnavailable, NotAsked
 from recollect.extract.budget import Size
 
@@ -72,10 +73,23 @@ def to_send(headers: Iterable[tuple[bytes, bytes]], authorization: str) -> Heade
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Who pays for a call, and how many tokens are sent, about."""
+    """Who pays for a call."""
 
     charge: Charge
-    sent: int
+    body: bytes
+    #: How many tokens are sent, about, where that was charged.
+    sent: int | None = None
+    #: Whether only the end of the answer says what it took: then it is heard, whoever hangs up.
+    to_the_end: bool = False
+
+    def pay(self, told: Told) -> None:
+        """Say what the call took, the first time; what the model does not say is estimated."""
+        answer = told.answer or 0
+        prompt = self.sent if told.prompt is None else told.prompt
+        if prompt is None:
+            self.charge.settle(lambda: Size(tokens_sent(self.body), answer))
+        else:
+            self.charge.settle(Size(prompt, answer))
 
 
 class Relay(Response):
@@ -101,7 +115,8 @@ class Relay(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_hung_up, receive, tasks.cancel_scope)
+            if not (self._bill and self._bill.to_the_end):
+                tasks.start_soon(_hung_up, receive, tasks.cancel_scope)
             refused = await self._relayed(send)
             if refused is not None:
                 refused.raw_headers.extend(self._more)
@@ -122,7 +137,7 @@ class Relay(Response):
             return None if started else refusal(502, str(error), kind="upstream_error")
         finally:
             if self._bill:  # What did not come back has been asked all the same.
-                self._bill.charge.settle(Size(self._bill.sent))
+                self._bill.pay(Told())
         return None
 
     async def _passed_on(self, answer: Answer, send: Send) -> None:
@@ -144,10 +159,9 @@ class Relay(Response):
                 self._heard(overheard.answer())
 
     def _pay(self, overheard: Overheard | None) -> None:
-        """Say what the call took, the first time; one that was refused took nothing."""
+        """Pay for the call; one that was refused took nothing."""
         if self._bill:
-            took = overheard.took(self._bill.sent) if overheard else Size()
-            self._bill.charge.settle(took)
+            self._bill.pay(overheard.took() if overheard else Told(0, 0))
 
     def _listener(self, answer: Answer) -> Overheard | None:
         if not (self._shape or self._bill) or not 200 <= answer.status < 300:

@@ -24,6 +24,7 @@ from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
+from recollect.doors.http.allowance import Allowance
 from recollect.doors.http.auth import check_within, header_text, key_of, may
 from recollect.doors.http.strict import parsed
 from recollect.doors.proxy.chat import Chat
@@ -34,7 +35,7 @@ from recollect.doors.proxy.shape import Shape, Turn
 from recollect.doors.proxy.upstream import Call, Upstream
 from recollect.doors.proxy.usage import tokens_of, tokens_sent
 from recollect.errors import InvalidInput, ScopeError, Throttled, TooLarge
-from recollect.extract.budget import Size
+from recollect.extract.budget import Limit, Size
 from recollect.memory import Memory
 from recollect.types import ApiKey, Context, Role, Scope
 from recollect.write import validate
@@ -53,6 +54,10 @@ _PATIENCE_S = 5.0
 _TALK_TURNS = 20
 #: Fields of a call that say which conversation it goes on with.
 _THREAD = ("previous_response_id", "conversation")
+#: Fields that make a model read what was not sent.
+_UNSEEN = (*_THREAD, "prompt")
+#: Around a block of memories stands no more than this.
+_AROUND_BYTES = 16
 #: Less than this takes less time than to hand it to a thread.
 _SMALL_BYTES = 32 * 1024
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -62,6 +67,9 @@ _EXAMPLE = [{"role": "user", "content": "Where do I live?"}]
 _NO_MODEL = (
     "no model stands behind this proxy: set proxy.url (RECOLLECT_PROXY_URL) to the address of an"
     " OpenAI-compatible server, such as http://127.0.0.1:8080/v1, and restart"
+)
+_NO_BACKGROUND = (
+    "background must not be set: what such a call takes cannot be counted, and this key has a limit"
 )
 _NO_PATH = (
     "this proxy serves POST chat/completions, responses and embeddings, and GET models; there is"
@@ -79,6 +87,8 @@ class Asked:
     turns: Sequence[Turn]
     scope: Scope
     budget: int
+    #: Tokens that its key may send besides the body today; None: it has no limit.
+    room: int | None = None
 
 
 class Proxy:
@@ -116,14 +126,11 @@ class Proxy:
     async def answered(self, request: Request, shape: Shape) -> Response:
         """A call with its memories, which is remembered."""
         upstream = self._model(request, "write")
-        asked = await self._asked(request, shape)
-        bill = await _billed(request, asked.raw)
-        try:
-            body, headers = await self._with_memory(asked)
-        except BaseException:
-            bill.charge.settle(None)
-            raise
-        bill = replace(bill, sent=bill.sent + tokens_of(max(0, len(body) - len(asked.raw))))
+        asked = await _within_limits(request, await self._asked(request, shape))
+        body, headers = await self._with_memory(asked)
+        bill = await _billed(request, body)
+        if any(asked.body.get(name) is not None for name in _UNSEEN):
+            bill = replace(bill, to_the_end=bill.sent is not None)
         heard = None
         if self._config.remember and _wants_memory(request):
             thread = [asked.body.get(name) for name in _THREAD]
@@ -170,6 +177,10 @@ class Proxy:
             block, said = await anyio.to_thread.run_sync(
                 self._remembered, asked, abandon_on_cancel=True
             )
+        if asked.room is not None and block:
+            size_bytes = len(block.encode("utf-8", "replace")) + _AROUND_BYTES
+            if tokens_of(size_bytes) > asked.room:
+                block, said = "", "off"
         return await _done(partial(_told, asked, block), asked.raw), {_MEMORY: said}
 
     def _remembered(self, asked: Asked) -> tuple[str, str]:
@@ -249,11 +260,29 @@ def _wants_memory(request: Request) -> bool:
     return True
 
 
-async def _billed(request: Request, raw: bytes) -> Bill:
-    """Charge a call to its key before it is made; Throttled when its day is used up."""
-    sent = await _done(partial(tokens_sent, raw), raw)
-    charge = await request.app.state.allowance.charge(key_of(request), Size(sent))
-    return Bill(charge, sent)
+async def _within_limits(request: Request, asked: Asked) -> Asked:
+    """A call of a key with a limit with no more memories than are left to it today; Throttled when
+    not even the call is."""
+    allowance: Allowance = request.app.state.allowance
+    key = key_of(request)
+    if allowance.limit_of(key) == Limit():
+        return asked
+    if asked.body.get("background"):
+        raise InvalidInput(_NO_BACKGROUND, field="background")
+    sent = await _done(partial(tokens_sent, asked.raw), asked.raw)
+    room = await allowance.room(key, Size(sent))
+    # Memories are cut by tokens, and charged by bytes: of English words a token is a little more.
+    return replace(asked, room=room, budget=min(asked.budget, room * 3 // 4))
+
+
+async def _billed(request: Request, body: bytes) -> Bill:
+    """Charge what is sent to a key with a limit, before; Throttled when its day is used up."""
+    allowance: Allowance = request.app.state.allowance
+    key = key_of(request)
+    if allowance.limit_of(key) == Limit():
+        return Bill(allowance.uncharged(key), body)
+    sent = await _done(partial(tokens_sent, body), body)
+    return Bill(await allowance.charge(key, Size(sent)), body, sent)
 
 
 async def _done(work: Callable[[], _T], raw: bytes) -> _T:

@@ -6,11 +6,11 @@ Pictures and the like are taken for a thousand tokens each.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import orjson
 
 from recollect.doors.proxy.shape import Json
-from recollect.extract.budget import Size
 
 _BYTES_PER_TOKEN = 4
 _TOKENS_OF_A_FILE = 1000
@@ -23,17 +23,27 @@ _NAMES = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_token
 _MOST_TOKENS = 100_000_000
 
 
-def usage_of(answer: Json) -> Size | None:
-    """What a model says that a call took, if it does, in an answer or in an event of one."""
+class Told(NamedTuple):
+    """What a model says that a call took; None: it does not say, or no number that can be."""
+
+    prompt: int | None = None
+    answer: int | None = None
+
+    def then(self, later: Told) -> Told:
+        """With what it says later."""
+        prompt = self.prompt if later.prompt is None else later.prompt
+        return Told(prompt, self.answer if later.answer is None else later.answer)
+
+
+def usage_of(answer: Json) -> Told:
+    """What a model says that a call took, in an answer or in an event of one."""
     inner = answer.get("response")
     usage = (inner if isinstance(inner, Mapping) else answer).get("usage")
     if not isinstance(usage, Mapping):
-        return None
+        return Told()
     told = [[usage.get(name) for name in names] for names in _NAMES]
     prompt, answered = (next((n for n in each if _is_count(n)), None) for each in told)
-    if prompt is None and answered is None:
-        return None
-    return Size(prompt or 0, answered or 0)
+    return Told(prompt, answered)
 
 
 def tokens_sent(raw: bytes) -> int:

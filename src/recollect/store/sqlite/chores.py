@@ -8,6 +8,7 @@ from datetime import datetime
 import apsw
 
 from recollect.store.sqlite.connection import patiently
+from recollect.store.sqlite.listing import seen_by
 from recollect.store.sqlite.rows import Part, first_epoch, from_us, owner_of, to_us
 from recollect.types import Scope
 
@@ -35,11 +36,13 @@ class SqliteChores(Part):
             return [Scope(*row) for row in rows]
 
     def tally(self, scope: Scope) -> dict[str, int]:
+        seen, values = seen_by(scope)
         with self._pool.snapshot() as connection:
             rows = connection.execute(
-                "SELECT tier, count(*) FROM records WHERE owner = ? AND forgotten_at IS NULL"
-                " AND known_to IS NULL AND archived IS NULL GROUP BY tier ORDER BY tier",
-                (owner_of(connection, scope),),
+                "SELECT r.tier, count(*) FROM records r WHERE r.owner = ?"
+                " AND r.forgotten_at IS NULL AND r.known_to IS NULL AND r.archived IS NULL"
+                f" AND {seen} GROUP BY r.tier ORDER BY r.tier",
+                (owner_of(connection, scope), *values),
             )
             return dict(rows)
 

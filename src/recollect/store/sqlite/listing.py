@@ -15,6 +15,11 @@ _DAY_US = 86_400_000_000
 _AGENT, _SESSION = (
     f"iif(r.tier = 'session', e.{column}, r.{column})" for column in ("agent", "session")
 )
+#: The same where events are not joined: looked up only for the records that it hangs on.
+_WRITER = (
+    "iif(r.tier = 'session',"
+    " (SELECT e.agent FROM events e WHERE e.owner = r.owner AND e.id = r.id), r.agent)"
+)
 
 
 class SqliteListing(Part):
@@ -34,11 +39,7 @@ class SqliteListing(Part):
         before: tuple[datetime, str] | None = None,
         ended: bool = False,
     ) -> list[Record]:
-        which: list[tuple[str, tuple[object, ...]]] = [
-            (f"(r.visibility IS NOT 'agent_only' OR {_AGENT} IS ?)", (scope.agent,))
-        ]
-        if scope.agent is not None:
-            which.append((f"({_AGENT} IS NULL OR {_AGENT} = ?)", (scope.agent,)))
+        which: list[tuple[str, tuple[object, ...]]] = [seen_by(scope, _AGENT)]
         if tiers is not None:
             which.append((f"r.tier IN ({marks(len(tiers))})", tuple(tiers)))
         if kind is not None:
@@ -64,15 +65,25 @@ class SqliteListing(Part):
             return [to_record(row) for row in rows]
 
     def growth(self, scope: Scope, *, since: datetime) -> list[tuple[date, str, int]]:
+        seen, values = seen_by(scope)
         with self._pool.snapshot() as connection:
             rows = connection.execute(
-                f"SELECT known_from / {_DAY_US} AS day, tier, count(*)"
-                " FROM records INDEXED BY records_known"
-                " WHERE owner = ? AND known_from >= ? AND forgotten_at IS NULL"
-                " GROUP BY day, tier ORDER BY day, tier",
-                (owner_of(connection, scope), to_us(since)),
+                f"SELECT r.known_from / {_DAY_US} AS day, r.tier, count(*)"
+                " FROM records r INDEXED BY records_known"
+                f" WHERE r.owner = ? AND r.known_from >= ? AND r.forgotten_at IS NULL AND {seen}"
+                " GROUP BY day, r.tier ORDER BY day, r.tier",
+                (owner_of(connection, scope), to_us(since), *values),
             )
             return [(_FIRST_DAY + timedelta(days=day), tier, count) for day, tier, count in rows]
+
+
+def seen_by(scope: Scope, agent: str = _WRITER) -> tuple[str, tuple[object, ...]]:
+    """Which records `r` the asker may see, as a condition and its values: of what an agent keeps to
+    itself only its own, and with an agent besides its own only what no agent wrote."""
+    not_private = f"(r.visibility IS NOT 'agent_only' OR {agent} IS ?)"
+    if scope.agent is None:
+        return not_private, (None,)
+    return f"{not_private} AND ({agent} IS NULL OR {agent} = ?)", (scope.agent, scope.agent)
 
 
 def _between(

@@ -48,6 +48,10 @@ EVENT_OF = (
     " AND s.id = coalesce(substr(r.sources, 1, 16), r.id) AND s.forgotten_at IS NULL"
     " LEFT JOIN events e ON e.owner = s.owner AND e.id = s.id"
 )
+#: The same where the event may be forgotten.
+_OWN_EVENT = (
+    " LEFT JOIN events e ON e.owner = r.owner AND e.id = coalesce(substr(r.sources, 1, 16), r.id)"
+)
 #: The same columns without any event. Not `ON FALSE`: for that SQLite walks over all events.
 NO_EVENT = " LEFT JOIN events e ON e.owner = -1 AND e.id = r.id"
 READABLE = " r.forgotten_at IS NULL AND coalesce(r.content, e.content) IS NOT NULL"
@@ -135,6 +139,21 @@ class SqliteRecords(Part):
                 )
                 found |= {row[0].hex(): from_us(row[1]) for row in wiped}
         return {each: found[each] for each in ids if each in found}
+
+    def hidden(self, scope: Scope, id: str) -> list[Record]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            return [
+                to_record(row)
+                for raw in known_ids([id])
+                for row in connection.execute(
+                    f"SELECT {RECORD} FROM records r{_OWN_EVENT} WHERE r.owner = ?"
+                    " AND r.id IN (SELECT ? UNION SELECT record FROM provenance"
+                    " WHERE owner = ? AND event = ?) AND r.forgotten_at IS NOT NULL"
+                    " ORDER BY r.known_from, r.id",
+                    (owner, raw, owner, raw),
+                )
+            ]
 
     def history(self, scope: Scope, record: str) -> list[Version]:
         with self._pool.snapshot() as connection:

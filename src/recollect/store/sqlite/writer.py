@@ -83,7 +83,9 @@ class Writer:
     @contextmanager
     def along(self, more: Work[None]) -> Iterator[None]:
         """Within this block, do `more` in the transaction of the first work of this thread that
-        does something: both, or neither."""
+        does something: both, or neither. Blocks do not nest: the note of one would be lost."""
+        if getattr(self._along, "work", None) is not None:
+            raise RuntimeError("something is to be written along already: blocks do not nest")
         self._along.work = more
         try:
             yield
