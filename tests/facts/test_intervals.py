@@ -9,14 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
 from recollect.facts.claim import read
 from recollect.facts.values import Fact
 from recollect.memory import Memory
-from recollect.testing import HashEmbedder
 from recollect.testing.store_suite import NOON
 from recollect.types import Scope
 from tests.facts.stating import DAY, Stated
+from tests.ticking import ticking
 
 CITIES = ("Paris", "Rome", "Oslo", "Bonn", "Lima", "Kyiv", "Bern", "Riga")
 ORDERS = st.permutations(range(len(CITIES))).flatmap(
@@ -37,14 +36,7 @@ def stated(tmp_path: Path) -> Iterator[Stated]:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    ticks = count()
-    with recollect.open(
-        tmp_path / "m.db",
-        embedder=HashEmbedder(16),
-        config={"extraction": {"enabled": False}},
-        worker=False,
-        clock=lambda: NOON + timedelta(seconds=next(ticks)),
-    ) as opened:
+    with ticking(tmp_path) as opened:
         yield opened
 
 

@@ -2,29 +2,20 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-import recollect
 from recollect.memory import Memory
-from recollect.testing import HashEmbedder
 from recollect.testing.store_suite import NOON
 from tests.facts.more_pairs import MORE_PAIRS
 from tests.facts.pairs import PAIRS, Pair
+from tests.ticking import ticking
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    ticks = count()
-    with recollect.open(
-        tmp_path / "m.db",
-        embedder=HashEmbedder(16),
-        config={"extraction": {"enabled": False}},
-        worker=False,
-        clock=lambda: NOON + timedelta(seconds=next(ticks)),
-    ) as opened:
+    with ticking(tmp_path) as opened:
         yield opened
 
 

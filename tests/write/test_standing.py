@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import pytest
 
-import recollect
 from recollect.memory import Memory
-from recollect.testing import HashEmbedder
 from recollect.types import Record, Scope
+from tests.ticking import ticking
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 ANN = Scope("default", "ann")
@@ -22,14 +20,7 @@ GERMAN = "From now on, always answer in German."
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    ticks = count()
-    with recollect.open(
-        tmp_path / "m.db",
-        embedder=HashEmbedder(16),
-        config={"extraction": {"enabled": False}},
-        worker=False,
-        clock=lambda: START + timedelta(seconds=next(ticks)),
-    ) as opened:
+    with ticking(tmp_path, START) as opened:
         yield opened
 
 
