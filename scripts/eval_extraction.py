@@ -136,9 +136,7 @@ def print_facts(name: str, extractor: Extractor, sessions: list[Group]) -> None:
     """Fact precision, recall and category on our own sentences, and what finding them costs."""
     for path in sorted(HERE.glob("fact_sentences*.jsonl")):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
-        if (
-            "category" not in rows[0]
-        ):  # Whole messages: those are for the tests.
+        if "category" not in rows[0]:  # Whole messages: those are for the tests.
             continue
         found = wanted = both = right = 0
         for row in rows:
