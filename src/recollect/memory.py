@@ -34,6 +34,7 @@ from recollect.write import validate
 from recollect.write.handling import Handling, handling, sent
 from recollect.write.origins import lowered
 from recollect.write.prepare import entries
+from recollect.write.understood import noted
 
 Message = Mapping[str, Any]
 
@@ -83,6 +84,8 @@ class Memory(Library):
             overrides=overrides,
         )  # fmt: skip
         batch = validate.batch(messages, at=at, metadata=metadata, limits=self._config.limits)
+        if how.is_read:
+            batch = noted(batch, self._config.extraction.turn_chars)
         use = None
         if name is not None:
             body = validate.body_digest(

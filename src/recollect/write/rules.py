@@ -31,7 +31,8 @@ _SUBJECT = re.compile(
     re.I,
 )
 _MODIFIER = re.compile(
-    r"(?:(?:\w+ly|just|also|ever|again|now|do|want(?: you)? to|need(?: you)? to|(?:would )?like to"
+    r"\A(?:(?:\w+ly|just|also|ever|again|now|do|want(?: you)? to|need(?: you)? to"
+    r"|(?:would )?like to"
     r"|start to|begin to|happen to)\s+)+",
     re.I,
 )
@@ -43,19 +44,21 @@ _SPEAKING = re.compile(
     re.I,
 )
 _WANTED = re.compile(
-    r"(?:(?:a|an|any|some|the|my|your|more|for)\s+)*"
+    r"\A(?:(?:a|an|any|some|the|my|your|more|for)\s+)*"
     r"(?:questions?|help|advice|opinions?|something|anything|details|information|thoughts)\b\s*",
     re.I,
 )
 _LINK = re.compile(r"(?:about|on|for|with|regarding|of|to|in|into|upon|up|that)\s+", re.I)
 _DETERMINER = re.compile(r"(?:(?:a|an|the|my|our|your|any|all|every|each|some|of)\s+)+", re.I)
 _ENDING = re.compile(
-    r"\s+(?:(?:comes?|pops?) up|(?:is|are|gets?) (?:mentioned|involved|discussed)|again|first"
+    r"(?<!\s)\s++(?:(?:comes?|pops?) up|(?:is|are|gets?) (?:mentioned|involved|discussed)"
+    r"|again|first"
     r"|for me)$",
     re.I,
 )
 _NEXT = re.compile(
-    rf"{re.escape(JOINT)}|\s+(?=(?:when(?:ever)?|if|every time|each time|any ?time|while|during)\s"
+    rf"{re.escape(JOINT)}|(?<!\s)\s++(?=(?:when(?:ever)?|if|every time|each time|any ?time"
+    rf"|while|during)\s"
     r"+(?:i|we|you|it|the|my|\w+ing)\b)",
     re.I,
 )
