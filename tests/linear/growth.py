@@ -15,15 +15,16 @@ from time import thread_time
 
 #: Characters: those that count, and those on the way to them.
 SIZES = (10_000, 20_000, 40_000, 80_000)
-STEPS = (640, 2_560)
+STEPS = (24, 32, 40, 640, 2_560)
 #: Twice the text takes twice the time, and with its square four times. Between lies the noise.
 MOST_PER_DOUBLING = 2.6
 #: Seconds under which a clock tells more of the machine than of the code.
 NOISE_S = 0.004
 #: Doublings in a row that must be too slow: a repeat with a bound grows up to that bound, and one
 #: doubling alone may be a cache that was left. What takes seconds is not waited for.
-_DOUBLINGS = 3
+_DOUBLINGS, _FEWER = 3, 1.9
 _LONG_S = 0.3
+_SHORT = 100
 _TRIES = 3
 
 
@@ -53,20 +54,23 @@ def grown(what: str, prepare: Callable[[int], Callable[[], object]], sizes: Sequ
 
 def _is_too_slow(times: Sequence[tuple[int, float]]) -> bool:
     """The last sizes were each too slow for the one before, over some doublings."""
+    size, took = times[-1]
+    if size < _SHORT and took > NOISE_S * 10:
+        return True  # Twice as slow with every character: the next size would not end.
     doublings = 0.0
     for (small, first), (large, then) in reversed(list(pairwise(times))):
         times_twice = log2(large / small)
         if then < NOISE_S or (then / max(first, NOISE_S / 4)) <= MOST_PER_DOUBLING**times_twice:
             return False
         doublings += times_twice
-        if doublings >= _DOUBLINGS or then > _LONG_S:
+        if doublings >= (_FEWER if then > _LONG_S else _DOUBLINGS):
             return True
     return False
 
 
 def _fastest(prepare: Callable[[int], Callable[[], object]], size: int, took: float) -> float:
-    # What took long is no noise.
-    tries = 0 if took > 0.05 else _TRIES
+    # What took very long is no noise.
+    tries = 0 if took > 5 else 1 if took > NOISE_S * 10 else _TRIES
     return min([took, *(_timed(prepare(size)) for _ in range(tries))])
 
 

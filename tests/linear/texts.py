@@ -8,8 +8,9 @@ from as many places as there are, and then does not match.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from re import _constants as code  # type: ignore[attr-defined]  # isort: skip
@@ -17,8 +18,21 @@ from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
 
 
 def _names(separator: str) -> str:
-    first = "Mara Ilan Sofie Tomas Quentin Ada Bram Cleo Dario Edda Falk Gwen".split()
-    last = "Voss Keller Okafor Lindqvist Abara Castellanos Duval Eriksen".split()
+    first = [
+        "Mara",
+        "Ilan",
+        "Sofie",
+        "Tomas",
+        "Quentin",
+        "Ada",
+        "Bram",
+        "Cleo",
+        "Dario",
+        "Edda",
+        "Falk",
+        "Gwen",
+    ]
+    last = ["Voss", "Keller", "Okafor", "Lindqvist", "Abara", "Castellanos", "Duval", "Eriksen"]
     return separator.join(f"{a} {b}" for a in first for b in last) + separator
 
 
@@ -89,9 +103,46 @@ KINDS: dict[str, Shape] = {
     "speakers": Shape("", "\nUser: hi\nAssistant: yes, "),
 }
 
+_SYLLABLES = ["ba", "ko", "ri", "men", "ta", "lu", "ze", "vi", "so", "dan", "pe", "gul", "fa"]
+
+
+def distinct(form: str, size: int) -> str:
+    """`size` characters of sentences of one form, no two alike: {word}, {other} and with capitals
+    {Word}, {Other}."""
+    parts: list[str] = []
+    length = 0
+    for number in count(27):
+        if length >= size:
+            break
+        word, other = _word(number), _word(number * 7 + 3)
+        parts.append(form.format(word=word, other=other, Word=word.title(), Other=other.title()))
+        length += len(parts[-1])
+    return "".join(parts)[:size]
+
+
+def _word(number: int) -> str:
+    word = ""
+    while number:
+        number, rest = divmod(number, len(_SYLLABLES))
+        word += _SYLLABLES[rest]
+    return word
+
+
 #: Which characters are tried for one that a class leaves open.
 _TRIED = "a A1 .,'\n-<\"(:_é\t/xsty"
 _WITHOUT_END = 32
+_REPEATS = (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT)
+_CHARACTERS = (code.IN, code.ANY, code.NOT_LITERAL)
+_GROUPS = (code.BRANCH, code.SUBPATTERN, code.ATOMIC_GROUP)
+_PARTS: dict[Any, Callable[[Any], list[Any]]] = {
+    **dict.fromkeys(_REPEATS, lambda value: [value[2]]),
+    code.BRANCH: lambda value: list(value[1]),
+    code.SUBPATTERN: lambda value: [value[3]],
+    code.ATOMIC_GROUP: lambda value: [value],
+    code.ASSERT: lambda value: [value[1]],
+    code.ASSERT_NOT: lambda value: [value[1]],
+    code.GROUPREF_EXISTS: lambda value: [value[1]],
+}
 _MOST_REPEATS = 12
 
 
@@ -118,24 +169,10 @@ class _Walk:
             begin += self.one(op, value)
 
     def _inside(self, op: Any, value: Any, begin: str) -> Iterator[tuple[str, str]]:
-        if op in (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT):
-            _, most, body = value
-            if most >= _WITHOUT_END:
-                for unit in self.several(body):
-                    if unit:
-                        yield begin, unit
-            yield from self.repeats(body, begin)
-        elif op is code.BRANCH:
-            for branch in value[1]:
-                yield from self.repeats(branch, begin)
-        elif op is code.SUBPATTERN:
-            yield from self.repeats(value[3], begin)
-        elif op in (code.ASSERT, code.ASSERT_NOT):
-            yield from self.repeats(value[1], begin)
-        elif op is code.ATOMIC_GROUP:
-            yield from self.repeats(value, begin)
-        elif op is code.GROUPREF_EXISTS:
-            yield from self.repeats(value[1], begin)
+        if op in _REPEATS and value[1] >= _WITHOUT_END:
+            yield from ((begin, unit) for unit in self.several(value[2]) if unit)
+        for part in _parts(op, value):
+            yield from self.repeats(part, begin)
 
     def text(self, tree: Iterable[Any]) -> str:
         return "".join(self.one(op, value) for op, value in tree)
@@ -150,26 +187,23 @@ class _Walk:
             return [self.text(branch) for branch in value[1]][:4]
         if op is code.SUBPATTERN:
             return self.several(value[3])
-        if op in (code.IN, code.ANY, code.NOT_LITERAL):
+        if op in _CHARACTERS:
             return list(_fitting(op, value))[:4]
         return [self.one(op, value)]
 
     def one(self, op: Any, value: Any) -> str:
         if op is code.LITERAL:
             return chr(value)
-        if op in (code.IN, code.ANY, code.NOT_LITERAL):
+        if op in _CHARACTERS:
             return next(_fitting(op, value), "a")
-        if op in (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT):
-            return self.text(value[2]) * max(
-                value[0], 1 if value[1] == 1 and value[0] else value[0]
-            )
-        if op is code.BRANCH:
-            return self.text(value[1][0])
-        if op is code.SUBPATTERN:
-            return self.text(value[3])
-        if op is code.ATOMIC_GROUP:
-            return self.text(value)
-        return ""
+        if op in _REPEATS:
+            return self.text(value[2]) * int(value[0])
+        return self.text(_parts(op, value)[0]) if op in _GROUPS else ""
+
+
+def _parts(op: Any, value: Any) -> list[Any]:
+    """The patterns that an item is made of."""
+    return _PARTS[op](value) if op in _PARTS else []
 
 
 def _fitting(op: Any, value: Any) -> Iterator[str]:

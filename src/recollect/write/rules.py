@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 
 from recollect.write import cues
 from recollect.write.split import JOINT
 from recollect.write.tag import detect
 
+#: Of one text: nobody follows more that were given at once, and each is compared with those known.
+MOST_RULES = 100
 _ID_BYTES = 16
 _LONGEST_CONDITION = 600
 
@@ -85,8 +88,9 @@ class Rule:
 
 
 def rules_in(text: str) -> list[Rule]:
-    """The standing rules of a user's text, in order; grants and injections are none."""
-    found = [one for one in detect(text) if one.kind == "rule"]
+    """The standing rules of a user's text, in order, the first `MOST_RULES`; grants and injections
+    are none."""
+    found = islice((one for one in detect(text) if one.kind == "rule"), MOST_RULES)
     return [
         Rule(one.sentence, one.rule, one.condition, one.score, one.replaces, ordinal)
         for ordinal, one in enumerate(found)

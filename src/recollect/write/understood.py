@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from recollect.store.base import Entry
+from recollect.write.rules import MOST_RULES
 from recollect.write.tag import HEAD, TAIL
 from recollect.write.validate import Batch, Draft
 
@@ -29,6 +31,16 @@ def understood(text: str, most: int) -> str:
 def noted(batch: Batch, most: int) -> Batch:
     """The messages of a call, with a warning for each that is longer than what is read of it."""
     return replace(batch, warnings=(*batch.warnings, *_cut(batch.drafts, most)))
+
+
+def too_many(entries: Sequence[Entry]) -> Iterator[str]:
+    """A warning for each message that gives as many rules as are kept of one."""
+    for index, entry in enumerate(entries):
+        if len(entry.derived) >= MOST_RULES:
+            yield (
+                f"messages[{index}].content gives many rules: the first {MOST_RULES} of one "
+                "message are kept"
+            )
 
 
 def _cut(drafts: Sequence[Draft], most: int) -> Iterator[str]:
