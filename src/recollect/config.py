@@ -58,7 +58,7 @@ _POSITIVE = (
 )  # fmt: skip
 #: A turn of less could not be shown at all: its speaker may have a long name.
 _HIGHEST_PRICE = 1_000_000
-_FEWEST_GROUP_TOKENS = 1000
+_FEWEST_READ = 1000
 PROVIDERS = ("auto", "rules", "nlp", "llm")
 #: Longer than any calendar that counts the days since 1970 needs: a hundred years.
 _LONGEST_DAYS = 36_525
@@ -345,8 +345,10 @@ def _check_extraction(extraction: Extraction) -> None:
     for name, price in (("promptPrice", llm.prompt_price), ("answerPrice", llm.answer_price)):
         if price > _HIGHEST_PRICE:
             raise ConfigError(f"extraction.llm.{name} must be at most {_HIGHEST_PRICE:,}")
-    if extraction.group_tokens < _FEWEST_GROUP_TOKENS:
-        raise ConfigError(f"extraction.groupTokens must be at least {_FEWEST_GROUP_TOKENS}")
+    read = (("groupTokens", extraction.group_tokens), ("turnChars", extraction.turn_chars))
+    for name, number in read:
+        if number < _FEWEST_READ:
+            raise ConfigError(f"extraction.{name} must be at least {_FEWEST_READ}")
     one_call = extraction.prompt_tokens + llm.max_answer_tokens
     if 0 < llm.daily_tokens < one_call:
         raise ConfigError(

@@ -34,6 +34,7 @@ from recollect.write import validate
 from recollect.write.handling import Handling, handling, sent
 from recollect.write.origins import lowered
 from recollect.write.prepare import entries
+from recollect.write.understood import noted, too_many
 
 Message = Mapping[str, Any]
 
@@ -83,6 +84,8 @@ class Memory(Library):
             overrides=overrides,
         )  # fmt: skip
         batch = validate.batch(messages, at=at, metadata=metadata, limits=self._config.limits)
+        if how.is_read:
+            batch = noted(batch, self._config.extraction.turn_chars)
         use = None
         if name is not None:
             body = validate.body_digest(
@@ -109,17 +112,18 @@ class Memory(Library):
             batch.drafts, ids, now=now, learner=self._learner(scope, how.visibility),
             origin=origin, data=how.data, progress=progress,
         )  # fmt: skip
+        warnings = (*batch.warnings, *too_many(ready))
         if progress:  # Before the commit: if it raises, nothing is stored.
             progress(len(ready), len(ready))
         steps = self._worker.steps[: None if how.is_read else 1]
         appended = self._store.append(scope, ready, known_at=now, steps=steps, key=use)
         if appended.duplicate:
             state = self._state_of(scope, appended.events)
-            return Receipt(appended.events, name, True, state, batch.warnings)
+            return Receipt(appended.events, name, True, state, warnings)
         self._worker.wake()
         if how.is_quick:  # Whatever happens there: the messages are stored.
             self._worker.read_now(scope, appended.events)
-        return Receipt(appended.events, name, warnings=batch.warnings)
+        return Receipt(appended.events, name, warnings=warnings)
 
     def feedback(
         self,

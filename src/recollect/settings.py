@@ -155,6 +155,8 @@ class Extraction:
     #: The most that is read at once.
     group_turns: int = 20
     group_tokens: int = 4000
+    #: Of one turn no more than so many characters are understood; all of it is stored and found.
+    turn_chars: int = 24_000
     #: Ask the language model, too, about new facts that the rules leave in doubt.
     judge: bool = True
     llm: Llm = field(default_factory=Llm)

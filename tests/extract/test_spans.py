@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.extract.spans import Names, apart, spread, tidy
+from recollect.extract.spans import Known, Names, apart, tidy
 from recollect.extract.spans_types import Kinds
 
 HERE = Path(__file__).parent
@@ -79,9 +79,9 @@ def test_tidy_takes_off_articles_marks_and_possessives() -> None:
 
 def test_known_names_are_found_as_whole_words_the_longest_first() -> None:
     text = "Ann Bell and Ann; Anna and @Ann"
-    found = spread(text, {"Ann", "Ann Bell"}, [])
+    found = Known({"Ann", "Ann Bell"}).spread(text, [])
     assert [text[a:b] for a, b in found] == ["Ann Bell", "Ann"]
-    assert spread(text, {"Ann"}, [(0, 8)]) == [(13, 16)]
+    assert Known({"Ann"}).spread(text, [(0, 8)]) == [(13, 16)]
 
 
 def test_of_spans_that_share_a_character_the_first_is_kept() -> None:

@@ -8,16 +8,18 @@ depends on a condition is never cut from it: "if it rains, I stay" states nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from recollect.extract.spans import P, between
 from recollect.write.spoken import spoken
 
 #: Characters of a turn beyond which it is pasted.
 _MOST_CHARS = 20_000
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？；])|\s+[-–—]{1,2}\s+")
+_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？；])|(?<!\s)\s++[-–—]{1,2}\s+")
 _ABBREVIATED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|no|approx|[a-z])\.$")
+#: So many characters before the end of a sentence tell whether it is an abbreviation.
+_BEHIND = 8
 _FINITE_VERBS = """
 is are was were has have had can can't cannot could will won't would does doesn't don't did didn't
 lives live works work starts start ends goes go plays play likes like loves love hates hate wants
@@ -41,7 +43,8 @@ _JOINT = re.compile(
     rf"(?:[,;]? (?:and|but|so|bc|because|cause)|[,;]| (?:tbh|lol|btw)) (?={_BEGINS})"
     r"|: (?=(?:i'm|i am|i've|my|we're|our|sent|ordered|booked|paid)\b)"
     r"|,? (?:(?:and|so|but|then) )?(?=(?:can|could|would|will|do|did|are|have) you\b"
-    r"|(?:how|what|which|where|why|should i|should we|is there|any (?:tips|advice|ideas))\b[^?]*\?"
+    r"|(?:how|what|which|where|why|should i|should we|is there|any (?:tips|advice"
+    r"|ideas))\b[^?]{0,300}\?"
     r"|(?:how|what|which) (?:can|do|should|would|could) (?:i|we)\b)"
     r"|,? (?=(?:otherwise|or else)\b)|, so (?=[a-z]+ (?:should|will|can|can't|must|is|are)\b)"
 )
@@ -113,14 +116,6 @@ class Clause:
         return self.part(first.start - self.start, last.end - self.start)
 
 
-class _Placed(Protocol):
-    """Something that stands somewhere in a text."""
-
-    @property
-    def start(self) -> int:
-        """Where it begins."""
-
-
 def sentences(text: str) -> Iterator[tuple[Clause, Clause]]:
     """What is said, sentence by sentence, each with the line that it stands in."""
     for start, verbatim, lowered in spoken(text[:_MOST_CHARS]):
@@ -128,7 +123,7 @@ def sentences(text: str) -> Iterator[tuple[Clause, Clause]]:
         line = Clause(start, verbatim[: len(low)], low)
         begin = 0
         for end in _END.finditer(low):
-            if end.group() and _ABBREVIATED.search(low, 0, end.start()):
+            if end.group() and _ABBREVIATED.search(low, end.start() - _BEHIND, end.start()):
                 continue
             if (sentence := line.part(begin, end.start())).text:
                 yield line, sentence
@@ -187,6 +182,6 @@ def is_main(clause: Clause, at: int) -> bool:
     return before.count(" ") <= _LEAD_WORDS and not _DEPENDS.search(before)
 
 
-def inside(clause: Clause) -> Callable[[_Placed], bool]:
-    """Tells what begins within a clause."""
-    return lambda each: clause.start <= each.start < clause.end
+def inside(clause: Clause, placed: Sequence[P]) -> Sequence[P]:
+    """What begins within a clause, of things in the order of their text."""
+    return between(placed, clause.start, clause.end)

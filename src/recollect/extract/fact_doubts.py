@@ -6,6 +6,7 @@ Matched as in `fact_cues`: on one clause in lower case whose quotations are blan
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 #: Who speaks of themselves, in either language.
 FIRST_PERSON = re.compile(r"\b(?:i|we|my|our|me|us|mine)\b|我")
@@ -62,6 +63,8 @@ _QUOTED = re.compile(
 _SPEAKS = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us|you|your)\b|[.!?]\W*$", re.I)
 
 
+# Asked of a line for each of its sentences.
+@lru_cache(maxsize=16)
 def quotes_somebody(text: str) -> bool:
     """Whether somebody else's words stand in it: a quotation that speaks, not the title of a book.
     Who they are about nobody can tell."""

@@ -105,7 +105,8 @@ OF_THING = re.compile(
     rf"|said (?:yes|no)\b|is called \w|(?:is|are) on the \d|(?:is|are) [\d.,]+ ?(?:mm|cm|m|km|kg"
     rf"|kilos|miles|feet|hours|years|euros?|dollars|pounds)\b|(?:only )?goes (?:up )?to \d"
     rf"|{_NOT_YET} {_SOFT}{_PENDING}\b|(?:got|was|were|has been) (?:paid|signed|delivered|sold))"
-    rf"|{_LEAD}[\w&/-]*\d[\w/-]* (?:got|was|is|has been) (?:paid|signed|delivered|approved|sold"
+    rf"|{_LEAD}(?=[\w&/-]*\d)[\w&/-]++ (?:got|was|is|has been) (?:paid|signed|delivered"
+    rf"|approved|sold"
     r"|cancell?ed|ordered)\b"
 )
 #: Who is who: a role, with a name to follow.

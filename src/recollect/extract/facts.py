@@ -140,7 +140,7 @@ class _Drafts:
         self, event: Event, extracted: Extracted, speaker: str, known: Callable[[str], bool]
     ) -> None:
         self._event = event
-        self._extracted = extracted
+        self._extracted = extracted.in_order()
         self._speaker = speaker
         self._known = known
 
@@ -273,7 +273,7 @@ class _Drafts:
         decided = any(decisions(clause.text, self._speaker))
         tastes = any(
             is_main(clause, each.start) and not _THANKS.search(each.text)
-            for each in self._extracted.preferences
+            for each in inside(clause, self._extracted.preferences)
         )
         tests = (
             ("constraint", cues.CONSTRAINT, False),
@@ -309,7 +309,7 @@ class _Drafts:
     def _undated(self, clause: Clause) -> str:
         """What it says beside when."""
         low = clause.low
-        for each in filter(inside(clause), self._extracted.dates):
+        for each in inside(clause, self._extracted.dates):
             low = low.replace(each.text.lower(), " ")
         return low
 
@@ -327,7 +327,8 @@ class _Drafts:
 
     def _is_sure(self, mention: Mention) -> bool:
         """Whether it is a name: in "Dance is my passion" the capital is that of every sentence."""
-        before = self._event.content[: mention.start].rstrip()[-1:]
+        near = max(0, mention.start - _LONGEST)
+        before = self._event.content[near : mention.start].rstrip()[-1:]
         is_inside = before.isalnum() or before in (",", ":", "(")
         is_known = mention.type in _OF_OTHERS or not _PLAIN.fullmatch(mention.text)
         return is_known or (before != "" and is_inside)
@@ -347,12 +348,11 @@ class _Drafts:
             return "context"
         return None
 
-    def _mentions(self, clause: Clause) -> list[Mention]:
-        return list(filter(inside(clause), self._extracted.mentions))
+    def _mentions(self, clause: Clause) -> Sequence[Mention]:
+        return inside(clause, self._extracted.mentions)
 
     def _planned(self, clause: Clause) -> Planned:
-        dates = list(filter(inside(clause), self._extracted.dates))
-        return planned(clause.low, dates, self._event.at)
+        return planned(clause.low, inside(clause, self._extracted.dates), self._event.at)
 
     def _draft(self, stated: _Stated) -> FactDraft | None:
         clause, event = stated.clause, self._event

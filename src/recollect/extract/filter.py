@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from recollect.types import Event
+from recollect.write.understood import understood
 
 #: Metadata by which hosts mark tool traffic and turns that nobody saw.
 _TOOL_KEYS = ("tool_calls", "tool_call_id", "function_call", "tool_use")
@@ -57,10 +58,16 @@ _ACK = re.compile(
 _LONGEST_ACK = 80  # Characters: nobody says thanks for longer without saying something else.
 
 
-def learnable(turns: Sequence[Event], *, own: Callable[[str], str] | None = None) -> list[Event]:
+def learnable(
+    turns: Sequence[Event],
+    *,
+    own: Callable[[str], str] | None = None,
+    most: int | None = None,
+) -> list[Event]:
     """The turns to learn from, in their order, with what was pasted into them taken out.
 
-    `own` takes our own memory blocks out of a text; without it none are looked for.
+    `own` takes our own memory blocks out of a text; without it none are looked for. Of each turn
+    the first `most` characters are kept.
     """
     kept: list[Event] = []
     answers_nothing = False
@@ -69,11 +76,11 @@ def learnable(turns: Sequence[Event], *, own: Callable[[str], str] | None = None
             said = "" if _is_marked(turn, _HIDDEN_KEYS) else spoken(turn.content, own=own)
             answers_nothing = not said or is_acknowledgement(said)
             if not answers_nothing:
-                kept.append(_with(turn, said))
+                kept.append(_with(turn, said, most))
         elif turn.role == "assistant" and not answers_nothing and _is_final(turns, index):
             said = spoken(turn.content, own=own)
             if said:
-                kept.append(_with(turn, said))
+                kept.append(_with(turn, said, most))
     return kept
 
 
@@ -107,7 +114,8 @@ def _is_marked(turn: Event, keys: Sequence[str]) -> bool:
     return any(turn.metadata.get(key) for key in keys)
 
 
-def _with(turn: Event, content: str) -> Event:
+def _with(turn: Event, content: str, most: int | None) -> Event:
+    content = content if most is None else understood(content, most)
     return turn if content == turn.content else replace(turn, content=content)
 
 

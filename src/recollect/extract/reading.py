@@ -12,11 +12,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TypeVar
 
 from recollect.extract.drafts import Drafted
@@ -26,7 +26,7 @@ from recollect.extract.importance import importance
 from recollect.extract.relations import Relation
 from recollect.extract.rules import Extracted, Extractor
 from recollect.extract.signals import signals
-from recollect.extract.spans import Mention, Turn
+from recollect.extract.spans import Mention, Span, Turn, between
 from recollect.graph.check import EntityDraft, RelationDraft
 from recollect.graph.names import same
 from recollect.graph.vocabulary import (
@@ -54,7 +54,8 @@ _TASTE_WORDS = 5
 _OUTCOME_CHARS = 80
 _TASTE_CONFIDENCE = 0.8
 _DECISION_CONFIDENCE = 0.8
-_SENTENCE_END = re.compile(r"[.!?。！？]+[\"'”’)]*\s+|\n+|(?<=[。！？])")
+# An end is looked for from the first mark of a run: from each it would be read again and again.
+_SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]++[\"'”’)]*+\s+|\n+|(?<=[。！？])")
 _ARTICLE = re.compile(r"(?:the|a|an|my|our|some|to) ", re.IGNORECASE)
 #: "We have finally decided to": what was decided follows.
 _DECIDED = re.compile(
@@ -95,7 +96,7 @@ def read(
     same."""
     people = [event for event in turns if event.role == "user"]
     before = [event for event in earlier if event.role == "user"]
-    reading = _Reading(turns, user, known)
+    reading = _Reading(user, known, frozenset(turn.name for turn in turns))
     found = extractor.extract([_turn(event) for event in (*before, *people)])[len(before) :]
     for event, extracted in zip(people, found, strict=True):
         reading.take(event, extracted)
@@ -151,7 +152,7 @@ class _Said:
 
     def __init__(self, event: Event, extracted: Extracted, known: Callable[[str], bool]) -> None:
         self._event = event
-        self._extracted = extracted
+        self._extracted = extracted.in_order()
         self._known = known
         ends = [match.end() for match in _SENTENCE_END.finditer(event.content)]
         self._starts = [0, *ends]
@@ -166,7 +167,7 @@ class _Said:
     def when(self, at: int) -> datetime:
         """Since when a sentence holds: the one past time that it names, else when it was said."""
         start, end = self._span(bisect_right(self._starts, at) - 1)
-        dates = [each for each in self._extracted.dates if start <= each.start < end]
+        dates = between(self._extracted.dates, start, end)
         past = [each for each in dates if each.exact and _PAST.search(each.text)]
         past = [each for each in past if each.from_ <= self._event.at]
         return past[0].from_ if len(dates) == len(past) == 1 else self._event.at
@@ -177,7 +178,7 @@ class _Said:
 
     def _judged(self, start: int, end: int) -> _Statement:
         text = self._event.content[start:end].strip()
-        names = {same(m.text) for m in self._extracted.mentions if start <= m.start < end}
+        names = {same(each.text) for each in between(self._extracted.mentions, start, end)}
         new = entity_novelty(names, [name for name in names if self._known(name)])
         matters = importance(text, novelty=novelty(new, 1.0), entities=len(names))
         shown = signals(text) if self._event.role == "user" else ()
@@ -189,9 +190,10 @@ class _Said:
 class _Reading:
     """The drafts of one group."""
 
-    turns: Sequence[Event]
     user: str
     known: Callable[[str], bool]
+    #: The names of those who speak.
+    speakers: frozenset[str | None] = frozenset()
     #: By name as it is compared.
     entities: dict[str, EntityDraft] = field(default_factory=dict)
     relations: dict[tuple[str, str, str], RelationDraft] = field(default_factory=dict)
@@ -210,12 +212,13 @@ class _Reading:
     def _claims(self, extracted: Extracted) -> Iterator[Relation]:
         """Relations, tastes and decisions; what a taste says is not said again as a relation, and
         what a relation says not again as a decision."""
-        tastes = [(each.start, each.end) for each in extracted.preferences]
+        tastes = _Spans((each.start, each.end) for each in extracted.preferences)
         relations = [
             each
             for each in extracted.relations
-            if not _inside(each, tastes) and not _SAYING.fullmatch(each.original)
+            if not tastes.hold(each.start, each.end) and not _SAYING.fullmatch(each.original)
         ]
+        told = _Spans((each.start, each.end) for each in relations)
         yield from relations
         for taste in extracted.preferences:
             thing = _ARTICLE.sub("", taste.target, count=1).strip()
@@ -226,7 +229,7 @@ class _Reading:
                     _TASTE_CONFIDENCE,
                 )  # fmt: skip
         for choice in extracted.decisions:
-            if any(_inside(each, [(choice.start, choice.end)]) for each in relations):
+            if told.lie_in(choice.start, choice.end):
                 continue
             outcome = _shortened(choice.text)
             yield Relation(
@@ -288,7 +291,7 @@ class _Reading:
         self.entities[same(name)] = draft
 
     def _type(self, name: str, claim: Relation, target: str) -> str:
-        if same(name) == same(self.user) or name in {turn.name for turn in self.turns}:
+        if same(name) == same(self.user) or name in self.speakers:
             return "person"
         if _KIN.fullmatch(claim.original):
             return "person"
@@ -324,8 +327,23 @@ def _sure(confidence: float) -> float | None:
     return float(confidence) if is_number and 0 <= confidence <= 1 else None
 
 
-def _inside(claim: Relation, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(start <= claim.start and claim.end <= end for start, end in spans)
+class _Spans:
+    """Parts of a text, asked whether one of them holds another part, or lies in it."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        ordered = sorted(spans)
+        self._starts = [start for start, _ in ordered]
+        #: How far those reach that begin no later, and the first end of those that begin no sooner.
+        self._reach = list(accumulate((end for _, end in ordered), max))
+        self._first = list(accumulate((end for _, end in reversed(ordered)), min))[::-1]
+
+    def hold(self, start: int, end: int) -> bool:
+        number = bisect_right(self._starts, start)
+        return number > 0 and end <= self._reach[number - 1]
+
+    def lie_in(self, start: int, end: int) -> bool:
+        number = bisect_left(self._starts, start)
+        return number < len(self._starts) and self._first[number] <= end
 
 
 def _shortened(text: str) -> str:

@@ -57,7 +57,7 @@ _TYPES: tuple[tuple[str, bool, re.Pattern[str]], ...] = tuple(
         (
             "plays_for",
             False,
-            r"(?:work(?:s|ed|ing)?(?: as .*)?|intern(?:s|ed|ing)?) (?:at|for)"
+            r"(?:work(?:s|ed|ing)?(?: as .{0,80})?|intern(?:s|ed|ing)?) (?:at|for)"
             r"|play(?:s|ed|ing)? (?:for|in)|(?:hired|employed) (?:by|at)",
         ),
         ("caused_by", False, r"caused by|due to|because(?: of)?|result(?:s|ed)? from|triggered by"),

@@ -14,7 +14,7 @@ from typing import Protocol
 from recollect.extract import relations_patterns
 from recollect.extract.relations import Relation, Speakers, distinct
 from recollect.extract.rules_stance import Decision, Preference, decisions, preferences
-from recollect.extract.spans import Mention, Names, Span, Turn, spread
+from recollect.extract.spans import Known, Mention, Names, Span, Turn
 from recollect.extract.spans_types import Kinds
 
 
@@ -63,6 +63,20 @@ class Extracted:
     preferences: tuple[Preference, ...] = ()
     decisions: tuple[Decision, ...] = ()
     dates: tuple[Date, ...] = ()
+
+    def in_order(self) -> Extracted:
+        """The same, each kind in the order of the text."""
+
+        def start(each: Mention | Relation | Preference | Decision | Date) -> int:
+            return each.start
+
+        return Extracted(
+            tuple(sorted(self.mentions, key=start)),
+            self.relations,
+            tuple(sorted(self.preferences, key=start)),
+            tuple(sorted(self.decisions, key=start)),
+            tuple(sorted(self.dates, key=start)),
+        )
 
 
 class Extractor(Protocol):
@@ -114,10 +128,10 @@ def propagated(
     turns: Sequence[Turn], spans: Sequence[Sequence[Span]], people: Sequence[str]
 ) -> list[list[Span]]:
     """The spans, and wherever else in the group one of these names or a speaker's stands."""
-    known = {turn.text[a:b] for turn, found in zip(turns, spans, strict=True) for a, b in found}
-    known |= set(people)
+    names = {turn.text[a:b] for turn, found in zip(turns, spans, strict=True) for a, b in found}
+    known = Known(names | set(people))
     return [
-        sorted([*found, *spread(turn.text, known, found)])
+        sorted([*found, *known.spread(turn.text, found)])
         for turn, found in zip(turns, spans, strict=True)
     ]
 

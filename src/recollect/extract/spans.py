@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from recollect.extract import spans_words as vocabulary
 
@@ -49,6 +49,15 @@ class Word(NamedTuple):
     opens: bool
 
 
+class Placed(Protocol):
+    """Something that stands somewhere in a text."""
+
+    @property
+    def start(self) -> int:
+        """Where it begins."""
+
+
+P = TypeVar("P", bound=Placed)
 Span = tuple[int, int]
 
 _WORD = re.compile(
@@ -62,7 +71,9 @@ _CONNECTORS = frozenset(_JOINTS.split())
 _MOST_CONNECTORS = 2
 #: So many characters before a word tell whether it opens a sentence.
 _BEHIND = 8
-_SENTENCE_END = re.compile(r"(?:^|[.!?…\n]|[.!?]['\"”’)]|(?:^|\s)[-–—*•:]|—|\()\s*['\"“‘(]?\s*\Z")
+_SENTENCE_END = re.compile(
+    r"(?:^|[.!?…\n]|[.!?]['\"”’)]|(?:^|\s)[-–—*•:]|—|\()\s{0,8}+(?:['\"“‘(]\s{0,8}+)?\Z"
+)
 _NUMBER = re.compile(r"\d{1,3}|[IVX]{1,4}")
 _QUOTED = re.compile(r"[\"“]\s?([^\"“”\n]{2,60}?)\s?[\"”]")
 # How a name goes on at the start of a sentence: with a verb, another name, a possessive.
@@ -73,14 +84,20 @@ _LIKE_A_NAME = re.compile(
     r"|wrote|made|took|said|says|told|went|got|plays|lives|works|wants|loves|likes|called|gave"
     r"|came|left)\b|\s+and (?:I\b|[A-Z][a-z])|\s+\(|,\s+(?:[A-Z]|(?:my|our|who)\b)"
 )
+#: What a name begins with. A longer name than this is none.
+_FIRST = re.compile(r"\w+|\W")
+_LONGEST_NAME = 200
 _POSSESSIVE = re.compile(r"\s?['’]s?\Z")
 _LEADING = re.compile(
     r"(?:(?:the|a|an|my|your|his|her|its|our|their|this|that)\s+|[\"“”'‘’(\[,.;:/-]+\s*)+",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"(?:\s*[\"“”'‘’)\],;:!?/-]+|\s+(?:and|of|the|or|in|for)|(?<=\w\w) ?\.)+\Z", re.IGNORECASE
+    r"(?:\s{0,8}+[\"“”'‘’)\],;:!?/-]{1,8}+|\s{1,8}+(?:and|of|the|or|in|for)|(?<=\w\w) ?\.){1,8}+\Z",
+    re.IGNORECASE,
 )
+#: So many characters at the end of a name are looked at, again and again while something is cut.
+_TAIL = 64
 
 
 @lru_cache(maxsize=64)
@@ -92,6 +109,12 @@ def words(text: str) -> tuple[Word, ...]:
     )
 
 
+def between(placed: Sequence[P], start: int, end: int) -> Sequence[P]:
+    """Those that begin there, of things in the order of their text."""
+    first = bisect_left(placed, start, key=lambda each: each.start)
+    return placed[first : bisect_left(placed, end, lo=first, key=lambda each: each.start)]
+
+
 def tidy(text: str, start: int, end: int) -> Span | None:
     """A span without articles, quotation marks and possessive endings; None if nothing is left.
 
@@ -101,7 +124,8 @@ def tidy(text: str, start: int, end: int) -> Span | None:
     if lead and not _is_title(text, start, lead.end()):
         start = lead.end()
     while end > start:
-        cut = _POSSESSIVE.search(text, start, end) or _TRAILING.search(text, start, end)
+        tail = max(start, end - _TAIL)
+        cut = _POSSESSIVE.search(text, tail, end) or _TRAILING.search(text, tail, end)
         if cut is None or cut.start() == end:
             break
         end = cut.start()
@@ -191,10 +215,33 @@ class Names:
         return low in self._small or vocabulary.SUFFIX.search(first.text) is not None
 
 
-def spread(text: str, names: Iterable[str], taken: Sequence[Span]) -> list[Span]:
-    """Where known names stand in a text, outside what is taken already; the longest first."""
-    found = [span for name in sorted(names, key=len, reverse=True) for span in _places(text, name)]
-    return apart([*taken, *found])[len(taken) :]
+class Known:
+    """Names that are known, to be looked for in many texts: each is read once, however many."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(name for name in names if 0 < len(name) <= _LONGEST_NAME)
+        #: By the first word of a name, how long such names are.
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
+        for name in self._names:
+            lengths[_FIRST.match(name)[0]].add(len(name))  # type: ignore[index]  # One character.
+        self._lengths = {first: sorted(some, reverse=True) for first, some in lengths.items()}
+
+    def spread(self, text: str, taken: Sequence[Span]) -> list[Span]:
+        """Where they stand in a text, outside what is taken already; the longest first."""
+        found = sorted(self._places(text), key=lambda span: (span[0] - span[1], span))
+        return apart([*taken, *found])[len(taken) :]
+
+    def _places(self, text: str) -> Iterator[Span]:
+        """Where a name stands as whole words."""
+        for word in _FIRST.finditer(text):
+            start = word.start()
+            before = text[start - 1 : start]
+            if before.isalnum() or before in ("_", "@", "#"):
+                continue
+            for length in self._lengths.get(word[0], ()):
+                end = start + length
+                if text[start:end] in self._names and not _goes_on(text[end : end + 1]):
+                    yield start, end
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:
@@ -208,15 +255,8 @@ def apart(spans: Iterable[Span]) -> list[Span]:
     return kept
 
 
-def _places(text: str, name: str) -> Iterator[Span]:
-    """Where a name stands as whole words."""
-    at = text.find(name)
-    while at >= 0:
-        end = at + len(name)
-        before, after = text[at - 1 : at], text[end : end + 1]
-        if not (before.isalnum() or before in ("_", "@", "#") or after.isalnum() or after == "_"):
-            yield at, end
-        at = text.find(name, end)
+def _goes_on(after: str) -> bool:
+    return after.isalnum() or after == "_"
 
 
 def _opens(text: str, start: int) -> bool:

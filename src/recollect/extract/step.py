@@ -172,8 +172,9 @@ class Reading:
 
         scope = Scope(owner.workspace, owner.user, events[0].agent, events[0].session)
         data = events[0].data
-        said = learnable(for_the_same(before, data), own=own)
-        return _Talk(scope, learnable(to_be_read(events), own=own), said, data)
+        most = self.config.extraction.turn_chars
+        said = learnable(for_the_same(before, data), own=own, most=most)
+        return _Talk(scope, learnable(to_be_read(events), own=own, most=most), said, data)
 
     def _by_rules(self, talk: _Talk) -> Drafted:
         if not talk.turns:

@@ -47,8 +47,10 @@ _EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 _SHORTENED = re.compile("['\u2019]|cannot|user|ve got|has got", re.I)
 _CLAUSES = re.compile(
-    r"[;:]\s+|,\s+|(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bProf)\.\s+|\s+(?:but|because|although|though|whereas)\s+"
-    r"|\s+and\s+(?=(?:i|we|my|our|he|she|they)\b|(?:now )?(?:live|work|drive|use|am|have|is)\b)",
+    r"[;:]\s+|,\s+|(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bProf)\.\s+"
+    r"|(?<!\s)\s++(?:but|because|although|though|whereas)\s+"
+    r"|(?<!\s)\s++and\s+(?=(?:i|we|my|our|he|she|they)\b|(?:now )?(?:live|work|drive|use|am"
+    r"|have|is)\b)",
     re.I,
 )
 _SUBJECT = re.compile(r"\b(?:i|we|my|our|us|me|mine)\b", re.I)
@@ -63,7 +65,7 @@ _WORD = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
 _NAME = re.compile(r"(?<=[^.!?:] )[A-Z][\w'-]*")
 _PERFECT = frozenset({"have", "has", "is", "are", "am", "be"})
 #: The past that tells how it is now.
-_ARRIVED = re.compile(r"\bmoved (?:from .+ )?to\b|\bjoined\b|\bturned\b", re.I)
+_ARRIVED = re.compile(r"\bmoved (?:from .{1,200} )?to\b|\bjoined\b|\bturned\b", re.I)
 
 _NO_COURSE = shifts.Course()
 

@@ -32,12 +32,12 @@ _TO = rf"{_WAY}(?P<left> from .{{1,40}}?)?{_WAY} (?:to|until|into) (?P<to>.+)$"
 _THING = r"(?P<thing>(?:(?:my|our|the) )?(?:[\w'-]+ ){0,5}?[\w'-]+)"
 _LED_IN = r"(?:(?:so|and|but|ok|okay|update|fyi|well|also) )?"
 _OF_ITSELF = re.compile(
-    rf"{_LED_IN}{_THING} (?:(?:has been|have been|was|were|got|has|have|is|are) )?(?:now |just )?"
+    rf"\A{_LED_IN}{_THING} (?:(?:has been|have been|was|were|got|has|have|is|are) )?(?:now |just )?"
     rf"{_VERB}{_TO}",
     re.I,
 )
 _BY_SOMEBODY = re.compile(
-    rf"{_LED_IN}(?:i|we|they|he|she|(?:my|our|the) [\w'-]+(?: [\w'-]+)?|[A-Z][\w'-]+)"
+    rf"\A{_LED_IN}(?:i|we|they|he|she|(?:my|our|the) [\w'-]+(?: [\w'-]+)?|[A-Z][\w'-]+)"
     rf"(?: have| has)?(?: now| just)? {_VERB} {_THING}{_TO}",
     re.I,
 )
@@ -49,7 +49,7 @@ _NO_THING = re.compile(
 )
 _NAME = re.compile(r"(?:the )?(?:[A-Z]|\d)[\w.'&-]*(?: [A-Z\d][\w.'&-]*)*")
 _NOUN = re.compile(r"(?:the|my|our) [\w-]+(?: [\w-]+)?", re.I)
-_AFTER = re.compile(r"\s+(?:after all|instead|though|now)$", re.I)
+_AFTER = re.compile(r"(?<!\s)\s++(?:after all|instead|though|now)$", re.I)
 _BARE_HOUR = re.compile(r"\d{1,2}\b(?! \w)")
 
 _CHOSEN = re.compile(

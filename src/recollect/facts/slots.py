@@ -39,7 +39,7 @@ Hold = Literal["changing", "noted", "stable", "loose"]
 USER = "user"
 
 _WHO = (
-    r"(?P<who>i|we|(?:my|our|the) (?:[\w'.-]+ ){0,4}?[\w'.-]+"
+    r"\A(?P<who>i|we|(?:my|our|the) (?:[\w'.-]+ ){0,4}?[\w'.-]+"
     r"|[^\W\d_][\w'.-]*(?: [^\W\d_][\w'.-]*)?)"
 )
 _BE = r"(?:am|is|are)"
@@ -112,7 +112,8 @@ _DEMONYM = re.compile(
 )
 _IS_NAME = re.compile(r"(?:the )?(?:[A-Z]|\d)|[\w-]*\d")
 _PLACED = re.compile(
-    r"(?P<a>(?:my|our|the) .+?) (?:is (?P<at>in|at|with|on (?=.+ (?:street|road|avenue|lane)$))"
+    r"(?P<a>(?:my|our|the) .+?) (?:is (?P<at>in|at|with|on (?=.{1,80} (?:street|road|avenue"
+    r"|lane)$))"
     r"|(?:is (?:hosted|stored|kept|based|located)|runs) (?:in|at|with|on)) ?(?P<v>.+)",
     re.I,
 )

@@ -154,14 +154,14 @@ _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
 )
 _APOSTROPHE = re.compile("[\u2018\u2019\u201b\u2032\u02bc]")
-_POSSESSIVE = re.compile(r"\s*'\s?[sS]\b|'(?=\s|$)")
+_POSSESSIVE = re.compile(r"(?<!\s)\s*+'\s?[sS]\b|'(?=\s|$)")
 _DOTTED = re.compile(
     r"(?<!\w)(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?<!\w)[^\W\d_]\.[^\W\d_](?!\w)"
 )
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _WORD = re.compile(r"\d+(?:st|nd|rd|th)(?![^\W_])|\d+|[^\W\d_]+(?:'[^\W\d_]+)*[+#]*", re.IGNORECASE)
-_ASIDE = re.compile(r"\s*\(([^()]*)\)")
-_QUOTED = re.compile(r"\s*[\"“”«»]\s*([^\"“”«»]+?)\s*[\"“”«»]")
+_ASIDE = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
+_QUOTED = re.compile(r"(?<!\s)\s*+[\"“”«»]\s*+([^\s\"“”«»]++(?:\s++[^\s\"“”«»]++)*+)\s*+[\"“”«»]")
 _TURNED = re.compile(r"([^,]+),\s*([^,]+)")
 
 

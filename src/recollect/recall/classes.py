@@ -106,14 +106,14 @@ _ASKS = re.compile(
 
 # The time or the amount between two things.
 _BETWEEN = _any(
-    r"how (?:many|much|long)\b[^?]*\b(?:between|passed|elapsed|apart)\b",
-    r"how (?:many (?:days|weeks|months|years|hours)|long|soon)\b[^?]*\b(?:after|before|from|until"
-    r"|since)\b",
+    r"how (?:many|much|long)\b[^?]{0,200}\b(?:between|passed|elapsed|apart)\b",
+    r"how (?:many (?:days|weeks|months|years|hours)|long|soon)\b[^?]{0,200}"
+    r"\b(?:after|before|from|until|since)\b",
     r"how (?:many|much) (?:more|fewer|less|longer|older|younger|higher|lower)\b",
 )
 _EVERY = _any(
     r"how (?:many|often)\b",
-    r"how much\b[^?]*\b(?:total|altogether|overall|so far|combined)\b",
+    r"how much\b[^?]{0,200}\b(?:total|altogether|overall|so far|combined)\b",
     r"(?:in|the|my|a) total\b|altogether\b|average\b|sum of\b|number of times\b",
     r"^(?:(?:please|can you|could you) )?(?:list|name|enumerate|count|outline)\b",
     r"(?:summari[sz]e|summary|recap|overview|timeline|rundown)\b",
@@ -124,16 +124,16 @@ _EVERY = _any(
     r"(?:across|throughout) (?:all|our|my|the|these|those)\b",
 )
 _JOINS = _any(
-    r"between\b[^?]*\band\b|in common\b|both\b|compar(?:e|ed|ison|ing)\b",
+    r"between\b[^?]{0,200}\band\b|in common\b|both\b|compar(?:e|ed|ison|ing)\b",
     r"differ(?:ent|ence|ences|s)?\b|before or after\b|after or before\b",
     r"(?:older|younger|earlier|later|bigger|smaller|cheaper|faster|longer|shorter|more|less|first"
-    r"|last|better|worse),? [^?]*\bor\b|(?:more|less|\w+er) than\b",
+    r"|last|better|worse),? [^?]{0,200}\bor\b|(?:more|less|\w+er) than\b",
     r"(?:the|a|an) (?!one\b|time\b)\w+ (?:who|whom|whose|where|that (?:gave|told|sold|met))\b",
     r"\w+'s (?:\w+'s|(?:husband|wife|partner|boss|brother|sister|son|daughter|mother|father|friend)"
     r"'?s?\b(?= \w))",
     r"(?:while|at the time|when) (?:i|we|he|she|they|it|(?:my|our|his|her|their|the) \w+|[a-z]+)"
     r" (?:was|were|had|met|moved|started|left|came|got|\w+ed)\b",
-    r"how old (?:was|were)\b[^?]*\bwhen\b",
+    r"how old (?:was|were)\b[^?]{0,200}\bwhen\b",
 )
 _REASONS = _any(
     r"why\b|how come\b|reasons?\b|made \w+ (?:change|decide|leave|stop|want)\b|caused?\b",
@@ -144,8 +144,8 @@ _REASONS = _any(
 )
 
 _DEVELOPMENT = _any(
-    r"how (?:has|have|had|did|does)\b[^?]*\b(?:chang\w+|evolv\w+|develop(?:ed)?|progressed|shifted"
-    r"|improved)\b",
+    r"how (?:has|have|had|did|does)\b[^?]{0,200}"
+    r"\b(?:chang\w+|evolv\w+|develop(?:ed)?|progressed|shifted|improved)\b",
     r"over time\b|over the (?:years|months|weeks|past|last)\b",
     r"(?:what|where|how|^) ?did \w+ use to\b",
     r"(?<!is )(?<!are )(?<!am )(?<!was )used to\b(?! (?:it|the|a|my|this|that|\w+ing)\b)",
@@ -163,18 +163,19 @@ _NOW = _any(
 )
 _ONCE = _any(
     r"when (?:did|was|were|had)\b|(?:what|which) (?:day|date|year|month|week) did\b",
-    r"(?:did|was|were|had)\b[^?]*\bfirst\b(?! (?:name|aid|class|floor|of all)\b)|for the first\b",
-    r"(?:did|was|were|had|used)\b[^?]*\bbefore (?!the end\b|tomorrow\b|next\b)",
+    r"(?:did|was|were|had)\b[^?]{0,200}\bfirst\b(?! (?:name|aid|class|floor|of all)\b)",
+    r"for the first\b",
+    r"(?:did|was|were|had|used)\b[^?]{0,200}\bbefore (?!the end\b|tomorrow\b|next\b)",
     r"in the past\b|earlier\b|long ago\b",
 )
 
 _WRITES = r"(?:answer|reply|replies|respond|format|write|talk|speak|address|call)\w*\b"
 _RULES = _any(
-    r"(?:instructions?|rules|guidelines) (?:did|do|have|had) i\b[^?]*\b(?:give|given|gave|set|have"
-    r"|tell|told)\b[^?]*\byou\b",
+    r"(?:instructions?|rules|guidelines) (?:did|do|have|had) i\b[^?]{0,200}"
+    r"\b(?:give|given|gave|set|have|tell|told)\b[^?]{0,200}\byou\b",
     r"(?:rules|instructions|guidelines) (?:that )?i (?:gave|set|have given|have set|told)\b",
     r"(?:my|your) (?:current |standing |own )?(?:instructions|rules|guidelines)(?: for you)?\W*$",
-    r"how (?:should|must|do|are|did) (?:you|i (?:want|ask|like|prefer|tell) you)\b[^?]*\b"
+    r"how (?:should|must|do|are|did) (?:you|i (?:want|ask|like|prefer|tell) you)\b[^?]{0,200}\b"
     + _WRITES,
     r"(?:did i|have i|i) (?:ask|asked|tell|told|instruct|instructed) you to\b",
     r"preferences (?:for|about|on) (?:how you|your)\b",

@@ -23,12 +23,14 @@ MARK = "[…]"
 
 # A full stop ends a sentence after a word of three letters, or before what is no small letter;
 # "e.g. this", "Dr. Ann" and "J. Smith" go on.
-_CLOSING = r"[\"'”’»)\]*_]*"
-# One set of characters in front: the search leaps from one to the next.
+_CLOSING = r"[\"'”’»)\]*_]*+"
+# One set of characters in front: the search leaps from one to the next. Of a run of them only the
+# first are tried, the second for the dots after "Dr.": the others would read it again and again.
 _BORDER = re.compile(
     r"[\n.!?…。！？｡؟۔।॥](?:(?<=\n)\s*"
-    rf"|(?<=[!?…])[!?…]*{_CLOSING}\s+|(?<=\w\w\w\.)\.*{_CLOSING}\s+"
-    rf"|(?<=\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\b[A-Z]\.)\.*{_CLOSING}\s+(?=[^\sa-z])"
+    rf"|(?<=[!?…])(?<![!?…][!?…])[!?…]*+{_CLOSING}\s+|(?<=\w\w\w\.)\.*+{_CLOSING}\s+"
+    r"|(?<=\.)(?<!\.\.\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\b[A-Z]\.)"
+    rf"\.*+{_CLOSING}\s++(?=[^\sa-z])"
     r"|(?<=[。！？｡؟۔।॥])[。！？]*[」』”’）\"']*\s*)"
 )
 _WORD_REST = re.compile(r"\w{0,64}")

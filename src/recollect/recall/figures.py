@@ -65,8 +65,8 @@ _IS_MONTH = frozenset(_MONTHS.split())
 # at once; a number right after a month is a date.
 _FIGURE = re.compile(
     r"[\d$€£](?:"
-    r"(?P<money>(?<=\D)\s?\d[\d,.]*(?:k|m)?\b|(?<=\d)[\d,.]*\s(?=(?:dollars|euros|pounds)\b))"
-    r"|(?P<percent>(?<=\d)[\d,.]*\s?(?:%|percent\b))"
+    r"(?P<money>(?<=\D)\s?\d[\d,.]*(?:k|m)?\b|(?<=\d)[\d,.]{0,20}\s(?=(?:dollars|euros|pounds)\b))"
+    r"|(?P<percent>(?<=\d)[\d,.]{0,20}\s?(?:%|percent\b))"
     r"|(?P<clock>(?<=\d)\d?(?::\d\d)?\s?[ap]\.?m\b)"
     r"|(?P<date>(?<=\d)\d?(?:/\d{1,2}(?:/\d{2,4})?"
     rf"|(?:st|nd|rd|th)?\s(?:of\s)?(?:{'|'.join(_MONTHS.split())})\b))"
@@ -93,20 +93,28 @@ _MEASURES = {
 _DATED = frozenset(("date", "clock", "weekday"))
 
 # Which kinds of figures a question asks for, the first that fits.
-_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"\bhow (?:many|often|far|old|tall|big|large)\b", ("count",)),
-    (r"\bhow long\b", ("time",)),
-    (r"\bhow much\b", ("money", "count")),
-    (r"\bwhat time\b", ("clock",)),
+_KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"\bhow (?:many|often|far|old|tall|big|large)\b"), ("count",)),
+    (re.compile(r"\bhow long\b"), ("time",)),
+    (re.compile(r"\bhow much\b"), ("money", "count")),
+    (re.compile(r"\bwhat time\b"), ("clock",)),
 )
 # ... and what else it may name.
-_NAMED: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"^when\b|^(?:what|which) (?:day|date)\b|\b(?:deadline|date)\b", tuple(sorted(_DATED))),
-    (r"\b(?:budget|cost|price|salary|rent|fee|amount|fund|savings|money)s?\b", ("money",)),
-    (r"\b(?:percent\w*|rate|accuracy|score)\b|%", ("percent",)),
+_NAMED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (
-        r"\b(?:size|speed|limit|setting|threshold|capacity|length|weight|height|distance|duration"
-        r"|latency|temperature|(?:response|load|run|lead|wait\w*) time)s?\b",
+        re.compile(r"^when\b|^(?:what|which) (?:day|date)\b|\b(?:deadline|date)\b"),
+        tuple(sorted(_DATED)),
+    ),
+    (
+        re.compile(r"\b(?:budget|cost|price|salary|rent|fee|amount|fund|savings|money)s?\b"),
+        ("money",),
+    ),
+    (re.compile(r"\b(?:percent\w*|rate|accuracy|score)\b|%"), ("percent",)),
+    (
+        re.compile(
+            r"\b(?:size|speed|limit|setting|threshold|capacity|length|weight|height|distance"
+            r"|duration|latency|temperature|(?:response|load|run|lead|wait\w*) time)s?\b"
+        ),
         ("measure", "percent"),
     ),
 )
@@ -186,9 +194,9 @@ def asked(text: str) -> Asked | None:
     words = " ".join(text[:_READ].lower().replace("’", "'").split())
     if not _ASKS.match(words) or classify(text).name in ("multi-hop", "complex"):
         return None
-    kinds = next((kinds for pattern, kinds in _KINDS if re.search(pattern, words)), ())
+    kinds = next((kinds for pattern, kinds in _KINDS if pattern.search(words)), ())
     for pattern, more in () if kinds else _NAMED:
-        kinds += more if re.search(pattern, words) else ()
+        kinds += more if pattern.search(words) else ()
     if not kinds:
         return None
     matter = frozenset(terms(words)) - _SMALL

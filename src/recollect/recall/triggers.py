@@ -108,7 +108,7 @@ RECAP = re.compile(
 PERSONAL = re.compile(
     r"\W*(?:what|which|when|where|who|how|is|are|do|does|has|have|can|could|would|should)\b"
     r"[^?\n]*\b(?:i|me|my|we|us|our|he|she|his|her|they|their)\b"
-    r"|[^?\n]*\b(?!(?:he|here|how|it|let|she|that|there|what|where|who)'s)\w+'s\b[^?\n]*\?"
+    r"|(?=[^?\n]*\?)[^?\n]*\b(?!(?:he|here|how|it|let|she|that|there|what|where|who)'s)\w+'s\b"
 )
 
 _RESEARCH = {

@@ -87,15 +87,16 @@ _WISHED = re.compile(r"(?:to (?:see|know|ask|have|get|book|order)|it (?:if|when)
 _CONTRACTED = (("\u2019", "'"), ("I'm ", "I am "), ("i'm ", "i am "), ("We're ", "We are "))
 _THE_USER = re.compile(r"\bthe user\b", re.I)
 _REST = re.compile(
-    r"\s+(?:with|since|because|for|and|but|where|which|who|when|while|now|nowadays|these days"
+    r"(?<!\s)\s++(?:with|since|because|for|and|but|where|which|who|when|while|now|nowadays"
+    r"|these days"
     r"|right now|currently|at the moment|near|until|so|as|though|if)\b.*|[;.(!?].*|,\s+(?![A-Z]).*"
 )
 _AFTER = re.compile(
-    r"\s+(?:because|since|but|when|while|though|although|so|if|which|who)\b.*|[;.!?].*|,\s+"
+    r"(?<!\s)\s++(?:because|since|but|when|while|though|although|so|if|which|who)\b.*|[;.!?].*|,\s+"
     r"(?:and )?(?:i|we|my|but|so|because|especially|which)\b.*",
     re.I,
 )
-_LIST = re.compile(r",\s*(?:and\s+)?|\s+and\s+|/")
+_LIST = re.compile(r",\s*(?:and\s+)?|(?<!\s)\s++and\s+|/")
 _FLUENCY = re.compile(
     r"\b(?:fluent(?:ly)?|native|some|a (?:little|bit of)|basic|good|both|well)\b", re.I
 )

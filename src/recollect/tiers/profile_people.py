@@ -40,7 +40,10 @@ monday tuesday wednesday thursday friday saturday sunday january february march 
 august september october november december
 """
 _NEVER = frozenset(_NOT_NAMES.split())
-_NAME = r"[A-Z][\w'\u2019-]+(?: (?:van |de |von |der |da |el )*[A-Z][\w'\u2019-]+){0,2}"
+_NAME = (
+    r"[A-Z][\w'\u2019-]{1,60}"
+    r"(?: (?:van |de |von |der |da |el ){0,3}[A-Z][\w'\u2019-]{1,60}){0,2}"
+)
 _KIN = (
     r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|baby|mother|mum"
     r"|mom|father|dad|brother|sister|twin|grandmother|grandfather|grandma|grandpa|granddaughter"

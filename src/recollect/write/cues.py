@@ -283,22 +283,23 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (
             1.0,
             rf"(?:(?:all|any|every|each)(?: my| your)? (?:\w+ )?{_OUTPUT}|everything you \w+|your"
-            rf" (?:\w+ )?{_OUTPUT})\b(?!.* our\b)[^,]{{0,60}}? (?:should|must|has to|have to)\b",
+            rf" (?:\w+ )?{_OUTPUT})\b(?!.{{0,600}} our\b)[^,]{{0,60}}? (?:should|must|has to"
+            rf"|have to)\b",
         ),
         (
             -0.5,
-            rf"(?!{_NO_VERB})(?:[\w-]+ ){{1,3}}?(?:is|are) (?:fine|ok|okay|allowed|welcome)"
+            rf"(?!{_NO_VERB})(?:[\w-]{{1,64}} ){{1,3}}?(?:is|are) (?:fine|ok|okay|allowed|welcome)"
             r"(?: with me)? again\b",
         ),
         (1.0, r"no (?:need to )?\w+|(?:less|fewer|more) \w+|just the \w+"),
-        (1.0, rf"(?:just |only |do )*{STYLE_VERB}\b"),
+        (1.0, rf"(?:just |only |do ){{0,8}}{STYLE_VERB}\b"),
         (
             1.0,
-            rf"(?!{_NO_VERB})(?:\w+ ){{1,4}}?(?:(?:only|first|please)(?=[,.!]|$| (?:when|if"
+            rf"(?!{_NO_VERB})(?:\w{{1,64}} ){{1,4}}?(?:(?:only|first|please)(?=[,.!]|$| (?:when|if"
             rf"|unless|and))"
             r"|throughout|at a time|over \w+)\b",
         ),
-        (1.0, r"\w+ in \w+(?=,? please)"),
+        (1.0, r"\w{1,64} in \w+(?=,? please)"),
     )
 )
 
@@ -332,7 +333,7 @@ GENERAL = re.compile(
     r"|going forward|in (?:the )?future|for future|by default|as a (?:general )?(?:rule|default)"
     r"|in general|generally|at all times|any ?more|no longer|throughout|unless i|until i|every"
     r" single|otherwise|so many|(?:in|for|to|with|of) (?:all|any|every|each) (?:my|your|future)"
-    r"|(?:can|ok|okay|fine|free|allowed|welcome)\b.*\bagain)\b"
+    r"|(?:can|ok|okay|fine|free|allowed|welcome)\b.{0,600}\bagain)\b"
 )
 # Whole classes of things: "all dates", "each reply", "anything you write", "my emails".
 CLASSES = re.compile(

@@ -9,9 +9,11 @@ an `echo`, which nobody obeys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 
 from recollect.index.postings import packed
 from recollect.store.base import Derived
@@ -20,7 +22,7 @@ from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write.echo import without_recalled
 from recollect.write.handling import visibility_of
 from recollect.write.rules import Rule, data, rule_id, rules_in
-from recollect.write.supersede import Known, releases, same, superseded
+from recollect.write.supersede import Known, releases, same, seeks, superseded, traits
 
 #: A rule matters whatever else is said.
 IMPORTANCE = 0.95
@@ -35,8 +37,7 @@ class Learner:
     current: Callable[[], Sequence[Record]] = tuple
     #: Digests of what recent contexts told.
     recalled: Callable[[], Collection[bytes]] = tuple
-    #: Each with the time since when it holds.
-    _known: list[tuple[Known, datetime]] | None = field(default=None, init=False)
+    _known: _InForce | None = field(default=None, init=False)
     _recalled: Collection[bytes] | None = field(default=None, init=False)
 
     def learn(self, event: Event) -> tuple[str, tuple[Derived, ...]]:
@@ -54,22 +55,55 @@ class Learner:
         if not own:
             return derived(event, rule, kind="echo")
         if self._known is None:
-            self._known = [(known(record), record.valid_from) for record in self.current()]
-        before = [one for one, since in self._known if since <= event.at]
+            self._known = _InForce((known(record), record.valid_from) for record in self.current())
+        alike = self._known.alike(rule)
+        before = [one for one, since in alike if since <= event.at]
         repeated = same(rule, before)
         ended = (repeated,) if repeated else superseded(rule, before)
-        new = derived(event, rule, supersedes=ended, until=self._ended_by(event, rule))
-        self._known = [(one, since) for one, since in self._known if one.id not in ended]
+        new = derived(event, rule, supersedes=ended, until=_ended_by(event, rule, alike))
+        for id in ended:
+            self._known.drop(id)
         if new.kind == "instruction" and new.valid_to is None:
-            now_known = Known(new.id, rule.rule, rule.condition, new.content)
-            self._known.append((now_known, event.at))
+            self._known.add(Known(new.id, rule.rule, rule.condition, new.content), event.at)
         return new
 
-    def _ended_by(self, event: Event, rule: Rule) -> datetime | None:
-        """When a rule that is told late was ended by one that was given after it."""
-        later = [(one, since) for one, since in self._known or () if since > event.at]
-        ends = [since for one, since in later if same(rule, [one]) or superseded(rule, [one])]
-        return min(ends, default=None)
+
+class _InForce:
+    """The rules in force, each with the time since when it holds, found by their traits: of many
+    rules few are looked at for one that is new."""
+
+    def __init__(self, rules: Iterable[tuple[Known, datetime]]) -> None:
+        self._rules: dict[str, tuple[Known, datetime]] = {}
+        #: Ids in the order of the rules.
+        self._by_trait: defaultdict[Hashable, list[str]] = defaultdict(list)
+        self._number = count()
+        self._places: dict[str, int] = {}
+        for one, since in rules:
+            self.add(one, since)
+
+    def add(self, one: Known, since: datetime) -> None:
+        self._rules[one.id] = one, since
+        self._places[one.id] = next(self._number)
+        for trait in traits(one):
+            self._by_trait[trait].append(one.id)
+
+    def drop(self, id: str) -> None:
+        self._rules.pop(id, None)
+
+    def alike(self, rule: Rule) -> list[tuple[Known, datetime]]:
+        """Those that a rule may end or repeat, in their order."""
+        sought = seeks(Known("", rule.rule, rule.condition, rule.sentence))
+        if sought is None:
+            return list(self._rules.values())
+        found = {id for each in sought for id in self._by_trait.get(each, ()) if id in self._rules}
+        return [self._rules[id] for id in sorted(found, key=self._places.__getitem__)]
+
+
+def _ended_by(event: Event, rule: Rule, alike: Iterable[tuple[Known, datetime]]) -> datetime | None:
+    """When a rule that is told late was ended by one that was given after it."""
+    later = [(one, since) for one, since in alike if since > event.at]
+    ends = [since for one, since in later if same(rule, [one]) or superseded(rule, [one])]
+    return min(ends, default=None)
 
 
 def is_authority(event: Event) -> bool:

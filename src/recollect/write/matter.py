@@ -174,12 +174,14 @@ _UNSAID = re.compile(r"\b(?:unless|until|because|since|even if)\b.*")
 _NEGATIVE = re.compile(
     r"\b(?:no(?! problem)|not(?! only)|never|(?:stop|skip|drop)(?:p(?:ed|ing))?|quit"
     r"|avoid(?:ed|ing)?|without|instead of|rather than|less|fewer|needn't"
-    r"|leave(?=.* out\b)|leaving out|omit|cut|ditch|refrain|spare|enough|hate|dislike|scrap|dont)\b"
+    r"|leave(?=.{0,600} out\b)|leaving out|omit|cut|ditch|refrain|spare|enough|hate|dislike"
+    r"|scrap|dont)\b"
     r"|n't\b"
 )
 # A new thought begins at a comma only where an order follows: "no tables, lists or emojis".
 _ORDER = (
-    r"(?:and |just |please |then )*(?:add|answer|be|call|do|don't|explain|get|give|go|i|keep|leave"
+    r"(?:and |just |please |then ){0,4}(?:add|answer|be|call|do|don't|explain|get|give|go|i"
+    r"|keep|leave"
     r"|less|make|more|never|no|not|only|put|reply|respond|show|skip|speak|start|stop|switch|use|write"
     r"|you|\w+ (?:is|are))\b"
 )

@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 
 from recollect.write import cues
 from recollect.write.split import JOINT
 from recollect.write.tag import detect
 
+#: Of one text: nobody follows more that were given at once, and each is compared with those known.
+MOST_RULES = 100
 _ID_BYTES = 16
 _LONGEST_CONDITION = 600
 
@@ -31,7 +34,8 @@ _SUBJECT = re.compile(
     re.I,
 )
 _MODIFIER = re.compile(
-    r"(?:(?:\w+ly|just|also|ever|again|now|do|want(?: you)? to|need(?: you)? to|(?:would )?like to"
+    r"\A(?:(?:\w+ly|just|also|ever|again|now|do|want(?: you)? to|need(?: you)? to"
+    r"|(?:would )?like to"
     r"|start to|begin to|happen to)\s+)+",
     re.I,
 )
@@ -43,19 +47,21 @@ _SPEAKING = re.compile(
     re.I,
 )
 _WANTED = re.compile(
-    r"(?:(?:a|an|any|some|the|my|your|more|for)\s+)*"
+    r"\A(?:(?:a|an|any|some|the|my|your|more|for)\s+)*"
     r"(?:questions?|help|advice|opinions?|something|anything|details|information|thoughts)\b\s*",
     re.I,
 )
 _LINK = re.compile(r"(?:about|on|for|with|regarding|of|to|in|into|upon|up|that)\s+", re.I)
 _DETERMINER = re.compile(r"(?:(?:a|an|the|my|our|your|any|all|every|each|some|of)\s+)+", re.I)
 _ENDING = re.compile(
-    r"\s+(?:(?:comes?|pops?) up|(?:is|are|gets?) (?:mentioned|involved|discussed)|again|first"
+    r"(?<!\s)\s++(?:(?:comes?|pops?) up|(?:is|are|gets?) (?:mentioned|involved|discussed)"
+    r"|again|first"
     r"|for me)$",
     re.I,
 )
 _NEXT = re.compile(
-    rf"{re.escape(JOINT)}|\s+(?=(?:when(?:ever)?|if|every time|each time|any ?time|while|during)\s"
+    rf"{re.escape(JOINT)}|(?<!\s)\s++(?=(?:when(?:ever)?|if|every time|each time|any ?time"
+    rf"|while|during)\s"
     r"+(?:i|we|you|it|the|my|\w+ing)\b)",
     re.I,
 )
@@ -82,8 +88,9 @@ class Rule:
 
 
 def rules_in(text: str) -> list[Rule]:
-    """The standing rules of a user's text, in order; grants and injections are none."""
-    found = [one for one in detect(text) if one.kind == "rule"]
+    """The standing rules of a user's text, in order, the first `MOST_RULES`; grants and injections
+    are none."""
+    found = islice((one for one in detect(text) if one.kind == "rule"), MOST_RULES)
     return [
         Rule(one.sentence, one.rule, one.condition, one.score, one.replaces, ordinal)
         for ordinal, one in enumerate(found)

@@ -20,8 +20,9 @@ JOINT = "; "
 
 # Said of the whole sentence, not of its condition.
 _CLOSING = re.compile(
-    r"(?:[\s,]+(?:from (?:now|here|today|this point) on(?:wards?)?|going forward|in (?:the )?future"
-    r"|again|any ?more|please|instead|too))+\W*$"
+    r"(?<![\s,])(?:[\s,]++(?:from (?:now|here|today|this point) on(?:wards?)?|going forward"
+    r"|in (?:the )?future"
+    r"|again|any ?more|please|instead|too)){1,6}\W*$"
 )
 _SHORTEST_RULE = 3  # Characters; a condition cannot begin before the request has.
 # No condition but manners of speaking: they stay with the rule.
@@ -56,7 +57,7 @@ _NO_SITUATION = re.compile(
     r"|advance|order|future|turn|addition|between|front|bold|italics|quotes|one|two|three|four"
     r"|five|terms of|capital|block|small|lower|upper|\d\S*)\b"
 )
-_COMPLEMENT = re.compile(r"\s+(?:to|from|with|of|that|i|we|you|about|for|and|please)\b")
+_COMPLEMENT = re.compile(r"(?<!\s)\s++(?:to|from|with|of|that|i|we|you|about|for|and|please)\b")
 _DETERMINERS = re.compile(r"(?:(?:all|any|every|each|of|my|our|future)\s+)+")
 # How to answer, although it is a plural or a name.
 _FORM_WORDS = """

@@ -16,12 +16,10 @@ from recollect.store.base import Store
 from recollect.types import Record, Scope
 from recollect.write.learn import known
 from recollect.write.lineup import is_open, was_taken_back
-from recollect.write.rules import Rule, rule_id, rules_in
+from recollect.write.rules import MOST_RULES, Rule, rule_id, rules_in
 from recollect.write.supersede import same, seeks, superseded, traits
 
 KINDS = ("instruction", "release")
-#: What comes later in a turn than this is taken for its first rule; it costs nothing but order.
-_MOST_IN_A_TURN = 100
 _OVER = "what ends it is there"
 _Place = tuple[datetime, datetime, str, int]
 
@@ -130,7 +128,7 @@ class _Among:
 def _place(rule: Record) -> _Place:
     """Where a rule stands among all: by when it was given, and in which place of its turn."""
     turn = next(iter(rule.sources), "")
-    numbers = (each for each in range(_MOST_IN_A_TURN) if rule_id(turn, each) == rule.id)
+    numbers = (each for each in range(MOST_RULES) if rule_id(turn, each) == rule.id)
     return rule.valid_from, rule.known_from, turn, next(numbers, 0)
 
 

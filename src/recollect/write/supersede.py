@@ -45,7 +45,7 @@ _RELEASE = re.compile(
     r"(?: earlier| before)? (?:about|regarding) (?P<about>.+)"
     r"|(?:all )?(?:of )?(?:my|the|that|your) (?:rules?|requests?|instructions?|preferences?"
     r"|wish(?:es)?) (?:about|regarding|on|for|to) (?P<ruled>.+)"
-    r"|(?:my|the|that|your) (?P<named>.+?) (?:rule|request|instruction|preference|wish)\b)",
+    r"|(?:my|the|that|your) (?P<named>.{1,100}?) (?:rule|request|instruction|preference|wish)\b)",
     re.I,
 )
 # Orders of which one object at a time can be obeyed; "remind me of ..." can be obeyed twice.

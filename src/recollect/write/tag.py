@@ -30,7 +30,7 @@ Kind = Literal["rule", "action_grant", "injection"]
 THRESHOLD = 2.0
 _LONGEST_SENTENCE = 600  # Characters; what runs longer is pasted text, not a rule.
 # A rule in the middle of a megabyte is no rule: of a long text only both ends are read.
-_HEAD, _TAIL = 16_000, 8_000
+HEAD, TAIL = 16_000, 8_000
 _LONG_WORDS = 30  # Rules are short: a longer sentence must be more explicit.
 
 _END = re.compile(r"(?<=[.!?])['\")\]]*\s+|(?<=[。！？；])")
@@ -68,7 +68,7 @@ def detect(text: str) -> list[Found]:
 def _sentences(text: str) -> Iterator[tuple[str, str]]:
     for start, said, low in spoken(text):
         for at, sentence, plain in _split(said, low):
-            if start + at < _HEAD or start + at >= len(text) - _TAIL:
+            if start + at < HEAD or start + at >= len(text) - TAIL:
                 yield sentence, plain
 
 

@@ -28,7 +28,7 @@ routes = APIRouter()
 _JSON = "application/json"
 #: Where errors are as somebody else's protocol has them.
 _OTHERS = ("/v1/proxy", "/mcp")
-_NAME = re.compile(r"\{[^}]*\}")
+_NAME = re.compile(r"\{[^{}]*\}")
 _WORDS: Mapping[str, str] = {
     "user_id": "Whose memory. May be left out if the key is of one user.",
     "workspace_id": "Only to repeat the workspace of the key.",

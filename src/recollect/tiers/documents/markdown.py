@@ -18,7 +18,7 @@ _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 #: A list, a quotation, a table or indented code: a line of dashes under it makes no heading.
 _NO_TITLE = re.compile(r" {0,3}(?:[-*+>|]|\d{1,9}[.)])(?:\s|$)|\t| {4}|\|")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_ANCHOR = re.compile(r"\s*\{#[^{}]{0,100}\}$")
+_ANCHOR = re.compile(r"(?<!\s)\s*+\{#[^{}]{0,100}\}$")
 _FRONT = re.compile(r"([A-Za-z][\w-]{0,60}):[ \t]+(\S.*)$")
 
 

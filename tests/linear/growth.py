@@ -1,0 +1,80 @@
+"""Whether the time of something grows with the length of a text, and not with its square.
+
+Time is that of the thread: others are at work on the machine. What counts is how it grows from one
+size to the next, each the fastest of some tries, and never how long it is. The sizes are climbed
+from small ones, so that what grows fast is found out before it takes long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log2
+from time import thread_time
+
+#: Characters: those that count, and those on the way to them.
+SIZES = (10_000, 20_000, 40_000, 80_000)
+STEPS = (24, 32, 40, 640, 2_560)
+#: Twice the text takes twice the time, and with its square four times. Between lies the noise.
+MOST_PER_DOUBLING = 2.6
+#: Seconds under which a clock tells more of the machine than of the code.
+NOISE_S = 0.004
+#: Doublings in a row that must be too slow: a repeat with a bound grows up to that bound, and one
+#: doubling alone may be a cache that was left. What takes seconds is not waited for.
+_DOUBLINGS, _FEWER = 3, 1.9
+_LONG_S = 0.3
+_SHORT = 100
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The times of one thing, by the size of the text."""
+
+    what: str
+    times: tuple[tuple[int, float], ...]
+    is_linear: bool
+
+    def __str__(self) -> str:
+        return f"{self.what}: " + ", ".join(f"{size}: {took:.3f} s" for size, took in self.times)
+
+
+def grown(what: str, prepare: Callable[[int], Callable[[], object]], sizes: Sequence[int]) -> Grown:
+    """Time `prepare(size)()` for each size, up to where it is clear that it is not linear."""
+    times: list[tuple[int, float]] = []
+    for size in sizes:
+        times.append((size, _timed(prepare(size))))
+        if _is_too_slow(times):
+            times = [(each, _fastest(prepare, each, took)) for each, took in times]
+            if _is_too_slow(times):
+                return Grown(what, tuple(times), is_linear=False)
+    return Grown(what, tuple(times), is_linear=True)
+
+
+def _is_too_slow(times: Sequence[tuple[int, float]]) -> bool:
+    """The last sizes were each too slow for the one before, over some doublings."""
+    size, took = times[-1]
+    if size < _SHORT and took > NOISE_S * 10:
+        return True  # Twice as slow with every character: the next size would not end.
+    doublings = 0.0
+    for (small, first), (large, then) in reversed(list(pairwise(times))):
+        times_twice = log2(large / small)
+        if then < NOISE_S or (then / max(first, NOISE_S / 4)) <= MOST_PER_DOUBLING**times_twice:
+            return False
+        doublings += times_twice
+        if doublings >= (_FEWER if then > _LONG_S else _DOUBLINGS):
+            return True
+    return False
+
+
+def _fastest(prepare: Callable[[int], Callable[[], object]], size: int, took: float) -> float:
+    # What took very long is no noise.
+    tries = 0 if took > 5 else 1 if took > NOISE_S * 10 else _TRIES
+    return min([took, *(_timed(prepare(size)) for _ in range(tries))])
+
+
+def _timed(run: Callable[[], object]) -> float:
+    began = thread_time()
+    run()
+    return thread_time() - began

@@ -1,0 +1,100 @@
+"""No pattern of the package takes more than linear time, whatever text it is given.
+
+`python -m tests.linear.test_patterns [10000]` prints a table of those that do.
+"""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.linear.finding import Found, found_in_a_fresh_process
+from tests.linear.growth import SIZES, STEPS, Grown, grown
+from tests.linear.texts import KINDS, Shape, near_misses
+
+_SEARCHING = frozenset({"search", "finditer", "findall", "sub", "subn", "split"})
+
+
+@pytest.fixture(scope="module")
+def patterns() -> list[Found]:
+    return found_in_a_fresh_process()
+
+
+def test_patterns_are_found_wherever_they_are_kept(patterns: list[Found]) -> None:
+    modules = {each.module for each in patterns}
+    assert len(patterns) > 700
+    # In a table; in a dictionary; made by a helper of another line; only compiled when called.
+    assert "recollect.facts.slots" in modules
+    assert "recollect.tiers.documents.tags" in modules
+    assert "recollect.extract.signal_cues" in modules
+    assert "recollect.graph.names" in modules
+
+
+def test_what_is_not_linear_is_told() -> None:
+    square = Found("here", 1, r"a+b", 0)
+    nested = Found("here", 2, r"(?:a|aa)*b", 0, methods=("match",))
+    assert [each for each in (square, nested) if not slow(each, STEPS)] == []
+
+
+def test_every_pattern_is_linear(patterns: list[Found]) -> None:
+    """Up to the smallest of the sizes: what is a square shows there, in seconds for all."""
+    found = [told for each in patterns for told in slow(each, (*STEPS, SIZES[0]))]
+    assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_pattern_is_linear_in_long_texts(patterns: list[Found]) -> None:
+    found = [told for each in patterns for told in slow(each, (*STEPS, *SIZES))]
+    assert not found, "\n".join(map(str, found))
+
+
+def slow(found: Found, sizes: Sequence[int]) -> list[Grown]:
+    """The first kind of text that a pattern is not linear in, for each way in which it is used."""
+    pattern = found.compiled()
+    shapes = [*KINDS.items(), *((repr(each), each) for each in near_misses(pattern))]
+    told: list[Grown] = []
+    for name, run in _ways(found):
+        for kind, shape in shapes:
+            times = grown(f"{found} {name} {kind}", partial(_ready, run, found, shape), sizes)
+            if not times.is_linear:
+                told.append(times)
+                break
+    return told
+
+
+def _ways(found: Found) -> Iterator[tuple[str, Callable[[Any], object]]]:
+    """As the package uses it; a search is worst where it is for all there is."""
+    pattern, methods = found.compiled(), set(found.methods)
+    if not methods or methods & _SEARCHING:
+        yield "finditer", lambda text: deque(pattern.finditer(text), maxlen=0)
+    elif "match" in methods:
+        yield "match", pattern.match
+    if not methods or "fullmatch" in methods:
+        yield "fullmatch", pattern.fullmatch
+
+
+def _ready(
+    run: Callable[[Any], object], found: Found, shape: Shape, size: int
+) -> Callable[[], object]:
+    text = shape.text(size)
+    return partial(run, text.encode() if found.is_of_bytes else text)
+
+
+def main(longest: int) -> None:
+    patterns = found_in_a_fresh_process()
+    sizes = [each for each in (*STEPS, *SIZES) if each <= longest]
+    bad = 0
+    for each in patterns:
+        told = slow(each, sizes)
+        bad += bool(told)
+        for one in told:
+            print(one, flush=True)
+    print(f"{bad} of {len(patterns)} patterns are not linear")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else SIZES[-1])
