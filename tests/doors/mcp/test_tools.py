@@ -185,6 +185,26 @@ def test_facts_are_added_searched_changed_and_deleted(memory: Memory) -> None:
     drive(memory, script)
 
 
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_what_was_changed_and_then_deleted_is_gone(memory: Memory, version: int) -> None:
+    async def script(mcp: Driver) -> None:
+        ids = [(await mcp.call("memory_add", content="Ann likes tea"))["fact_id"]]
+        for text in ("Ann likes green tea", "Ann likes jasmine tea"):
+            changed = await mcp.call("memory_update", fact_id=ids[-1], content=text)
+            ids.append(changed["fact_id"])
+        other = (await mcp.call("memory_add", content="Ann collects stamps"))["fact_id"]
+        gone = await mcp.call("memory_delete", fact_id=ids[version])
+        assert gone == {"fact_id": ids[version], "status": "deleted"}
+        memory.drain()
+        assert (await mcp.call("memory_search", query="tea"))["results"] == []
+        assert [each.id for each in memory.facts.list(user="ann", status="all")] == [other]
+        for id in ids:
+            assert "Fact not found" in await mcp.refused("memory_delete", fact_id=id)
+        assert memory.restore(ids[-1], user="ann")
+
+    drive(memory, script)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [
