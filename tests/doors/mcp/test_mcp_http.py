@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 import recollect
 from recollect.doors.http.app import create_app
 from recollect.doors.mcp.sessions import Sessions
+from recollect.doors.mcp.tools import ALL
 from recollect.errors import ConfigError
 from recollect.keys import create_key
 from recollect.memory import Memory
@@ -87,8 +88,6 @@ async def _driven_by_ids(mcp: Driver) -> None:
 def test_every_tool_resource_and_prompt_is_driven_over_http(
     memory: Memory, url: str, mode: str
 ) -> None:
-    from recollect.doors.mcp.tools import ALL
-
     async def script(mcp: Driver) -> None:
         assert await mcp.tools() == NAMES
         for name in NAMES:
@@ -141,8 +140,7 @@ def test_the_key_says_who_asks_and_what_they_may(memory: Memory, url: str) -> No
 def test_a_key_of_all_users_must_say_whose_memory(memory: Memory, url: str, mode: str) -> None:
     async def names_none(mcp: Driver) -> None:
         for tool in (await mcp.client.list_tools()).tools:
-            is_exact = tool.output_schema is not None
-            assert ("user_id" in tool.input_schema["properties"]) is not is_exact
+            assert ("user_id" in tool.input_schema["properties"]) is not ALL[tool.name].exact
         words = await mcp.refused("recall", query="tea")
         assert words.startswith("user_id is missing: say whose memory is meant")
         # Where no argument can say it, none is asked for.

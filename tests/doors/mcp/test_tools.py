@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
 from recollect.doors.mcp.asker import Asker
@@ -38,6 +39,10 @@ def test_all_tools_are_listed_with_what_a_client_must_know(memory: Memory, mode:
             assert each.description
             assert each.title
             assert each.input_schema["type"] == "object"
+            assert each.output_schema is not None
+            assert each.output_schema["type"] == "object"
+            for schema in (each.input_schema, each.output_schema):
+                Draft202012Validator.check_schema(schema)
             assert about.read_only_hint is (each.name in READING and each.name != "notes")
             assert about.destructive_hint is (
                 each.name.startswith("delete_")

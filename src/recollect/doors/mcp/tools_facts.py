@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.doors.mcp import shape
+from recollect.doors.mcp import answers, shape
 from recollect.doors.mcp.asker import Asker
 from recollect.doors.mcp.tool import PROFILE, Tool
 from recollect.doors.mcp.tools_memory import Given
@@ -140,6 +140,7 @@ TOOLS: tuple[Tool, ...] = (
             ["query"],
         ),
         json_errors=True,
+        gives=answers.FACT_SEARCH,
     ),
     Tool(
         "memory_add",
@@ -163,6 +164,7 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(PROFILE,),
         json_errors=True,
+        gives=answers.FACT_ADD,
     ),
     Tool(
         "memory_update",
@@ -185,6 +187,7 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(PROFILE,),
         json_errors=True,
+        gives=answers.FACT_UPDATE,
     ),
     Tool(
         "memory_delete",
@@ -198,5 +201,6 @@ TOOLS: tuple[Tool, ...] = (
         destructive=True,
         touches=(PROFILE,),
         json_errors=True,
+        gives=answers.FACT_DELETE,
     ),
 )
