@@ -12,12 +12,14 @@ from typing import Any
 import anyio
 import httpx2
 import uvicorn
+from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from recollect.doors.http.app import create_app
 from recollect.doors.mcp.asker import Asker
 from recollect.doors.mcp.server import One, server
+from recollect.doors.mcp.tools import ALL
 from recollect.memory import Memory
 
 ANN = Asker("default", "ann")
@@ -35,6 +37,11 @@ LISTS = {
 MESSAGES = ("delete_entities", "delete_observations", "delete_relations")
 GRAPHS = ("read_graph", "search_nodes", "open_nodes")
 
+CHECKERS = {
+    name: Draft202012Validator(each.gives, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    for name, each in ALL.items()
+}
+
 Script = Callable[["Driver"], Awaitable[None]]
 
 
@@ -45,10 +52,11 @@ class Driver:
         self.client = client
 
     async def call(self, tool: str, **arguments: Any) -> Any:
-        """What a tool gives: its text and its data say the same."""
+        """What a tool gives: its text and its data say the same, and fit what it says it gives."""
         answer = await self.client.call_tool(tool, arguments)
         text = answer.content[0].text
         assert not answer.is_error, text
+        CHECKERS[tool].validate(answer.structured_content)
         assert_same(tool, text, answer.structured_content)
         return answer.structured_content
 
@@ -57,6 +65,7 @@ class Driver:
         answer = await self.client.call_tool(tool, arguments)
         text: str = answer.content[0].text
         assert answer.is_error, text
+        assert answer.structured_content is None, "it would not fit what the tool says it gives"
         assert "Traceback" not in text
         return text
 

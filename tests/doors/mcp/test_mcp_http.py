@@ -9,15 +9,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
-from fastapi import HTTPException
 from fastapi.testclient import TestClient
 from mcp.shared.exceptions import MCPError
 
 import recollect
 from recollect.doors.http.app import create_app
 from recollect.doors.mcp.sessions import Sessions
+from recollect.doors.mcp.tools import ALL
 from recollect.errors import ConfigError
 from recollect.keys import create_key
 from recollect.memory import Memory
@@ -87,8 +88,6 @@ async def _driven_by_ids(mcp: Driver) -> None:
 def test_every_tool_resource_and_prompt_is_driven_over_http(
     memory: Memory, url: str, mode: str
 ) -> None:
-    from recollect.doors.mcp.tools import ALL
-
     async def script(mcp: Driver) -> None:
         assert await mcp.tools() == NAMES
         for name in NAMES:
@@ -141,8 +140,7 @@ def test_the_key_says_who_asks_and_what_they_may(memory: Memory, url: str) -> No
 def test_a_key_of_all_users_must_say_whose_memory(memory: Memory, url: str, mode: str) -> None:
     async def names_none(mcp: Driver) -> None:
         for tool in (await mcp.client.list_tools()).tools:
-            is_exact = tool.output_schema is not None
-            assert ("user_id" in tool.input_schema["properties"]) is not is_exact
+            assert ("user_id" in tool.input_schema["properties"]) is not ALL[tool.name].exact
         words = await mcp.refused("recall", query="tea")
         assert words.startswith("user_id is missing: say whose memory is meant")
         # Where no argument can say it, none is asked for.
@@ -304,52 +302,181 @@ def test_a_key_has_only_so_many_sessions_and_streams(
             sent = {"authorization": f"Bearer {key}"}
             return http.post(f"{url}/mcp", json=INITIALIZE, headers=sent)
 
+        def listed(session: str) -> int:
+            asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+            sent = {**said, "mcp-session-id": session}
+            return http.post(f"{url}/mcp", json=asked, headers=sent).status_code
+
+        foreign = opened(other)
         first, second = (opened(greedy).headers["mcp-session-id"] for _ in range(2))
-        refused = opened(greedy)
-        assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
-        assert "2 sessions" in refused.json()["error"]
-        assert opened(other).status_code == 200
+        assert listed(first) == 200
+        # The one that has rested longest makes room, whoever has gone away without a word.
+        third = opened(greedy).headers["mcp-session-id"]
+        assert [listed(each) for each in (first, second, third)] == [200, 404, 200]
+        assert foreign.status_code == 200
         with ExitStack() as stack:
-            for each in (first, second):
+            for each in (first, third):
                 sent = {**said, "mcp-session-id": each}
                 stack.enter_context(http.stream("GET", f"{url}/mcp", headers=sent))
             refused = http.get(f"{url}/mcp", headers=sent)
             assert (refused.status_code, "2 streams" in refused.text) == (429, True)
-        sent = {**said, "mcp-session-id": first}
-        assert http.delete(f"{url}/mcp", headers=sent).status_code == 200
+            refused = opened(greedy)
+            assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
+            assert "2 sessions are in use" in refused.json()["error"]
+            assert opened(other).status_code == 200
         wait_until(lambda: opened(greedy).status_code == 200)
-        assert opened(greedy).status_code == 429
 
 
-def test_a_session_that_rests_counts_no_longer() -> None:
-    now = 1000.0
-    sessions = Sessions(1, 60.0, timer=lambda: now)
+@pytest.mark.slow
+def test_hundreds_of_clients_that_say_no_goodbye_lock_nobody_out(memory: Memory, url: str) -> None:
+    mine = {**ACCEPT, "authorization": f"Bearer {key_of(memory)}"}
+    with httpx2.Client(headers=mine, timeout=60) as http:
+        statuses = {http.post(f"{url}/mcp", json=INITIALIZE).status_code for _ in range(100)}
+    assert statuses == {200}
+
+
+@pytest.mark.slow
+def test_a_session_that_is_ended_at_once_gives_no_error_of_ours(memory: Memory, url: str) -> None:
+    mine = {**ACCEPT, "authorization": f"Bearer {key_of(memory)}"}
+    said = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+    async def ended(http: httpx2.AsyncClient, turn: int) -> list[int]:
+        async with http.stream("POST", f"{url}/mcp", json=INITIALIZE) as answer:
+            name = {"mcp-session-id": answer.headers["mcp-session-id"]}
+            if turn % 3 == 0:  # Before it is told whether it may.
+                gone = await http.delete(f"{url}/mcp", headers=name)
+                await answer.aread()
+                return [answer.status_code, gone.status_code]
+            await answer.aread()
+        body = said if turn % 3 == 1 else asked
+        using = asyncio.create_task(http.post(f"{url}/mcp", json=body, headers=name))
+        await asyncio.sleep(turn % 7 / 1000)  # Every moment is a bad one.
+        gone = await http.delete(f"{url}/mcp", headers=name)
+        return [answer.status_code, (await using).status_code, gone.status_code]
+
+    async def many() -> set[int]:
+        async with httpx2.AsyncClient(headers=mine, timeout=60) as http:
+            found = [
+                status
+                for round in range(12)
+                for each in await asyncio.gather(*(ended(http, round + n) for n in range(6)))
+                for status in each
+            ]
+        return set(found)
+
+    assert asyncio.run(many()) <= {200, 202, 404}
+    headers = {"authorization": f"Bearer {create_key(memory.store, role='admin')[1]}"}
+    told = httpx2.get(f"{url}/metrics", headers=headers).text
+    counted = [each for each in told.splitlines() if "requests_total" in each and "/mcp" in each]
+    assert counted
+    assert not [each for each in counted if 'status="5' in each]
+
+
+class _Room:
+    """Sessions with room for a few, a clock to be turned, and those that were put aside."""
+
+    def __init__(self, most_of_key: int, most: int) -> None:
+        self.now = 1000.0
+        self.ended: list[tuple[str, str]] = []
+        self._sessions = Sessions(most_of_key, most, 60.0, self._end, timer=lambda: self.now)
+
+    async def _end(self, session: str, key: str) -> None:
+        self.ended.append((session, key))
+
+    def opened(self, session: str, key: str = "mine") -> None:
+        app, scope = _telling(200, session), _scope("POST")
+        asyncio.run(self._sessions.opening(app, key, scope, _nothing, _nothing))
+
+    def used(
+        self, session: str, key: str = "mine", *, method: str = "POST", status: int = 200
+    ) -> None:
+        app, scope = _telling(status, session), _scope(method, session)
+        asyncio.run(self._sessions.using(app, key, scope, _nothing, _nothing))
+
+
+def _telling(status: int, session: str) -> Any:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        named = [(b"mcp-session-id", session.encode())]
+        await send({"type": "http.response.start", "status": status, "headers": named})
+        await send({"type": "http.response.body", "body": b""})
+
+    return app
+
+
+def _scope(method: str, session: str = "") -> dict[str, Any]:
+    named = [(b"mcp-session-id", session.encode())] if session else []
+    return {"type": "http", "method": method, "headers": named}
+
+
+async def _nothing(*_: Any) -> Any:
+    pass
+
+
+def test_the_session_that_rested_longest_makes_room() -> None:
+    room = _Room(2, 3)
+    for session in ("one", "two"):
+        room.now += 1
+        room.opened(session)
+    room.now += 1
+    room.used("one")
+    # What another key does with its name changes nothing.
+    room.used("two", "other", method="DELETE")
+    room.opened("three")
+    assert room.ended == [("two", "mine")]
+    room.now += 1
+    room.opened("four", "other")
+    room.opened("five", "another")
+    assert room.ended[1:] == [("one", "mine")], "of all keys, where all places are taken"
+
+
+def test_a_session_that_is_over_takes_no_room() -> None:
+    room = _Room(1, 10)
+    room.opened("one")
+    room.used("one", method="DELETE")
+    room.opened("two")
+    room.used("two", status=404)
+    room.opened("three")
+    room.now += 70
+    room.opened("four")
+    assert room.ended == []
+
+
+START = {"type": "http.response.start", "status": 202, "headers": []}
+HALF = {"type": "http.response.body", "body": b"a", "more_body": True}
+WHOLE = {"type": "http.response.body", "body": b"a"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "error", "statuses"),
+    [
+        ([], None, [404]),
+        ([], anyio.ClosedResourceError, [404]),
+        ([START], None, [202]),
+        ([START, HALF], anyio.BrokenResourceError, [202]),
+        ([START, WHOLE, {**START, "status": 500}, WHOLE], anyio.ClosedResourceError, [202]),
+        ([START, HALF, WHOLE], None, [202]),
+    ],
+)
+def test_there_is_one_whole_answer_though_the_session_ends_meanwhile(
+    sent: list[dict[str, Any]], error: type[Exception] | None, statuses: list[int]
+) -> None:
+    heard: list[dict[str, Any]] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        named = [(b"mcp-session-id", b"one")]
-        await send({"type": "http.response.start", "status": 200, "headers": named})
+        for each in sent:
+            await send(each)
+        if error is not None:
+            raise error
 
-    async def nothing(*_: Any) -> Any:
-        pass
+    async def hear(message: dict[str, Any]) -> None:
+        heard.append(message)
 
-    def scope(method: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
-        return {"type": "http", "method": method, "headers": list(headers)}
-
-    sessions.check("mine")
-    asyncio.run(sessions.opening(app, "mine", scope("POST"), nothing, nothing))
-    with pytest.raises(HTTPException, match="1 sessions"):
-        sessions.check("mine")
-    sessions.check("other")
-    now += 50
-    named = (b"mcp-session-id", b"one")
-    asyncio.run(sessions.using(app, "mine", scope("POST", named), nothing, nothing))
-    # What another key does with its name changes nothing.
-    asyncio.run(sessions.using(app, "other", scope("DELETE", named), nothing, nothing))
-    now += 50
-    with pytest.raises(HTTPException):
-        sessions.check("mine")
-    now += 20
-    sessions.check("mine")
+    sessions = Sessions(1, 1, 60.0, _nothing)
+    asyncio.run(sessions.using(app, "mine", _scope("POST", "one"), _nothing, hear))
+    assert [each["status"] for each in heard if "status" in each] == statuses
+    assert [each.get("more_body", False) for each in heard[1:]].count(False) == 1
+    assert not heard[-1].get("more_body", False)
 
 
 def test_an_allow_list_with_a_tool_that_does_not_exist_is_refused(tmp_path: Path) -> None:

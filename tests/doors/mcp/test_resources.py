@@ -39,8 +39,10 @@ def test_every_resource_is_listed_and_read(memory: Memory, mode: str) -> None:
         (rule,) = held["recollect://instructions"]["instructions"]
         assert rule["content"] == "Always answer in English."
         assert "Chose Postgres." in [e["content"] for e in held["recollect://notes"]["notes"]]
-        (template,) = (await mcp.client.list_resource_templates()).resource_templates
-        assert template.uri_template == "recollect://memory/{id}"
+        listed = (await mcp.client.list_resource_templates()).resource_templates
+        assert [each.uri_template for each in listed] == [
+            "recollect://memory/{id}", "recollect://entity/{name}", "recollect://session/{id}",
+        ]  # fmt: skip
         whole = await mcp.read(f"recollect://memory/{rule['id']}")
         assert whole["content"] == "Always answer in English."
         assert len(whole["sources"]) == 1
@@ -51,14 +53,45 @@ def test_every_resource_is_listed_and_read(memory: Memory, mode: str) -> None:
 @pytest.mark.parametrize(
     "uri",
     ["recollect://nothing", "recollect://memory/", "recollect://memory/../profile",
-     f"recollect://memory/{'f' * 32}", "gopher://x", f"{GRAPH}/x", "x" * 5000],
+     f"recollect://memory/{'f' * 32}", "gopher://x", f"{GRAPH}/x", "x" * 5000,
+     "recollect://entity/Nobody", "recollect://session/none", "recollect://session/"],
 )  # fmt: skip
-def test_what_is_not_there_is_not_read(memory: Memory, uri: str) -> None:
+@pytest.mark.parametrize(("mode", "code"), [("legacy", -32002), ("auto", -32602)])
+def test_what_is_not_there_is_not_read(memory: Memory, uri: str, mode: str, code: int) -> None:
     async def script(mcp: Driver) -> None:
         with pytest.raises(MCPError) as error:
             await mcp.client.read_resource(uri)
-        assert error.value.error.code == -32002
+        assert error.value.error.code == code
+        assert error.value.error.data == {"uri": uri}
         assert len(error.value.error.message) < 600
+
+    drive(memory, script, mode=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_prompt_that_is_not_there_is_a_wrong_parameter(memory: Memory, mode: str) -> None:
+    async def script(mcp: Driver) -> None:
+        with pytest.raises(MCPError, match="there is no prompt nonsense") as error:
+            await mcp.client.get_prompt("nonsense", {})
+        assert error.value.error.code == -32602
+
+    drive(memory, script, mode=mode)
+
+
+def test_entities_and_conversations_are_read_by_their_names(memory: Memory) -> None:
+    people = [{"source": "Jürgen Groß", "type": "knows", "target": "Bob"}]
+    memory.graph.write([], people, user="ann", origin="agent")
+    for text in ("I moved to Lisbon.", "It is lovely."):
+        memory.remember(text, user="ann", session="trip / 1")
+
+    async def script(mcp: Driver) -> None:
+        found = await mcp.read("recollect://entity/J%C3%BCrgen%20Gro%C3%9F")
+        assert [each["name"] for each in found["entities"]] == ["Jürgen Groß", "Bob"]
+        told = await mcp.read("recollect://session/trip%20%2F%201")
+        assert [each["content"] for each in told["turns"]] == [
+            "I moved to Lisbon.", "It is lovely.",
+        ]  # fmt: skip
+        assert (told["session_id"], told["is_whole"]) == ("trip / 1", True)
 
     drive(memory, script)
 

@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
 from recollect.doors.mcp.asker import Asker
@@ -38,6 +39,10 @@ def test_all_tools_are_listed_with_what_a_client_must_know(memory: Memory, mode:
             assert each.description
             assert each.title
             assert each.input_schema["type"] == "object"
+            assert each.output_schema is not None
+            assert each.output_schema["type"] == "object"
+            for schema in (each.input_schema, each.output_schema):
+                Draft202012Validator.check_schema(schema)
             assert about.read_only_hint is (each.name in READING and each.name != "notes")
             assert about.destructive_hint is (
                 each.name.startswith("delete_")
@@ -181,6 +186,26 @@ def test_facts_are_added_searched_changed_and_deleted(memory: Memory) -> None:
         assert (now["content"], now["category"]) == ("Prefers light mode", "preference")
         gone = await mcp.call("memory_delete", fact_id=now["id"])
         assert gone == {"fact_id": now["id"], "status": "deleted"}
+
+    drive(memory, script)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_what_was_changed_and_then_deleted_is_gone(memory: Memory, version: int) -> None:
+    async def script(mcp: Driver) -> None:
+        ids = [(await mcp.call("memory_add", content="Ann likes tea"))["fact_id"]]
+        for text in ("Ann likes green tea", "Ann likes jasmine tea"):
+            changed = await mcp.call("memory_update", fact_id=ids[-1], content=text)
+            ids.append(changed["fact_id"])
+        other = (await mcp.call("memory_add", content="Ann collects stamps"))["fact_id"]
+        gone = await mcp.call("memory_delete", fact_id=ids[version])
+        assert gone == {"fact_id": ids[version], "status": "deleted"}
+        memory.drain()
+        assert (await mcp.call("memory_search", query="tea"))["results"] == []
+        assert [each.id for each in memory.facts.list(user="ann", status="all")] == [other]
+        for id in ids:
+            assert "Fact not found" in await mcp.refused("memory_delete", fact_id=id)
+        assert memory.restore(ids[-1], user="ann")
 
     drive(memory, script)
 

@@ -17,12 +17,12 @@ from recollect.doors.dialects.deerflow_document import (
     document,
     imported,
     same,
-    versions,
 )
 from recollect.doors.http.auth import Reader, Writer, header_text, narrowed
 from recollect.doors.http.held import Held, told
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.http.wire import Asked, Needed, Text
+from recollect.doors.whole import forget_fact
 from recollect.errors import Conflict, InvalidInput
 from recollect.facts.values import CATEGORIES, Fact
 from recollect.memory import Memory
@@ -166,8 +166,7 @@ def remove_fact(*, id: str, whose: Whose, key: Writer, memory: Held) -> Response
     """Forget a fact in all its versions; restorable."""
     scope = narrowed(key, whose)
     _in_force(memory, scope, id)
-    for each in versions(memory, scope, id):
-        memory.forget(each, user=scope.user, workspace=scope.workspace)
+    forget_fact(memory, id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
     return told(document(memory, scope))
 
 

@@ -140,12 +140,6 @@ def _forgotten(memory: Memory, scope: Scope, ids: Sequence[str]) -> int:
     return sum(memory.forget(id, user=scope.user, workspace=scope.workspace) for id in ids)
 
 
-def versions(memory: Memory, scope: Scope, id: str) -> list[str]:
-    """The ids of all versions of a fact, those learned first first."""
-    lines = memory.facts.history(id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
-    return list(dict.fromkeys(line.record or id for line in lines))
-
-
 def imported(memory: Memory, scope: Scope, sent: Document) -> None:
     """Put a document in the place of the one there is."""
     if not sent.model_fields_set & {"user", "history", "facts"}:

@@ -37,7 +37,7 @@ class Changes:
 
     def follow(self, ctx: Context, owner: Owner, uri: str) -> None:
         """Tell this connection when a resource changes."""
-        key = _connection(ctx)
+        key = connection(ctx)
         _, _, uris = self._followers.setdefault(key, (owner, ctx.session, set()))
         self._followers[key] = owner, ctx.session, uris | {uri}
         while len(self._followers) > _MOST_FOLLOWERS:
@@ -45,10 +45,10 @@ class Changes:
 
     def leave(self, ctx: Context, uri: str) -> None:
         """Tell it no longer."""
-        _, _, uris = self._followers.get(_connection(ctx), (None, None, set()))
+        _, _, uris = self._followers.get(connection(ctx), (None, None, set()))
         uris.discard(uri)
         if not uris:
-            self._followers.pop(_connection(ctx), None)
+            self._followers.pop(connection(ctx), None)
 
     async def listen(
         self, ctx: Context, owner: Owner, params: types.SubscriptionsListenRequestParams
@@ -81,7 +81,7 @@ class Changes:
             self._followers.pop(key, None)  # It has hung up.
 
 
-def _connection(ctx: Context) -> str:
+def connection(ctx: Context) -> str:
     """Which connection a request came by: over stdio there is one."""
     request = ctx.request
     return "" if request is None else str(request.headers.get("mcp-session-id", ""))

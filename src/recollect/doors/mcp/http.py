@@ -47,6 +47,7 @@ _MOST_SESSIONS = 1000
 _MOST_OF_A_KEY = 32
 _KEYS_SECONDS = 1.0
 _TOO_MANY = -32000
+_SESSION = b"mcp-session-id"
 
 
 class McpDoor:
@@ -60,7 +61,7 @@ class McpDoor:
         #: Streams that last until somebody ends them.
         self._streams: set[anyio.CancelScope] = set()
         self._places = Places(_MOST_OF_A_KEY, "this key has {most} streams, which is the limit")
-        self._sessions = Sessions(_MOST_OF_A_KEY, _IDLE_SECONDS)
+        self._sessions = Sessions(_MOST_OF_A_KEY, _MOST_SESSIONS, _IDLE_SECONDS, self._end)
         # What it logs may hold what was sent: the guard and the server say what is to be said.
         for name in ("mcp", "sse_starlette"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -72,7 +73,8 @@ class McpDoor:
             self._server,
             max_request_body_size=self._memory.config.limits.body_bytes + 1,
             session_idle_timeout=_IDLE_SECONDS,
-            max_sessions=_MOST_SESSIONS,
+            # They are counted in sessions.py, where another one makes room.
+            max_sessions=None,
         )
         async with self._manager.run():
             yield
@@ -103,19 +105,27 @@ class McpDoor:
             await fault_of(error)(scope, receive, send)
             return
         # What the key opened nobody else may use, whoever learns its id.
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=key.id, scopes=[]))
+        scope["user"] = _owner(key.id)
         if self._manager is None:
             await fault(503, "the service is starting or stopping")(scope, receive, send)
             return
         asked = sent.get("method") if isinstance(sent, dict) else None
-        passing = self._sessions.using if is_named(scope) else self._sessions.opening
-        if asked == "initialize" and not is_named(scope):
-            self._sessions.check(key.id)
+        opens = asked == "initialize" and not is_named(scope)
+        passing = self._sessions.opening if opens else self._sessions.using
         app = partial(passing, self._manager.handle_request, key.id)
         if request.method == "GET" or asked == "subscriptions/listen":
             await self._lasting(app, scope, _again(body, receive), send)
         else:
             await app(scope, _again(body, receive), send)
+
+    async def _end(self, session: str, key: str) -> None:
+        """End a session as its client would."""
+        scope: Scope = {
+            "type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"",
+            "headers": [(_SESSION, session.encode())], "user": _owner(key),
+        }  # fmt: skip
+        if self._manager is not None:
+            await self._manager.handle_request(scope, _again(b"", _nothing), _unheard)
 
     async def _lasting(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         is_open = False
@@ -182,6 +192,19 @@ async def _watch(request: Request, stream: anyio.CancelScope) -> None:
             if shown is None or shown.id != key.id:
                 stream.cancel()
                 return
+
+
+def _owner(key: str) -> AuthenticatedUser:
+    """A key, as the SDK knows who a session belongs to."""
+    return AuthenticatedUser(AccessToken(token="", client_id=key, scopes=[]))
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _unheard(message: Message) -> None:
+    """Take an answer that nobody waits for."""
 
 
 def _request(ctx: Context) -> Request:

@@ -50,7 +50,8 @@ class Tool:
     about: str
     run: Run
     takes: Schema = field(default_factory=lambda: shape.record({}))
-    gives: Schema | None = None
+    #: What its answers hold as data; an error has none, for it would not fit.
+    gives: Schema = field(kw_only=True)
     role: Role = "read"
     #: Who may only read is offered it, though there are arguments that write.
     writes: bool = False
@@ -114,9 +115,7 @@ class Tool:
         body = {"error": message} | ({"field": name} if name else {})
         shown = dumps(body).decode() if self.json_errors else message
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=shown)],
-            structured_content=None if self.gives else body,
-            is_error=True,
+            content=[types.TextContent(type="text", text=shown)], is_error=True
         )
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.doors.mcp import shape
+from recollect.doors.mcp import answers, shape
 from recollect.doors.mcp.asker import Asker
 from recollect.doors.mcp.tool import PROFILE, Tool
 from recollect.doors.mcp.tools_memory import Given
+from recollect.doors.whole import forget_fact
 from recollect.errors import InvalidInput, NotFound
 from recollect.facts.values import CATEGORIES
 
@@ -92,10 +93,10 @@ def update(memory: Any, who: Asker, given: Given) -> Any:
 
 
 def delete(memory: Any, who: Asker, given: Given) -> Any:
-    """Forget a fact."""
+    """Forget a fact, by the id of any of its versions."""
     scope = who.scope(given.get("user_id"))
     old = _fact(memory, scope, given["fact_id"])
-    memory.forget(old.id, user=scope["user"], workspace=scope["workspace"])
+    forget_fact(memory, old.id, **scope)
     return {"fact_id": given["fact_id"], "status": "deleted"}
 
 
@@ -139,6 +140,7 @@ TOOLS: tuple[Tool, ...] = (
             ["query"],
         ),
         json_errors=True,
+        gives=answers.FACT_SEARCH,
     ),
     Tool(
         "memory_add",
@@ -162,6 +164,7 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(PROFILE,),
         json_errors=True,
+        gives=answers.FACT_ADD,
     ),
     Tool(
         "memory_update",
@@ -184,17 +187,20 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(PROFILE,),
         json_errors=True,
+        gives=answers.FACT_UPDATE,
     ),
     Tool(
         "memory_delete",
         "Delete a fact",
-        "Forget one fact: it is in no answer any more. Use it when a fact is wrong or the user"
-        " wants it gone. Find its id with memory_search.",
+        "Forget one fact in all its versions: neither it nor what it said before it was changed is"
+        " in any answer any more. Use it when a fact is wrong or the user wants it gone. Find its"
+        " id with memory_search.",
         delete,
         shape.record({"fact_id": _FACT_ID}, ["fact_id"]),
         role="write",
         destructive=True,
         touches=(PROFILE,),
         json_errors=True,
+        gives=answers.FACT_DELETE,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.doors.mcp import shape
+from recollect.doors.mcp import answers, shape
 from recollect.doors.mcp.asker import Asker
 from recollect.doors.mcp.tool import GRAPH, Tool
 from recollect.doors.mcp.tools_memory import Given, hits_of
@@ -119,6 +119,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         role="write",
         touches=(GRAPH,),
+        gives=answers.GRAPH_WRITE,
     ),
     Tool(
         "graph_traverse",
@@ -140,6 +141,7 @@ TOOLS: tuple[Tool, ...] = (
             },
             ["start"],
         ),
+        gives=answers.GRAPH_TRAVERSE,
     ),
     Tool(
         "workspace_memory_write",
@@ -158,6 +160,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         role="write",
         idempotent=False,
+        gives=answers.TEAM_WRITE,
     ),
     Tool(
         "workspace_memory_search",
@@ -173,5 +176,6 @@ TOOLS: tuple[Tool, ...] = (
             },
             ["query"],
         ),
+        gives=answers.TEAM_SEARCH,
     ),
 )

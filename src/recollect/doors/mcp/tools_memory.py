@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from recollect.api.codec import parts_of
-from recollect.doors.mcp import shape
+from recollect.doors.mcp import answers, shape
 from recollect.doors.mcp.asker import Asker
 from recollect.doors.mcp.tool import INSTRUCTIONS, NOTES, PROFILE, Tool
 from recollect.errors import InvalidInput
@@ -190,6 +190,7 @@ TOOLS: tuple[Tool, ...] = (
         role="write",
         idempotent=False,
         touches=(INSTRUCTIONS,),
+        gives=answers.REMEMBER,
     ),
     Tool(
         "recall",
@@ -209,6 +210,7 @@ TOOLS: tuple[Tool, ...] = (
             },
             ["query"],
         ),
+        gives=answers.RECALL,
     ),
     Tool(
         "context",
@@ -229,6 +231,7 @@ TOOLS: tuple[Tool, ...] = (
             },
             ["question"],
         ),
+        gives=answers.CONTEXT,
     ),
     Tool(
         "forget",
@@ -240,6 +243,7 @@ TOOLS: tuple[Tool, ...] = (
         role="write",
         destructive=True,
         touches=(PROFILE, NOTES, INSTRUCTIONS),
+        gives=answers.FORGET,
     ),
     Tool(
         "feedback",
@@ -253,6 +257,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         role="write",
         idempotent=False,
+        gives=answers.FEEDBACK,
     ),
     Tool(
         "profile",
@@ -261,6 +266,7 @@ TOOLS: tuple[Tool, ...] = (
         " what occupies them. Use it to get to know the user at the start of a conversation.",
         profile,
         shape.record({"as_of": shape.text(f"As it was at a time: {_TIME}.")}),
+        gives=answers.PROFILE,
     ),
     Tool(
         "notes",
@@ -284,5 +290,6 @@ TOOLS: tuple[Tool, ...] = (
         writes=True,
         idempotent=False,
         touches=(NOTES,),
+        gives=answers.NOTES,
     ),
 )  # fmt: skip
