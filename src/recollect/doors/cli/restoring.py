@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from recollect import wiring
+from recollect import private, wiring
 from recollect.doors.cli.files import beside, whole_file
 from recollect.doors.cli.opening import file_of
 from recollect.errors import NotAStore, RecollectError
@@ -27,7 +27,9 @@ def restore_file(
     _check_source(backup, target)
     with whole_file(target, overwrite=force) as part:
         shutil.copyfile(backup, part)
-        shutil.copymode(target if target.exists() else backup, part)
+        if target.exists():
+            shutil.copymode(target, part)  # A group that shares it shares what replaces it.
+            private.tighten(part)
         try:
             stats, findings = _verified(part)
         except RecollectError as error:

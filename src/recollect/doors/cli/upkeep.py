@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -136,8 +135,7 @@ def export(
             counts = export_to(store, sys.stdout.buffer, vectors=vectors, progress=step)
             sys.stdout.buffer.flush()
         else:
-            with whole_file(Path(file), overwrite=force) as part, part.open("xb") as out:
-                part.chmod(0o600)  # It holds what people said.
+            with whole_file(Path(file), overwrite=force) as part, part.open("wb") as out:
                 folder = part.parent
                 counts = export_to(store, out, vectors=vectors, spool=folder, progress=step)
     note(f"exported {several(counts['event'], 'memory', 'memories')}, {counts['vectors']} embedded")
@@ -167,8 +165,6 @@ def backup(
     with store_at(db, config) as store, whole_file(file, overwrite=force) as part:
         with progress("backing up") as step:
             store.backup(part, progress=step)
-        if source is not None:
-            shutil.copymode(source, part)  # What only its owner may read stays so.
         size = part.stat().st_size
     if json:
         document({"file": str(file), "bytes": size, "verified": True})

@@ -7,13 +7,14 @@ import queue
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
+from recollect import private
 from recollect.errors import (
     Closed,
     NotAStore,
@@ -37,6 +38,9 @@ BUSY_SECONDS = 60.0
 def connect(path: str, *, vfs: str | None = None, synchronous: str = "FULL") -> apsw.Connection:
     """A connection with our promises switched on; the file is made when missing."""
     check_library()
+    if vfs is None:
+        with suppress(OSError):  # SQLite meets the same trouble, and says so in our words.
+            private.made(path)  # SQLite gives what it keeps beside the file the same rights.
     with errors_of(path):
         connection = apsw.Connection(path, vfs=vfs) if vfs else apsw.Connection(path)
         try:

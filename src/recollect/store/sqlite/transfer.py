@@ -21,7 +21,7 @@ class SqliteTransfer(Part):
     """The moving half of `Upkeep` on SQLite."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
-        if path.exists():
+        if path.exists() and path.stat().st_size:
             raise StoreError(f"{path} exists already: a backup never overwrites a file")
         target = connect(str(path))
         try:
