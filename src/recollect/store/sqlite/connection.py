@@ -24,6 +24,7 @@ from recollect.errors import (
     StoreFull,
     StoreReadOnly,
 )
+from recollect.store.sealing import is_sealed
 
 T = TypeVar("T")
 
@@ -100,7 +101,7 @@ def translated(error: apsw.Error, path: str) -> RecollectError:  # noqa: PLR0911
         error = apsw.FullError()  # No room for the -shm file: SQLite calls that an I/O error.
     match error:
         case apsw.NotADBError() | apsw.CorruptError():
-            return NotAStore(f"{path} is not a Recollect database, or is damaged: {error}")
+            return _no_store(error, path)
         case apsw.FullError():
             return StoreFull(f"the disk of {path} is full: nothing was stored; free some space")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
@@ -112,6 +113,12 @@ def translated(error: apsw.Error, path: str) -> RecollectError:  # noqa: PLR0911
         case apsw.ConnectionClosedError():
             return Closed()
     return StoreError(f"{path}: {error}")
+
+
+def _no_store(error: apsw.Error, path: str) -> StoreError:
+    if is_sealed(Path(path)):
+        return NotAStore(f"{path} is a backup: `recollect restore` makes a memory of it")
+    return NotAStore(f"{path} is not a Recollect database, or is damaged: {error}")
 
 
 def _cannot_open(path: str) -> StoreError:

@@ -9,6 +9,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.store.base import Derive, Dumped, Progress
+from recollect.store.sealing import seal
 from recollect.store.sqlite.connection import connect, errors_of
 from recollect.store.sqlite.dumping import dumped
 from recollect.store.sqlite.loading import loaded
@@ -38,6 +39,7 @@ class SqliteTransfer(Part):
                 target.execute("PRAGMA journal_mode = DELETE")
         finally:
             target.close()
+        seal(path)
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
         with self._pool.snapshot() as connection:
