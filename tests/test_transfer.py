@@ -295,9 +295,10 @@ def test_the_copy_answers_like_the_original(open_at: Open) -> None:
 def test_the_first_line_counts_the_others(open_at: Open) -> None:
     memory = open_at("a.db")
     fill(memory)
-    header, *lines = exported(memory).splitlines()
+    header, *lines, closing = exported(memory).splitlines()
     counts = json.loads(header)
-    assert counts.pop("recollect_export") == 1
+    assert counts.pop("recollect_export") == 2
+    assert json.loads(closing)["recollect_end"] == len(lines) + 1
     types = [json.loads(line)["type"] for line in lines]
     assert counts == {kind: types.count(kind) for kind in ("event", "act", "key", "vectors")}
 
@@ -343,7 +344,7 @@ def test_a_cut_file_is_noticed_and_a_whole_one_completes_it(open_at: Open) -> No
     memory, copy = open_at("a.db"), open_at("b.db")
     fill(memory)
     data = exported(memory)
-    done = imported(copy, data[: len(data) // 2])
+    done = imported(copy, data[: len(data) // 2], salvage=True)
     assert done.failed
     assert any("ends early" in each.reason for each in done.problems)
     imported(copy, data)
@@ -392,8 +393,8 @@ def test_a_default_that_is_no_scope_word_is_an_error(open_at: Open) -> None:
 
 def test_an_export_of_another_format_is_not_touched(open_at: Open) -> None:
     memory = open_at("a.db")
-    with pytest.raises(RecollectError, match="format 2"):
-        imported(memory, {"recollect_export": 2}, EVENT)
+    with pytest.raises(RecollectError, match="format 3"):
+        imported(memory, {"recollect_export": 3}, EVENT)
     assert memory.store.stats()["events"] == 0
 
 
@@ -596,7 +597,7 @@ def test_a_scrambled_export_never_breaks_anything(
         for _ in range(data.draw(st.integers(1, 20))):
             place = data.draw(st.integers(body, len(whole) - 1))
             whole[place] = data.draw(st.integers(0, 255))
-        imported(copy, bytes(whole), user="ann")
+        imported(copy, bytes(whole), user="ann", salvage=True)
         exported(copy)
         integrity = {each.check: each.ok for each in copy.store.check(index_row)}
         assert integrity["integrity"]

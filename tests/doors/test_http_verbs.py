@@ -446,6 +446,14 @@ def test_a_store_goes_out_and_comes_in(client: TestClient, tmp_path: Path) -> No
         ).json()
         assert (more["new"]["event"], more["failed"]) == (1, 1)
         assert len(other.list(user="ann").memories) == 3
+        odd = there.post("/v1/import", content=b'{"recollect_export": 99}\n')
+        assert (odd.status_code, "format 99" in odd.text, "reads 1 and 2" in odd.text) == (
+            400,
+            True,
+            True,
+        )
+        cut = there.post("/v1/import", content=lines.content[:-9])
+        assert (cut.status_code, "the export is cut" in cut.text) == (400, True)
     for path, method in (("/v1/export", "GET"), ("/v1/import", "POST")):
         odd = client.request(method, path, params={"nope": "1"})
         assert (odd.status_code, odd.json()["field"]) == (400, "nope")

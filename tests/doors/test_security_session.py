@@ -1,10 +1,12 @@
 """Web pages: signing in, what a session may do, and what foreign pages may not."""
 
+import hmac
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from fastapi.testclient import TestClient
 
@@ -127,6 +129,38 @@ def test_no_session_can_be_made_up(page: TestClient, memory: Memory, clock: Cloc
         assert page.get("/v1/whoami", headers=headers).status_code == 401, forged
     headers = [(b"cookie", f"{COOKIE}={session}".encode())]
     assert page.get("/v1/whoami", headers=headers).status_code == 200
+
+
+def test_nothing_that_a_store_holds_makes_a_session(
+    page: TestClient, memory: Memory, clock: Clock
+) -> None:
+    admin, _ = create_key(memory.store, role="admin", clock=clock)
+    # What older versions signed with, and still lies in their files.
+    memory.store.secret("sessions")
+    with apsw.Connection(memory.store._path) as file:  # type: ignore[attr-defined]
+        digest = file.execute("SELECT digest FROM api_keys WHERE id = ?", (admin.id,)).get
+        columns = [
+            (table, column)
+            for (table,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+            for _, column, *_ in file.execute(f"PRAGMA table_info({table})")
+        ]
+        held = {
+            value if isinstance(value, bytes) else str(value).encode()
+            for table, column in columns
+            for (value,) in file.execute(f"SELECT {column} FROM {table}")
+        }
+    assert len(held) > 20
+    page.cookies.clear()
+    text = f"{admin.id}.{int(NOW.timestamp()) + 3600}"
+    for secret in held:
+        mac = hmac.digest(secret, f"{text}.{digest.hex()}".encode(), "sha256").hex()
+        headers = [(b"cookie", f"{COOKIE}={text}.{mac}".encode())]
+        assert page.get("/v1/whoami", headers=headers).status_code == 401
+
+
+def test_a_session_ends_with_the_process_that_signed_it(page: TestClient, memory: Memory) -> None:
+    again = TestClient(create_app(memory), "http://localhost:3050", cookies=dict(page.cookies))
+    assert again.get("/v1/whoami").status_code == 401
 
 
 @pytest.mark.parametrize(

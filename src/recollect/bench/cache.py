@@ -12,6 +12,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect import private
 from recollect.errors import NotAStore, StoreError
 from recollect.models.base import Embedder
 from recollect.models.call import embedded, known_dim
@@ -36,7 +37,7 @@ class CachedEmbedder:
         #: Texts answered from the file, and by the model.
         self.kept = 0
         self.made = 0
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private.folder(path.parent)
         with self._errors():
             self._connection = self._opened()
 
@@ -78,6 +79,7 @@ class CachedEmbedder:
             self._connection.close()
 
     def _opened(self) -> apsw.Connection:
+        private.made(self._path)
         connection = apsw.Connection(str(self._path))
         try:
             connection.set_busy_timeout(_BUSY_MILLISECONDS)

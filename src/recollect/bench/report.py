@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 import recollect
+from recollect import private
 from recollect.bench.ask import Answer, Packed
 from recollect.bench.cache import CachedEmbedder
 from recollect.bench.data import Question
@@ -61,7 +62,7 @@ def report(
 
 def write(folder: Path, told: Value, results: Sequence[SetResult]) -> list[Path]:
     """The page, the value, the plot, and the turns found for each question, as files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    private.folder(folder)
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     files = {
         "retrieval.md": markdown(told).encode(),
@@ -70,7 +71,7 @@ def write(folder: Path, told: Value, results: Sequence[SetResult]) -> list[Path]
         "rankings.jsonl": b"".join(_rankings(results)),
     }
     for name, content in files.items():
-        (folder / name).write_bytes(content)
+        private.write(folder / name, content)
     return [folder / name for name in files]
 
 

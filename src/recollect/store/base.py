@@ -366,7 +366,8 @@ class Upkeep(Protocol):
         its own sake and wiped does not come back."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
-        """Copy the store to a new file while it is in use, then verify the copy."""
+        """Copy the store to a new file while it is in use, verify the copy and seal it with its
+        checksum: see store/sealing.py."""
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
         """Everything but jobs, API keys, contexts, answers, webhooks, the audit log, secrets,

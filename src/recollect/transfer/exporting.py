@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from recollect.store.base import Progress, Upkeep
-from recollect.transfer.fields import FORMAT, TYPES, promised, to_fields, to_line
+from recollect.transfer.fields import FORMAT, HEADER, TYPES, promised, to_fields, to_line
+from recollect.transfer.sealing import Sealing
 
 _REPORT_EVERY = 256
 
@@ -38,7 +39,9 @@ def export_to(
             body.write(to_line(fields))
             if progress and number % _REPORT_EVERY == 0:
                 progress(number, max(expected, number))
-        out.write(to_line({"recollect_export": FORMAT, **promised(counts)}))
+        sealing = Sealing(out)
+        sealing.write(to_line({HEADER: FORMAT, **promised(counts)}))
         body.seek(0)
-        shutil.copyfileobj(body, out)
+        shutil.copyfileobj(body, sealing)
+        sealing.close()
     return counts

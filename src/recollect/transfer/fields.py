@@ -24,7 +24,12 @@ from recollect.store.base import (
     DumpedVectors,
 )
 
-FORMAT = 1
+#: Format 2 has a closing line; otherwise it is as 1.
+FORMAT = 2
+FORMATS = (1, 2)
+#: What the first and the last line of an export are known by.
+HEADER = "recollect_export"
+CLOSING = "recollect_end"
 KIND: dict[type, str] = {
     DumpedEvent: "event",
     DumpedRecord: "record",

@@ -19,8 +19,9 @@ from recollect.store.base import (
     DumpedVectors,
     Made,
 )
-from recollect.transfer.fields import KIND, TYPES
+from recollect.transfer.fields import CLOSING, HEADER, KIND, TYPES
 from recollect.transfer.lines import from_header, from_row, new_event, parsed
+from recollect.transfer.sealing import checked
 from recollect.transfer.taking import refuse
 from recollect.types import ORIGIN_OF_ROLE, Event, Record
 from recollect.write import validate
@@ -70,7 +71,7 @@ class Imported:
         _note(self.warnings, line, reason)
 
 
-def import_from(
+def import_from(  # noqa: PLR0913 (where it goes, and how)
     memory: Memory,
     source: BinaryIO,
     *,
@@ -79,11 +80,13 @@ def import_from(
     agent: str | None = None,
     session: str | None = None,
     only: str | None = None,
+    salvage: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Imported:
     """Read an export, or plain messages, whose scope is the given one where they name none.
 
-    `only`: lines of other workspaces than this one are refused.
+    `only`: lines of other workspaces than this one are refused. An export that is not what was
+    exported is refused as a whole (InvalidInput), unless its good lines are to be `salvage`d.
 
     `progress(bytes_read)` is called now and then. What is new still has to be embedded.
     """
@@ -93,11 +96,12 @@ def import_from(
             validate.word(value, name)
     importer = _Importer(memory, default, only)
     read = 0
-    for number, line in enumerate(_lines(source), 1):
-        importer.take(number, line)
-        read += _LONGEST_LINE if line is None else len(line)
-        if progress and number % _REPORT_EVERY == 0:
-            progress(read)
+    with checked(source, salvage=salvage) as whole:
+        for number, line in enumerate(_lines(whole), 1):
+            importer.take(number, line)
+            read += _LONGEST_LINE if line is None else len(line)
+            if progress and number % _REPORT_EVERY == 0:
+                progress(read)
     importer.finish()
     memory.worker.wake()
     return importer.done
@@ -151,7 +155,9 @@ class _Importer:
                 )
 
     def _take(self, number: int, fields: dict[str, Any], size: int) -> None:
-        if "recollect_export" in fields:
+        if CLOSING in fields:
+            return
+        if HEADER in fields:
             self._promised = from_header(fields, number)
             if self._promised.get("record"):
                 # What was derived comes along as it is; nothing is derived again.

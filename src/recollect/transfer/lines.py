@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any, NoReturn, cast, get_args
 
 from recollect.config import Limits
-from recollect.errors import RecollectError
 from recollect.graph.check import distrust
 from recollect.store.base import (
     Dumped,
@@ -28,7 +27,7 @@ from recollect.store.base import (
     Share,
 )
 from recollect.tiers.profile_values import SECTIONS
-from recollect.transfer.fields import FORMAT, TYPES
+from recollect.transfer.fields import HEADER, TYPES
 from recollect.transfer.shapes import check_shape
 from recollect.transfer.taking import (
     an_id,
@@ -83,13 +82,8 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def from_header(fields: dict[str, Any], number: int) -> dict[str, int]:
-    """How many rows of each type an export promises. Another format ends the import."""
-    version = fields.pop("recollect_export")
-    if version != FORMAT or isinstance(version, bool):
-        raise RecollectError(
-            f"this is an export of format {str(version)[:16]}, this version of Recollect reads"
-            f" {FORMAT}: upgrade Recollect, or export again"
-        )
+    """How many rows of each type an export promises; its format was looked at before."""
+    del fields[HEADER]
     if number != 1:
         refuse("a header in the middle: import one export at a time")
     promised = {kind: taken(fields, kind, int) for kind in TYPES if kind in fields}

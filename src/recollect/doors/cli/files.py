@@ -1,12 +1,15 @@
-"""New files that appear whole or not at all."""
+"""New files that appear whole or not at all, and that only their owner may read."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from recollect import private
 from recollect.errors import RecollectError
 
 #: What SQLite keeps beside a database.
@@ -15,9 +18,11 @@ BESIDE = ("-wal", "-shm", "-journal")
 
 @contextmanager
 def whole_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A name beside `path` to write to; on leaving it is flushed to the disk and becomes `path`.
+    """An empty file beside `path` to write to; on leaving it is flushed to the disk and becomes
+    `path`.
 
-    After an error nothing is left behind and `path` is as it was.
+    After an error nothing is left behind and `path` is as it was. What one that was killed left
+    behind is removed by the next.
     """
     if path.is_dir():
         raise RecollectError(f"{path} is a folder: name a file")
@@ -25,15 +30,20 @@ def whole_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         raise RecollectError(f"{path} exists already: name another file, or overwrite with --force")
     if not path.resolve().parent.is_dir():
         raise RecollectError(f"the folder {path.resolve().parent} does not exist")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    _sweep(path)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    private.made(part)
+    handle = os.open(part, os.O_RDONLY)
     try:
+        # Whoever holds this lock is alive: numbers of processes say nothing between containers.
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield part
         _sync(part)
         part.replace(path)
         _sync(path.resolve().parent)
     finally:
-        for leftover in (part, *beside(part)):
-            leftover.unlink(missing_ok=True)
+        _remove(part)
+        os.close(handle)
 
 
 def is_database(path: Path) -> bool:
@@ -47,6 +57,29 @@ def is_database(path: Path) -> bool:
 def beside(path: Path) -> list[Path]:
     """The files that SQLite may keep beside a database."""
     return [path.with_name(path.name + ending) for ending in BESIDE]
+
+
+def _sweep(path: Path) -> None:
+    """Remove what nobody is writing any more."""
+    for part in path.resolve().parent.glob(f".{_literally(path.name)}.*.part"):
+        handle = os.open(part, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(part)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(handle)
+
+
+def _literally(name: str) -> str:
+    """A name as a pattern that fits it alone."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
+
+
+def _remove(part: Path) -> None:
+    for leftover in (part, *beside(part)):
+        leftover.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

@@ -303,7 +303,6 @@ def _hand_over(text: str, chosen: str, out: Path | None, *, force: bool) -> None
     if is_database(out):
         raise RecollectError(f"{out} is a database: a picture never overwrites one")
     with whole_file(out, overwrite=force) as part:
-        part.touch(mode=0o600)  # It tells what people said.
         part.write_text(text, encoding="utf-8")
     note(f"wrote {out}: {chosen}, {several(len(text.encode()), 'byte', 'bytes')}")
 

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
-from recollect import wiring
+from recollect import private, wiring
 from recollect.doors.cli.files import beside, whole_file
 from recollect.doors.cli.opening import file_of
 from recollect.errors import NotAStore, RecollectError
+from recollect.store.sealing import unseal
 from recollect.types import Finding
 from recollect.write.prepare import index_row
 
 
-def restore_file(
-    backup: Path, db: str, *, force: bool
-) -> tuple[Path, dict[str, int], list[Finding]]:
-    """The restored file, what it holds, and what doctor says of it.
+class Restored(NamedTuple):
+    """What a backup became."""
+
+    file: Path
+    stats: dict[str, int]
+    #: What doctor says of it.
+    findings: list[Finding]
+    #: False: the backup has no checksum, as those of older versions and plain copies of a store.
+    was_sealed: bool
+
+
+def restore_file(backup: Path, db: str, *, force: bool) -> Restored:
+    """Put a copy of a backup in the place of a store.
 
     The copy is opened and checked under another name first: a backup of another program, of a newer
     version or with damage is refused while the old store still stands.
@@ -26,14 +37,16 @@ def restore_file(
         raise RecollectError(f"restore writes a file, not {db!r}: name a path with --db")
     _check_source(backup, target)
     with whole_file(target, overwrite=force) as part:
-        shutil.copyfile(backup, part)
-        shutil.copymode(target if target.exists() else backup, part)
+        was_sealed = unseal(backup, part)
+        if target.exists():
+            shutil.copymode(target, part)  # A group that shares it shares what replaces it.
+            private.tighten(part)
         try:
             stats, findings = _verified(part)
         except RecollectError as error:
             raise type(error)(str(error).replace(str(part), str(backup))) from error
         _retire(target)
-    return target, stats, findings
+    return Restored(target, stats, findings, was_sealed)
 
 
 def _verified(part: Path) -> tuple[dict[str, int], list[Finding]]:

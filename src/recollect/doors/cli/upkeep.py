@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -60,7 +59,7 @@ def doctor(
     return 0 if well else 1
 
 
-def import_(
+def import_(  # noqa: PLR0913 (the options of the command)
     *,
     file: Annotated[str, typer.Argument(help="JSON lines; - reads stdin.")],
     user: Annotated[
@@ -72,6 +71,9 @@ def import_(
     workspace: Workspace = "default",
     agent: Agent = None,
     session: Session = None,
+    salvage: Annotated[
+        bool, typer.Option("--salvage", help="Of a damaged export, take the lines that are good.")
+    ] = False,
     json: AsJson = False,
     db: Db = None,
     config: ConfigFile = None,
@@ -79,7 +81,8 @@ def import_(
     """Read an export, or plain messages as JSON lines; exit code 1 when lines were refused.
 
     A plain line is {"content": ..., "role"?, "name"?, "at"?, "metadata"?, "user"?, "workspace"?,
-    "agent"?, "session"?}. A bad line is listed and does not stop the others.
+    "agent"?, "session"?}. A bad line is listed and does not stop the others. An export is
+    checked first: one that is damaged is refused as a whole.
 
     Example: recollect import chat.jsonl --user ann
     """
@@ -96,6 +99,7 @@ def import_(
                 workspace=workspace,
                 agent=agent,
                 session=session,
+                salvage=salvage,
                 progress=lambda read: step(read, size),
             )
         waiting = memory.store.counts().ready
@@ -136,8 +140,7 @@ def export(
             counts = export_to(store, sys.stdout.buffer, vectors=vectors, progress=step)
             sys.stdout.buffer.flush()
         else:
-            with whole_file(Path(file), overwrite=force) as part, part.open("xb") as out:
-                part.chmod(0o600)  # It holds what people said.
+            with whole_file(Path(file), overwrite=force) as part, part.open("wb") as out:
                 folder = part.parent
                 counts = export_to(store, out, vectors=vectors, spool=folder, progress=step)
     note(f"exported {several(counts['event'], 'memory', 'memories')}, {counts['vectors']} embedded")
@@ -167,8 +170,6 @@ def backup(
     with store_at(db, config) as store, whole_file(file, overwrite=force) as part:
         with progress("backing up") as step:
             store.backup(part, progress=step)
-        if source is not None:
-            shutil.copymode(source, part)  # What only its owner may read stays so.
         size = part.stat().st_size
     if json:
         document({"file": str(file), "bytes": size, "verified": True})
@@ -195,12 +196,22 @@ def restore(
 
     load_for_command_line(config)
     with progress("restoring"):
-        path, stats, findings = restore_file(file, db or default_db(), force=force)
+        done = restore_file(file, db or default_db(), force=force)
+    events = done.stats["events"]
     if json:
-        document({"db": str(path), "events": stats["events"], "findings": findings})
+        document(
+            {
+                "db": str(done.file),
+                "events": events,
+                "verified": done.was_sealed,
+                "findings": done.findings,
+            }
+        )
         return
-    line(f"restored {several(stats['events'], 'memory', 'memories')} to {path}")
-    if wrong := [each for each in findings if not each.ok]:
+    line(f"restored {several(events, 'memory', 'memories')} to {done.file}")
+    if not done.was_sealed:
+        note(f"{file} has no checksum: whether it was damaged since it was made nobody can tell")
+    if wrong := [each for each in done.findings if not each.ok]:
         note("run `recollect doctor`: " + "; ".join(each.detail for each in wrong))
 
 

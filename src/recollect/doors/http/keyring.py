@@ -4,13 +4,16 @@ What was found is believed for half a second, so that a key is not read from dis
 and a revoked one is still dead within a second, whoever revoked it. Whether a key has expired is
 asked each time.
 
-A session is a text that the store signed: the id of a key, a time, and an HMAC over both and over
-the digest of the key's secret. It ends with its time, and with the key: revoked, rotated, erased.
+A session is a text that this process signed: the id of a key, a time, and an HMAC over both and
+over the digest of the key's secret. It ends with its time, with the key (revoked, rotated, erased)
+and with the process: what signs is nowhere but in its memory. In the store it would be in every
+backup, and whoever reads one could sign in as anybody.
 """
 
 from __future__ import annotations
 
 import hmac
+import secrets
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -24,7 +27,7 @@ SESSION_HOURS = 12
 _BELIEVED_SECONDS = 0.5
 #: More than this many keys in half a second: look all of them up again.
 _MOST_BELIEVED = 10_000
-_SECRET = "sessions"
+_SECRET_BYTES = 32
 
 
 class Keyring:
@@ -40,6 +43,7 @@ class Keyring:
         self._store = store
         self._clock = clock
         self._timer = timer
+        self._secret = secrets.token_bytes(_SECRET_BYTES)
         self._believed: dict[tuple[str, bytes], tuple[ApiKey, float]] = {}
 
     async def of_secret(self, secret: str) -> ApiKey | None:
@@ -97,5 +101,4 @@ class Keyring:
         return self._clock().timestamp() < int(ends)
 
     def _mac(self, text: str, key_digest: bytes) -> str:
-        secret = self._store.secret(_SECRET)
-        return hmac.digest(secret, f"{text}.{key_digest.hex()}".encode(), "sha256").hex()
+        return hmac.digest(self._secret, f"{text}.{key_digest.hex()}".encode(), "sha256").hex()

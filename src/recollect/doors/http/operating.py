@@ -66,7 +66,7 @@ async def export(request: Request, key: Operator) -> Response:
 )
 async def import_lines(request: Request, key: Operator) -> Response:
     """Store what the lines hold; a bad one, or one of another workspace, is listed and does not
-    stop the others."""
+    stop the others. An export that is damaged is refused as a whole."""
     given = {_NAMES[name]: value for name, value in _params(request, tuple(_NAMES)).items()}
     with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as file:
         async for piece in request.stream():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
+from recollect import private
 from recollect.errors import StoreError
 from recollect.store.sqlite.answers import SqliteAnswers
 from recollect.store.sqlite.audit import SqliteAudit
@@ -26,6 +28,8 @@ from recollect.store.sqlite.sharing import SqliteSharing
 from recollect.store.sqlite.spending import SqliteSpending
 from recollect.store.sqlite.transfer import SqliteTransfer
 from recollect.store.sqlite.writer import Writer
+
+log = logging.getLogger("recollect.store")
 
 
 class SqliteStore(
@@ -57,6 +61,8 @@ class SqliteStore(
         # Absolute: the working directory may change before the next connection is opened.
         self._path = os.path.abspath(path)
         is_new = not os.path.exists(self._path)
+        if vfs is None:
+            _tighten(self._path)
         connection = connect(self._path, vfs=vfs, synchronous=synchronous)
         try:
             with errors_of(self._path):
@@ -72,6 +78,13 @@ class SqliteStore(
     def close(self) -> None:
         self._pool.close()
         self._writer.close()
+
+
+def _tighten(path: str) -> None:
+    """Older versions left it to the umask who may read a store."""
+    wide = [each for each in (path, path + "-wal", path + "-shm") if private.tighten(each)]
+    if path in wide:
+        log.warning("%s could be read by others than its owner: that was taken from them", path)
 
 
 def _sync_folder(path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import apsw
 
+from recollect import private
 from recollect.store.base import Derive
 from recollect.store.sqlite.audit import broken
 from recollect.store.sqlite.connection import OLDEST_SAFE_SQLITE
@@ -177,7 +178,7 @@ class SqliteCheck(Part):
 
     def check(self, derive: Derive) -> list[Finding]:
         with self._pool.snapshot() as connection:
-            findings = [_library(), _integrity(connection)]
+            findings = [_library(), _permissions(self._path), _integrity(connection)]
             for name, what, sql, repairable in _MUST_BE_ZERO:
                 count = connection.execute(sql).get
                 findings.append(Finding(name, not count, f"{count} {what}", repairable))
@@ -234,6 +235,13 @@ def _library() -> Finding:
     have = apsw.sqlite_lib_version()
     ok = tuple(int(part) for part in have.split(".")) >= OLDEST_SAFE_SQLITE
     return Finding("library", ok, f"SQLite {have}")
+
+
+def _permissions(path: str) -> Finding:
+    who = private.readers(path)
+    return Finding(
+        "permissions", who != "everybody", f"{who or 'only its owner'} may read the file"
+    )
 
 
 def _audit(connection: apsw.Connection) -> Finding:

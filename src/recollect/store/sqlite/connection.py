@@ -7,13 +7,14 @@ import queue
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
+from recollect import private
 from recollect.errors import (
     Closed,
     NotAStore,
@@ -23,6 +24,7 @@ from recollect.errors import (
     StoreFull,
     StoreReadOnly,
 )
+from recollect.store.sealing import is_sealed
 
 T = TypeVar("T")
 
@@ -37,6 +39,9 @@ BUSY_SECONDS = 60.0
 def connect(path: str, *, vfs: str | None = None, synchronous: str = "FULL") -> apsw.Connection:
     """A connection with our promises switched on; the file is made when missing."""
     check_library()
+    if vfs is None:
+        with suppress(OSError):  # SQLite meets the same trouble, and says so in our words.
+            private.made(path)  # SQLite gives what it keeps beside the file the same rights.
     with errors_of(path):
         connection = apsw.Connection(path, vfs=vfs) if vfs else apsw.Connection(path)
         try:
@@ -96,7 +101,7 @@ def translated(error: apsw.Error, path: str) -> RecollectError:  # noqa: PLR0911
         error = apsw.FullError()  # No room for the -shm file: SQLite calls that an I/O error.
     match error:
         case apsw.NotADBError() | apsw.CorruptError():
-            return NotAStore(f"{path} is not a Recollect database, or is damaged: {error}")
+            return _no_store(error, path)
         case apsw.FullError():
             return StoreFull(f"the disk of {path} is full: nothing was stored; free some space")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
@@ -108,6 +113,12 @@ def translated(error: apsw.Error, path: str) -> RecollectError:  # noqa: PLR0911
         case apsw.ConnectionClosedError():
             return Closed()
     return StoreError(f"{path}: {error}")
+
+
+def _no_store(error: apsw.Error, path: str) -> StoreError:
+    if is_sealed(Path(path)):
+        return NotAStore(f"{path} is a backup: `recollect restore` makes a memory of it")
+    return NotAStore(f"{path} is not a Recollect database, or is damaged: {error}")
 
 
 def _cannot_open(path: str) -> StoreError:

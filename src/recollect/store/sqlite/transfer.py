@@ -9,6 +9,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.store.base import Derive, Dumped, Progress
+from recollect.store.sealing import seal
 from recollect.store.sqlite.connection import connect, errors_of
 from recollect.store.sqlite.dumping import dumped
 from recollect.store.sqlite.loading import loaded
@@ -21,7 +22,7 @@ class SqliteTransfer(Part):
     """The moving half of `Upkeep` on SQLite."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
-        if path.exists():
+        if path.exists() and path.stat().st_size:
             raise StoreError(f"{path} exists already: a backup never overwrites a file")
         target = connect(str(path))
         try:
@@ -38,6 +39,7 @@ class SqliteTransfer(Part):
                 target.execute("PRAGMA journal_mode = DELETE")
         finally:
             target.close()
+        seal(path)
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
         with self._pool.snapshot() as connection:
