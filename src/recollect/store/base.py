@@ -250,10 +250,12 @@ class Queue(Protocol):
         max_attempts: int,
         ignore_backoff: bool = False,
     ) -> list[Job]:
-        """Take due jobs, oldest first. The attempt is counted durably before this returns. A job
-        whose lease ran out is due again; one that used up its attempts becomes a dead letter. A job
-        untried, or a lease, that waits for more than a day is of a clock that ran ahead: it is due.
-        """
+        """Take due jobs. Owners take turns, each with its oldest: whoever waits is in one of the
+        next claims, however much others wait for. The attempt is counted durably before this
+        returns. A job whose lease ran out is due again. If its worker held others, too, that cost
+        none of them the attempt, and each is claimed by itself from then on; one that was held
+        alone by `max_attempts` workers that never answered becomes a dead letter. A job untried, or
+        a lease, that waits for more than a day is of a clock that ran ahead: it is due."""
 
     def claim_group(
         self,
@@ -270,12 +272,13 @@ class Queue(Protocol):
         """Take due jobs of one conversation, which is an owner, a session and an agent (none is
         one, too), in the order in which its turns were said (at, arrival); `most` of them.
 
+        Owners take turns; of one owner the conversation comes first that waits longest.
         It is due when nothing was added for `quiet_s`, or a job has waited for `wait_s`, or there
         are `most`, or a job that failed is due again; with `ignore_backoff` at once. The attempt
-        is counted durably before this returns. Jobs whose lease ran out come back with exactly
-        those they were claimed with. One that used up its attempts is handed out all the same, so
-        that something simpler can be tried; after two more without an answer it is a dead letter.
-        A clock that ran ahead is no obstacle, as for `claim`.
+        is counted durably before this returns. Jobs whose lease ran out come back as for `claim`,
+        one by one. One that used up its attempts is handed out all the same, so that something
+        simpler can be tried; after two more without an answer it is a dead letter. A clock that ran
+        ahead is no obstacle, as for `claim`.
         """
 
     def learn(  # noqa: PLR0913 (the contract)
@@ -311,8 +314,11 @@ class Queue(Protocol):
         """By the job's id the event or the derived record it is about, forgotten ones too; for
         the worker alone."""
 
-    def release(self, jobs: Sequence[Job], *, due: datetime | None = None) -> None:
-        """Hand jobs back untried: the attempt is not counted. With a time they are due then."""
+    def release(
+        self, jobs: Sequence[Job], *, due: datetime | None = None, alone: bool = False
+    ) -> None:
+        """Hand jobs back untried: the attempt is not counted. With a time they are due then;
+        `alone`: from now on each is claimed by itself, for one of them does harm to the others."""
 
     def jobs(
         self, *, states: Sequence[str] = ("ready", "running", "dead"), limit: int = 100

@@ -23,6 +23,7 @@ from recollect.testing.store_builders import (
     in_threads,
     learn,
     put,
+    subjects,
     vector,
 )
 from recollect.types import Event, Record
@@ -137,6 +138,32 @@ class QueueSuite:
         assert claim(store) == []
         assert store.status(ANN, event).state == "processing"
 
+    def test_owners_take_turns_however_much_one_of_them_waits_for(self, store: Store) -> None:
+        put(store, ANN, *(an_entry(i) for i in range(100)))
+        put(store, BOB, an_entry(200), an_entry(201))
+        put(store, OTHER_ANN, an_entry(300))
+        assert [sorted(subjects(claim(store, limit=4))) for _ in range(2)] == [
+            [0, 1, 200, 300],
+            [2, 3, 4, 201],
+        ]
+        put(store, BOB, an_entry(202))
+        assert sorted(subjects(claim(store, limit=2))) == [5, 202]
+
+    def test_more_owners_than_a_claim_takes_are_all_served_in_turn(self, store: Store) -> None:
+        owners = [replace(ANN, user=f"u{number}") for number in range(7)]
+        for number, owner in enumerate(owners):
+            put(store, owner, *(an_entry(100 * number + i) for i in range(3)))
+        rounds = [subjects(claim(store, limit=2)) for _ in range(11)]
+        whose = [number // 100 for jobs in rounds for number in jobs]
+        assert whose == [*range(7)] * 3
+
+    def test_an_owner_whose_jobs_are_not_due_is_passed_over(self, store: Store) -> None:
+        put(store, ANN, an_entry(1))
+        store.release(claim(store), due=NOON + timedelta(hours=1))
+        put(store, BOB, an_entry(2))
+        assert subjects(claim(store, limit=1)) == [2]
+        assert claim(store, limit=1) == []
+
     def test_jobs_are_claimed_oldest_first_and_only_those_asked_for(self, store: Store) -> None:
         a, b, c = put(store, ANN, *(an_entry(i) for i in (3, 2, 1)))
         assert store.claim(["other:1"], limit=9, now=NOON, lease_s=1, max_attempts=3) == []
@@ -192,6 +219,44 @@ class QueueSuite:
         assert status.state == "dead"
         assert "died" in (status.error or "")
 
+    def test_what_a_dying_worker_held_together_is_held_against_none(self, store: Store) -> None:
+        put(store, ANN, *(an_entry(i) for i in range(3)))
+        put(store, BOB, an_entry(7))
+        assert len(claim(store)) == 4
+        put(store, BOB, an_entry(8))
+        at = NOON + timedelta(minutes=2)
+        rounds = [claim(store, now=at) for _ in range(6)]
+        found = [[(int(job.subject, 16), job.attempts) for job in jobs] for jobs in rounds]
+        # One by one, and who never was with that worker does not wait for all of them.
+        assert found == [[(0, 1)], [(8, 1)], [(1, 1)], [(2, 1)], [(7, 1)], []]
+        assert store.counts().dead == 0
+
+    def test_who_dies_again_and_again_buries_none_that_it_held_with_others(
+        self, store: Store
+    ) -> None:
+        put(store, ANN, *(an_entry(i) for i in range(40)))
+        for minute in range(0, 80, 2):
+            assert claim(store, now=NOON + timedelta(minutes=minute), limit=9)
+        assert store.counts().dead == 0
+
+    def test_one_that_is_handed_back_to_be_alone_comes_alone(self, store: Store) -> None:
+        put(store, ANN, *(an_entry(i) for i in range(4)))
+        store.release(claim(store, limit=2), alone=True)
+        rounds = [claim(store) for _ in range(4)]
+        assert [subjects(jobs) for jobs in rounds] == [[0], [2, 3], [1], []]
+        assert {job.attempts for jobs in rounds for job in jobs} == {1}
+
+    def test_a_model_that_was_away_for_long_buries_none_whose_worker_died(
+        self, store: Store
+    ) -> None:
+        put(store, ANN, an_entry(1))
+        for _ in range(9):
+            (job,) = claim(store)
+            store.fail(job, error="away", due=NOON, transient=True)
+        assert len(claim(store)) == 1
+        (job,) = claim(store, now=NOON + timedelta(minutes=2))
+        assert job.attempts == 11
+
     def test_a_finished_job_is_gone_and_its_event_done(self, store: Store) -> None:
         space = store.use_space("model", DIM, 1)
         (event,) = put(store, ANN, an_entry(1))
@@ -214,6 +279,16 @@ class QueueSuite:
         store.release(claim(store))
         (job,) = claim(store)
         assert job.attempts == 1
+
+    def test_who_handed_a_job_back_can_do_nothing_about_it_any_more(self, store: Store) -> None:
+        put(store, ANN, an_entry(1))
+        late = claim(store)
+        store.release(late)
+        (taken,) = claim(store)
+        assert store.finish(late) == 0
+        store.fail(late[0], error="late", due=None)
+        assert store.counts().running == 1
+        assert store.finish([taken]) == 1
 
     def test_dead_letters_are_listed_with_their_reason_and_replayed(self, store: Store) -> None:
         a, b = put(store, ANN, an_entry(1), an_entry(2))

@@ -27,6 +27,7 @@ from recollect.store.sqlite.records import SqliteRecords
 from recollect.store.sqlite.sharing import SqliteSharing
 from recollect.store.sqlite.spending import SqliteSpending
 from recollect.store.sqlite.transfer import SqliteTransfer
+from recollect.store.sqlite.turns import Turns
 from recollect.store.sqlite.writer import Writer
 
 log = logging.getLogger("recollect.store")
@@ -74,6 +75,7 @@ class SqliteStore(
             _sync_folder(Path(self._path))
         self._pool = ReadPool(self._path, vfs=vfs)
         self._writer = Writer(connection, self._path)
+        self._turns = Turns()
 
     def close(self) -> None:
         self._pool.close()

@@ -5,19 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 import apsw
 
 from recollect.store.base import FOREVER_US, Derived
 from recollect.store.sqlite.derived import Writing, is_stale, put_one
-from recollect.store.sqlite.jobs import bring_back, is_ahead, jobs_with, still_mine
+from recollect.store.sqlite.jobs import (
+    bring_back,
+    claimed,
+    hand_back,
+    is_ahead,
+    is_lost,
+    still_mine,
+)
 from recollect.store.sqlite.log import all_current
 from recollect.store.sqlite.rows import Part, chunks, known_ids, marks, owner_of, to_us
+from recollect.store.sqlite.turns import AGAIN, TOLD, nearest, walk
 from recollect.types import Job, Scope
 
 #: Attempts beyond the last one, for a worker that then does without a model.
 _MORE_ATTEMPTS = 2
+
+#: Jobs looked at for a conversation that is complete.
+_MOST_LOOKED = 2_000
 
 #: Owner, session and agent.
 _Conversation = tuple[int, str | None, str | None]
@@ -62,13 +74,17 @@ class SqliteGroups(Part):
         asked = _Asked(step, most, moment, latest, quiet, waiting)
         # Looking costs nothing; only a due group is worth a write transaction.
         with self._pool.snapshot() as connection:
-            if not _due(connection, asked) and not is_ahead(connection, [step], moment):
+            is_due = is_lost(connection, step, moment) or is_ahead(connection, [step], moment)
+            if not is_due and _next(connection, asked, self._turns.last(step))[0] is None:
                 return []
 
         def work(connection: apsw.Connection) -> list[Job]:
             bring_back(connection, [step], moment)
-            _bury(connection, asked, max_attempts + _MORE_ATTEMPTS)
-            return _claimed(connection, _due(connection, asked), moment + int(lease_s * 1e6))
+            hand_back(connection, step, moment, max_attempts + _MORE_ATTEMPTS)
+            conversation, owner = _next(connection, asked, self._turns.last(step))
+            self._turns.note(step, owner)
+            jobs = [] if conversation is None else _of(connection, asked, conversation)
+            return claimed(connection, jobs, moment + int(lease_s * 1e6))
 
         return self._writer.run(work)
 
@@ -81,10 +97,11 @@ class SqliteGroups(Part):
             for some in chunks(known_ids(turns)):
                 rows += connection.execute(
                     "SELECT at, id FROM jobs WHERE owner = ? AND step = ? AND state = 'ready'"
-                    f" AND attempts = 0 AND at IS NOT NULL AND subject IN ({marks(len(some))})",
+                    " AND attempts = 0 AND alone = 0 AND at IS NOT NULL"
+                    f" AND subject IN ({marks(len(some))})",
                     (owner, step, *some),
                 )
-            return _claimed(
+            return claimed(
                 connection, [id for _, id in sorted(rows)], to_us(now) + int(lease_s * 1e6)
             )
 
@@ -132,96 +149,91 @@ class SqliteGroups(Part):
         return self._writer.run(work)
 
 
-def _claimed(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list[Job]:
-    """Take these jobs until `lease`: the attempt is counted."""
-    # A number that no other claim has; what it says does not matter.
-    claim = connection.execute("SELECT random()").get
-    connection.executemany(
-        "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?,"
-        " claim = ? WHERE id = ?",
-        ((lease, claim, each) for each in ids),
+def _next(
+    connection: apsw.Connection, asked: _Asked, after: int
+) -> tuple[_Conversation | None, int]:
+    """A conversation that may be read now, of the owner whose turn it is; and who had it then."""
+    step, waiting = asked.step, asked.latest if asked.at_once else asked.waiting_since
+    waited = walk(connection, TOLD, step, after=after, latest=waiting)
+    failed = walk(connection, AGAIN, step, after=after, latest=asked.latest)
+    complete = _complete(connection, asked, after, FOREVER_US) or _complete(
+        connection, asked, -1, after
     )
-    return jobs_with(connection, ids)
-
-
-def _due(connection: apsw.Connection, asked: _Asked) -> list[int]:
-    """The jobs of one conversation that may run now, in the order in which they were said."""
-    left = _left_behind(connection, asked)
-    if left:
-        return left
-    oldest: Any = connection.execute(
-        "SELECT owner, session, agent, due, attempts FROM jobs WHERE state = 'ready' AND step = ?"
-        " AND due <= ? AND at IS NOT NULL ORDER BY due, owner, id LIMIT 1",
-        (asked.step, asked.latest),
-    ).fetchone()
-    if oldest is None:
-        return []
-    jobs = _of(connection, asked, oldest[:3])
-    is_due = asked.at_once or oldest[3] <= asked.waiting_since or oldest[4]
-    if is_due or len(jobs) == asked.most:
-        return jobs
-    other = _again(connection, asked) or _complete(connection, asked)
-    return _of(connection, asked, other) if other else []
+    owners = [*waited.owners, *failed.owners, *(complete or ())[:1]]
+    if not owners:
+        return _oldest(connection, asked, None, waiting), waited.end
+    owner = nearest(owners, after)
+    if owner in waited.owners:
+        return _oldest(connection, asked, owner, waiting), owner
+    return (_again(connection, asked, owner) if owner in failed.owners else complete), owner
 
 
 def _of(connection: apsw.Connection, asked: _Asked, conversation: _Conversation) -> list[int]:
+    """Its jobs that may run now, in the order in which they were said, up to one that must run
+    alone; or one of those."""
     # Jobs are numbered in the order of arrival.
-    rows = connection.execute(
-        "SELECT id FROM jobs INDEXED BY jobs_group WHERE state = 'ready' AND at IS NOT NULL"
-        " AND step = ? AND owner = ? AND session IS ? AND agent IS ? AND due <= ?"
-        " ORDER BY at, id LIMIT ?",
+    rows: list[Any] = connection.execute(
+        "SELECT id, alone, deaths FROM jobs INDEXED BY jobs_group WHERE state = 'ready'"
+        " AND at IS NOT NULL AND step = ? AND owner = ? AND session IS ? AND agent IS ?"
+        " AND due <= ? ORDER BY at, id LIMIT ?",
         (asked.step, *conversation, asked.latest, asked.most),
-    )
-    return [row[0] for row in rows]
+    ).fetchall()
+    together = [id for id, *_ in takewhile(lambda row: not row[1], rows)]
+    if together:
+        return together
+    # Not always the same: a worker that is killed when it starts would always hold that one.
+    alone = [(deaths, place, id) for place, (id, alone, deaths) in enumerate(rows) if alone]
+    return [min(alone)[2]] if alone else []
 
 
-def _left_behind(connection: apsw.Connection, asked: _Asked) -> list[int]:
-    """Jobs that were claimed together and whose worker let the lease run out."""
-    first: Any = connection.execute(
-        "SELECT claim, owner, session, agent FROM jobs WHERE state = 'running' AND step = ?"
-        " AND lease_until < ? AND at IS NOT NULL ORDER BY id LIMIT 1",
-        (asked.step, asked.now),
+def _oldest(
+    connection: apsw.Connection, asked: _Asked, owner: int | None, latest: int
+) -> _Conversation | None:
+    """The conversation of the job that waits longest: of an owner, or of all."""
+    whose = "" if owner is None else " INDEXED BY jobs_turn"
+    which = "" if owner is None else " AND owner = ?"
+    row: Any = connection.execute(
+        f"SELECT owner, session, agent FROM jobs{whose} WHERE state = 'ready' AND step = ?{which}"
+        " AND due <= ? AND at IS NOT NULL ORDER BY due, owner, id LIMIT 1",
+        (asked.step, *(() if owner is None else (owner,)), latest),
     ).fetchone()
-    if first is None:
-        return []
-    rows = connection.execute(
-        "SELECT id FROM jobs WHERE state = 'running' AND step = ? AND lease_until < ?"
-        " AND claim IS ? AND owner = ? AND session IS ? AND agent IS ? ORDER BY at, id",
-        (asked.step, asked.now, *first),
-    )
-    return [row[0] for row in rows]
+    return row and (row[0], row[1], row[2])
 
 
-def _again(connection: apsw.Connection, asked: _Asked) -> _Conversation | None:
-    """The conversation of a job that is due again after a failure."""
+def _again(connection: apsw.Connection, asked: _Asked, owner: int) -> _Conversation | None:
+    """The conversation of an owner's job that is due again after a failure."""
     row: Any = connection.execute(
         "SELECT owner, session, agent FROM jobs INDEXED BY jobs_again WHERE state = 'ready'"
-        " AND attempts > 0 AND step = ? AND due <= ? AND at IS NOT NULL ORDER BY due LIMIT 1",
-        (asked.step, asked.latest),
+        " AND attempts > 0 AND step = ? AND owner = ? AND due <= ? AND at IS NOT NULL"
+        " ORDER BY due LIMIT 1",
+        (asked.step, owner, asked.latest),
     ).fetchone()
     return row and (row[0], row[1], row[2])
 
 
-def _complete(connection: apsw.Connection, asked: _Asked) -> _Conversation | None:
-    """A conversation with jobs enough, or to which nothing was added for a while.
-
-    One that has few jobs is looked at as a whole, one that has many is due: so this is quick.
-    """
-    row: Any = connection.execute(
-        "SELECT owner, session, agent FROM jobs INDEXED BY jobs_group WHERE state = 'ready'"
-        " AND at IS NOT NULL AND step = ? AND due <= ? GROUP BY owner, session, agent"
-        " HAVING count(*) >= ? OR max(due) <= ? LIMIT 1",
-        (asked.step, asked.latest, asked.most, asked.quiet_since),
+def _complete(
+    connection: apsw.Connection, asked: _Asked, after: int, until: int
+) -> _Conversation | None:
+    """A conversation with jobs enough, or to which nothing was added for a while, of the next owner
+    that has one. What is far behind many that still go on is found when it has waited for long."""
+    found: Any = connection.execute(
+        "SELECT owner, session, agent, count(*) FROM (SELECT owner, session, agent, due"
+        " FROM jobs INDEXED BY jobs_group WHERE state = 'ready' AND at IS NOT NULL AND step = ?"
+        " AND owner > ? AND owner <= ? AND due <= ? ORDER BY owner, session, agent LIMIT ?)"
+        " GROUP BY owner, session, agent HAVING count(*) >= ? OR max(due) <= ? LIMIT 1",
+        (asked.step, after, until, asked.latest, _MOST_LOOKED, asked.most, asked.quiet_since),
     ).fetchone()
-    return row and (row[0], row[1], row[2])
+    if found is None or (found[3] < asked.most and _is_going_on(connection, asked, found[:3])):
+        return None
+    return found[0], found[1], found[2]
 
 
-def _bury(connection: apsw.Connection, asked: _Asked, most_attempts: int) -> None:
-    """A job that killed its worker even without a model is a dead letter."""
-    connection.execute(
-        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = coalesce(error,"
-        " 'the worker died in each of ' || attempts || ' attempts')"
-        " WHERE state = 'running' AND step = ? AND lease_until < ? AND attempts >= ?"
-        " AND at IS NOT NULL",
-        (asked.step, asked.now, most_attempts),
+def _is_going_on(connection: apsw.Connection, asked: _Asked, conversation: _Conversation) -> bool:
+    """Whether something was just added to one of which perhaps only a part was seen."""
+    found = connection.execute(
+        "SELECT 1 FROM jobs INDEXED BY jobs_group WHERE state = 'ready' AND at IS NOT NULL"
+        " AND step = ? AND owner = ? AND session IS ? AND agent IS ? AND due <= ? AND due > ?"
+        " LIMIT 1",
+        (asked.step, *conversation, asked.latest, asked.quiet_since),
     )
+    return found.get is not None

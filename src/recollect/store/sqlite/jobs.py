@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice, zip_longest
 from typing import Any
 
 import apsw
 
-from recollect.store.base import QueueCounts, Vector
+from recollect.store.base import FOREVER_US, QueueCounts, Vector
 from recollect.store.sqlite.log import EVENT, to_event
 from recollect.store.sqlite.records import EVENT_OF, RECORD, to_record
 from recollect.store.sqlite.rows import (
@@ -21,6 +24,7 @@ from recollect.store.sqlite.rows import (
     to_id,
     to_us,
 )
+from recollect.store.sqlite.turns import TOGETHER, walk
 from recollect.types import Event, Job, Record, Scope
 
 _JOB = (
@@ -31,6 +35,13 @@ _JOB = (
 _A_DAY = 86_400_000_000
 _UNTRIED = f"state = 'ready' AND step = ? AND due > ? + {_A_DAY} AND attempts = 0"
 _LEASED = f"state = 'running' AND step = ? AND lease_until > ? + {_A_DAY}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Held(Job):
+    """A job, and the claim in which it is held: by this alone one can tell whose it is."""
+
+    claim: int | None = None
 
 
 class SqliteQueue(Part):
@@ -47,26 +58,48 @@ class SqliteQueue(Part):
         ignore_backoff: bool = False,
     ) -> list[Job]:
         moment = to_us(now)
-        latest = (1 << 62) if ignore_backoff else moment
+        latest = FOREVER_US if ignore_backoff else moment
         # Looking costs nothing; only a due job is worth a write transaction.
         with self._pool.reader() as connection:
-            is_due = _due(connection, steps, 1, moment, latest)
+            is_due = any(
+                _oldest(connection, step, latest) or is_lost(connection, step, moment)
+                for step in steps
+            )
             if not is_due and not is_ahead(connection, steps, moment):
                 return []
 
         def work(connection: apsw.Connection) -> list[Job]:
             bring_back(connection, steps, moment)
-            _bury(connection, steps, moment, max_attempts)
-            ids = _due(connection, steps, limit, moment, latest)
-            lease = moment + int(lease_s * 1e6)
-            connection.executemany(
-                "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?"
-                " WHERE id = ?",
-                ((lease, each) for each in ids),
-            )
-            return jobs_with(connection, ids)
+            ids: list[int] = []
+            for step in steps:
+                hand_back(connection, step, moment, max_attempts)
+                if len(ids) < limit:
+                    ids += self._in_turn(connection, step, limit - len(ids), latest)
+            return claimed(connection, ids, moment + int(lease_s * 1e6))
 
         return self._writer.run(work)
+
+    def _in_turn(
+        self, connection: apsw.Connection, step: str, limit: int, latest: int
+    ) -> list[int]:
+        """Jobs that may run now: of every owner one, then of every owner the next. One that must
+        run alone takes its turn with them: it may kill its worker, and must not cost others theirs.
+        """
+        alone: int | None = connection.execute(
+            "SELECT id FROM jobs INDEXED BY jobs_alone WHERE state = 'ready' AND alone = 1"
+            " AND step = ? AND due <= ? ORDER BY deaths, id LIMIT 1",
+            (step, latest),
+        ).get
+        after = self._turns.last(step)
+        ring = walk(connection, TOGETHER, step, after=after, latest=latest, most=limit)
+        owners = ring.owners
+        if not owners and alone is None and (oldest := _oldest(connection, step, latest)):
+            owners = [oldest]
+        if alone is not None and not (owners and self._turns.was_alone(step)):
+            self._turns.note(step, after, alone=True)
+            return [alone]
+        self._turns.note(step, ring.end)
+        return _dealt(connection, step, owners, limit, latest)
 
     def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
         def work(connection: apsw.Connection) -> int:
@@ -125,14 +158,16 @@ class SqliteQueue(Part):
                 found |= {row[0]: to_record(row[1:]) for row in rows}
         return found
 
-    def release(self, jobs: Sequence[Job], *, due: datetime | None = None) -> None:
+    def release(
+        self, jobs: Sequence[Job], *, due: datetime | None = None, alone: bool = False
+    ) -> None:
         later = None if due is None else to_us(due)
 
         def work(connection: apsw.Connection) -> None:
             connection.executemany(
                 "UPDATE jobs SET state = 'ready', attempts = attempts - 1, lease_until = NULL,"
-                " due = coalesce(?, due) WHERE id = ?",
-                ((later, job.id) for job in still_mine(connection, jobs)),
+                " due = coalesce(?, due), alone = max(alone, ?) WHERE id = ?",
+                ((later, int(alone), job.id) for job in still_mine(connection, jobs)),
             )
 
         self._writer.run(work)
@@ -146,7 +181,7 @@ class SqliteQueue(Part):
                 f" WHERE j.state IN ({marks(len(states))}) ORDER BY j.id LIMIT ?",
                 (*states, limit),
             )
-            return [_to_job(row) for row in rows]
+            return [Job(*_fields(row)) for row in rows]
 
     def counts(
         self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
@@ -183,7 +218,8 @@ class SqliteQueue(Part):
 
         def work(connection: apsw.Connection) -> int:
             connection.execute(
-                "UPDATE jobs SET state = 'ready', attempts = 0, due = 0, lease_until = NULL"
+                "UPDATE jobs SET state = 'ready', attempts = 0, deaths = 0, due = 0,"
+                " lease_until = NULL"
                 f" WHERE state = 'dead'{which}",
                 tuple(ids or ()),
             )
@@ -192,27 +228,81 @@ class SqliteQueue(Part):
         return self._writer.run(work)
 
 
-def _due(
-    connection: apsw.Connection, steps: Sequence[str], limit: int, moment: int, latest: int
-) -> list[int]:
-    """Jobs that may run now: one whose worker let its lease run out, else those that are due.
+def _oldest(connection: apsw.Connection, step: str, latest: int) -> int | None:
+    """Whose job, if any is due, waits longest."""
+    found: int | None = connection.execute(
+        "SELECT owner FROM jobs WHERE state = 'ready' AND step = ? AND due <= ?"
+        " ORDER BY due, owner, id LIMIT 1",
+        (step, latest),
+    ).get
+    return found
 
-    The one comes alone: it may have killed its worker, and must not cost others their attempts.
+
+def _dealt(
+    connection: apsw.Connection, step: str, owners: Sequence[int], limit: int, latest: int
+) -> list[int]:
+    """The jobs of some owners, dealt like cards: to each its oldest, then to each the next."""
+    hands: list[list[int]] = []
+    for place, owner in enumerate(owners):
+        # Whoever has fewer leaves its share to the rest: no more than this can come to one.
+        most = limit - (len(owners) - 1 - place) if len(owners) < limit else 1
+        rows = connection.execute(
+            "SELECT id FROM jobs INDEXED BY jobs_turn WHERE state = 'ready' AND step = ?"
+            " AND owner = ? AND due <= ? AND alone = 0 ORDER BY due, id LIMIT ?",
+            (step, owner, latest, most),
+        )
+        hands.append([row[0] for row in rows])
+    dealt = (job for cards in zip_longest(*hands) for job in cards if job is not None)
+    return list(islice(dealt, limit))
+
+
+def claimed(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list[Job]:
+    """Take these jobs together until `lease`: the attempt is counted."""
+    # A number that no other claim has; what it says does not matter.
+    claim = connection.execute("SELECT random()").get
+    connection.executemany(
+        "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?,"
+        " claim = ? WHERE id = ?",
+        ((lease, claim, each) for each in ids),
+    )
+    return list[Job](jobs_with(connection, ids))
+
+
+def is_lost(connection: apsw.Connection, step: str, moment: int) -> bool:
+    """Whether a worker let the lease of a job run out."""
+    found = connection.execute(
+        "SELECT 1 FROM jobs WHERE state = 'running' AND step = ? AND lease_until < ? LIMIT 1",
+        (step, moment),
+    )
+    return found.get is not None
+
+
+def hand_back(connection: apsw.Connection, step: str, moment: int, most_deaths: int) -> None:
+    """Let jobs whose worker never answered be taken again, each by itself.
+
+    A worker may be killed by anything. So what it held together with others costs no attempt: only
+    of a job that it held alone one can say that it was there each time. One that was there
+    `most_deaths` times is a dead letter.
     """
+    if not is_lost(connection, step, moment):
+        return
     rows: list[Any] = connection.execute(
-        "SELECT id FROM jobs WHERE state = 'running' AND lease_until < ?"
-        f" AND step IN ({marks(len(steps))}) ORDER BY id LIMIT 1",
-        (moment, *steps),
+        "SELECT id, claim, lease_until < ? FROM jobs WHERE state = 'running' AND step = ?",
+        (moment, step),
     ).fetchall()
-    if rows:
-        return [rows[0][0]]
-    for step in steps:  # One after another: the index is by step.
-        rows += connection.execute(
-            "SELECT due, owner, id FROM jobs WHERE state = 'ready' AND step = ? AND due <= ?"
-            " ORDER BY due, owner, id LIMIT ?",
-            (step, latest, limit),
-        ).fetchall()
-    return [row[2] for row in sorted(rows)[:limit]]
+    held = Counter(claim for _, claim, _ in rows)
+    lost = [(id, int(claim is not None and held[claim] == 1)) for id, claim, over in rows if over]
+    connection.executemany(
+        "UPDATE jobs SET state = 'ready', lease_until = NULL, alone = 1, deaths = deaths + ?2,"
+        " attempts = max(0, attempts - 1 + ?2), due = iif(due > ?3, 0, due) WHERE id = ?1",
+        ((*each, moment) for each in lost),
+    )
+    connection.executemany(
+        "UPDATE jobs SET state = 'dead',"
+        " error = 'the worker died in each of ' || deaths || ' attempts'"
+        " WHERE id = ? AND deaths >= ?",
+        ((id, most_deaths) for id, _ in lost),
+    )
 
 
 def is_ahead(connection: apsw.Connection, steps: Sequence[str], moment: int) -> bool:
@@ -232,37 +322,24 @@ def bring_back(connection: apsw.Connection, steps: Sequence[str], moment: int) -
     connection.executemany(f"UPDATE jobs SET lease_until = 0 WHERE {_LEASED}", values)
 
 
-def _bury(
-    connection: apsw.Connection, steps: Sequence[str], moment: int, max_attempts: int
-) -> None:
-    """A job that used up its attempts and whose worker never answered is a dead letter."""
-    connection.execute(
-        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = coalesce(error,"
-        " 'the worker died in each of ' || attempts || ' attempts')"
-        " WHERE state = 'running' AND lease_until < ? AND attempts >= ?"
-        f" AND step IN ({marks(len(steps))})",
-        (moment, max_attempts, *steps),
-    )
-
-
-def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[Job]:
+def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[_Held]:
     """The jobs with these ids, in that order."""
-    found: dict[int, Job] = {}
+    found: dict[int, _Held] = {}
     for some in chunks(ids):
         rows = connection.execute(
-            f"SELECT {_JOB} FROM jobs j JOIN owners o USING (owner)"
+            f"SELECT {_JOB}, j.claim FROM jobs j JOIN owners o USING (owner)"
             f" WHERE j.id IN ({marks(len(some))})",
             some,
         )
-        found |= {job.id: job for job in map(_to_job, rows)}
+        found |= {row[0]: _held(row) for row in rows}
     return [found[each] for each in ids if each in found]
 
 
 def still_mine(connection: apsw.Connection, jobs: Sequence[Job]) -> list[Job]:
-    """Those that nobody took over: a claim by another worker has counted one attempt more."""
-    tries = {job.id: job.attempts for job in jobs}
-    now = jobs_with(connection, list(tries))
-    return [job for job in now if job.state == "running" and job.attempts == tries[job.id]]
+    """Those that nobody took over: another claim has another number."""
+    held = {job.id: job.claim for job in jobs if isinstance(job, _Held)}
+    now = jobs_with(connection, list(held))
+    return [job for job in now if job.state == "running" and job.claim == held[job.id]]
 
 
 def _write_vectors(
@@ -285,15 +362,16 @@ def _write_vectors(
         first[owner] += 1
 
 
-def _to_job(row: Sequence[Any]) -> Job:
-    return Job(
-        id=row[0],
-        scope=Scope(*row[1:5]),
-        subject=row[5].hex(),
-        step=row[6],
-        attempts=row[7],
-        state=row[8],
-        due=from_us(row[9]),
-        error=row[10],
-        transient=bool(row[11]),
-    )
+def _held(row: Sequence[Any]) -> _Held:
+    *fields, claim = row
+    return replace(_Held(*_fields(fields)), claim=claim)
+
+
+def _fields(row: Sequence[Any]) -> tuple[Any, ...]:
+    """The fields of a job, in their order."""
+    id, workspace, user, agent, session, subject, step, attempts, state, due, *rest = row
+    scope = Scope(workspace, user, agent, session)
+    error, transient = rest
+    return (
+        id, scope, subject.hex(), step, attempts, state, from_us(due), error, bool(transient),
+    )  # fmt: skip

@@ -12,6 +12,7 @@ import orjson
 
 from recollect.errors import NotFound
 from recollect.store.sqlite.connection import ReadPool
+from recollect.store.sqlite.turns import Turns
 from recollect.store.sqlite.writer import Writer
 from recollect.store.values import LISTED
 from recollect.types import Metadata, Scope
@@ -37,6 +38,7 @@ class Part:
     _path: str
     _pool: ReadPool
     _writer: Writer
+    _turns: Turns
 
 
 def owner_of(connection: apsw.Connection, scope: Scope) -> int | None:
