@@ -70,8 +70,9 @@ proof: .venv/.dev ## attack the service: every route with every key, fuzz, tenan
 	@$(BIN)/python scripts/interference.py --histories $(HISTORIES)
 	@$(BIN)/python scripts/retries.py
 
-crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times
+crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times; then a service under load, as often
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)
+	@$(BIN)/python scripts/crash_http.py --cycles $(CYCLES)
 
 powerloss: .venv/.dev ## cut the power at random points, CUTS=1000 times
 	@$(BIN)/python scripts/powerloss.py --cuts $(CUTS)
