@@ -28,7 +28,7 @@ serve: .venv/.dev ## run the HTTP service
 	@$(BIN)/recollect serve
 
 test: .venv/.dev ## run every test suite, slow ones too
-	@scripts/need_debian.sh strace
+	@scripts/need_debian.sh strace faketime
 	@$(BIN)/python scripts/run_suites.py
 
 check: lint ## format, lint, types, layers and fast tests, in three minutes
