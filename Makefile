@@ -28,7 +28,7 @@ serve: .venv/.dev ## run the HTTP service
 	@$(BIN)/recollect serve
 
 test: .venv/.dev ## run every test suite, slow ones too
-	@scripts/need_debian.sh strace
+	@scripts/need_debian.sh strace faketime
 	@$(BIN)/python scripts/run_suites.py
 
 check: lint ## format, lint, types, layers and fast tests, in three minutes
@@ -70,8 +70,9 @@ proof: .venv/.dev ## attack the service: every route with every key, fuzz, tenan
 	@$(BIN)/python scripts/interference.py --histories $(HISTORIES)
 	@$(BIN)/python scripts/retries.py
 
-crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times
+crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times; then a service under load, as often
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)
+	@$(BIN)/python scripts/crash_http.py --cycles $(CYCLES)
 
 powerloss: .venv/.dev ## cut the power at random points, CUTS=1000 times
 	@$(BIN)/python scripts/powerloss.py --cuts $(CUTS)

@@ -127,7 +127,13 @@ class Ledger:
 class Actor:
     """Does one random operation after another on a memory and tells what was acknowledged."""
 
-    def __init__(self, memory: recollect.Memory, name: str, rng: random.Random, tell: Tell) -> None:
+    def __init__(
+        self,
+        memory: recollect.Memory | recollect.Client,
+        name: str,
+        rng: random.Random,
+        tell: Tell,
+    ) -> None:
         self._memory = memory
         self._name = name
         self._rng = rng

@@ -189,14 +189,17 @@ class CutVFS(apsw.VFS):
                     self._disk.sync_names()
 
 
-def opened(path: Path, synchronous: str) -> recollect.Memory:
+def opened(path: Path, synchronous: str | None) -> recollect.Memory:
     """A memory on the VFS, with its worker, that checkpoints often."""
     writer.PAGES_CHECKPOINT, writer.PAGES_START_OVER = PAGES_PER_CHECKPOINT, PAGES_PER_RESTART
-    store = SqliteStore(path, vfs="cut", synchronous=synchronous)
+    if synchronous is None:
+        store = SqliteStore(path, vfs="cut")
+    else:
+        store = SqliteStore(path, vfs="cut", synchronous=synchronous)
     return recollect.Memory(store, EMBEDDER, config=CONFIG, clock=lambda: datetime.now(UTC))
 
 
-def live(path: Path, disk: Disk, ledger: Ledger, name: str, synchronous: str) -> None:
+def live(path: Path, disk: Disk, ledger: Ledger, name: str, synchronous: str | None) -> None:
     """Work until the power is gone; now and then close and open again in between."""
     rng = random.Random(name)
 
@@ -233,7 +236,7 @@ def _work(actor: Actor, disk: Disk, turns: int, tell: Tell) -> None:
 class Harness:
     """A store that lives from cut to cut."""
 
-    def __init__(self, folder: Path, seed: int, synchronous: str) -> None:
+    def __init__(self, folder: Path, seed: int, synchronous: str | None) -> None:
         self.folder = folder
         self.seed = seed
         self.synchronous = synchronous
@@ -273,7 +276,7 @@ class Harness:
             Path(name).write_bytes(data)
 
 
-def run(folder: Path, *, cuts: int, seed: int, synchronous: str) -> int:
+def run(folder: Path, *, cuts: int, seed: int, synchronous: str | None) -> int:
     began = time.monotonic()
     harness = Harness(folder, seed, synchronous)
     for number in range(1, cuts + 1):
@@ -288,7 +291,7 @@ def run(folder: Path, *, cuts: int, seed: int, synchronous: str) -> int:
         print(f"{kind}: {detail}")
     of = harness.cuts_of
     print(
-        f"powerloss: synchronous={synchronous}, {cuts} cuts, {harness.acknowledged} events "
+        f"powerloss: synchronous={synchronous or 'as it is'}, {cuts} cuts, {harness.acknowledged} events "
         f"acknowledged; cuts with losses {of['lost']}, doubled {of['doubled']}, torn {of['torn']}, "
         f"corrupt {of['corrupt']}; {time.monotonic() - began:.0f} s, seed {seed}: "
         + ("FAILED" if of["faulty"] else "ok")
@@ -299,7 +302,9 @@ def run(folder: Path, *, cuts: int, seed: int, synchronous: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cuts", type=int, default=1000, help="how often to cut (1000)")
-    parser.add_argument("--synchronous", choices=("FULL", "NORMAL", "OFF"), default="FULL")
+    parser.add_argument(
+        "--synchronous", choices=("FULL", "NORMAL", "OFF"), help="default: the store's own"
+    )
     parser.add_argument("--seed", type=int, default=None, help="repeat the choices of a run")
     given = parser.parse_args(arguments)
     seed = new_seed() if given.seed is None else given.seed

@@ -2,11 +2,13 @@
 
 The closing line is always `N passed, N failed`, with `, N skipped` when there are any.
 A suite that ends badly without naming a failed test (nothing collected, a skip that is not
-allowed, a crash) counts as one failure.
+allowed, a crash) counts as one failure. The fast tests run once more on another day and in another
+time zone (otherday.py), drawn from a seed that is printed: SUITES_SEED=... draws the same again.
 """
 
 import contextlib
 import os
+import random
 import re
 import signal
 import subprocess
@@ -14,8 +16,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from scripts.otherday import drawn
 
 #: A suite that takes longer hangs: its processes tell where they are (faulthandler), and end.
 LONGEST_SECONDS = 1500
@@ -28,8 +36,17 @@ class Suite:
 
     name: str
     args: Sequence[str]
-    #: Laid over the environment.
-    settings: Mapping[str, str] = field(default_factory=dict)
+    #: Laid over the environment, made when the suite starts.
+    settings: Callable[[], Mapping[str, str]] = dict
+
+
+def other_day() -> Mapping[str, str]:
+    """The environment of a day that is drawn, which is told with its seed."""
+    seed = int(os.environ.get("SUITES_SEED") or random.SystemRandom().randrange(10**6))
+    now = datetime.now(UTC)
+    day = drawn(seed, now)
+    print(f"\nthe other day: {day} (SUITES_SEED={seed})")
+    return day.settings(now)
 
 
 UNIT = ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2"]
@@ -37,9 +54,7 @@ FAST = [*UNIT, "-m", "not slow"]
 
 SUITES = [
     Suite("unit", UNIT),
-    # Where days begin 5:45 and 14:00 hours before those of UTC.
-    Suite("kathmandu", FAST, {"TZ": "Asia/Kathmandu"}),
-    Suite("kiritimati", FAST, {"TZ": "Pacific/Kiritimati"}),
+    Suite("other day", FAST, other_day),
     Suite("acceptance", ["tests/acceptance", "-n2"]),
     Suite("crash", ["tests/crash"]),  # alone on the machine: it kills and counts processes
 ]
@@ -84,12 +99,13 @@ def ran(suite: Suite) -> Result:
 
 
 def run(suite: Suite) -> Result:
-    settings = "".join(f"{name}={value} " for name, value in suite.settings.items())
-    print(f"\n== suite {suite.name}: {settings}pytest {' '.join(suite.args)}", flush=True)
+    settings = suite.settings()
+    told = "".join(f"{name}={value} " for name, value in settings.items())
+    print(f"\n== suite {suite.name}: {told}pytest {' '.join(suite.args)}", flush=True)
     closing_line = "no closing line"
     began = time.monotonic()
     command = [sys.executable, "-m", "pytest", "--color=no", *suite.args]
-    environment = {**os.environ, **suite.settings}
+    environment = {**os.environ, **settings}
     with (
         subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True

@@ -1,14 +1,18 @@
 """The house rules are enforced: no silent skips, no empty runs, a sum that can be trusted."""
 
+import os
 import signal
 import subprocess
 import sys
 import tomllib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from scripts import run_suites
+from scripts.otherday import SHIFTING, STEADY, OtherDay, drawn
 from scripts.run_suites import Suite, counted, ended_after, main
 
 GATE = Path(__file__).with_name("skip_gate.py")
@@ -138,10 +142,58 @@ def test_a_suite_that_hung_once_is_run_again_and_the_sum_says_so(
     )
     plain = ["-c", "/dev/null", "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
     bare = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # It starts at once, also on a busy machine.
-    assert main([Suite("slow", [str(tmp_path), *plain], bare)]) == 0
+    assert main([Suite("slow", [str(tmp_path), *plain], lambda: bare)]) == 0
     told = capfd.readouterr().out
     assert "the first hung and was ended" in told
     assert told.splitlines()[-1] == "1 passed, 0 failed"
+
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+def test_the_same_seed_draws_the_same_day_and_every_kind_is_drawn() -> None:
+    days = [drawn(seed, NOW) for seed in range(60)]
+    assert days == [drawn(seed, NOW) for seed in range(60)]
+    assert len({day.kind for day in days}) == 4
+    assert len({day.zone for day in days}) == len(STEADY + SHIFTING)
+    assert all(day.starts > NOW for day in days)
+
+
+def test_a_change_of_summer_time_comes_minutes_after_the_suite_starts() -> None:
+    changes = [day for day in (drawn(seed, NOW) for seed in range(60)) if "summer" in day.kind]
+    for day in changes:
+        there = ZoneInfo(day.zone)
+        soon = day.starts + timedelta(minutes=10)
+        assert day.starts.astimezone(there).utcoffset() != soon.astimezone(there).utcoffset()
+
+
+#: Says the date, and whether 40 waits beside a busy thread were short; then again as a child.
+WAITING = """
+import subprocess, sys, threading, time
+over = threading.Event()
+threading.Thread(target=lambda: [None for _ in iter(over.is_set, True)], daemon=True).start()
+began = time.monotonic()
+for _ in range(20):
+    time.sleep(0.001)
+    threading.Event().wait(0.001)
+over.set()
+print(time.strftime("%Y-%m-%d %z"), time.monotonic() - began < 10, flush=True)
+if len(sys.argv) == 1:
+    subprocess.run([sys.executable, "-c", sys.orig_argv[2], "again"], check=True)
+"""
+
+
+@pytest.mark.slow
+def test_on_another_day_only_the_date_is_another() -> None:
+    day = OtherDay("a leap day", datetime(2028, 2, 29, 9, tzinfo=UTC), "Asia/Kathmandu")
+    ended = subprocess.run(
+        [sys.executable, "-c", WAITING],
+        env={**os.environ, **day.settings(datetime.now(UTC))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.splitlines() == ["2028-02-29 +0545 True"] * 2
 
 
 def test_an_unknown_suite_fails() -> None:

@@ -13,7 +13,7 @@ from scripts.ledger import Ledger, content, judged, parsed
 from scripts.powerloss import Disk, Inode
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ("crash", "powerloss", "killpoints", "concurrency")
+SCRIPTS = ("crash", "crash_http", "powerloss", "killpoints", "concurrency")
 
 
 def run(script: str, *arguments: str) -> tuple[int, str]:
@@ -34,6 +34,14 @@ def run(script: str, *arguments: str) -> tuple[int, str]:
 @pytest.mark.timeout(300)
 def test_nothing_acknowledged_is_lost_by_kill_9() -> None:
     status, line = run("crash", "--cycles", "50")
+    assert status == 0
+    assert "0 lost, 0 doubled, 0 torn, 0 corrupt" in line
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_nothing_a_service_acknowledged_is_lost_by_kill_9() -> None:
+    status, line = run("crash_http", "--cycles", "30")
     assert status == 0
     assert "0 lost, 0 doubled, 0 torn, 0 corrupt" in line
 

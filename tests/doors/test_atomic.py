@@ -297,16 +297,16 @@ def test_a_threshold_leaves_out_what_scores_less(memory: Memory, client: TestCli
     assert ask(client, "bees", threshold=min(1.0, score + 1e-6))["count"] == (score == 1.0)
 
 
-def test_an_explicit_zero_is_not_an_absent_threshold(tmp_path: Path) -> None:
+def test_an_explicit_zero_is_not_an_absent_threshold(tmp_path: Path, clock: Clock) -> None:
     config = {"relevanceFloor": 0.99}
     with recollect.open(
-        tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=config
+        tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=config, clock=clock
     ) as memory:
         client = client_of(memory)
         tell(client, "My sister keeps bees in a box.")
         tell(client, "Bees frighten my little brother.")
         memory.drain()
-        question = "What do queens, drones and bees eat when honey is scarce in May?"
+        question = "Where does my sister keep her bees?"
         assert ask(client, question)["count"] == 1
         assert ask(client, question, threshold=0)["count"] == 2
 

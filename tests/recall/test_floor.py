@@ -1,6 +1,7 @@
 """The relevance floor: who goes, who stays, and for which questions."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import recollect
 from recollect.recall.floor import STRONG, bar, coverage, relevant
 from recollect.recall.stage import Candidate
+from recollect.testing import HashEmbedder
 
 SIZE = 100
 NAN = float("nan")
@@ -77,6 +80,27 @@ def test_the_coverage_is_the_share_of_the_idf() -> None:
 
 def test_what_has_no_vector_yet_stays() -> None:
     assert kept(0.9, NAN, 0.1) == [0, 1]
+
+
+class Opposed(HashEmbedder):
+    """What tells of a brother points away from everything else."""
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        rows = np.zeros((len(texts), self.dim), dtype=np.float32)
+        rows[:, 0] = [-1.0 if "brother" in text else 1.0 for text in texts]
+        return rows
+
+
+def test_what_is_as_unlike_the_question_as_can_be_goes(tmp_path: Path) -> None:
+    with recollect.open(
+        tmp_path / "m.db", embedder=Opposed(), worker=False, config={"relevanceFloor": 0.3}
+    ) as memory:
+        for said in ("My sister keeps bees.", "Bees frighten my little brother."):
+            memory.remember(said, user="ann")
+        memory.drain()
+        memory.remember("Bees sting.", user="ann")  # without a vector
+        found = memory.recall("What do bees eat when honey is scarce?", user="ann")
+    assert {hit.content for hit in found} == {"My sister keeps bees.", "Bees sting."}
 
 
 def test_if_all_would_go_the_first_with_a_word_of_the_question_stays() -> None:

@@ -125,10 +125,14 @@ def _floor(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
         kind=classify(query.text).name,
         narrowed=bool(query.filters or query.as_of or query.known_at or query.tiers),
     )
-    if not wanted or moment.cosines is None:
+    vectors = moment.view.vectors
+    if not wanted or moment.cosines is None or vectors is None:
         return candidates
-    # What has no vector yet has cosine 0; it must not be taken for irrelevant.
-    cosines = np.where(moment.cosines == 0, np.float32(np.nan), moment.cosines)
+    # What has no vector yet must not be taken for irrelevant. Its cosine is 0, but so is that of
+    # what is as unlike the question as can be.
+    docs = np.array([each.doc for each in candidates], dtype=np.intp)
+    cosines = moment.cosines.copy()
+    cosines[docs[np.isnan(vectors.first_of(docs)[:, 0])]] = np.nan
     return relevant(
         candidates,
         cosines=cosines,
