@@ -6,7 +6,7 @@ HISTORIES ?= 1000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check lint fix eval bench faults trust proof crash powerloss lock clean
+.PHONY: help setup demo serve test check lint fix eval bench faults trust proof foreign crash powerloss lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -69,6 +69,9 @@ proof: .venv/.dev ## attack the service: every route with every key, fuzz, tenan
 	@$(BIN)/python scripts/fuzz.py --requests $(REQUESTS)
 	@$(BIN)/python scripts/interference.py --histories $(HISTORIES)
 	@$(BIN)/python scripts/retries.py
+
+foreign: .venv/.dev ## run other people's clients against the service: needs npm, takes minutes
+	@$(BIN)/python -m tests.foreign.run
 
 crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times; then a service under load, as often
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)
