@@ -332,6 +332,8 @@ def test_a_group_that_could_not_show_a_turn_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"extraction\.groupTokens must be at least 1000"):
         load({"extraction.groupTokens": 999})
     assert load({"extraction.groupTokens": 1000}).extraction.group_tokens == 1000
+    with pytest.raises(ConfigError, match=r"extraction\.turnChars must be at least 1000"):
+        load({"extraction.turnChars": 999})
     least = 4000 + 8000 + 2048
     with pytest.raises(ConfigError, match=rf"dailyTokens must be 0 .* at least {least}"):
         load({"extraction.llm.dailyTokens": least - 1})

@@ -113,9 +113,9 @@ def _methods(
     """How a pattern is used that a name of its module stands for."""
     for node in trees[found.module].body:
         if node.lineno <= found.line <= (node.end_lineno or node.lineno):
-            names = [node.target] if isinstance(node, ast.AnnAssign) else []
-            names = node.targets if isinstance(node, ast.Assign) else names
-            name = " ".join(map(ast.unparse, names))
+            named: list[ast.expr] = [node.target] if isinstance(node, ast.AnnAssign) else []
+            named = node.targets if isinstance(node, ast.Assign) else named
+            name = " ".join(map(ast.unparse, named))
             return tuple(sorted(used.get(_known_as(found.module, name), ())))
     return ()
 
@@ -174,7 +174,7 @@ def _lazy(module: ModuleType, tree: ast.Module, passed: set[tuple[str, int]]) ->
     """The calls of `re` inside of functions that no import passed."""
     inner = (node for each in ast.walk(tree) if _is_function(each) for node in ast.walk(each))
     for call in inner:
-        if not _takes_a_pattern(call):
+        if not isinstance(call, ast.Call) or not _takes_a_pattern(call):
             continue
         lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
         if any((module.__name__, line) in passed for line in lines):
@@ -186,15 +186,14 @@ def _is_function(node: ast.AST) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
 
 
-def _takes_a_pattern(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+def _takes_a_pattern(node: ast.Call) -> bool:
+    if not isinstance(node.func, ast.Attribute):
         return False
     of = node.func.value
     return isinstance(of, ast.Name) and of.id == "re" and node.func.attr in _TAKE_A_PATTERN
 
 
-def _evaluated(module: ModuleType, call: ast.AST) -> tuple[Any, int]:
-    assert isinstance(call, ast.Call)
+def _evaluated(module: ModuleType, call: ast.Call) -> tuple[Any, int]:
     names = {node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)}
     unknown = {name for name in names if not hasattr(module, name) and name != "re"}
     escaped = "re.escape" in ast.unparse(call.args[0])

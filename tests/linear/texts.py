@@ -219,14 +219,14 @@ def _takes(op: Any, value: Any, char: str) -> bool:
     if op is code.ANY:
         return char != "\n"
     if op is code.NOT_LITERAL:
-        return ord(char) != value
+        return bool(ord(char) != value)
     is_turned = bool(value) and value[0][0] is code.NEGATE
     return any(_in(kind, each, char) for kind, each in value) != is_turned
 
 
 def _in(kind: Any, value: Any, char: str) -> bool:
     if kind is code.LITERAL:
-        return ord(char) == value
+        return bool(ord(char) == value)
     if kind is code.RANGE:
         return bool(value[0] <= ord(char) <= value[1])
     if kind is code.CATEGORY:

@@ -42,17 +42,17 @@ _ACK_WORDS = (
     "ok|okay|okey|k|kk|thanks|thank you|thank u|thx|ty|tysm|cheers|great|cool|nice|perfect|awesome"
     "|got it|gotcha|understood|i see|makes sense|sounds good|sure|alright|all right|right|fine|good"
     "|very good|noted|will do|done|bye|goodbye|good night|see you|no problem|np|no worries|lol"
-    "|haha+|hm+|ah+|oh|wow|welcome|you're welcome|much appreciated|appreciate it|many thanks"
+    "|haha++|hm++|ah++|oh|wow|welcome|you're welcome|much appreciated|appreciate it|many thanks"
     "|thanks again|thanks a lot|thank you so much|thank you very much|so much|a lot|that's all"
     "|never ?mind"
 )
 _ZH_ACK = (
-    "好的?|好吧|好呀|好嘞|好滴|嗯+|哦+|噢|行|可以|没问题|知道了|明白了?|了解了?|收到|谢谢你?|多谢"
-    "|感谢|辛苦了|哈+|再见|拜拜|晚安|是的|对|太好了|不客气|懂了|原来如此"
+    "好的?|好吧|好呀|好嘞|好滴|嗯++|哦++|噢|行|可以|没问题|知道了|明白了?|了解了?|收到|谢谢你?|多谢"
+    "|感谢|辛苦了|哈++|再见|拜拜|晚安|是的|对|太好了|不客气|懂了|原来如此"
 )
 _ACK = re.compile(
-    rf"(?:(?:{_ACK_WORDS}|then|so|and|very|too|again|man|mate|friend)\b[\s,.!~:;()-]*){{1,8}}"
-    rf"|(?:(?:{_ZH_ACK})[了啦呀啊哈哦吧]?[\s，,。.！!~～]*){{1,8}}|[^\w]+",
+    rf"(?:(?:{_ACK_WORDS}|then|so|and|very|too|again|man|mate|friend)\b[\s,.!~:;()-]*+){{1,8}}"
+    rf"|(?:(?:{_ZH_ACK})[了啦呀啊哈哦吧]?[\s，,。.！!~～]*+){{1,8}}|[^\w]+",
     re.IGNORECASE,
 )
 _LONGEST_ACK = 80  # Characters: nobody says thanks for longer without saying something else.
