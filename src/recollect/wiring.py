@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from recollect.address import is_address
 from recollect.config import Config, load
 from recollect.core import MakeReader
 from recollect.errors import ConfigError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from recollect.store.base import Store
 
 DEFAULT_URL = "recollect.db"
-_HOST_AND_PORT = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:.]+\]):\d{1,5}/?")
 
 
 def open(
@@ -72,14 +71,6 @@ def open(
     except BaseException:
         store.close()
         raise
-
-
-def is_address(url: str | Path) -> bool:
-    """Whether a memory is behind a service: http:// or https://; one without is refused."""
-    text = str(url)
-    if _HOST_AND_PORT.fullmatch(text) and not Path(text).exists():
-        raise ConfigError(f"{text} is no file: did you mean http://{text}?")
-    return text.lower().startswith(("http://", "https://"))
 
 
 def connect(url: str, api_key: str | None = None) -> Memory:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import logging
+import signal
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +21,7 @@ from recollect.errors import Closed, ConfigError, ModelError, Unavailable
 
 if TYPE_CHECKING:
     from recollect.client.identity import Identity
+    from recollect.config import Config
     from recollect.memory import Memory
 
 #: Whose memory a file holds when nobody says.
@@ -58,13 +64,18 @@ def mcp(
 
     Example: recollect mcp --db recollect.db --user ann
     """
+    from recollect.address import is_address  # noqa: PLC0415
     from recollect.config import default_db, load_for_command_line  # noqa: PLC0415
+    from recollect.doors.mcp.wire import Wire  # noqa: PLC0415
     from recollect.doors.toolnames import split_names  # noqa: PLC0415
-    from recollect.wiring import is_address, open  # noqa: PLC0415
 
-    asker, stdio = _machinery()
     url, settings = db or default_db(), load_for_command_line(config)
     far = is_address(url)
+    _check_installed()
+    for each in (signal.SIGTERM, signal.SIGINT):  # Until there is a loop that hears them.
+        signal.signal(each, _leave)
+    wire = Wire(settings.limits.body_bytes)
+    asker, stdio = _machinery()
     key = _known(url) if far else None
     listed = asker.allowed(settings.mcp.tools.split(","), stdio.ALL, "mcp.tools")
     agents = asker.by_agent(settings.mcp.agent_tools, stdio.ALL, "mcp.agentTools")
@@ -79,8 +90,12 @@ def mcp(
         names_user=not user and key is not None and key.user is None,
     )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    with open(url) if far else open(url, config=settings) as memory, _warmed(memory, far=far):
-        stdio.run(memory, who, most_bytes=settings.limits.body_bytes)
+    with _opening(url, None if far else settings) as opened:
+        stdio.run(opened, who, wire)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    sys.exit(0)
 
 
 def _known(url: str) -> Identity | None:
@@ -94,33 +109,55 @@ def _known(url: str) -> Identity | None:
         return None
 
 
+def _check_installed() -> None:
+    """Before a word is said: without the package nobody would hear the next one."""
+    if find_spec("mcp") is None:
+        raise _absent("mcp")
+
+
 def _machinery() -> tuple[Any, Any]:
     try:
         from recollect.doors.mcp import asker, stdio  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("recollect"):
             raise
-        raise ConfigError(
-            f"MCP needs the package {error.name}: install Recollect with the extra [mcp]:"
-            " in its checkout, pip install '.[mcp]'"
-        ) from error
+        raise _absent(error.name) from error
     return asker, stdio
 
 
+def _absent(package: str | None) -> ConfigError:
+    return ConfigError(
+        f"MCP needs the package {package}: install Recollect with the extra [mcp]:"
+        " in its checkout, pip install '.[mcp]'"
+    )
+
+
 @contextmanager
-def _warmed(memory: Memory, *, far: bool) -> Iterator[None]:
-    """Load the model meanwhile, so that the first question does not wait for it."""
-    if far:
-        yield
-        return
-    warming = threading.Thread(target=_warm, args=[memory], name="recollect-warm-up")
-    warming.start()
+def _opening(url: str, settings: Config | None) -> Iterator[Future[Memory]]:
+    """A memory that is opened meanwhile, and its model loaded, so that neither the first answer nor
+    the first question waits for it. Without settings it is that of a service."""
+    opened: Future[Memory] = Future()
+    with ExitStack() as stack:
+        thread = threading.Thread(
+            target=_open, args=[url, settings, opened, stack], name="recollect-warm-up"
+        )
+        thread.start()
+        try:
+            yield opened
+        finally:
+            thread.join()  # A process that ends while a model is being loaded crashes.
+        opened.result()  # If it never came, this says why.
+
+
+def _open(url: str, settings: Config | None, opened: Future[Memory], stack: ExitStack) -> None:
+    from recollect.wiring import open  # noqa: PLC0415
+
     try:
-        yield
-    finally:
-        warming.join()  # A process that ends while a model is being loaded crashes.
-
-
-def _warm(memory: Memory) -> None:
-    with suppress(Closed, ModelError):
-        memory.warm()
+        memory = stack.enter_context(open(url) if settings is None else open(url, config=settings))
+    except BaseException as error:  # noqa: BLE001 (it is raised where the result is asked for)
+        opened.set_exception(error)
+        return
+    opened.set_result(memory)
+    if settings is not None:
+        with suppress(Closed, ModelError):
+            memory.warm()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect import wiring
+from recollect.address import is_address
 from recollect.config import default_db, load_for_command_line
 from recollect.errors import RecollectError
 from recollect.memory import Memory
@@ -31,7 +32,7 @@ def memory_at(
     settings = load_for_command_line(config)
     if here:
         check_here(url, way)
-    if wiring.is_address(url):
+    if is_address(url):
         with wiring.connect(url) as client:
             yield client
         return
@@ -60,7 +61,7 @@ def store_at(
 
 def check_here(url: str, way: str = "") -> None:
     """Refuse a service, for what works on the file itself; `way`: a request that does the same."""
-    if wiring.is_address(url):
+    if is_address(url):
         other = f", or ask the service: {way}" if way else ""
         raise RecollectError(
             "this command needs the file of the memory, not a service: run it where the file is"

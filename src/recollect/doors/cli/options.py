@@ -41,8 +41,8 @@ def _whose(context: typer.Context, given: str | None) -> str:
     """Who is meant when nobody is named: of a service, the user of the key."""
     if given is not None:
         return given
+    from recollect.address import is_address  # noqa: PLC0415
     from recollect.config import default_db  # noqa: PLC0415
-    from recollect.wiring import is_address  # noqa: PLC0415
 
     url = context.params.get("db") or default_db()
     if not is_address(url):

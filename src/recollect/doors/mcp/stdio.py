@@ -8,44 +8,52 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
-import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, cast
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.to_thread import run_sync
+from mcp import types
 from mcp.server.stdio import stdio_server
 
 from recollect.doors.mcp.asker import Asker
 from recollect.doors.mcp.server import One, server
 from recollect.doors.mcp.tools import ALL
+from recollect.doors.mcp.wire import Wire
 
 __all__ = ["ALL", "run"]
 
-log = logging.getLogger("recollect.mcp")
 
-_STDIN = 0
-_READ_BYTES = 1 << 16
-
-
-def run(memory: Any, who: Asker, *, most_bytes: int) -> None:
-    """Answer until there is nobody left to ask; no message may be longer than `most_bytes`."""
+def run(opened: Future[Any], who: Asker, wire: Wire) -> None:
+    """Answer until there is nobody left to ask, with a memory that may still be on its way; or
+    until it is known that it will not come."""
     # What it logs may hold what was sent.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     with suppress(KeyboardInterrupt):
-        anyio.run(_serve, memory, who, most_bytes)
+        anyio.run(_serve, opened, who, wire)
 
 
-async def _serve(memory: Any, who: Asker, most_bytes: int) -> None:
-    made = server(memory, One(who))
+class _Later:
+    """A memory that is being opened: who asks it something waits for that."""
+
+    def __init__(self, opened: Future[Any]) -> None:
+        self._opened = opened
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opened.result(), name)
+
+
+async def _serve(opened: Future[Any], who: Asker, wire: Wire) -> None:
+    made = server(_Later(opened), One(who))
     async with anyio.create_task_group() as group:
         group.start_soon(_end_on_signal, group.cancel_scope)
-        lines = cast("anyio.AsyncFile[str]", _Lines(most_bytes))
+        group.start_soon(_end_on_error, opened, group.cancel_scope)
+        lines = cast("anyio.AsyncFile[str]", _Lines(wire))
         async with stdio_server(stdin=lines) as (reading, writing):
-            await made.run(reading, writing, made.create_initialization_options())
+            await made.run(reading, _Once(writing, wire), made.create_initialization_options())
         group.cancel_scope.cancel()
 
 
@@ -55,53 +63,55 @@ async def _end_on_signal(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
+async def _end_on_error(opened: Future[Any], scope: anyio.CancelScope) -> None:
+    await run_sync(wait, [opened], abandon_on_cancel=True)
+    if opened.exception() is not None:
+        scope.cancel()
+
+
+class _Once:
+    """A stream of answers without the one that was told before."""
+
+    def __init__(self, stream: Any, wire: Wire) -> None:
+        self._stream = stream
+        self._wire = wire
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> Any:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._stream.__aexit__(*error)
+
+    async def send(self, message: Any) -> None:
+        answer = message.message
+        if isinstance(answer, types.JSONRPCResponse) and answer.id == self._wire.greeted:
+            self._wire.greeted = None
+            return
+        await self._stream.send(message)
+
+
 class _Lines:
-    """The lines of stdin, read by a thread that nobody has to wait for at the end."""
+    """The lines of a wire, for who reads them as those of a file."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most = most_bytes
-        # What is started from here on finds an empty stdin, not the protocol.
-        self._wire = os.dup(_STDIN)
-        empty = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(empty, _STDIN)
-        os.close(empty)
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
 
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self._lines()
-
-    async def _lines(self) -> AsyncIterator[str]:
+    async def __aiter__(self) -> AsyncIterator[str]:
         sending, receiving = anyio.create_memory_object_stream[str](0)
         loop = asyncio.get_running_loop()
-        arguments = self._wire, self._most, sending, loop
-        threading.Thread(target=_read, args=arguments, name="recollect-stdin", daemon=True).start()
-        async for line in _closing(receiving):
-            yield line
 
+        def take(line: str | None) -> None:
+            with suppress(RuntimeError):  # The loop is closed: we are done.
+                if line is None:
+                    loop.call_soon_threadsafe(sending.close)
+                else:
+                    asyncio.run_coroutine_threadsafe(sending.send(line), loop).result()
 
-async def _closing(stream: MemoryObjectReceiveStream[str]) -> AsyncIterator[str]:
-    async with stream:
-        async for line in stream:
-            yield line
-
-
-def _read(
-    wire: int, most: int, sending: MemoryObjectSendStream[str], loop: asyncio.AbstractEventLoop
-) -> None:
-    with suppress(RuntimeError, OSError):  # The loop is closed: we are done.
-        for line in _split(wire, most):
-            text = line.decode("utf-8", "replace")
-            asyncio.run_coroutine_threadsafe(sending.send(text), loop).result()
-        loop.call_soon_threadsafe(sending.close)
-
-
-def _split(wire: int, most: int) -> Iterator[bytes]:
-    rest = b""
-    while read := os.read(wire, _READ_BYTES):
-        *lines, rest = (rest + read).split(b"\n")
-        for line in lines:
-            if line.strip():
+        self._wire.each(take)
+        async with receiving:
+            async for line in receiving:
                 yield line
-        if len(rest) > most:
-            # Who sent it waits for an answer that has no id to go by: hanging up tells them.
-            log.error("a message is over the limit of %d bytes", most)
-            return
