@@ -11,7 +11,7 @@ import apsw
 
 from recollect.store.base import FOREVER_US, Derived
 from recollect.store.sqlite.derived import Writing, is_stale, put_one
-from recollect.store.sqlite.jobs import bring_back, is_ahead, jobs_with, still_mine
+from recollect.store.sqlite.jobs import bring_back, claimed_jobs, is_ahead, still_mine
 from recollect.store.sqlite.log import all_current
 from recollect.store.sqlite.rows import Part, chunks, known_ids, marks, owner_of, to_us
 from recollect.types import Job, Scope
@@ -62,7 +62,10 @@ class SqliteGroups(Part):
         asked = _Asked(step, most, moment, latest, quiet, waiting)
         # Looking costs nothing; only a due group is worth a write transaction.
         with self._pool.snapshot() as connection:
-            if not _due(connection, asked) and not is_ahead(connection, [step], moment):
+            is_due = bool(_due(connection, asked))
+            if not is_due and not is_ahead(connection, [step], moment):
+                if "jobs" in self._pool.unread:
+                    self._writer.run(_bury_unread)
                 return []
 
         def work(connection: apsw.Connection) -> list[Job]:
@@ -141,7 +144,7 @@ def _claimed(connection: apsw.Connection, ids: Sequence[int], lease: int) -> lis
         " claim = ? WHERE id = ?",
         ((lease, claim, each) for each in ids),
     )
-    return jobs_with(connection, ids)
+    return claimed_jobs(connection, ids)
 
 
 def _due(connection: apsw.Connection, asked: _Asked) -> list[int]:
@@ -151,7 +154,7 @@ def _due(connection: apsw.Connection, asked: _Asked) -> list[int]:
         return left
     oldest: Any = connection.execute(
         "SELECT owner, session, agent, due, attempts FROM jobs WHERE state = 'ready' AND step = ?"
-        " AND due <= ? AND at IS NOT NULL ORDER BY due, owner, id LIMIT 1",
+        " AND due <= ? AND at IS NOT NULL ORDER BY due, owner, id",
         (asked.step, asked.latest),
     ).fetchone()
     if oldest is None:
@@ -179,7 +182,7 @@ def _left_behind(connection: apsw.Connection, asked: _Asked) -> list[int]:
     """Jobs that were claimed together and whose worker let the lease run out."""
     first: Any = connection.execute(
         "SELECT claim, owner, session, agent FROM jobs WHERE state = 'running' AND step = ?"
-        " AND lease_until < ? AND at IS NOT NULL ORDER BY id LIMIT 1",
+        " AND lease_until < ? AND at IS NOT NULL ORDER BY id",
         (asked.step, asked.now),
     ).fetchone()
     if first is None:
@@ -196,7 +199,7 @@ def _again(connection: apsw.Connection, asked: _Asked) -> _Conversation | None:
     """The conversation of a job that is due again after a failure."""
     row: Any = connection.execute(
         "SELECT owner, session, agent FROM jobs INDEXED BY jobs_again WHERE state = 'ready'"
-        " AND attempts > 0 AND step = ? AND due <= ? AND at IS NOT NULL ORDER BY due LIMIT 1",
+        " AND attempts > 0 AND step = ? AND due <= ? AND at IS NOT NULL ORDER BY due",
         (asked.step, asked.latest),
     ).fetchone()
     return row and (row[0], row[1], row[2])
@@ -210,10 +213,31 @@ def _complete(connection: apsw.Connection, asked: _Asked) -> _Conversation | Non
     row: Any = connection.execute(
         "SELECT owner, session, agent FROM jobs INDEXED BY jobs_group WHERE state = 'ready'"
         " AND at IS NOT NULL AND step = ? AND due <= ? GROUP BY owner, session, agent"
-        " HAVING count(*) >= ? OR max(due) <= ? LIMIT 1",
+        " HAVING count(*) >= ? OR max(due) <= ?",
         (asked.step, asked.latest, asked.most, asked.quiet_since),
     ).fetchone()
     return row and (row[0], row[1], row[2])
+
+
+def _bury_unread(connection: apsw.Connection) -> None:
+    """A job of a conversation that cannot be read is a dead letter: everybody would wait for it."""
+    rows = connection.execute(
+        "SELECT id, CAST(session AS BLOB), CAST(agent AS BLOB) FROM jobs WHERE state != 'dead'"
+    )
+    bad = [(row[0],) for row in rows if not all(map(_is_text, row[1:]))]
+    connection.executemany(
+        "UPDATE jobs SET state = 'dead', lease_until = NULL,"
+        " error = 'the job cannot be read: see `recollect doctor`' WHERE id = ?",
+        bad,
+    )
+
+
+def _is_text(raw: bytes | None) -> bool:
+    try:
+        (raw or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _bury(connection: apsw.Connection, asked: _Asked, most_attempts: int) -> None:

@@ -10,6 +10,7 @@ import apsw
 
 from recollect.store.base import QueueCounts, Vector
 from recollect.store.sqlite.log import EVENT, to_event
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.records import EVENT_OF, RECORD, to_record
 from recollect.store.sqlite.rows import (
     Part,
@@ -64,7 +65,7 @@ class SqliteQueue(Part):
                 " WHERE id = ?",
                 ((lease, each) for each in ids),
             )
-            return jobs_with(connection, ids)
+            return claimed_jobs(connection, ids)
 
         return self._writer.run(work)
 
@@ -114,7 +115,7 @@ class SqliteQueue(Part):
                     f" WHERE j.id IN ({marks(len(some))})",
                     some,
                 )
-                found |= {row[0]: to_event(row[1:]) for row in rows}
+                found |= dict(readable(lambda row: (row[0], to_event(row[1:])), rows))
             for some in chunks([job.id for job in jobs if job.id not in found]):
                 rows = connection.execute(
                     f"SELECT j.id, {RECORD} FROM jobs j"
@@ -122,7 +123,7 @@ class SqliteQueue(Part):
                     f" WHERE j.id IN ({marks(len(some))}) AND r.tier != 'session'",
                     some,
                 )
-                found |= {row[0]: to_record(row[1:]) for row in rows}
+                found |= dict(readable(lambda row: (row[0], to_record(row[1:])), rows))
         return found
 
     def release(self, jobs: Sequence[Job], *, due: datetime | None = None) -> None:
@@ -146,7 +147,7 @@ class SqliteQueue(Part):
                 f" WHERE j.state IN ({marks(len(states))}) ORDER BY j.id LIMIT ?",
                 (*states, limit),
             )
-            return [_to_job(row) for row in rows]
+            return list(readable(_to_job, rows))
 
     def counts(
         self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
@@ -254,8 +255,20 @@ def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[Job]:
             f" WHERE j.id IN ({marks(len(some))})",
             some,
         )
-        found |= {job.id: job for job in map(_to_job, rows)}
+        found |= {job.id: job for job in readable(_to_job, rows)}
     return [found[each] for each in ids if each in found]
+
+
+def claimed_jobs(connection: apsw.Connection, ids: Sequence[int]) -> list[Job]:
+    """The jobs that were just claimed. One that cannot be read, or whose owner cannot, is a dead
+    letter: nobody could ever do it, and everybody would wait for it."""
+    jobs = jobs_with(connection, ids)
+    unread = set(ids) - {job.id for job in jobs}
+    connection.executemany(
+        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = ? WHERE id = ?",
+        (("the job or its owner cannot be read: see `recollect doctor`", each) for each in unread),
+    )
+    return jobs
 
 
 def still_mine(connection: apsw.Connection, jobs: Sequence[Job]) -> list[Job]:
