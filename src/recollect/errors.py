@@ -13,6 +13,7 @@
     │   ├── StoreFull                    no space left on the disk
     │   ├── StoreReadOnly                the file or its folder cannot be written
     │   ├── NotAStore                    the file is no Recollect database, or is damaged
+    │   ├── DamagedRow                   a row of it cannot be read; doctor names it
     │   └── SchemaTooNew                 the file was written by a newer version
     ├── ServiceError                     the service behind an address failed (recollect.client)
     │   ├── Denied                       it does not accept the key, or not for this
@@ -88,6 +89,10 @@ class StoreReadOnly(StoreError):
 
 class NotAStore(StoreError):
     """The file is not a Recollect database."""
+
+
+class DamagedRow(StoreError):
+    """A row of the store cannot be read: `recollect doctor` names it, `--rebuild` sets it aside."""
 
 
 class SchemaTooNew(StoreError):

@@ -255,10 +255,12 @@ class Resident:
         # Those of other documents are passed over for good: what becomes one raises the epoch.
         followed.vector_change = vectors[-1].change
         numbers = followed.numbers
-        ours = [vector for vector in vectors if vector.record in numbers]
+        # One of a torn length would shift all that come after it; doctor calls it unusable.
+        size = 4 * self.space.dim if self.space and self.space.dim else len(vectors[0].data)
+        ours = [each for each in vectors if each.record in numbers and len(each.data) == size]
         if ours:
             if self._vectors is None:
-                self._vectors = Vectors(len(ours[0].data) // 4, capacity=max(64, len(ours)))
+                self._vectors = Vectors(size // 4, capacity=max(64, len(ours)))
             docs = np.array([numbers[vector.record] for vector in ours], dtype=np.int32)
             self._vectors.extend(docs, b"".join([vector.data for vector in ours]))
         return bool(ours)

@@ -64,7 +64,8 @@ class SqliteStore(
         is_new = not os.path.exists(self._path)
         if vfs is None:
             _tighten(self._path)
-        connection = connect(self._path, vfs=vfs, synchronous=synchronous)
+        self._pool = ReadPool(self._path, vfs=vfs)
+        connection = connect(self._path, vfs=vfs, synchronous=synchronous, unread=self._pool.unread)
         try:
             with errors_of(self._path):
                 migrate(connection, self._path)
@@ -73,7 +74,6 @@ class SqliteStore(
             raise
         if is_new and vfs is None:
             _sync_folder(Path(self._path))
-        self._pool = ReadPool(self._path, vfs=vfs)
         self._writer = Writer(connection, self._path)
         self._turns = Turns()
 

@@ -17,6 +17,7 @@ import apsw
 import orjson
 
 from recollect.store.base import AuditLine
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.rows import Part, from_us, to_us
 
 _LINE = "seq, at, workspace, owner, actor, action, subject, outcome, hash"
@@ -66,7 +67,7 @@ class SqliteAudit(Part):
                 f"SELECT {_LINE} FROM audit WHERE {where}{which} ORDER BY seq {order} LIMIT ?",
                 (after, *values, limit),
             )
-            return [_to_line(row) for row in rows]
+            return list(readable(_to_line, rows))
 
     def audit_head(self) -> AuditLine | None:
         with self._pool.reader() as connection:

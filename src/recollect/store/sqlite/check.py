@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import apsw
 
@@ -10,6 +11,7 @@ from recollect import private
 from recollect.store.base import Derive
 from recollect.store.sqlite.audit import broken
 from recollect.store.sqlite.connection import OLDEST_SAFE_SQLITE
+from recollect.store.sqlite.damage import count_aside, damaged, set_damage_aside
 from recollect.store.sqlite.feed import queue_missing
 from recollect.store.sqlite.mend import (
     WHO_SEES,
@@ -26,6 +28,8 @@ from recollect.store.sqlite.rows import SILENT, Part, chunks
 from recollect.types import Finding
 
 _ROWS_AT_ONCE = 500
+#: More damaged rows than this are counted, not named.
+_NAMED_ROWS = 20
 #: Whose word counts as the user's.
 _BY_USER = "('user', 'user_confirmed')"
 
@@ -179,21 +183,12 @@ class SqliteCheck(Part):
     def check(self, derive: Derive) -> list[Finding]:
         with self._pool.snapshot() as connection:
             findings = [_library(), _permissions(self._path), _integrity(connection)]
+            findings += _looked("rows", lambda: [_rows(connection)])
             for name, what, sql, repairable in _MUST_BE_ZERO:
-                count = connection.execute(sql).get
-                findings.append(Finding(name, not count, f"{count} {what}", repairable))
-            seen = differences(connection, derive)
-            for name, count, what in (
-                ("sources", len(torn(connection)), "derived records not traced to their sources"),
-                ("index", len(seen.stale), "stale index rows"),
-                ("derived", len(seen.missing), "derived records missing"),
-                ("numbers", len(bad_vectors(connection)), "unusable vectors"),
-            ):
-                findings.append(Finding(name, not count, f"{count} {what}", True))
-            findings.append(_audit(connection))
-            dead = connection.execute("SELECT count(*) FROM jobs WHERE state = 'dead'").get
-            detail = f"{dead} dead letters" + ("; see `recollect jobs`" if dead else "")
-            findings.append(Finding("dead letters", not dead, detail))
+                findings += _looked(name, partial(_zero, connection, name, what, sql, repairable))
+            findings += _looked("index", lambda: _derived(connection, derive))
+            findings += _looked("audit", lambda: [_audit(connection)])
+            findings += _looked("dead letters", lambda: [_dead(connection)])
         return findings
 
     def use_terms(self, version: int, derive: Derive) -> int:
@@ -221,7 +216,8 @@ class SqliteCheck(Part):
         return len(seen.stale) + len(seen.missing)
 
     def rebuild(self, derive: Derive, *, steps: Sequence[str]) -> int:
-        mended = self._writer.run(mend_rows)
+        mended = self._writer.run(_set_aside) + self._writer.run(mend_rows)
+        self._pool.unread.clear()
         derived = self._derive_anew(derive)
         with self._pool.snapshot() as connection:
             bad = bad_vectors(connection)
@@ -229,6 +225,58 @@ class SqliteCheck(Part):
             self._writer.run(without_vectors(some_bad))
         queued = self._writer.run(lambda connection: queue_missing(connection, steps))
         return mended + derived + len(bad) + queued
+
+
+def _looked(name: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+    """What a look gives; of a part of the file that cannot be read, that. The others are still
+    looked at."""
+    try:
+        return look()
+    except apsw.Error as error:
+        return [Finding(name, False, f"this cannot be looked at: {error}")]
+
+
+def _zero(
+    connection: apsw.Connection, name: str, what: str, sql: str, repairable: bool
+) -> list[Finding]:
+    count = connection.execute(sql).get
+    return [Finding(name, not count, f"{count} {what}", repairable)]
+
+
+def _rows(connection: apsw.Connection) -> Finding:
+    found = list(damaged(connection))
+    aside = count_aside(connection)
+    detail = f"{len(found)} damaged rows"
+    detail += "".join(f"; {each}" for each in found[:_NAMED_ROWS])
+    detail += f"; and {len(found) - _NAMED_ROWS} more" if len(found) > _NAMED_ROWS else ""
+    detail += f" ({aside} were set aside, in the table set_aside)" if aside else ""
+    return Finding("rows", not found, detail, True)
+
+
+def _derived(connection: apsw.Connection, derive: Derive) -> list[Finding]:
+    seen = differences(connection, derive)
+    return [
+        Finding(name, not count, f"{count} {what}", True)
+        for name, count, what in (
+            ("sources", len(torn(connection)), "derived records not traced to their sources"),
+            ("index", len(seen.stale), "stale index rows"),
+            ("derived", len(seen.missing), "derived records missing"),
+            ("numbers", len(bad_vectors(connection)), "unusable vectors"),
+        )
+    ]
+
+
+def _dead(connection: apsw.Connection) -> Finding:
+    dead = connection.execute("SELECT count(*) FROM jobs WHERE state = 'dead'").get
+    detail = f"{dead} dead letters" + ("; see `recollect jobs`" if dead else "")
+    return Finding("dead letters", not dead, detail)
+
+
+def _set_aside(connection: apsw.Connection) -> int:
+    """Indexes first: a row cannot be removed from one that has another text of it."""
+    if not _integrity(connection).ok:
+        connection.execute("REINDEX")
+    return set_damage_aside(connection)
 
 
 def _library() -> Finding:

@@ -8,6 +8,7 @@ from datetime import datetime
 import apsw
 
 from recollect.store.sqlite.connection import patiently
+from recollect.store.sqlite.damage import has_aside
 from recollect.store.sqlite.listing import seen_by
 from recollect.store.sqlite.rows import Part, first_epoch, from_us, owner_of, to_us
 from recollect.types import Scope
@@ -125,6 +126,9 @@ def _erased(connection: apsw.Connection, scope: Scope) -> dict[str, int]:
     for table in _OF_OWNER:
         connection.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
         removed[table] = connection.changes()
+    if has_aside(connection):
+        connection.execute("DELETE FROM set_aside WHERE owner = ?", (owner,))
+        removed["set_aside"] = connection.changes()
     for table in _OF_USER:
         connection.execute(
             f"DELETE FROM {table} WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)

@@ -17,6 +17,7 @@ import apsw
 from recollect import private
 from recollect.errors import (
     Closed,
+    DamagedRow,
     NotAStore,
     RecollectError,
     StoreBusy,
@@ -25,6 +26,7 @@ from recollect.errors import (
     StoreReadOnly,
 )
 from recollect.store.sealing import is_sealed
+from recollect.store.sqlite.reading import Cursor
 
 T = TypeVar("T")
 
@@ -36,8 +38,16 @@ APPLICATION_ID = 0x5245434C
 BUSY_SECONDS = 60.0
 
 
-def connect(path: str, *, vfs: str | None = None, synchronous: str = "FULL") -> apsw.Connection:
-    """A connection with our promises switched on; the file is made when missing."""
+def connect(
+    path: str,
+    *,
+    vfs: str | None = None,
+    synchronous: str = "FULL",
+    unread: set[str] | None = None,
+) -> apsw.Connection:
+    """A connection with our promises switched on; the file is made when missing. The names of
+    tables with rows that cannot be read go to `unread`."""
+    left_out = set() if unread is None else unread
     check_library()
     if vfs is None:
         with suppress(OSError):  # SQLite meets the same trouble, and says so in our words.
@@ -46,6 +56,7 @@ def connect(path: str, *, vfs: str | None = None, synchronous: str = "FULL") -> 
         connection = apsw.Connection(path, vfs=vfs) if vfs else apsw.Connection(path)
         try:
             connection.set_busy_handler(wait_fairly)
+            connection.cursor_factory = lambda c: Cursor(c, left_out)
             # Before anything else: WAL mode is written into the file, and it may not be ours.
             patiently(lambda: refuse_foreign(connection, path))
             for pragma in (
@@ -93,6 +104,9 @@ def errors_of(path: str) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise translated(error, path) from error
+    except UnicodeDecodeError:
+        # Without its cause, which holds what somebody said.
+        raise DamagedRow(f"{path}: {DamagedRow.__doc__}") from None
 
 
 def translated(error: apsw.Error, path: str) -> RecollectError:  # noqa: PLR0911 (a table)
@@ -160,6 +174,8 @@ class ReadPool:
     def __init__(self, path: str, *, vfs: str | None = None) -> None:
         self._path = path
         self._vfs = vfs
+        #: Tables with rows that could not be read, and were left out.
+        self.unread: set[str] = set()
         self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         self._closed = False
         self._pid = os.getpid()
@@ -174,7 +190,7 @@ class ReadPool:
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
-            connection = connect(self._path, vfs=self._vfs)
+            connection = connect(self._path, vfs=self._vfs, unread=self.unread)
         try:
             with errors_of(self._path):
                 yield connection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 from typing import Any
@@ -22,6 +22,7 @@ from recollect.store.base import (
     Lived,
 )
 from recollect.store.sqlite.log import EVENT, to_event
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.records import NO_EVENT, RECORD, to_record
 from recollect.store.sqlite.rows import from_us, maybe_from_us, split_ids
 from recollect.store.sqlite.sharing import SHARE, to_share
@@ -58,16 +59,21 @@ def _from_day(value: int | None) -> date | None:
 
 def _events(connection: apsw.Connection) -> Iterator[DumpedEvent]:
     columns = ", ".join("e." + column for column in EVENT.split(", "))
-    for workspace, user, forgotten, *row in connection.execute(
+    rows = connection.execute(
         f"SELECT o.workspace, o.user, r.forgotten_at, {_LIVED}, {columns} FROM owners o"
         " JOIN events e ON e.owner = o.owner"
         " LEFT JOIN records r ON r.owner = e.owner AND r.id = e.id"
         f" {_IN_ORDER}, e.arrival"
-    ):
-        event = to_event(row[_COUNT_LIVED:])
-        scope = Scope(workspace, user, event.agent, event.session)
-        lived = _lived(*row[:_COUNT_LIVED]) if any(row[:_COUNT_LIVED]) else _NOT_LIVED
-        yield DumpedEvent(scope, event, maybe_from_us(forgotten), lived)
+    )
+    return readable(_to_event, rows)
+
+
+def _to_event(columns: Sequence[Any]) -> DumpedEvent:
+    workspace, user, forgotten, *row = columns
+    event = to_event(row[_COUNT_LIVED:])
+    scope = Scope(workspace, user, event.agent, event.session)
+    lived = _lived(*row[:_COUNT_LIVED]) if any(row[:_COUNT_LIVED]) else _NOT_LIVED
+    return DumpedEvent(scope, event, maybe_from_us(forgotten), lived)
 
 
 def _lived(*row: Any) -> Lived:
@@ -83,52 +89,65 @@ def _records(connection: apsw.Connection) -> Iterator[DumpedRecord]:
         f" {RECORD} FROM owners o JOIN records r ON r.owner = o.owner AND r.tier != 'session'"
         f"{NO_EVENT} {_IN_ORDER}, r.known_from, r.id"
     )
-    for workspace, user, forgotten, along, said_from, used, written, *columns in rows:
-        record = to_record(columns)
-        yield DumpedRecord(
-            scope=Scope(workspace, user, record.agent, record.session),
-            record=record,
-            forgotten_at=maybe_from_us(forgotten),
-            along=bool(along),
-            said_from=maybe_from_us(said_from),
-            used_on=_from_day(used),
-            written=bool(written),
-        )
+    return readable(_to_record, rows)
+
+
+def _to_record(row: Sequence[Any]) -> DumpedRecord:
+    workspace, user, forgotten, along, said_from, used, written, *columns = row
+    record = to_record(columns)
+    return DumpedRecord(
+        scope=Scope(workspace, user, record.agent, record.session),
+        record=record,
+        forgotten_at=maybe_from_us(forgotten),
+        along=bool(along),
+        said_from=maybe_from_us(said_from),
+        used_on=_from_day(used),
+        written=bool(written),
+    )
 
 
 def _acts(connection: apsw.Connection) -> Iterator[DumpedAct]:
-    for workspace, user, record, number, action, at, note in connection.execute(
+    rows = connection.execute(
         "SELECT o.workspace, o.user, j.record, row_number() OVER"
         " (PARTITION BY j.owner, j.record ORDER BY j.change), j.action, j.at, j.note FROM owners o"
         # What was wiped has lines left that are of no use elsewhere.
         " JOIN journal j ON j.owner = o.owner"
         " JOIN records r ON r.owner = j.owner AND r.id = j.record"
         f" {_IN_ORDER}, j.change"
-    ):
-        yield DumpedAct(Scope(workspace, user), record.hex(), number, action, from_us(at), note)
+    )
+    return readable(_to_act, rows)
+
+
+def _to_act(row: Sequence[Any]) -> DumpedAct:
+    workspace, user, record, number, action, at, note = row
+    return DumpedAct(Scope(workspace, user), record.hex(), number, action, from_us(at), note)
 
 
 def _keys(connection: apsw.Connection) -> Iterator[DumpedKey]:
-    for row in connection.execute(
+    rows = connection.execute(
         "SELECT o.workspace, o.user, k.key, k.body, k.events, k.used_at FROM owners o"
         f" JOIN idempotency k ON k.owner = o.owner {_IN_ORDER}, k.key"
-    ):
-        events = tuple(each.hex() for each in split_ids(row[4]))
-        yield DumpedKey(Scope(row[0], row[1]), KeyUse(row[2], row[3]), events, from_us(row[5]))
+    )
+    return readable(_to_key, rows)
+
+
+def _to_key(row: Sequence[Any]) -> DumpedKey:
+    events = tuple(each.hex() for each in split_ids(row[4]))
+    return DumpedKey(Scope(row[0], row[1]), KeyUse(row[2], row[3]), events, from_us(row[5]))
 
 
 def _shares(connection: apsw.Connection) -> Iterator[DumpedShare]:
-    for row in connection.execute(
+    rows = connection.execute(
         f"SELECT {SHARE} FROM owners o JOIN shares s ON s.owner = o.owner {_IN_ORDER}, s.id"
-    ):
-        yield DumpedShare(to_share(row))
+    )
+    return map(DumpedShare, readable(to_share, rows))
 
 
 def _trust(connection: apsw.Connection) -> Iterator[DumpedTrust]:
-    for workspace, agent, trust, at in connection.execute(
+    rows = connection.execute(
         "SELECT workspace, agent, trust, at FROM agents ORDER BY workspace, agent"
-    ):
-        yield DumpedTrust(workspace, agent, trust, from_us(at))
+    )
+    return readable(lambda row: DumpedTrust(row[0], row[1], row[2], from_us(row[3])), rows)
 
 
 def _vectors(connection: apsw.Connection) -> Iterator[DumpedVectors]:

@@ -14,8 +14,9 @@ from recollect.types import Scope
 
 #: Rows removed per transaction when a space is retired, so that writers are not held up.
 _PURGE = 500
-
-
+#: An index row of a torn length would shift those of all others; doctor calls it stale.
+#: (8 bytes of term id and 1 of count, each.)
+_WHOLE = "length(r.terms) % 9 = 0"
 _TURNS = (
     "SELECT r.change, lower(hex(r.id)), r.kind, r.forgotten_at IS NOT NULL, e.arrival,"
     " r.valid_from, r.known_from, e.role, e.name, e.agent, e.session, r.origin, r.length,"
@@ -23,7 +24,7 @@ _TURNS = (
     " FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
     " WHERE r.owner = ? AND r.change > ? AND r.valid_to IS NULL AND r.known_to IS NULL"
     " AND r.confidence = 1.0 AND r.seen IS NULL AND r.archived IS NULL AND r.visibility IS NULL"
-    " ORDER BY r.change"
+    f" AND {_WHOLE} ORDER BY r.change"
 )
 #: What all of those have in common: asking for it 100,000 times would cost a tenth of the load.
 _OF_TURNS = ("session", FOREVER_US, FOREVER_US, 1.0, None)
@@ -46,7 +47,7 @@ _OTHERS = (
     " WHERE r.owner = ? AND r.change > ? AND (r.tier != 'session' OR r.valid_to IS NOT NULL"
     " OR r.known_to IS NOT NULL OR r.confidence != 1.0 OR r.seen IS NOT NULL"
     " OR r.archived IS NOT NULL)"
-    " AND (r.content IS NOT NULL OR e.id IS NOT NULL) ORDER BY r.change"
+    f" AND (r.content IS NOT NULL OR e.id IS NOT NULL) AND {_WHOLE} ORDER BY r.change"
 )
 
 
@@ -162,7 +163,7 @@ def _made_space(connection: apsw.Connection, model: str, dim: int, recipe: int) 
     row: Any = connection.execute(
         "INSERT INTO spaces (model, dim, recipe, state) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (model, dim, recipe) DO UPDATE SET"
-        " state = CASE state WHEN 'retired' THEN excluded.state ELSE state END"
+        " state = iif(state IN ('building', 'active'), state, excluded.state)"
         " RETURNING id, state",
         (model, dim, recipe, state),
     ).fetchone()

@@ -76,6 +76,8 @@ class SqliteGroups(Part):
         with self._pool.snapshot() as connection:
             is_due = is_lost(connection, step, moment) or is_ahead(connection, [step], moment)
             if not is_due and _next(connection, asked, self._turns.last(step))[0] is None:
+                if "jobs" in self._pool.unread:
+                    self._writer.run(_bury_unread)
                 return []
 
         def work(connection: apsw.Connection) -> list[Job]:
@@ -237,3 +239,24 @@ def _is_going_on(connection: apsw.Connection, asked: _Asked, conversation: _Conv
         (asked.step, *conversation, asked.latest, asked.quiet_since),
     )
     return found.get is not None
+
+
+def _bury_unread(connection: apsw.Connection) -> None:
+    """A job of a conversation that cannot be read is a dead letter: everybody would wait for it."""
+    rows = connection.execute(
+        "SELECT id, CAST(session AS BLOB), CAST(agent AS BLOB) FROM jobs WHERE state != 'dead'"
+    )
+    bad = [(row[0],) for row in rows if not all(map(_is_text, row[1:]))]
+    connection.executemany(
+        "UPDATE jobs SET state = 'dead', lease_until = NULL,"
+        " error = 'the job cannot be read: see `recollect doctor`' WHERE id = ?",
+        bad,
+    )
+
+
+def _is_text(raw: bytes | None) -> bool:
+    try:
+        (raw or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True

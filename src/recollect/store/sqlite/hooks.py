@@ -12,9 +12,11 @@ import orjson
 
 from recollect.errors import NotFound
 from recollect.store.happenings import Happened, Mark, News, Webhook
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.rows import (
     Part,
     from_us,
+    list_of,
     marks,
     maybe_from_us,
     maybe_us,
@@ -126,7 +128,7 @@ class SqliteHooks(Part):
             rows = connection.execute(
                 f"SELECT {_HOOK} FROM webhooks{which} ORDER BY created_at, id", values
             )
-            return [_to_hook(row) for row in rows]
+            return list(readable(_to_hook, rows))
 
     def hook_secret(self, id: str) -> bytes:
         with self._pool.reader() as connection:
@@ -217,7 +219,7 @@ def _to_hook(row: Sequence[Any]) -> Webhook:
         workspace=row[1],
         user=row[2],
         url=row[3],
-        events=tuple(orjson.loads(row[4])),
+        events=list_of(row[4]),
         created_at=from_us(row[5]),
         failures=row[6],
         failing_since=maybe_from_us(row[7]),

@@ -13,6 +13,7 @@ import apsw
 
 from recollect.store.base import FOREVER_US, QueueCounts, Vector
 from recollect.store.sqlite.log import EVENT, to_event
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.records import EVENT_OF, RECORD, to_record
 from recollect.store.sqlite.rows import (
     Part,
@@ -147,7 +148,7 @@ class SqliteQueue(Part):
                     f" WHERE j.id IN ({marks(len(some))})",
                     some,
                 )
-                found |= {row[0]: to_event(row[1:]) for row in rows}
+                found |= dict(readable(lambda row: (row[0], to_event(row[1:])), rows))
             for some in chunks([job.id for job in jobs if job.id not in found]):
                 rows = connection.execute(
                     f"SELECT j.id, {RECORD} FROM jobs j"
@@ -155,7 +156,7 @@ class SqliteQueue(Part):
                     f" WHERE j.id IN ({marks(len(some))}) AND r.tier != 'session'",
                     some,
                 )
-                found |= {row[0]: to_record(row[1:]) for row in rows}
+                found |= dict(readable(lambda row: (row[0], to_record(row[1:])), rows))
         return found
 
     def release(
@@ -181,7 +182,7 @@ class SqliteQueue(Part):
                 f" WHERE j.state IN ({marks(len(states))}) ORDER BY j.id LIMIT ?",
                 (*states, limit),
             )
-            return [Job(*_fields(row)) for row in rows]
+            return list(readable(lambda row: Job(*_fields(row)), rows))
 
     def counts(
         self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
@@ -257,7 +258,9 @@ def _dealt(
 
 
 def claimed(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list[Job]:
-    """Take these jobs together until `lease`: the attempt is counted."""
+    """Take these jobs together until `lease`: the attempt is counted. One that cannot be read, or
+    whose owner cannot, is a dead letter: nobody could ever do it, and everybody would wait for it.
+    """
     # A number that no other claim has; what it says does not matter.
     claim = connection.execute("SELECT random()").get
     connection.executemany(
@@ -265,7 +268,13 @@ def claimed(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list
         " claim = ? WHERE id = ?",
         ((lease, claim, each) for each in ids),
     )
-    return list[Job](jobs_with(connection, ids))
+    jobs = jobs_with(connection, ids)
+    unread = set(ids) - {job.id for job in jobs}
+    connection.executemany(
+        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = ? WHERE id = ?",
+        (("the job or its owner cannot be read: see `recollect doctor`", each) for each in unread),
+    )
+    return list[Job](jobs)
 
 
 def is_lost(connection: apsw.Connection, step: str, moment: int) -> bool:
@@ -331,7 +340,7 @@ def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[_Held]:
             f" WHERE j.id IN ({marks(len(some))})",
             some,
         )
-        found |= {row[0]: _held(row) for row in rows}
+        found |= {job.id: job for job in readable(_held, rows)}
     return [found[each] for each in ids if each in found]
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import apsw
 import orjson
 
+from recollect.errors import DamagedRow
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.rows import Part, from_us, marks, maybe_from_us, to_us
 from recollect.types import ApiKey
 
@@ -51,7 +53,7 @@ class SqliteKeys(Part):
     def api_keys(self) -> list[ApiKey]:
         with self._pool.reader() as connection:
             rows = connection.execute(f"SELECT {_KEY} FROM api_keys ORDER BY created_at, id")
-            return [_to_key(row) for row in rows]
+            return list(readable(_to_key, rows))
 
     def rotate_key(self, key_id: str, digest: bytes) -> bool:
         def work(connection: apsw.Connection) -> bool:
@@ -82,7 +84,10 @@ def _limits(key: ApiKey) -> str | None:
 
 
 def _to_key(row: Sequence[Any]) -> ApiKey:
-    read = None if row[8] is None else orjson.loads(row[8])
+    try:
+        read = None if row[8] is None else orjson.loads(row[8])
+    except orjson.JSONDecodeError:
+        raise DamagedRow from None
     limits = read if isinstance(read, dict) else {"tools": read}
     tools = limits["tools"]
     return ApiKey(

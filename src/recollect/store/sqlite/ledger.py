@@ -11,6 +11,7 @@ import apsw
 
 from recollect.errors import NotFound
 from recollect.store.base import ContextNote
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.rows import Part, from_us, owner_made, owner_of, to_id, to_us
 from recollect.types import Scope
 
@@ -46,7 +47,7 @@ class SqliteLedger(Part):
                 f"SELECT {_NOTE} FROM contexts WHERE owner = ? AND substr(id, -3) = ?",
                 (owner_of(connection, scope), bytes.fromhex(id[-_INDEXED_DIGITS:])),
             )
-            found = [note for note in map(_to_note, rows) if note.id.endswith(id)]
+            found = [note for note in readable(_to_note, rows) if note.id.endswith(id)]
         if len(found) != 1:
             several = "several contexts end" if found else "no context ends"
             raise NotFound(f"{several} with {id!r} in this scope")
@@ -60,7 +61,7 @@ class SqliteLedger(Part):
                 " ORDER BY at DESC, id DESC LIMIT ?",
                 (owner_of(connection, scope), to_us(since), limit),
             )
-            return [_to_note(row) for row in rows]
+            return list(readable(_to_note, rows))
 
     def forget_contexts(self, before: datetime) -> int:
         def work(connection: apsw.Connection) -> int:

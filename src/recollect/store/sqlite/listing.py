@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.records import EVENT_OF, READABLE, RECORD, to_record
 from recollect.store.sqlite.rows import Part, known_ids, marks, owner_of, to_us
 from recollect.types import Record, Scope
@@ -62,7 +63,7 @@ class SqliteListing(Part):
                     limit,
                 ),
             )
-            return [to_record(row) for row in rows]
+            return list(readable(to_record, rows))
 
     def growth(self, scope: Scope, *, since: datetime) -> list[tuple[date, str, int]]:
         seen, values = seen_by(scope)

@@ -12,6 +12,7 @@ from recollect.errors import Conflict, NotFound
 from recollect.reserved import joined, parted
 from recollect.store.base import EXTERNAL, Appended, Entry, KeyUse
 from recollect.store.sqlite.derived import Writing, add
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.rows import (
     Part,
     chunks,
@@ -77,7 +78,7 @@ class SqliteLog(Part):
                     " AND records.id = events.id AND forgotten_at IS NOT NULL)",
                     (owner, *some),
                 )
-                found |= {event.id: event for event in map(to_event, rows)}
+                found |= {event.id: event for event in readable(to_event, rows)}
         return [found[each] for each in ids if each in found]
 
     def scan(
@@ -93,7 +94,7 @@ class SqliteLog(Part):
                 " ORDER BY arrival LIMIT ?",
                 (owner, after, *([] if session is None else [session]), limit),
             )
-            return [to_event(row) for row in rows]
+            return list(readable(to_event, rows))
 
     def status(self, scope: Scope, event: str) -> Status:
         with self._pool.snapshot() as connection:

@@ -10,15 +10,17 @@ import apsw
 import numpy as np
 
 from recollect.store.base import Derive, Derived
+from recollect.store.sqlite.damage import keep_record
 from recollect.store.sqlite.derived import Writing, add, trace
 from recollect.store.sqlite.log import EVENT, to_event
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.records import NO_EVENT, RECORD, to_record
 from recollect.store.sqlite.rows import SILENT, WRITTEN, next_changes, split_ids, to_us
 from recollect.store.sqlite.visibility import remove
 from recollect.types import Event
 
 #: SQL: who may see the turn of an event `e`; see write/handling.py.
-WHO_SEES = "json_extract(e.metadata, '$.recollect.visibility')"
+WHO_SEES = "iif(json_valid(e.metadata), json_extract(e.metadata, '$.recollect.visibility'), NULL)"
 #: (terms, length, kind, owner, id) of a record as it should be.
 Stale = tuple[bytes, int, str, int, bytes]
 
@@ -37,26 +39,27 @@ def differences(connection: apsw.Connection, derive: Derive) -> Differences:
     found = Differences()
     there = _derived_ids(connection)
     columns = ", ".join("e." + column for column in EVENT.split(", "))
-    for owner, terms, length, kind, *row in connection.execute(
+    events = connection.execute(
         f"SELECT e.owner, r.terms, r.length, r.kind, {columns}"
         " FROM events e JOIN records r ON r.owner = e.owner AND r.id = e.id"
-    ):
-        event = to_event(row)
-        made = derive(event)
-        if made[:3] != (terms, length, kind):
-            found.stale.append((*made[:3], owner, row[0]))
+    )
+    for row, event in readable(lambda row: (row, to_event(row[4:])), events):
+        owner, made = row[0], derive(event)
+        if made[:3] != row[1:4]:
+            found.stale.append((*made[:3], owner, row[4]))
         found.missing += [
             (owner, event, each)
             for each in made.derived
             if (owner, bytes.fromhex(each.id)) not in there
         ]
-    for owner, terms, length, *row in connection.execute(
+    records = connection.execute(
         f"SELECT r.owner, r.terms, r.length, {RECORD} FROM records r{NO_EVENT}"
         " WHERE r.tier != 'session'"
-    ):
-        made = derive(to_record(row))
-        if made[:3] != (terms, length, row[2]):
-            found.stale.append((*made[:3], owner, row[0]))
+    )
+    for row, record in readable(lambda row: (row, to_record(row[3:])), records):
+        made = derive(record)
+        if made[:3] != (*row[1:3], record.kind):
+            found.stale.append((*made[:3], row[0], row[3]))
     return found
 
 
@@ -131,7 +134,11 @@ def torn(connection: apsw.Connection) -> list[tuple[int, bytes]]:
         " JOIN events e ON e.owner = p.owner AND e.id = p.event"
     ):
         traces.setdefault((owner, record), set()).add(event)
-    rows = connection.execute("SELECT owner, id, sources FROM records WHERE tier != 'session'")
+    rows = connection.execute(
+        # Bytes that are no ids are damage, which is told of its own.
+        "SELECT owner, id, sources FROM records WHERE tier != 'session'"
+        " AND coalesce(length(sources), 0) % 16 = 0"
+    )
     return [
         (owner, record)
         for owner, record, sources in rows
@@ -203,6 +210,7 @@ def mend_rows(connection: apsw.Connection) -> int:
         "UPDATE records SET seen = known_from WHERE strength IS NOT NULL AND seen IS NULL"
     )
     connection.execute("DELETE FROM shares WHERE owner NOT IN (SELECT owner FROM owners)")
+    connection.execute("DELETE FROM webhook_heads WHERE webhook NOT IN (SELECT id FROM webhooks)")
     _mend_visibility(connection)
     mended = connection.total_changes() - before
     if mended:
@@ -247,6 +255,7 @@ def _mend_sources(connection: apsw.Connection) -> None:
         sources = _sources(connection, owner, record)
         left = [each for each in sources if _is_event(connection, owner, each)]
         if sources and not left and not _is_written(connection, owner, record):
+            keep_record(connection, owner, record, "none of its sources is left")
             remove(connection, owner, record, whole=True)
             continue
         connection.execute(

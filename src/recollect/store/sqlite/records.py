@@ -14,6 +14,7 @@ from recollect.reserved import parted
 from recollect.store.base import Derived
 from recollect.store.sqlite.derived import Writing, is_stale, put_one
 from recollect.store.sqlite.log import all_current
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.rows import (
     Part,
     chunks,
@@ -65,8 +66,7 @@ class SqliteRecords(Part):
         with self._pool.reader() as connection:
             for some in chunks(known_ids(ids)):
                 rows = connection.execute(_get_sql(len(some)), (scope.workspace, scope.user, *some))
-                for row in rows:
-                    found[row[0].hex()] = to_record(row)
+                found |= {record.id: record for record in readable(to_record, rows)}
         return [found[each] for each in ids if each in found]
 
     def listed(
@@ -90,7 +90,7 @@ class SqliteRecords(Part):
                 " LIMIT ?",
                 (owner_of(connection, scope), tier, *([] if kind is None else [kind]), limit),
             )
-            return [to_record(row) for row in rows]
+            return list(readable(to_record, rows))
 
     def put(
         self,
@@ -144,14 +144,17 @@ class SqliteRecords(Part):
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             return [
-                to_record(row)
+                record
                 for raw in known_ids([id])
-                for row in connection.execute(
-                    f"SELECT {RECORD} FROM records r{_OWN_EVENT} WHERE r.owner = ?"
-                    " AND r.id IN (SELECT ? UNION SELECT record FROM provenance"
-                    " WHERE owner = ? AND event = ?) AND r.forgotten_at IS NOT NULL"
-                    " ORDER BY r.known_from, r.id",
-                    (owner, raw, owner, raw),
+                for record in readable(
+                    to_record,
+                    connection.execute(
+                        f"SELECT {RECORD} FROM records r{_OWN_EVENT} WHERE r.owner = ?"
+                        " AND r.id IN (SELECT ? UNION SELECT record FROM provenance"
+                        " WHERE owner = ? AND event = ?) AND r.forgotten_at IS NOT NULL"
+                        " ORDER BY r.known_from, r.id",
+                        (owner, raw, owner, raw),
+                    ),
                 )
             ]
 

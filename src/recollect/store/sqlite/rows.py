@@ -10,7 +10,7 @@ from typing import TypeVar
 import apsw
 import orjson
 
-from recollect.errors import NotFound
+from recollect.errors import DamagedRow, NotFound
 from recollect.store.sqlite.connection import ReadPool
 from recollect.store.sqlite.turns import Turns
 from recollect.store.sqlite.writer import Writer
@@ -25,7 +25,10 @@ _ID_BYTES = 16
 #: SQLite's own limit of bound values is higher; this keeps statements few and cacheable.
 _IDS_AT_ONCE = 200
 #: Whether a record `r` is `is_heard`.
-HEARD = "(r.tier = 'graph' AND json_type(r.data, '$.heard') IS 'true')"
+#: (One bad row must not end a statement over all: what is no JSON is not heard.)
+HEARD = (
+    "(r.tier = 'graph' AND iif(json_valid(r.data), json_type(r.data, '$.heard') IS 'true', FALSE))"
+)
 #: Whether a record `r` is no document: neither searched nor embedded.
 SILENT = f"(r.quiet = {LISTED} OR {HEARD})"
 #: Whether somebody wrote a record `r`, so that it stands without any turn.
@@ -94,7 +97,10 @@ def to_us(moment: datetime) -> int:
 
 @lru_cache(maxsize=16384)
 def from_us(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
+    try:
+        return _EPOCH + timedelta(microseconds=value)
+    except OverflowError:
+        raise DamagedRow from None
 
 
 def maybe_from_us(value: int | None) -> datetime | None:
@@ -130,6 +136,8 @@ def known_ids(texts: Iterable[str]) -> list[bytes]:
 def split_ids(joined: bytes | None) -> list[bytes]:
     """Ids that were kept one after another."""
     raw = joined or b""
+    if len(raw) % _ID_BYTES:
+        raise DamagedRow
     return [raw[i : i + _ID_BYTES] for i in range(0, len(raw), _ID_BYTES)]
 
 
@@ -143,7 +151,21 @@ def to_data(data: Metadata) -> str | None:
 
 
 def from_json(text: str | None) -> Metadata:
-    return orjson.loads(text) if text else {}
+    try:
+        read = orjson.loads(text) if text else {}
+    except orjson.JSONDecodeError:
+        raise DamagedRow from None
+    if not isinstance(read, dict):
+        raise DamagedRow
+    return read
+
+
+def list_of(text: str) -> tuple[str, ...]:
+    """A list of words that is kept as JSON."""
+    try:
+        return tuple(orjson.loads(text))
+    except (orjson.JSONDecodeError, TypeError):
+        raise DamagedRow from None
 
 
 def chunks(values: Sequence[T], size: int = _IDS_AT_ONCE) -> Iterator[Sequence[T]]:

@@ -11,9 +11,11 @@ import orjson
 
 from recollect.errors import Conflict
 from recollect.store.base import Share
+from recollect.store.sqlite.reading import readable
 from recollect.store.sqlite.rows import (
     Part,
     from_us,
+    list_of,
     maybe_from_us,
     maybe_us,
     owner_made,
@@ -52,7 +54,7 @@ class SqliteSharing(Part):
                 " ORDER BY s.created_at DESC, s.owner DESC, s.id DESC",
                 values,
             )
-            return [to_share(row) for row in rows]
+            return list(readable(to_share, rows))
 
     def revoke_share(self, scope: Scope, id: str, *, at: datetime) -> bool:
         def work(connection: apsw.Connection) -> bool:
@@ -103,7 +105,7 @@ def to_share(row: Sequence[Any]) -> Share:
         id=row[2],
         scope=Scope(row[0], row[1]),
         to=row[3],
-        segments=tuple(orjson.loads(row[4])),
+        segments=list_of(row[4]),
         permission=row[5],
         created_at=from_us(row[6]),
         expires_at=maybe_from_us(row[7]),
