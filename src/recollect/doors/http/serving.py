@@ -1,7 +1,8 @@
 """The HTTP service as a process: what runs beside the application, and how all of it ends.
 
 A first SIGTERM or Ctrl-C lets what is under way finish: requests are answered, streams and waits
-end at once, the worker finishes its batch, the store is closed. A second one ends it on the spot.
+end at once, the worker finishes what takes seconds and hands back the rest, the store is closed. A
+second one ends it on the spot.
 """
 
 from __future__ import annotations
@@ -66,19 +67,21 @@ def serve(
         exit_on_sigterm(),
         suppress(KeyboardInterrupt),
         listening(host, port) as listener,
-        open_memory(db, config=config, worker=worker) as memory,
+        # The worker starts when the model is loaded and the process that reads is there.
+        open_memory(db, config=config, worker=False) as memory,
         ExitStack() as beside,
     ):
         logs.configure(memory.config.service.log_format, log_level)
         url = url_of(host, listener)
         app = create_app(memory, hosts=[host], no_auth=no_auth)
         beside.enter_context(sweeping(lambda: app.state.metrics.begun))
+        app.state.on_stop.append(memory.worker.halt)
         if worker:
             app.state.sender = beside.enter_context(Sender(memory))
         # The first question should not wait for the model to load. It is waited for at the end:
         # to leave in the middle of it would abort the process.
         warming = threading.Thread(
-            target=_warm, args=[memory], name="recollect-warm-up", daemon=True
+            target=_warm, args=[memory, worker], name="recollect-warm-up", daemon=True
         )
         warming.start()
         beside.callback(warming.join, _STOP_SECONDS)
@@ -126,7 +129,9 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _warm(memory: Memory) -> None:
-    """Load the model; what it cannot do now is told to those who ask."""
+def _warm(memory: Memory, worker: bool) -> None:
+    """Load the model; what it cannot do now is told to those who ask. Then begin to work."""
     with suppress(Closed, ModelError):
         memory.warm()
+    if worker:
+        memory.worker.start()
