@@ -14,8 +14,9 @@ from recollect.store.base import Space, Store, Vector
 from recollect.types import Event, Job, Record
 from recollect.write.passages import embed_texts, record_texts
 
-#: Passages that are embedded at once: between two such calls others may be served.
-_AT_ONCE = 32
+#: Passages that are embedded and stored at once. The first jobs of a batch are one of each owner:
+#: who waits for one turn waits for no more than this.
+_AT_ONCE = 16
 
 
 def embed(

@@ -1,7 +1,8 @@
-"""What the threads of a worker have in hand, so that whoever stops it can hand it back.
+"""What the threads of a worker have in hand, and what they have done.
 
-A language model may take a minute for an answer, and nobody who stops a service waits for that: the
-thread is left behind, and what it held is free for the next worker, untried.
+Whoever stops it can hand back what is in hand. A language model may take a minute for an answer,
+and nobody who stops a service waits for that: the thread is left behind, and what it held is free
+for the next worker, untried.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from recollect.types import Job
 
@@ -37,3 +39,21 @@ class Hands:
         me = threading.get_ident()
         with self._lock:
             return [job for thread, jobs in self._held.items() if thread != me for job in jobs]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a worker has done since it was made."""
+
+    done: int = 0
+    dead: int = 0
+    #: Of those done, the turns that were read.
+    read: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def add(self, *, done: int = 0, dead: int = 0, read: int = 0) -> None:
+        """Count; several threads may."""
+        with self._lock:
+            self.done += done + read
+            self.dead += dead
+            self.read += read

@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -30,7 +30,7 @@ from recollect.models.call import known_dim
 from recollect.store.base import Space, Store
 from recollect.types import Drained, Job, Scope
 from recollect.write.embed import embed
-from recollect.write.hands import Hands
+from recollect.write.hands import Hands, Tally
 from recollect.write.house import House
 from recollect.write.passages import RECIPE
 from recollect.write.quick import Quick, QuickReader, read_turns
@@ -42,27 +42,9 @@ _PAUSE_AFTER_ERROR_SECONDS = 1.0
 #: How often `drain` looks whether another worker has finished what it holds.
 _LOOK_AGAIN_SECONDS = 0.05
 #: How long a stop waits for what is in hand; then it is handed back.
-_STOP_SECONDS = 3.0
+_STOP_SECONDS = 2.0
 #: After so long what is left of a batch goes back: somebody else may have come meanwhile.
 _BATCH_SECONDS = 0.5
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a worker has done since it was made."""
-
-    done: int = 0
-    dead: int = 0
-    #: Of those done, the turns that were read.
-    read: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-
-    def add(self, *, done: int = 0, dead: int = 0, read: int = 0) -> None:
-        """Count; several threads may."""
-        with self._lock:
-            self.done += done + read
-            self.dead += dead
-            self.read += read
 
 
 class Reader(QuickReader, Protocol):
@@ -116,10 +98,13 @@ class Worker:
         self._embedding = threading.RLock()
         self._reading = threading.RLock()
         self._stop = threading.Event()
+        self._stop_until = 0.0
         self._wakes = (threading.Event(), threading.Event())
         self._threads: list[threading.Thread] = []
         self.quick = Quick()
         self._hands = Hands()
+        #: Whether a thread of it was still at work when it was stopped.
+        self.left_behind = False
         self.house = House(store, config, clock)
         self.tally = Tally()
 
@@ -160,6 +145,8 @@ class Worker:
 
     def halt(self) -> None:
         """Take no more jobs, and let go of what is being read; `stop` waits for it."""
+        if not self._stop.is_set():
+            self._stop_until = time.monotonic() + _STOP_SECONDS
         self._stop.set()
         self.wake()
         if self.reader is not None:
@@ -168,7 +155,7 @@ class Worker:
     def stop(self) -> None:
         """Finish the batch in hand if that takes seconds, hand back the rest, then return."""
         self.halt()
-        until = time.monotonic() + _STOP_SECONDS
+        until = self._stop_until
         if self._threads and threading.current_thread() not in self._threads:
             for thread in self._threads:
                 thread.join(max(0.0, until - time.monotonic()))
@@ -179,6 +166,7 @@ class Worker:
                 lock.release()
         if left := self._hands.of_others():
             log.warning("worker: %d jobs in hand are handed back", len(left))
+            self.left_behind = True
             self._store.release(left)
 
     def run(self) -> None:
@@ -355,11 +343,15 @@ class Worker:
         self, groups: Sequence[Sequence[Job]], is_over: Callable[[], bool], *, draining: bool
     ) -> list[Job]:
         """Embed one group after the other; what is left when it is over."""
-        for place, group in enumerate(groups):
-            left = self._embed(group, is_over, draining=draining)
-            if left or is_over():
-                return [*left, *(job for rest in groups[place + 1 :] for job in rest)]
-        return []
+        left = [job for group in groups for job in group]
+        for group in groups:
+            if self._stop.is_set():
+                break
+            rest = self._embed(group, is_over, draining=draining)
+            left = [*rest, *left[len(group) :]]
+            if rest or is_over():
+                break
+        return left
 
     def _embed(
         self, jobs: Sequence[Job], is_over: Callable[[], bool], *, draining: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
@@ -68,9 +69,13 @@ def worker(
         done = _work_off(memory, signals) if once else _work(memory, signals)
     if json:
         document(done)
-        return
-    left = f", {done.pending} left" if done.pending else ""
-    line(f"{several(done.done, 'job', 'jobs')} done, {done.dead} dead{left}, {done.seconds:.1f} s")
+    else:
+        left = f", {done.pending} left" if done.pending else ""
+        jobs = several(done.done, "job", "jobs")
+        line(f"{jobs} done, {done.dead} dead{left}, {done.seconds:.1f} s")
+    if memory.worker.left_behind:  # To leave in the ordinary way would abort a model at work.
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def serve(

@@ -7,6 +7,7 @@ second one ends it on the spot.
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Mapping
@@ -90,6 +91,8 @@ def serve(
         mcp = app.state.mcp is not None
         say(first_words(url, str(db), worker=worker, mcp=mcp, no_auth=no_auth))
         _Server(_settings(app, memory.config), app).run(sockets=[listener])
+    if memory.worker.left_behind:  # To leave in the ordinary way would abort a model at work.
+        os._exit(0)
 
 
 def _settings(app: FastAPI, config: Config) -> uvicorn.Config:
