@@ -155,8 +155,10 @@ class Core:
         return self._worker.drain(timeout)
 
     def warm(self) -> None:
-        """Load the model now instead of at the first question."""
+        """Load the model and start the process that reads now, not at the first question."""
         self._check_open()
+        if self._worker.reader is not None:
+            self._worker.reader.warm()
         self._searcher.warm()
 
     def cached(self) -> tuple[int, int]:

@@ -22,6 +22,8 @@
     └── ModelError                       an embedder or model failed or answered nonsense
         ├── Refused                      the endpoint does not accept the key or the account
         ├── Unreadable                   the model's answer cannot be read
+        ├── Harmful                      a text ended the process that read it
+        │   └── TookTooLong              reading it took longer than it may
         └── ModelUnavailable             it cannot be reached just now; worth another try
             └── NotAsked                 it is left alone for a while: nothing was sent
                 └── OverBudget           what a day may cost is spent
@@ -145,3 +147,11 @@ class Refused(ModelError):
 
 class Unreadable(ModelError):
     """The model's answer cannot be read."""
+
+
+class Harmful(ModelError):
+    """Reading it ended the process that reads."""
+
+
+class TookTooLong(Harmful):
+    """Reading it took too long."""

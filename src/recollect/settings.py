@@ -105,8 +105,11 @@ class Jobs:
     #: First pause after a failure; doubles each time up to the cap, with jitter.
     backoff_seconds: float = 1.0
     backoff_cap_seconds: float = 300.0
+    #: What reading a conversation by rules or spaCy may take, in a process of its own; 0 = in this
+    #: one, without a limit.
+    read_seconds: float = 30.0
     #: Jobs taken at once.
-    batch: int = 64
+    batch: int = 32
     #: How often an idle worker looks for jobs that other processes wrote.
     poll_seconds: float = 0.2
 

@@ -12,6 +12,7 @@ import importlib
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from recollect.errors import ConfigError
@@ -96,6 +97,15 @@ def _relations(
         is_new = not any(each.start < other.end and other.start < each.end for other in parsed)
         if is_new and {each.source, each.target} <= names:
             yield each
+
+
+@lru_cache(maxsize=4)
+def named(provider: str, dates: ReadDates) -> Extractor:
+    """What finds names and relations without a language model, by the name that settings give it;
+    made once in a process."""
+    if provider == "rules":
+        return RulesExtractor(dates=dates)
+    return NlpExtractor(dates=dates) if provider == "nlp" else best(dates=dates)
 
 
 def best(*, dates: ReadDates) -> Extractor:

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from recollect.config import Config
-from recollect.errors import ModelError
+from recollect.errors import Harmful, ModelError
+from recollect.extract.apart import PATIENCE, Apart, Asked, Made
 from recollect.extract.drafts import Drafted
 from recollect.extract.filter import learnable
 from recollect.extract.handled import (
@@ -34,14 +35,12 @@ from recollect.extract.judging import PATIENCES
 from recollect.extract.llm import LlmExtractor
 from recollect.extract.parts import Parts
 from recollect.extract.prompt import Known
-from recollect.extract.reading import own_name, read
-from recollect.extract.rules import Extractor
+from recollect.extract.reading import own_name
 from recollect.facts.alike import Compare, Unembedded
 from recollect.facts.doubt import Opinion
 from recollect.facts.opinion import Opinions, settled
 from recollect.graph.names import same
 from recollect.graph.verbs import Graph
-from recollect.models.call import typed_errors
 from recollect.store.base import Derived, Store
 from recollect.types import Event, Job, Metadata, Scope
 from recollect.write.echo import without_recalled
@@ -79,8 +78,10 @@ class Reading:
     parts: Parts
     #: The one that is named, None: that of the settings. Made at the first turn: a parser takes a
     #: second to load.
-    extractor: Callable[[str | None], Extractor]
+    extractor: Callable[[str | None], Made]
     config: Config
+    #: Where it reads.
+    apart: Apart
     llm: LlmExtractor | None = None
     #: Who is asked about the facts of one group of turns.
     judge: Callable[[Scope], Opinions] | None = None
@@ -114,6 +115,14 @@ class Reading:
         llm = self.llm if may_ask(data) else None
         return alike if llm is None or not alike else self._fitting(llm, alike)
 
+    def warm(self) -> None:
+        """Read in a process of its own from now on, also the shortest turn."""
+        self.apart.warm()
+
+    def halt(self) -> None:
+        """Let go of what is being read."""
+        self.apart.halt()
+
     def claim_turns(self, scope: Scope, turns: Sequence[str]) -> list[Job]:
         """The jobs of some turns of one call, that somebody waits for."""
         lease, now = self.config.jobs.lease_seconds, self.parts.clock()
@@ -121,11 +130,13 @@ class Reading:
 
     @property
     def _lease_seconds(self) -> float:
-        usual = self.config.jobs.lease_seconds
+        jobs = self.config.jobs
+        reading = PATIENCE * jobs.read_seconds
         if self.llm is None:
-            return usual
+            return max(jobs.lease_seconds, reading)
         calls = 1 if self.judge is None else 1 + PATIENCES
-        return max(usual, calls * self.config.extraction.llm.timeout_seconds + _LEASE_MARGIN_S)
+        asking = calls * self.config.extraction.llm.timeout_seconds
+        return max(jobs.lease_seconds, asking + reading + _LEASE_MARGIN_S)
 
     def read(self, jobs: Sequence[Job], steps: Sequence[str], *, quick: bool = False) -> int:
         """Learn from the turns of these jobs and finish them; how many. ModelError when a model or
@@ -144,6 +155,10 @@ class Reading:
         talk = self._talk(jobs)
         try:
             found = self._by_rules(talk)
+        except Harmful:
+            if len(jobs) > 1:  # Who is it? The others can be read.
+                raise
+            found = Drafted()
         except ModelError:  # Not even that; the turns are there all the same.
             found = Drafted()
         return self._learn(jobs, talk, found, steps, error=error, transient=transient)
@@ -180,14 +195,14 @@ class Reading:
         if not talk.turns:
             return Drafted()
         called = self.graph.called(talk.scope)
-        with typed_errors("the extractor"):  # It may be somebody else's, or not installed.
-            return read(
-                talk.turns,
-                self.extractor(provider_of(talk.data)),
-                user=own_name(talk.scope.user),
-                earlier=talk.earlier[-_MOST_EARLIER:],
-                known=lambda name: same(name) in called,
-            )
+        earlier = [turn for turn in talk.earlier[-_MOST_EARLIER:] if self._was_read(talk, turn)]
+        asked = Asked(talk.turns, earlier, own_name(talk.scope.user))
+        made = self.extractor(provider_of(talk.data))
+        return self.apart.read(made, asked, lambda name: same(name) in called)
+
+    def _was_read(self, talk: _Talk, turn: Event) -> bool:
+        """Whether it is no dead letter: what nobody could read helps to read nothing."""
+        return not self.store.counts(subject=(talk.scope, turn.id), steps=[STEP]).dead
 
     def _by_llm(self, llm: LlmExtractor, talk: _Talk) -> Drafted:
         text = "\n".join(turn.content for turn in talk.turns)

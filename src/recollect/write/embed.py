@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import accumulate
 
 import numpy as np
 
@@ -13,9 +14,20 @@ from recollect.store.base import Space, Store, Vector
 from recollect.types import Event, Job, Record
 from recollect.write.passages import embed_texts, record_texts
 
+#: Passages that are embedded and stored at once. The first jobs of a batch are one of each owner:
+#: who waits for one turn waits for no more than this.
+_AT_ONCE = 16
 
-def embed(store: Store, embedder: Embedder, space: Space, jobs: Sequence[Job]) -> int:
-    """Embed the subjects of these jobs and finish them; how many. Raises ModelError when it cannot.
+
+def embed(
+    store: Store,
+    embedder: Embedder,
+    space: Space,
+    jobs: Sequence[Job],
+    is_over: Callable[[], bool] = lambda: False,
+) -> tuple[int, list[Job]]:
+    """Embed the subjects of these jobs and finish them; how many, and those that are left because
+    it was over. Raises ModelError when it cannot.
 
     The same passage of the same owner is embedded once: its vector is found by a digest.
     """
@@ -26,12 +38,34 @@ def embed(store: Store, embedder: Embedder, space: Space, jobs: Sequence[Job]) -
         if job.id in subjects
     }
     known = _known(store, space, jobs, wanted)
-    missing = list(
-        {d: text for each in wanted.values() for d, text in each if d not in known}.items()
-    )
-    fresh = embedded(embedder, [text for _, text in missing])
-    rows = np.asarray(fresh, dtype="<f4")
-    known |= {digest: rows[i].tobytes() for i, (digest, _) in enumerate(missing)}
+    done, left = 0, list(jobs)
+    while left and not (done and is_over()):
+        some = _few(left, wanted)
+        missing = {d: t for job in some for d, t in wanted.get(job.id, ()) if d not in known}
+        known |= _embedded(embedder, list(missing.items()))
+        done += _stored(store, space, some, wanted, known)
+        left = left[len(some) :]
+    return done, left
+
+
+def _few(jobs: Sequence[Job], wanted: Mapping[int, Sequence[object]]) -> list[Job]:
+    """The first jobs, at least one, up to a number of passages."""
+    sizes = accumulate(len(wanted.get(job.id, ())) for job in jobs)
+    return [job for job, size in zip(jobs, sizes, strict=True) if size <= _AT_ONCE] or [jobs[0]]
+
+
+def _embedded(embedder: Embedder, texts: Sequence[tuple[bytes, str]]) -> dict[bytes, bytes]:
+    rows = np.asarray(embedded(embedder, [text for _, text in texts]), dtype="<f4")
+    return {digest: rows[i].tobytes() for i, (digest, _) in enumerate(texts)}
+
+
+def _stored(
+    store: Store,
+    space: Space,
+    jobs: Sequence[Job],
+    wanted: Mapping[int, Sequence[tuple[bytes, str]]],
+    known: Mapping[bytes, bytes],
+) -> int:
     done = 0
     for some in _apart(jobs):
         vectors = [

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from recollect.errors import Closed, RecollectError
+from recollect.errors import Closed, Harmful, RecollectError
 from recollect.store.base import Store
 from recollect.types import Job, Scope
 from recollect.write.handling import MOST_QUICK
+from recollect.write.hands import Hands
 
 log = logging.getLogger("recollect.worker")
 
@@ -68,16 +70,22 @@ class Quick:
         thread.join(self.patience_s)
         return found[0] if found else 0
 
-    def join(self) -> None:
-        """Return when nothing is being read."""
+    def join(self, until: float) -> None:
+        """Return when nothing is being read, or at a time of the monotonic clock."""
         with self._lock:
             running = self._threads - {threading.current_thread()}
         for thread in running:
-            thread.join()
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def read_turns(
-    store: Store, reader: QuickReader, scope: Scope, turns: Sequence[str], steps: Sequence[str]
+    store: Store,
+    reader: QuickReader,
+    scope: Scope,
+    turns: Sequence[str],
+    steps: Sequence[str],
+    *,
+    hands: Hands,
 ) -> int:
     """Read turns of one call now; how many. Of many the jobs are only made due. What was claimed
     and cannot be read goes back, untried, whatever the error."""
@@ -88,10 +96,12 @@ def read_turns(
     if not jobs:
         return 0
     try:
-        return reader.read(jobs, steps, quick=True)
-    except Exception:
+        with hands.holding(jobs):
+            return reader.read(jobs, steps, quick=True)
+    except Exception as error:
         try:
-            store.release(jobs)
-        except RecollectError as error:
-            log.warning("%d turns wait for their lease: %s", len(jobs), type(error).__name__)
+            # One of them does harm: the queue finds out which.
+            store.release(jobs, alone=isinstance(error, Harmful))
+        except RecollectError as failed:
+            log.warning("%d turns wait for their lease: %s", len(jobs), type(failed).__name__)
         raise

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import atexit
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from typing import Protocol
 
 from recollect.config import Config
 from recollect.errors import (
     Closed,
+    Harmful,
     ModelError,
     ModelUnavailable,
     NotAsked,
-    Refused,
     StoreError,
 )
 from recollect.models.base import Embedder
@@ -31,34 +30,21 @@ from recollect.models.call import known_dim
 from recollect.store.base import Space, Store
 from recollect.types import Drained, Job, Scope
 from recollect.write.embed import embed
+from recollect.write.hands import Hands, Tally
 from recollect.write.house import House
 from recollect.write.passages import RECIPE
 from recollect.write.quick import Quick, QuickReader, read_turns
+from recollect.write.retry import is_last, is_transient, kind, pause
 
 log = logging.getLogger("recollect.worker")
 
-_MOST_DOUBLINGS = 30
 _PAUSE_AFTER_ERROR_SECONDS = 1.0
 #: How often `drain` looks whether another worker has finished what it holds.
 _LOOK_AGAIN_SECONDS = 0.05
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a worker has done since it was made."""
-
-    done: int = 0
-    dead: int = 0
-    #: Of those done, the turns that were read.
-    read: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-
-    def add(self, *, done: int = 0, dead: int = 0, read: int = 0) -> None:
-        """Count; several threads may."""
-        with self._lock:
-            self.done += done + read
-            self.dead += dead
-            self.read += read
+#: How long a stop waits for what is in hand; then it is handed back.
+_STOP_SECONDS = 2.0
+#: After so long what is left of a batch goes back: somebody else may have come meanwhile.
+_BATCH_SECONDS = 0.5
 
 
 class Reader(QuickReader, Protocol):
@@ -79,7 +65,13 @@ class Reader(QuickReader, Protocol):
         self, jobs: Sequence[Job], steps: Sequence[str], *, error: str, transient: bool
     ) -> int:
         """After the last try: keep what can be had without the model, and make the jobs dead
-        letters; how many."""
+        letters; how many. Harmful if not even that can be had of several jobs."""
+
+    def warm(self) -> None:
+        """Get ready to read: somebody may wait for it."""
+
+    def halt(self) -> None:
+        """Let go of what is being read: `read` raises Closed."""
 
 
 class Worker:
@@ -106,9 +98,13 @@ class Worker:
         self._embedding = threading.RLock()
         self._reading = threading.RLock()
         self._stop = threading.Event()
+        self._stop_until = 0.0
         self._wakes = (threading.Event(), threading.Event())
         self._threads: list[threading.Thread] = []
         self.quick = Quick()
+        self._hands = Hands()
+        #: Whether a thread of it was still at work when it was stopped.
+        self.left_behind = False
         self.house = House(store, config, clock)
         self.tally = Tally()
 
@@ -147,17 +143,31 @@ class Worker:
         for wake in self._wakes:
             wake.set()
 
-    def stop(self) -> None:
-        """Finish the batch in hand, hand back the rest, then return."""
+    def halt(self) -> None:
+        """Take no more jobs, and let go of what is being read; `stop` waits for it."""
+        if not self._stop.is_set():
+            self._stop_until = time.monotonic() + _STOP_SECONDS
         self._stop.set()
         self.wake()
+        if self.reader is not None:
+            self.reader.halt()
+
+    def stop(self) -> None:
+        """Finish the batch in hand if that takes seconds, hand back the rest, then return."""
+        self.halt()
+        until = self._stop_until
         if self._threads and threading.current_thread() not in self._threads:
             for thread in self._threads:
-                thread.join()
+                thread.join(max(0.0, until - time.monotonic()))
             atexit.unregister(self.stop)
-        self.quick.join()
-        with self._embedding, self._reading:  # Whoever drains has finished or handed back.
-            pass
+        self.quick.join(until)
+        for lock in (self._embedding, self._reading):  # Whoever drains, too.
+            if lock.acquire(timeout=max(0.0, until - time.monotonic())):
+                lock.release()
+        if left := self._hands.of_others():
+            log.warning("worker: %d jobs in hand are handed back", len(left))
+            self.left_behind = True
+            self._store.release(left)
 
     def run(self) -> None:
         """Work until stopped. Turns are read in a second thread: a language model that takes a
@@ -170,8 +180,6 @@ class Worker:
             self._threads.append(reading)
             reading.start()
         self._work(self._wakes[0], self._embed_next)
-        if self.reader is not None:
-            reading.join()
 
     def _work(self, wake: threading.Event, work: Callable[[], int]) -> None:
         """One kind of work until stopped. An error of the store is logged and tried again."""
@@ -222,7 +230,7 @@ class Worker:
             return 0
 
         def work() -> int:
-            done = read_turns(self._store, reader, scope, turns, self.steps)
+            done = read_turns(self._store, reader, scope, turns, self.steps, hands=self._hands)
             self.tally.add(read=done)
             self.wake()
             return done
@@ -242,17 +250,33 @@ class Worker:
         # What failed before runs alone, so that one bad text cannot fail its neighbours again.
         fresh = [job for job in jobs if job.attempts == 1]
         groups = ([fresh] if fresh else []) + [[job] for job in jobs if job.attempts > 1]
-        for index, group in enumerate(groups):
-            if self._stop.is_set():
-                self._store.release([job for rest in groups[index:] for job in rest])
-                break
-            self._work_off(group, draining=ignore_backoff)
+        ends = time.monotonic() + _BATCH_SECONDS
+
+        def is_over() -> bool:
+            late = time.monotonic() > ends and not ignore_backoff
+            return late or self._stop.is_set()
+
+        with self._hands.holding(jobs):
+            left = self._work_off(groups, is_over, draining=ignore_backoff)
+            if left:
+                self._store.release(left)
         return len(jobs)
 
     def _read_group(self, reader: Reader, *, draining: bool) -> int:
         jobs = reader.claim(ignore_backoff=draining)
         if not jobs:
             return 0
+        with self._hands.holding(jobs):
+            try:
+                self._read_jobs(reader, jobs, draining=draining)
+            except Harmful as error:  # One of them; each alone from now on, untried.
+                log.warning("%d turns are read one by one: %s", len(jobs), kind(error))
+                self._store.release(jobs, alone=True)
+            except Closed:
+                self._store.release(jobs)
+        return len(jobs)
+
+    def _read_jobs(self, reader: Reader, jobs: Sequence[Job], *, draining: bool) -> None:
         attempts = max(job.attempts for job in jobs)
         # More than all attempts: no worker came back from the last one, or the model was away.
         died = attempts > self._config.jobs.max_attempts and not any(job.transient for job in jobs)
@@ -261,31 +285,32 @@ class Worker:
                 raise ModelError(f"the worker died in each of {attempts - 1} attempts")
             self.tally.add(read=reader.read(jobs, self.steps))
         except ModelError as error:
-            if self._is_last(attempts, error, draining=draining):
-                log.warning("%d turns: given up: %s", len(jobs), _kind(error))
-                dead = reader.give_up(
-                    jobs, self.steps, error=str(error), transient=_is_transient(error)
-                )
-                self.tally.add(dead=dead)
-            else:
+            if isinstance(error, Harmful) and len(jobs) > 1:
+                raise
+            if not is_last(self._config.jobs, attempts, error, draining=draining):
                 self._put_off(jobs, error)
-        return len(jobs)
+                return
+            log.warning("%d turns: given up: %s", len(jobs), kind(error))
+            if isinstance(error, Harmful):  # There is no other way to read it.
+                self._bury(jobs, error)
+                return
+            dead = reader.give_up(jobs, self.steps, error=str(error), transient=is_transient(error))
+            self.tally.add(dead=dead)
 
-    def _is_last(self, attempts: int, error: ModelError, *, draining: bool) -> bool:
-        if isinstance(error, NotAsked):  # Nothing was tried; but who drains does not wait.
-            return draining
-        used_up = attempts >= self._config.jobs.max_attempts
-        return used_up and (draining or not _is_transient(error))
+    def _bury(self, jobs: Sequence[Job], error: ModelError) -> None:
+        for job in jobs:
+            self._store.fail(job, error=str(error), due=None)
+        self.tally.add(dead=len(jobs))
 
     def _put_off(self, jobs: Sequence[Job], error: ModelError) -> None:
         """Back into the queue, all for the same moment, so that they are read together again."""
-        due = self._clock() + self._pause(jobs[0].attempts, error)
+        due = self._clock() + pause(self._config.jobs, jobs[0].attempts, error)
         if isinstance(error, NotAsked):
             self._store.release(jobs, due=due)
             return
-        log.warning("%d turns: attempt %d failed: %s", len(jobs), jobs[0].attempts, _kind(error))
+        log.warning("%d turns: attempt %d failed: %s", len(jobs), jobs[0].attempts, kind(error))
         for job in jobs:
-            self._store.fail(job, error=str(error), due=due, transient=_is_transient(error))
+            self._store.fail(job, error=str(error), due=due, transient=is_transient(error))
 
     def drain(self, timeout: float | None = None) -> Drained:
         """Run every pending job now, those of other workers awaited; see the public contract."""
@@ -314,20 +339,35 @@ class Worker:
             pending=left,
         )
 
-    def _work_off(self, jobs: Sequence[Job], *, draining: bool) -> None:
+    def _work_off(
+        self, groups: Sequence[Sequence[Job]], is_over: Callable[[], bool], *, draining: bool
+    ) -> list[Job]:
+        """Embed one group after the other; what is left when it is over."""
+        left = [job for group in groups for job in group]
+        for group in groups:
+            if self._stop.is_set():
+                break
+            rest = self._embed(group, is_over, draining=draining)
+            left = [*rest, *left[len(group) :]]
+            if rest or is_over():
+                break
+        return left
+
+    def _embed(
+        self, jobs: Sequence[Job], is_over: Callable[[], bool], *, draining: bool
+    ) -> Sequence[Job]:
         try:
-            done = embed(self._store, self._embedder, self._sized_space(), jobs)
+            done, left = embed(self._store, self._embedder, self._sized_space(), jobs, is_over)
             self.tally.add(done=done)
         except ModelError as error:
             if len(jobs) > 1 and not isinstance(error, ModelUnavailable):
                 # One bad text must not fail its neighbours: each alone, in the same attempt.
-                for job in jobs:
-                    self._work_off([job], draining=draining)
-                return
+                return self._work_off([[job] for job in jobs], is_over, draining=draining)
             for job in jobs:
                 self._fail(job, error, draining=draining)
-            return
+            return ()
         self._tell(jobs)
+        return left
 
     def _tell(self, jobs: Sequence[Job]) -> None:
         """Whose vectors are new. They are stored: whoever fails to hear it does not undo that."""
@@ -339,36 +379,14 @@ class Worker:
             log.warning("worker: an index was not brought up to date: %s", type(error).__name__)
 
     def _fail(self, job: Job, error: ModelError, *, draining: bool) -> None:
-        transient = _is_transient(error)
-        used_up = job.attempts >= self._config.jobs.max_attempts
-        # A model that is away comes back; only a caller who waits for the end gives up on it.
-        dead = used_up and (draining or not transient)
-        due = None if dead else self._clock() + self._pause(job.attempts, error)
-        log.warning("job %d: attempt %d failed: %s", job.id, job.attempts, _kind(error))
-        self._store.fail(job, error=str(error), due=due, transient=transient)
+        dead = is_last(self._config.jobs, job.attempts, error, draining=draining)
+        due = None if dead else self._clock() + pause(self._config.jobs, job.attempts, error)
+        log.warning("job %d: attempt %d failed: %s", job.id, job.attempts, kind(error))
+        self._store.fail(job, error=str(error), due=due, transient=is_transient(error))
         self.tally.add(dead=int(dead))
-
-    def _pause(self, attempts: int, error: ModelError) -> timedelta:
-        jobs = self._config.jobs
-        doubled = jobs.backoff_seconds * 2.0 ** min(attempts - 1, _MOST_DOUBLINGS)
-        seconds = min(jobs.backoff_cap_seconds, doubled)
-        seconds *= random.uniform(0.5, 1.0)  # Jitter: not all of them at once.
-        if isinstance(error, ModelUnavailable) and error.retry_after:
-            seconds = max(seconds, error.retry_after)
-        return timedelta(seconds=seconds)
 
     def _keep_house(self) -> None:
         """When idle: switch to a finished vector space, and keep house."""
         if self.space.state != "active" and self._store.promote(self.space.id):
             self._space = replace(self.space, state="active")
         self.house.keep()
-
-
-def _is_transient(error: ModelError) -> bool:
-    """Whether it goes away: a model comes back, and an operator mends a key."""
-    return isinstance(error, ModelUnavailable | Refused)
-
-
-def _kind(error: ModelError) -> str:
-    """The kind of error only: its text may quote what was said."""
-    return type(error.__cause__ or error).__name__

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
+import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from types import FrameType
@@ -16,7 +17,7 @@ import typer
 from recollect.doors import logs
 from recollect.doors.cli.options import AsJson, ConfigFile, Db
 from recollect.doors.cli.show import columns, day, document, line, note, progress, several
-from recollect.errors import ConfigError, NotFound
+from recollect.errors import ConfigError, ModelError, NotFound
 from recollect.types import Drained
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def worker(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Work off the queue until SIGTERM or Ctrl-C; the batch in hand is finished first.
+    """Work off the queue until SIGTERM or Ctrl-C; what is in hand is finished or handed back.
 
     Example: recollect worker --db recollect.db
     """
@@ -68,9 +69,13 @@ def worker(
         done = _work_off(memory, signals) if once else _work(memory, signals)
     if json:
         document(done)
-        return
-    left = f", {done.pending} left" if done.pending else ""
-    line(f"{several(done.done, 'job', 'jobs')} done, {done.dead} dead{left}, {done.seconds:.1f} s")
+    else:
+        left = f", {done.pending} left" if done.pending else ""
+        jobs = several(done.done, "job", "jobs")
+        line(f"{jobs} done, {done.dead} dead{left}, {done.seconds:.1f} s")
+    if memory.worker.left_behind:  # To leave in the ordinary way would abort a model at work.
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def serve(
@@ -341,13 +346,13 @@ def _work(memory: Memory, signals: _Signals) -> Drained:
     note("working; end with Ctrl-C or SIGTERM")
     from recollect.doors.webhooks import Sender  # noqa: PLC0415
 
-    thread = threading.Thread(target=memory.worker.run, name="recollect-worker")
-    thread.start()
+    with suppress(ModelError):  # What cannot be loaded now is tried again with the first job.
+        memory.warm()
+    memory.worker.start()
     with Sender(memory):
-        while thread.is_alive() and not signals.came:
+        while not signals.came:
             time.sleep(_LOOK_AGAIN_SECONDS)
         memory.worker.stop()
-        thread.join()
     tally, counts = memory.worker.tally, memory.store.counts()
     seconds = time.monotonic() - began
     return Drained(tally.done, tally.dead, seconds, counts.ready + counts.running)

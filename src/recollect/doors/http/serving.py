@@ -1,11 +1,13 @@
 """The HTTP service as a process: what runs beside the application, and how all of it ends.
 
 A first SIGTERM or Ctrl-C lets what is under way finish: requests are answered, streams and waits
-end at once, the worker finishes its batch, the store is closed. A second one ends it on the spot.
+end at once, the worker finishes what takes seconds and hands back the rest, the store is closed. A
+second one ends it on the spot.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Mapping
@@ -66,19 +68,21 @@ def serve(
         exit_on_sigterm(),
         suppress(KeyboardInterrupt),
         listening(host, port) as listener,
-        open_memory(db, config=config, worker=worker) as memory,
+        # The worker starts when the model is loaded and the process that reads is there.
+        open_memory(db, config=config, worker=False) as memory,
         ExitStack() as beside,
     ):
         logs.configure(memory.config.service.log_format, log_level)
         url = url_of(host, listener)
         app = create_app(memory, hosts=[host], no_auth=no_auth)
         beside.enter_context(sweeping(lambda: app.state.metrics.begun))
+        app.state.on_stop.append(memory.worker.halt)
         if worker:
             app.state.sender = beside.enter_context(Sender(memory))
         # The first question should not wait for the model to load. It is waited for at the end:
         # to leave in the middle of it would abort the process.
         warming = threading.Thread(
-            target=_warm, args=[memory], name="recollect-warm-up", daemon=True
+            target=_warm, args=[memory, worker], name="recollect-warm-up", daemon=True
         )
         warming.start()
         beside.callback(warming.join, _STOP_SECONDS)
@@ -87,6 +91,8 @@ def serve(
         mcp = app.state.mcp is not None
         say(first_words(url, str(db), worker=worker, mcp=mcp, no_auth=no_auth))
         _Server(_settings(app, memory.config), app).run(sockets=[listener])
+    if memory.worker.left_behind:  # To leave in the ordinary way would abort a model at work.
+        os._exit(0)
 
 
 def _settings(app: FastAPI, config: Config) -> uvicorn.Config:
@@ -126,7 +132,9 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _warm(memory: Memory) -> None:
-    """Load the model; what it cannot do now is told to those who ask."""
+def _warm(memory: Memory, worker: bool) -> None:
+    """Load the model; what it cannot do now is told to those who ask. Then begin to work."""
     with suppress(Closed, ModelError):
         memory.warm()
+    if worker:
+        memory.worker.start()
