@@ -19,8 +19,9 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,32 +134,51 @@ def tried(planted: Planted, folder: Path) -> tuple[str, str]:
     return {0: "missed", _TESTS_FAILED: "noticed"}.get(status, "error"), said
 
 
+class Copies:
+    """Copies of the tree, lent to one thread at a time."""
+
+    def __init__(self, place: Path, count: int) -> None:
+        place.chmod(0o755)  # Some tests read it as another user.
+        self._idle: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        for number in range(count):
+            self._idle.put(copied(place / str(number)))
+
+    @contextmanager
+    def lent(self) -> Iterator[Path]:
+        folder = self._idle.get()
+        try:
+            yield folder
+        finally:
+            self._idle.put(folder)
+
+
 def run(chosen: Sequence[Planted], jobs: int) -> int:
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="recollect-mutants-") as place:
-        Path(place).chmod(0o755)  # Some tests read it as another user.
-        folders: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        for number in range(jobs):
-            folders.put(copied(Path(place, str(number))))
-        sound = sorted({test for planted in chosen for test in planted.tests})
-        status, said = pytest_in(Path(place, "0"), sound, seconds=len(sound) * LONGEST_SECONDS)
-        if status:
-            print(f"{said}\nthese tests fail without any fault: mend them first")
-            return 1
+    with (
+        tempfile.TemporaryDirectory(prefix="recollect-mutants-") as place,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        copies = Copies(Path(place), jobs)
+
+        def sound(tests: Sequence[str]) -> str:
+            with copies.lent() as folder:
+                status, said = pytest_in(folder, tests, seconds=len(tests) * LONGEST_SECONDS)
+            return said if status else ""
 
         def one(planted: Planted) -> str:
-            folder = folders.get()
-            try:
+            with copies.lent() as folder:
                 became, said = tried(planted, folder)
-            finally:
-                folders.put(folder)
             print(f"{became:<8} {planted.name:<34} {planted.file}", flush=True)
             if became == "error":
                 print(said[-1500:], flush=True)
             return became
 
-        with ThreadPoolExecutor(jobs) as pool:
-            all_became = list(pool.map(one, chosen))
+        tests = sorted({test for planted in chosen for test in planted.tests})
+        groups = [tests[n::jobs] for n in range(min(jobs, len(tests)))]
+        if failed := "".join(pool.map(sound, groups)):
+            print(f"{failed}\nthese tests fail without any fault: mend them first")
+            return 1
+        all_became = list(pool.map(one, chosen))
     noticed, count = all_became.count("noticed"), len(chosen)
     share = noticed / count
     enough = share >= LEAST_SHARE and "error" not in all_became
