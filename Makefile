@@ -6,7 +6,7 @@ HISTORIES ?= 1000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check lint fix eval bench faults trust proof foreign crash powerloss lock clean
+.PHONY: help setup demo serve test check lint fix eval bench faults trust proof foreign crash powerloss mutants soak lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -79,6 +79,9 @@ crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times; then a service
 
 powerloss: .venv/.dev ## cut the power at random points, CUTS=1000 times
 	@$(BIN)/python scripts/powerloss.py --cuts $(CUTS)
+
+mutants: .venv/.dev ## break what keeps each promise, one fault at a time; count what the tests notice
+	@$(BIN)/python scripts/mutants.py
 
 # The pins must not depend on this machine's pip settings: only the public wheels and their hashes.
 # --unsafe-package keeps recollect itself (named by its own extras, so with a path) out of the pins;

@@ -46,6 +46,8 @@ SERVED = Config(
 THOROUGH_LOOKS = 20
 MOST_RETRIES = 10
 MOST_START_SECONDS = 120.0
+#: What many killed workers left may take a while.
+MOST_DRAIN_SECONDS = 600.0
 #: One cycle in so many runs the command.
 COMMAND_EVERY = 25
 _LISTENS = re.compile(rb"listens on (http://\S+)")
@@ -174,7 +176,7 @@ class Shop:
         with recollect.open(self.path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
             return [("key", create_key(memory.store, role="admin")[1])]
 
-    def cycle(self, number: int, *, thorough: bool) -> None:
+    def cycle(self, number: int) -> None:
         """One round of killing and judging."""
         rng = random.Random(f"{self.seed} {number}")
         service = self._start(rng)
@@ -186,7 +188,7 @@ class Shop:
             self._loaded(service, rng, number)
         self.faults += self.ledger.faults
         self.ledger.faults.clear()
-        self.look(rng, thorough=thorough)
+        self.look(rng, thorough=False)
 
     def _loaded(self, service: Service, rng: random.Random, number: int) -> None:
         began = time.monotonic()
@@ -224,7 +226,9 @@ class Shop:
             self.dead_letters += sum(kind == "dead" for kind, _ in found)
             self.faults += [fault for fault in found if fault[0] != "dead"]
         self.faults += in_child(
-            lambda: examined(self.path, self.ledger, thorough=thorough, rng=rng)
+            lambda: examined(
+                self.path, self.ledger, thorough=thorough, rng=rng, drain_s=MOST_DRAIN_SECONDS
+            )
         )
 
     def last_look(self) -> None:
@@ -250,14 +254,19 @@ def run(folder: Path, *, cycles: int, seed: int) -> int:
     every = max(5, cycles // THOROUGH_LOOKS)
     for number in range(1, cycles + 1):
         shop = command if number % COMMAND_EVERY == 0 else usual
-        shop.cycle(number, thorough=number % every == 0)
-        if number % every == 0 or shop.faults:
+        shop.cycle(number)
+        if number % every == 0:
+            for each in shops:
+                each.look(random.Random(f"{seed} {number}"), thorough=True)
+        faults = sum(len(each.faults) for each in shops)
+        if number % every == 0 or faults:
             print(
                 f"cycle {number}/{cycles}: {sum(each.ledger.events() for each in shops)} events "
-                f"acknowledged, {len(shop.faults)} faults, {time.monotonic() - began:.0f} s",
+                f"acknowledged, {faults} faults, {sum(each.dead_letters for each in shops)} dead "
+                f"letters, {time.monotonic() - began:.0f} s",
                 flush=True,
             )
-        if shop.faults:
+        if faults:
             break  # What follows would only repeat it.
     for shop in shops:
         shop.last_look()

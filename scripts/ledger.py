@@ -229,7 +229,14 @@ def rows_by_sqlite3(path: Path) -> list[Row]:
     return [(event, text, bool(forgotten)) for event, text, forgotten in found]
 
 
-def examined(path: Path, ledger: Ledger, *, thorough: bool, rng: random.Random) -> list[Fault]:
+def examined(
+    path: Path,
+    ledger: Ledger,
+    *,
+    thorough: bool,
+    rng: random.Random,
+    drain_s: float = MOST_DRAIN_SECONDS,
+) -> list[Fault]:
     """Open a store that was left in the lurch and judge it; every error is a fault."""
     try:
         with recollect.open(
@@ -237,17 +244,17 @@ def examined(path: Path, ledger: Ledger, *, thorough: bool, rng: random.Random) 
         ) as memory:
             faults = judged(ledger, rows_by_sqlite3(path))
             if thorough and not faults:
-                faults = _examined_thoroughly(memory, ledger, rng)
+                faults = _examined_thoroughly(memory, ledger, rng, drain_s)
     except Exception as error:  # noqa: BLE001 (whatever it is, the store is not sound)
         return [("corrupt", f"{type(error).__name__}: {error}")]
     return faults
 
 
 def _examined_thoroughly(
-    memory: recollect.Memory, ledger: Ledger, rng: random.Random
+    memory: recollect.Memory, ledger: Ledger, rng: random.Random, drain_s: float
 ) -> list[Fault]:
     """The queue runs dry, doctor finds nothing, our own reader agrees, recall finds."""
-    drained = memory.drain(MOST_DRAIN_SECONDS)
+    drained = memory.drain(drain_s)
     findings = memory.store.check(index_row)
     faults = [("corrupt", f"{f.check}: {f.detail}") for f in findings if not f.ok]
     if drained.pending:

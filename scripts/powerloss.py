@@ -291,10 +291,10 @@ def run(folder: Path, *, cuts: int, seed: int, synchronous: str | None) -> int:
         print(f"{kind}: {detail}")
     of = harness.cuts_of
     print(
-        f"powerloss: synchronous={synchronous or 'as it is'}, {cuts} cuts, {harness.acknowledged} events "
-        f"acknowledged; cuts with losses {of['lost']}, doubled {of['doubled']}, torn {of['torn']}, "
-        f"corrupt {of['corrupt']}; {time.monotonic() - began:.0f} s, seed {seed}: "
-        + ("FAILED" if of["faulty"] else "ok")
+        f"powerloss: synchronous={synchronous or 'as it is'}, {cuts} cuts, "
+        f"{harness.acknowledged} events acknowledged; cuts with losses {of['lost']}, "
+        f"doubled {of['doubled']}, torn {of['torn']}, corrupt {of['corrupt']}; "
+        f"{time.monotonic() - began:.0f} s, seed {seed}: " + ("FAILED" if of["faulty"] else "ok")
     )
     return 1 if of["faulty"] else 0
 

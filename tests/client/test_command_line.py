@@ -52,9 +52,9 @@ def test_a_memory_from_beginning_to_end(run: Run, memory: Memory) -> None:
     id = told.split()[1]
     # It waited until the worker of the service had embedded it.
     assert not any(step.startswith("embed") for step in memory.status(id, user="ann").pending)
-    assert "I moved to Lisbon." in run("recall", "Where does Ann live?", *ann)
+    assert "I moved to Lisbon." in run("recall", "Who moved to Lisbon?", *ann)
     assert json.loads(run("recall", "Lisbon", "--json", *ann))["count"] >= 1
-    assert "Lisbon" in run("context", "Where do I live?", *ann)
+    assert "Lisbon" in run("context", "When did I move to Lisbon?", *ann)
     assert id in run("status", id, *ann)
     assert "session" in run("status", *ann)
     assert "for a while `recollect forget" in run("forget", id, *ann)

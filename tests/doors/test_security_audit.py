@@ -67,6 +67,12 @@ def test_what_changes_something_is_noted_with_its_id(memory: Memory, admin: Test
         assert b"Lisbon" not in data
 
 
+def test_another_store_has_another_digest_of_the_same_user(memory: Memory, tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "other.db", embedder=HashEmbedder(), worker=False) as other:
+        digests = [digest_of(each.store, "default", "ann") for each in (memory, other, memory)]
+    assert digests[0] == digests[2] != digests[1]
+
+
 def test_what_is_said_all_day_is_not_noted(memory: Memory, admin: TestClient) -> None:
     admin.post("/v1/memories", json={"user_id": "ann", "messages": "tea"})
     admin.post("/v1/memories/ingest", json={"user_id": "ann", "conversation": "tea"})

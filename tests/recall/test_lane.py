@@ -1,5 +1,6 @@
 """Standing instructions have places of their own."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import recollect
 from recollect.memory import Memory
-from recollect.recall.lane import PLACES, placed
+from recollect.recall.lane import PLACES, is_rule, placed
 from recollect.testing import HashEmbedder
 from tests.recall.moments import a_view, scored
 
@@ -70,6 +71,26 @@ def test_only_a_users_words_become_a_rule(memory: Memory) -> None:
     memory.remember([{"role": "assistant", "content": RULE}], user="bob")
     assert {hit.kind for hit in memory.recall("history", user="bob")} == {"turn"}
     assert memory.recall("history", user="bob", tiers=["procedure"]) == []
+
+
+def test_the_lane_looks_at_who_spoke_whatever_a_store_holds() -> None:
+    codes = {"user": 0, "tool": 1, "session": 2, "procedure": 3, "turn": 4, "instruction": 5}
+    rows = [
+        # role, tier, kind, the turn that it came from
+        ("user", "session", "turn", -1),
+        ("tool", "session", "turn", -1),
+        ("user", "procedure", "instruction", 0),
+        ("tool", "procedure", "instruction", 0),  # said by nobody who may
+        ("user", "procedure", "instruction", 1),  # a tool's turn, whatever the record claims
+        ("user", "procedure", "instruction", -1),
+    ]
+    coded = np.array([[*(codes[word] for word in words), turn] for *words, turn in rows], np.int32)
+    roles, tiers, kinds, source = coded.T
+    view = replace(
+        a_view(["2024-05-01"] * len(rows)),
+        roles=roles, tiers=tiers, kinds=kinds, source=source, codes=codes,
+    )  # fmt: skip
+    assert np.flatnonzero(is_rule(view)).tolist() == [2, 5]
 
 
 def test_where_only_people_talk_there_is_no_lane(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from recollect.errors import StoreError, StoreFull
 from recollect.store.base import Appended
 from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.connection import BUSY_SECONDS
 from recollect.testing.store_suite import ANN, NOON, an_entry
 
 
@@ -159,6 +160,7 @@ def test_the_name_of_a_new_file_is_on_the_disk_too(
 
 
 def test_a_writer_waits_for_another_process(tmp_path: Path) -> None:
+    assert BUSY_SECONDS == 60, "so long, as the page says"
     store = SqliteStore(tmp_path / "m.db")
     with closing(sqlite3.connect(tmp_path / "m.db", check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
