@@ -14,7 +14,7 @@ is_new_enough() {
 
 find_python() {
     local candidate
-    for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.14}; do
+    for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
         if is_new_enough "$candidate"; then
             echo "$candidate"
             return

@@ -76,3 +76,19 @@ def test_every_link_of_the_pages_leads_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
             if "://" not in target:
                 assert os.path.exists(page.parent / target), f"{page.name}: {target}"
+
+
+def test_commands_ask_the_store_that_the_python_before_them_wrote() -> None:
+    wrong = []
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        opened = None
+        fences = re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+        for language, block in fences:
+            if language == "python":
+                found = re.findall(r"recollect\.open\(\s*\"([^\"]+)\"", block)
+                opened = found[-1] if found else opened
+            elif opened:
+                commands = re.findall(r"^(?:\$ )?recollect (?!bench\b).*", block, re.MULTILINE)
+                asked = [c for c in commands if not re.search(rf"--db {re.escape(opened)}\b", c)]
+                wrong += [f"{page.name}: {command} (opened: {opened})" for command in asked]
+    assert wrong == []

@@ -1,10 +1,16 @@
-"""What is shipped to run the service: the units of systemd and the container file hold together."""
+"""What is shipped: wheel and sdist are whole, units of systemd and container file hold together."""
 
 import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
 from configparser import RawConfigParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -111,3 +117,58 @@ def test_extras_in_the_container_file_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (named,) = re.findall(r"'\.\[([a-z,]+)\]'", (PACKAGING / "Containerfile").read_text())
     assert set(named.split(",")) <= set(extras["optional-dependencies"])
+
+
+def built(tmp_path: Path, what: str) -> Path:
+    """What the build backend makes of the files that git knows: `wheel`, `sdist` or metadata."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "*.toml", "setup.py", "README.md", "LICENSE", "NOTICE", "src"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    names = [name for name in listed.split("\0") if name and (what or "/" not in name)]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    for folder in ("src", "made"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+    call = f"build_{what}('made')" if what else "prepare_metadata_for_build_wheel('made')"
+    script = f"from setuptools import build_meta; open('name', 'w').write(build_meta.{call})"
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path / "made" / (tmp_path / "name").read_text()
+
+
+def test_an_index_page_has_an_author_and_no_link_that_leads_nowhere(tmp_path: Path) -> None:
+    text = (built(tmp_path, "") / "METADATA").read_text()
+    head, _, shown = text.partition("\n\n")
+    assert "Author: The Recollect authors" in head
+    assert "Description-Content-Type: text/markdown" in head
+    assert [where for where in re.findall(r"\]\(([^)]*)\)", shown) if "://" not in where] == []
+    assert "knowledge graph" in shown, "the words of a link stay"
+
+
+def test_links_of_an_index_page_lead_below_the_address_of_the_source(tmp_path: Path) -> None:
+    script = (ROOT / "setup.py").read_text().partition("project = ")[0]
+    names: dict[str, Any] = {"__file__": str(ROOT / "setup.py")}
+    exec(compile(script, "setup.py", "exec"), names)
+    told = names["shown"]("[a](docs/a.md#b) [c](https://d.org/e) [f](#g)", "https://h.org/i")
+    assert told == "[a](https://h.org/i/docs/a.md#b) [c](https://d.org/e) [f](#g)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["wheel", "sdist"])
+def test_what_is_shipped_holds_every_file_of_the_package(tmp_path: Path, what: str) -> None:
+    made = built(tmp_path, what)
+    if what == "wheel":
+        inside = set(zipfile.ZipFile(made).namelist())
+        licences = {name.rpartition("/licenses/")[2] for name in inside if "/licenses/" in name}
+        assert {"LICENSE", "NOTICE"} <= licences
+    else:
+        with tarfile.open(made) as archive:
+            inside = {name.partition("/")[2].removeprefix("src/") for name in archive.getnames()}
+        assert {"LICENSE", "NOTICE", "README.md", "pyproject.toml", "setup.py"} <= inside
+    package = {str(path.relative_to(tmp_path / "src")) for path in files(tmp_path)}
+    assert package - inside == set()
+
+
+def files(place: Path) -> list[Path]:
+    return [path for path in (place / "src" / "recollect").rglob("*") if path.is_file()]

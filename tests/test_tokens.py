@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
+from recollect import tokens
 from recollect.tokens import count_tokens
 
 COUNTS = {
@@ -41,10 +43,42 @@ def test_half_a_surrogate_pair_counts_as_the_replacement_character() -> None:
     assert count_tokens("\ud83d\ude00") == count_tokens("😀")
 
 
-def test_a_long_run_of_one_letter_takes_no_quadratic_time() -> None:
-    assert count_tokens("a" * 200_000) == 25_000
+def pieces(text: str) -> list[str]:
+    """Each way of writing `text` with other white space around its words."""
+    spaces = ("", " ", "  ", "\n", " \n", "\n ", "\n \n  ", "\t ", "\u3000  ", "\x1c ", "\r\n\n")
+    return [text.replace("~", space) for space in spaces]
+
+
+@pytest.mark.parametrize("text", ["~end.~Next~", "a~'s~1~\u017f", "~~x~~", "é~(~天~)~😀~"])
+def test_a_text_counted_word_by_word_counts_like_the_whole(text: str) -> None:
+    whole = tokens._encoder()
+    for each in pieces(text):
+        tokens._known.clear()
+        assert count_tokens(each) == len(whole([each])[0]), ascii(each)
+        assert count_tokens(each) == len(whole([each])[0]), "known words count alike"
+
+
+def test_words_that_are_known_do_not_grow_without_end() -> None:
+    for start in range(0, 300_000, 30_000):
+        count_tokens(" ".join(map(str, range(start, start + 30_000))))
+    assert len(tokens._known) <= tokens._MOST_WORDS + 30_000
+
+
+@pytest.mark.parametrize(
+    ("unit", "count"),
+    [("a", 25_000), (" ", 1_563), ("=", 3_125), ("\n", 6_250), ("😀", 400_000), ("天", 200_000)],
+)
+def test_a_long_run_takes_no_quadratic_time(unit: str, count: int) -> None:
+    count_tokens(unit)
+    began = time.thread_time()
+    count_tokens(unit * 20_000)
+    short = time.thread_time() - began
+    began = time.thread_time()
+    assert count_tokens(unit * 200_000) == count
+    # Ten times as much; a hundred times as long were it quadratic.
+    assert time.thread_time() - began < max(short, 0.002) * 40
 
 
 def test_the_table_is_loaded_only_when_something_is_counted() -> None:
-    script = "import sys, recollect.tokens; sys.exit('rs_bpe' in sys.modules)"
+    script = "import sys, recollect.tokens; sys.exit('kitoken' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -116,10 +116,20 @@ def run_client(folder: Path, expected: Mapping[str, str], limit: float) -> Verdi
                 "RECOLLECT_URL": f"http://127.0.0.1:{service.port}",
                 "RECOLLECT_KEY": service.key,
                 "RECOLLECT_DB": str(db),
-                "RECOLLECT_BIN": str(Path(sys.executable).with_name("recollect")),
+                "RECOLLECT_BIN": str(_command(Path(where))),
                 "RECOLLECT_UPSTREAM": model.url,
             }
             return run_check(folder.name, place, expected, limit, {**told, "PATH": paths})
+
+
+def _command(where: Path) -> Path:
+    """`recollect` as a check can call it: it would take our variables for settings, and refuse."""
+    command = where / "recollect"
+    program = Path(sys.executable).with_name("recollect")
+    ours = "RECOLLECT_URL RECOLLECT_KEY RECOLLECT_BIN RECOLLECT_UPSTREAM"
+    command.write_text(f'#!/bin/sh\nunset {ours}\nexec "{program}" "$@"\n')
+    command.chmod(0o755)
+    return command
 
 
 def prepare(folder: Path) -> tuple[Path, str]:

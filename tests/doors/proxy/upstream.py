@@ -138,6 +138,8 @@ class Handler(BaseHTTPRequestHandler):
         id = "chatcmpl-same" if body["model"] == "same-id" else f"chatcmpl-{number}"
         head = {"id": id, "object": "chat.completion", "created": 1, "model": body["model"]}
         message: dict[str, Any] = {"role": "assistant", "content": f"You said: {said(body)}"}
+        if body["model"] == "repeats":
+            message["content"] = said(body)
         finish = "stop"
         usage = {"prompt_tokens": 70, "completion_tokens": 30, "total_tokens": 100}
         usage = body.get("tells", usage)
