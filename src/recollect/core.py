@@ -10,6 +10,7 @@ from typing import Self
 from recollect.config import MIB, Config
 from recollect.errors import Closed, ConfigError, NotFound
 from recollect.extract.parts import Parts
+from recollect.facts.recasting import groups_of_gone
 from recollect.facts.verbs import Facts
 from recollect.graph.verbs import Graph
 from recollect.life.fading import strength
@@ -213,6 +214,18 @@ class Core:
         ids = told_lately(self._store, scope, self._now())
         owners = (scope, *(part.scope for part in self.shares.parts(scope)))
         return recalled(each for owner in owners for each in self._store.get(owner, ids))
+
+    def _hide(self, scope: Scope, id: str) -> bool:
+        """Forget a memory that is no document, and see to what it had replaced."""
+        # First what was written of several turns: it may quote this one.
+        self.summaries.mend(scope, id)
+        self.profiles.mend(scope, id)
+        done = self._store.forget(scope, id, at=self._now())
+        # Also if it was forgotten already: the last time may have been cut short here.
+        hidden = self._store.hidden(scope, id)
+        self.facts.recast(scope, groups_of_gone(hidden))
+        self._succession.gone(scope, id, hidden)
+        return done
 
     def _check_open(self) -> None:
         if self._closed:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
 from typing import Any, NoReturn, get_args
@@ -17,7 +17,6 @@ from recollect.batch import Batch
 from recollect.core import Core
 from recollect.cursors import cursor_at, place_of
 from recollect.errors import InvalidInput, NotFound, TooLarge
-from recollect.facts.recasting import groups_of_gone
 from recollect.graph.check import choice
 from recollect.life.growth import Grown, grown
 from recollect.life.preview import Fading, decay_preview
@@ -26,6 +25,7 @@ from recollect.recall.kept import Kept, Page, kept
 from recollect.recall.pack import Format
 from recollect.tiers.documents.reading import FORMATS
 from recollect.tiers.knowledge_values import ENTRY, to_entry
+from recollect.tiers.parts import is_seen
 from recollect.types import ALL_TIERS, TEAM, Finding, Job, Record, Scope
 from recollect.version import VERSION
 from recollect.write import validate
@@ -210,25 +210,28 @@ class Library(Core):
         ]
         return sum(self._forget(each, scope) for each in doomed)
 
-    def forget(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
+    def forget(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> bool:
         """Hide a memory from every read at once; restorable for 30 days, then wiped.
 
-        False when it was forgotten already; what it had replaced is seen to all the same.
+        False when it was forgotten already; what it had replaced is seen to all the same. With
+        `agent` only what that agent sees.
         """
         self._check_open()
-        scope = validate.scope(workspace=workspace, user=user)
-        id = validate.record_id(id)
-        if any(each.kind == "document" for each in self._store.get(scope, [id])):
+        asker = validate.scope(workspace=workspace, user=user, agent=agent)
+        scope, id = replace(asker, agent=None), validate.record_id(id)
+        there = self._store.get(scope, [id])
+        if agent is not None and not all(is_seen(each, agent) for each in there):
+            raise NotFound(f"there is no memory {id!r} in this scope")
+        if any(each.kind == "document" for each in there):
             return self.knowledge.remove(id, user=user, workspace=workspace)
-        # First what was written of several turns: it may quote this one.
-        self.summaries.mend(scope, id)
-        self.profiles.mend(scope, id)
-        done = self._store.forget(scope, id, at=self._now())
-        # Also if it was forgotten already: the last time may have been cut short here.
-        hidden = self._store.hidden(scope, id)
-        self.facts.recast(scope, groups_of_gone(hidden))
-        self._succession.gone(scope, id, hidden)
-        return done
+        return self._hide(scope, id)
 
     def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Bring a forgotten memory back; whether it was forgotten."""

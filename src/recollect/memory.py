@@ -80,7 +80,7 @@ class Memory(Library):
         name, whose = validate.idempotency_key(key), lowered(origin)
         how = handling(
             self._config, agent=agent, visibility=visibility, extract=extract, quick=quick,
-            overrides=overrides,
+            overrides=overrides, metadata=metadata,
         )  # fmt: skip
         batch = validate.batch(messages, at=at, metadata=metadata, limits=self._config.limits)
         use = None

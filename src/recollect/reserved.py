@@ -39,6 +39,15 @@ CALLERS_OWN = frozenset(
 )
 
 
+class Labelled(dict[str, Any]):
+    """Metadata of a caller's in which a door put `labels` of its own, such as where it came from:
+    they are kept and read like the rest, and are not what the caller sent."""
+
+    def __init__(self, sent: Mapping[str, Any], labels: Mapping[str, Any]) -> None:
+        super().__init__({**labels, **sent})
+        self.labels = tuple(name for name in labels if name not in sent)
+
+
 def joined(metadata: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[str, Any]:
     """What is stored with a turn: the caller's metadata, and under our key what we keep there."""
     return {**(metadata or {}), **({SYSTEM: dict(data)} if data else {})}

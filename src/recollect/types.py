@@ -101,6 +101,8 @@ class Record:
     strength: float | None = None
     uses: int = 0  # In how many contexts it was told, counted once a day.
     visibility: str | None = None  # "agent_only": for the agent that wrote it
+    #: Of `metadata`, the names that a door put there, not the caller.
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,21 +110,50 @@ def test_settings_of_an_ingest_are_applied(memory: Memory, client: TestClient) -
     (turn,) = memory.store.scan(ANN)
     tell(client, "tea", config_override={"extraction.provider": "rules", "rrf.k": 3})
     (tea,) = memory.store.scan(ANN, after=turn.arrival)
-    assert (turn.data, tea.data) == ({"provider": "none"}, {"provider": "rules"})
+    assert [each.data["provider"] for each in (turn, tea)] == ["none", "rules"]
     assert tea.metadata == turn.metadata
     body = {"user_id": "ann", "conversation": "x"}
     body |= {"config_override": {"extraction.provider": "llm"}}
     assert "asks no language model" in refused(client.post(BASE + "/ingest", json=body), 400)
 
 
-def test_metadata_is_taken_everywhere_and_comes_back(client: TestClient) -> None:
-    for path in ("/ingest", "/ingest/quick"):
-        tell(client, f"tea by {path}", path, metadata={"page": 3}, source_url="https://a.example/x")
-    for hit in ask(client, "tea")["memories"]:
-        assert hit["metadata"] == {
-            "page": 3, "source_site": "test", "source_url": "https://a.example/x",
-        }  # fmt: skip
-        assert (hit["source_site"], hit["source_url"]) == ("test", "https://a.example/x")
+SENT: list[dict[str, Any]] = [{"page": 3}, {}, {"externalId": "e1"}, {"source_site": "mine"}]
+
+
+@pytest.mark.parametrize("sent", SENT, ids=str)
+@pytest.mark.parametrize("path", ["/ingest", "/ingest/quick"])
+def test_metadata_comes_back_as_it_was_sent(
+    memory: Memory, client: TestClient, path: str, sent: dict[str, Any]
+) -> None:
+    made = tell(client, "I live in Rome.", path, metadata=sent, source_url="https://a.example/x")
+    (id,) = made["stored_memory_ids"]
+    body = {"user_id": "ann", "memory_ids": [id]}
+    rows = [
+        *ask(client, "Rome")["memories"],
+        *ask(client, "Rome", "/search/fast")["memories"],
+        *given(client.get(BASE + "/list", params={"user_id": "ann"}))["memories"],
+        *given(client.post(BASE + "/expand", json=body))["memories"],
+        given(client.get(f"{BASE}/{id}", params={"user_id": "ann"})),
+    ]
+    turns = [row for row in rows if row["id"] == id]
+    assert len(turns) == 5
+    site = sent.get("source_site", "test")
+    for row in turns:
+        assert row["metadata"] == sent
+        assert (row["source_site"], row["source_url"]) == (site, "https://a.example/x")
+    # Natively, and for what the whole store does with it, they are labels like any other.
+    labels = {"source_site": site, "source_url": "https://a.example/x"}
+    assert memory.get(id, user="ann").metadata == {**labels, **sent}
+    assert memory.reset_source(site, user="ann") == 1
+
+
+def test_the_field_of_an_external_id_is_no_metadata(client: TestClient) -> None:
+    tell(client, "tea", external_id="e7", metadata={"page": 3})
+    (row,) = ask(client, "tea")["memories"]
+    assert row["metadata"] == {"page": 3}
+    asked = {"user_id": "ann", "external_id": "e7"}
+    found = given(client.get(BASE + "/by-external-id", params=asked))["memories"]
+    assert [each["metadata"] for each in found] == [{"page": 3}]
 
 
 @pytest.mark.parametrize("name", sorted(RESERVED_METADATA))
@@ -181,7 +210,7 @@ def test_what_has_an_external_id_is_stored_once(client: TestClient, *, inside: b
         client.get(BASE + "/by-external-id", params={"user_id": "ann", "external_id": "mail-7"})
     )
     assert contents(found) == ["The train leaves at nine."]
-    assert found["memories"][0]["metadata"]["externalId"] == "mail-7"
+    assert found["memories"][0]["external_id"] == "mail-7"
 
 
 def test_an_external_id_is_of_one_user_and_free_again_after_forgetting(
@@ -674,6 +703,19 @@ def test_a_conflict_is_listed_and_settled(
     refused(client.put(path, json=body), 404)
 
 
+def test_a_conflict_is_settled_by_its_id_alone(
+    memory: Memory, client: TestClient, clock: Clock
+) -> None:
+    tell(client, "tea", user_id="aaron")
+    conflict = _disputed(memory, client, clock)
+    path, body = f"/v1/agents/conflicts/{conflict['id']}/resolve", {"resolution": "resolved_new"}
+    own = client_of(memory, user="aaron")
+    refused(own.put(path, json=body), 404)
+    refused(client.put(path.replace(conflict["id"], "f" * 32), json=body), 404)
+    assert given(client.put(path, json=body))["status"] == "resolved_new"
+    assert [fact.content for fact in memory.facts.list(user="ann")] == ["I live in Rome."]
+
+
 def test_conflicts_are_decided_by_trust_after_a_day(
     memory: Memory, client: TestClient, clock: Clock
 ) -> None:
@@ -738,7 +780,40 @@ def test_the_user_is_the_keys_own_or_has_to_be_named(
     assert "user of this key" in refused(send(own, case, user_id="bob"), 403)
     words = refused(send(own, case, user_id="ann", workspace_id="elsewhere"), 403)
     assert words == "workspace_id is not the workspace of this key"
-    assert "is not a field" in refused(send(client, case, user_id="ann", wiat="1"), 400)
+
+
+@pytest.mark.parametrize("case", [*READS, *WRITES], ids=lambda case: case[1])
+def test_what_says_nothing_is_as_if_it_were_not_there(
+    client: TestClient, case: tuple[str, str, dict[str, Any]]
+) -> None:
+    said = {"user_id": "ann", "content_class": "summary", "workspace_id": "", "agent_id": ""}
+    given(send(client, case, **said))
+    if case[0] != "GET":
+        method, path, fields = case
+        nothing = {"limit": None, "session_id": "", "source_url": None, "workspace_id": None}
+        given(client.request(method, path, json={**fields, **said, **nothing}))
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_one_memory_is_asked_for_with_an_agent_and_with_nothing_said(
+    client: TestClient, method: str
+) -> None:
+    """As AtomicMemory's client does in a workspace."""
+    for who in ({"agent_id": "cook"}, {"workspace_id": "", "agent_id": ""}):
+        id = tell(client, "tea", session_id="s1")["episode_id"]
+        path, asked = f"{BASE}/{id}", {"user_id": "ann", "workspace_id": "default", **who}
+        answer = given(client.request(method, path, params=asked))
+        if method == "GET":
+            assert (answer["session_id"], answer["episode_id"]) == ("s1", id)
+
+
+def test_an_agent_removes_only_what_it_sees(memory: Memory, client: TestClient) -> None:
+    told = tell(client, "tea", agent_id="cook", visibility="agent_only")
+    path, who = f"{BASE}/{told['episode_id']}", {"user_id": "ann"}
+    refused(client.delete(path, params={**who, "agent_id": "guide"}), 404)
+    assert given(client.get(path, params={**who, "agent_id": "cook"}))["content"] == "tea"
+    assert given(client.delete(path, params={**who, "agent_id": "cook"})) == {"changed": True}
+    refused(client.get(path, params={**who, "agent_id": "cook"}), 404)
 
 
 @pytest.mark.parametrize("case", WRITES, ids=lambda case: case[1])
@@ -775,7 +850,7 @@ def test_lone_surrogates_travel_as_marks(client: TestClient) -> None:
 
 
 def test_users_are_listed_counted_and_told(memory: Memory, client: TestClient) -> None:
-    tell(client, "tea", user_id="bob")
+    id = tell(client, "tea", user_id="bob")["episode_id"]
     memory.facts.add("I work as a nurse.", user="ann")
     memory.facts.add("I like trains.", user="ann", category="preference")
     memory.profiles.set("home", "Lisbon", user="ann")
@@ -795,6 +870,13 @@ def test_users_are_listed_counted_and_told(memory: Memory, client: TestClient) -
     detail = given(client.get("/v1/entities/user/ann"))
     assert detail["memory_count"] == found["entities"][0]["memory_count"]
     assert any("nurse" in card["card_text"] for card in detail["recent_cards"])
+    assert all(card["updated_at"] for card in detail["recent_cards"])
+    named = given(client.get("/v1/entities/user/ann/attributes", params={"attribute": "home"}))
+    assert [each["value"] for each in named["attributes"]] == ["Lisbon"]
+    path = f"/v1/entities/user/bob/memories/{id}/history"
+    (line,) = given(client.get(path))["history"]
+    assert (line["event"], line["content"], line["superseded_by"]) == ("created", "tea", None)
+    refused(client.get(path.replace("bob", "ann")), 404)
     for path in ("user/nobody", "user/eve", "agent/cook", "session/s1"):
         refused(client.get(f"/v1/entities/{path}"), 404)
     refused(client.get("/v1/entities/thing/x"), 400)

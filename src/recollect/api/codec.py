@@ -11,12 +11,19 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
+from recollect.recall.kept import Kept
 from recollect.types import Explained, Hit, Hits
 
 _LARGEST_BITS = 63
 _LISTS = (list, Sequence, Collection, Iterable)
 
 
+#: Told of one memory beside its metadata, and what it is called inside.
+SOURCE: Mapping[str, str] = {
+    "source_site": "source_site",
+    "source_url": "source_url",
+    "external_id": "externalId",
+}
 _OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
 
 
@@ -35,11 +42,25 @@ def enveloped(value: Any, name: str) -> Any:
         return {"hits": value, "degraded": told, "task_profile": value.task_profile}
     if isinstance(value, Explained):
         return replace(value, degraded=parts_of(value.degraded))
+    if isinstance(value, Kept):
+        return _with_source(value)
     if isinstance(value, list | tuple):
         return {name or "items": value, "count": len(value)}
     if is_dataclass(value) and not name:
         return value
     return {name or "value": value}
+
+
+def _with_source(kept: Kept) -> dict[str, Any]:
+    """One memory, and what AtomicMemory's clients look for in it: the metadata as it was sent, and
+    beside it where it came from."""
+    told = {each.name: getattr(kept, each.name) for each in fields(kept)}
+    also = {wire: kept.metadata.get(name) for wire, name in SOURCE.items()}
+    beside = {SOURCE[wire] for wire, value in also.items() if value is not None}
+    beside &= {*kept.labels}
+    own = {name: value for name, value in kept.metadata.items() if name not in beside}
+    also |= {"session_id": kept.session, "episode_id": next(iter(kept.sources), None)}
+    return {**told, **also, "metadata": own}
 
 
 def parts_of(degraded: Sequence[str]) -> tuple[str, ...]:
@@ -55,6 +76,13 @@ def opened(kind: Any, value: Any, name: str) -> Any:
         hits.degraded = tuple(value["degraded"])
         hits.task_profile = value["task_profile"]
         return hits
+    if kind is Kept:
+        beside = {
+            name: value[wire]
+            for wire, name in SOURCE.items()
+            if name in value.get("labels", ()) and value.get(wire) is not None
+        }
+        value = {**value, "metadata": {**value["metadata"], **beside}}
     if is_dataclass(kind) and not name:
         return decoded(kind, value)
     origin = get_origin(kind) or kind

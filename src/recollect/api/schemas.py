@@ -9,6 +9,8 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from recollect.api import kinds
+from recollect.api.codec import SOURCE
+from recollect.recall.kept import Kept
 from recollect.types import Hit, Hits
 
 Schema = dict[str, Any]
@@ -41,6 +43,9 @@ class Schemas:
         if returns is Hits:
             listed = {"hits": self.of(list[Hit]), "degraded": self.of(list[str])}
             return _object({**listed, "task_profile": self.of(str)})
+        if returns is Kept:  # See `codec`: where it came from stands beside its metadata.
+            also = dict.fromkeys((*SOURCE, "session_id", "episode_id"), self.of(str | None))
+            return {"allOf": [self.of(returns), _object(also)]}
         if is_dataclass(returns) and not name:
             return self.of(returns)
         origin = get_origin(returns) or returns

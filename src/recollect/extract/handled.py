@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from recollect.extract.drafts import Drafted
 from recollect.store.base import Store
 from recollect.types import Event, Job, Metadata
-from recollect.write.handling import NOBODY, provider_of, visibility_of
+from recollect.write.handling import NOBODY, provider_of, treatment, visibility_of
 
 _BY_MODEL = (None, "auto", "llm")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -24,7 +24,7 @@ def of_one_kind(store: Store, jobs: list[Job]) -> tuple[list[Job], Metadata]:
     if not jobs:
         return [], {}
     turns = store.events(jobs[0].scope, [job.subject for job in jobs])
-    data = {turn.id: turn.data for turn in turns if turn.data}
+    data = {turn.id: how for turn in turns if (how := treatment(turn.data))}
     if not data:
         return jobs, {}
     first = min(jobs, key=lambda job: (job.due or _LONG_AGO, job.id))

@@ -37,6 +37,8 @@ class Kept:
     #: Event ids, most relevant first.
     sources: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
+    #: Of `metadata`, the names that a door put there, not the caller: where it came from.
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +73,5 @@ def kept(record: Record, part: Part | None = None) -> Kept:
         archived_at=record.archived_at,
         sources=shown.sources,
         metadata=shown.metadata,
+        labels=() if is_lent else record.labels,
     )

@@ -121,7 +121,7 @@ def _read_event(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedE
     whose = origin(fields)
     forgotten = maybe_moment(fields, "forgotten_at")
     lived = _read_lived(fields, known_at)
-    treated = {name: fields.pop(name, None) for name in ("visibility", "provider")}
+    treated = {name: fields.pop(name, None) for name in ("visibility", "provider", "labels")}
     data = checked_data(treated, agent=scope.agent)
     for name in ("role", "at"):
         if fields.get(name) is None:

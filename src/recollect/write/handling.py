@@ -5,6 +5,7 @@ asked, and what is derived from it is seen by nobody who may not see the turn:
 
     visibility  "agent_only": the agent that it was said to sees it, nobody else
     provider    reads it instead of the setting extraction.provider; "none": nothing ever does
+    labels      the names in its metadata that the caller did not send; see reserved.py
 
 A write may ask for less than the settings do, never for more: no override makes a language model
 read what the operator keeps from it.
@@ -18,6 +19,7 @@ from typing import Any
 
 from recollect.config import PROVIDERS, Config
 from recollect.errors import ConfigError, InvalidInput
+from recollect.reserved import CALLERS_OWN, Labelled
 from recollect.types import Metadata
 
 AGENT_ONLY = "agent_only"
@@ -60,6 +62,7 @@ def handling(
     extract: bool = True,
     quick: bool = False,
     overrides: object = None,
+    metadata: object = None,
 ) -> Handling:
     """How one call wants its messages treated."""
     _check_switch(extract, "extract")
@@ -83,7 +86,8 @@ def handling(
         )
     is_read = extract and enabled
     provider = (provider or (RULES if quick else None)) if is_read else NOBODY
-    asked = {"visibility": visibility, "provider": provider}
+    labels = [*metadata.labels] if isinstance(metadata, Labelled) else []
+    asked = {"visibility": visibility, "provider": provider, "labels": labels or None}
     data = {name: value for name, value in asked.items() if value is not None}
     return Handling(data, is_read=is_read, is_quick=quick)
 
@@ -107,18 +111,28 @@ def provider_of(data: Metadata) -> str | None:
     return found
 
 
-def checked_data(given: Mapping[str, object], *, agent: str | None) -> dict[str, str]:
+def treatment(data: Metadata) -> Metadata:
+    """What of it says how a turn is treated: turns that differ in this are not read together."""
+    return {name: value for name, value in data.items() if name in _KEPT}
+
+
+def checked_data(given: Mapping[str, object], *, agent: str | None) -> dict[str, object]:
     """What an import says that an event keeps; InvalidInput where it is not what one can."""
-    found = {}
+    found: dict[str, object] = {}
     for name, value in given.items():
         if value is None:
             continue
-        if value not in _KEPT.get(name, ()):
+        is_kept = _are_labels(value) if name == "labels" else value in _KEPT.get(name, ())
+        if not is_kept:
             raise InvalidInput(f"{name} cannot be {str(value)[:64]!r}", field=name)
-        found[name] = str(value)
+        found[name] = value
     if "visibility" in found and agent is None:
         raise InvalidInput(f"visibility {AGENT_ONLY} needs an agent", field="visibility")
     return found
+
+
+def _are_labels(value: object) -> bool:
+    return isinstance(value, list) and all(each in CALLERS_OWN for each in value)
 
 
 def _check_switch(value: object, name: str) -> None:

@@ -7,12 +7,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import ConfigDict
 
+from recollect.doors.dialects.atomic_entities import users
 from recollect.doors.dialects.atomic_rows import conflict
 from recollect.doors.http.auth import Reader, Writer, check_within, may, narrowed
 from recollect.doors.http.held import Held, told
 from recollect.doors.http.strict import StrictRoute
 from recollect.doors.http.wire import Asked, Needed, Scoped, Sent, Text
 from recollect.errors import NotFound
+from recollect.facts.follow import CONFLICT
 from recollect.facts.reading import MOST_LISTED
 from recollect.facts.values import Dispute
 from recollect.memory import Memory
@@ -83,8 +85,8 @@ class ResolveBody(Sent):
 
 @routes.put("/conflicts/{id}/resolve", response_model=_OBJECT)
 def resolve(*, id: str, body: ResolveBody, key: Writer, memory: Held) -> Response:
-    """Settle a conflict by hand."""
-    scope = narrowed(key, body)
+    """Settle a conflict by hand; its id alone says whose it is."""
+    scope = _whose(memory, key, body, id)
     keep = "both"
     if body.resolution != "resolved_both":
         facts = _conflict(memory, scope, id).facts
@@ -107,6 +109,22 @@ def auto_resolve(*, body: SettleBody, key: Writer, memory: Held) -> Response:
     return told({"resolved": len(memory.facts.settle(narrowed(key, body)))})
 
 
+def _whose(memory: Memory, key: ApiKey, body: ResolveBody, id: str) -> Scope:
+    """Whose conflict is meant: who is named, or else whoever of the workspace has this one."""
+    if body.user_id is not None or key.user is not None:
+        return narrowed(key, body)
+    owners = [
+        owner.user
+        for owner in users(memory, key)
+        if any(each.kind == CONFLICT for each in memory.store.get(owner, [id]))
+    ]
+    if not owners:
+        raise _no_conflict(id)
+    # Should two have the same one, nobody is guessed at: then it must be said.
+    named = {"user_id": owners[0]} if len(owners) == 1 else {}
+    return narrowed(key, body.model_copy(update=named))
+
+
 def _conflict(memory: Memory, scope: Scope, id: str) -> Dispute:
     found = memory.facts.conflicts(
         user=scope.user, workspace=scope.workspace, agent=scope.agent, status="all",
@@ -115,7 +133,11 @@ def _conflict(memory: Memory, scope: Scope, id: str) -> Dispute:
     for each in found:
         if each.id == id:
             return each
-    raise NotFound(f"there is no conflict {id[:64]!r} in this scope")
+    raise _no_conflict(id)
+
+
+def _no_conflict(id: str) -> NotFound:
+    return NotFound(f"there is no conflict {id[:64]!r} in this scope")
 
 
 def _check(key: ApiKey, asked: Scoped) -> None:

@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, HTTPException, Query, Response
 from pydantic import Field
 
+from recollect.doors.dialects.atomic_rows import trail
 from recollect.doors.http.auth import Reader, may, narrowed
 from recollect.doors.http.held import Held, told
 from recollect.doors.http.strict import StrictRoute
-from recollect.doors.http.wire import Asked, Scoped
+from recollect.doors.http.wire import Asked, Scoped, Text
 from recollect.errors import NotFound
 from recollect.memory import Memory
 from recollect.tiers.profile_values import Profile, category
@@ -41,13 +42,13 @@ class EntitiesQuery(Asked):
 def entities(*, query: Annotated[EntitiesQuery, Query()], key: Reader, memory: Held) -> Response:
     """The users of the workspace, in the order of their names."""
     may(key, "admin", whole=True)
-    users = [] if query.entity_type in ("agent", "session") else list(_users(memory, key))
+    found = [] if query.entity_type in ("agent", "session") else list(users(memory, key))
     first = (query.page - 1) * query.page_size
-    shown = users[first : first + query.page_size]
+    shown = found[first : first + query.page_size]
     return told(
         {
             "entities": [_counted(memory, scope) for scope in shown],
-            "total": len(users),
+            "total": len(found),
             "page": query.page,
             "page_size": query.page_size,
         }
@@ -85,7 +86,8 @@ def entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> R
                     "entity_name": name,
                     "card_text": summary.text,
                     "version": profile.revision,
-                    "updated_at": summary.updated_at,
+                    # One of what was set by hand alone has no time of its own.
+                    "updated_at": summary.updated_at or profile.updated_at,
                 }
                 for name, summary in profile.summaries.items()
                 if summary.text
@@ -117,6 +119,53 @@ def entity_profile(*, entity_type: Type, entity_id: str, key: Reader, memory: He
     )
 
 
+class AttributesQuery(Asked):
+    """Which of them."""
+
+    attribute: Text = None
+    entity: Text = None
+    limit: int = Field(100, ge=1, le=1000)
+
+
+@routes.get("/{entity_type}/{entity_id}/attributes", response_model=_OBJECT)
+def entity_attributes(
+    *,
+    entity_type: Type,
+    entity_id: str,
+    query: Annotated[AttributesQuery, Query()],
+    key: Reader,
+    memory: Held,
+) -> Response:
+    """The attributes of a user alone."""
+    scope = _user(memory, key, entity_type, entity_id)
+    found = [
+        each
+        for each in _attributes(memory.profile(user=scope.user, workspace=scope.workspace))
+        if query.attribute in (None, each["attribute"]) and query.entity in (None, each["entity"])
+    ]
+    return told({"attributes": found[: query.limit]})
+
+
+@routes.get("/{entity_type}/{entity_id}/memories/{memory_id}/history", response_model=_OBJECT)
+def memory_history(
+    *, entity_type: Type, entity_id: str, memory_id: str, key: Reader, memory: Held
+) -> Response:
+    """What happened to one memory of a user, oldest first."""
+    scope = _user(memory, key, entity_type, entity_id)
+    lines = memory.history(memory_id, user=scope.user, workspace=scope.workspace)
+    history = [
+        {
+            "version_id": each["version_id"],
+            "event": each["event"],
+            "content": each["content"],
+            "timestamp": each["created_at"],
+            "superseded_by": each["superseded_by_version_id"],
+        }
+        for each in trail(memory_id, lines)
+    ]
+    return told({"memory_id": memory_id, "history": history})
+
+
 @routes.delete("/{entity_type}/{entity_id}", response_model=_OBJECT)
 def erase_entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
     """Remove everything of a user for good; the receipt is signed. There is no undo."""
@@ -133,7 +182,8 @@ def erase_entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held
     )
 
 
-def _users(memory: Memory, key: ApiKey) -> Iterator[Scope]:
+def users(memory: Memory, key: ApiKey) -> Iterator[Scope]:
+    """The users of a key's workspace, in the order of their names."""
     last = Scope(key.workspace, TEAM)
     while found := memory.store.owners(after=last, limit=_AT_ONCE):
         for owner in found:

@@ -6,7 +6,7 @@ What AtomicMemory knows and we do not is null, never made up; vectors are not ha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -41,6 +41,11 @@ def text_or_none(metadata: Metadata, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def own_metadata(metadata: Metadata, labels: Collection[str]) -> Metadata:
+    """Metadata as it was sent: without what the ingest put there, which is told beside it."""
+    return {name: value for name, value in metadata.items() if name not in labels}
+
+
 def memory_row(scope: Scope, record: Record) -> dict[str, Any]:
     """A record of the asker's own as the seed tells a memory, and what we know besides."""
     return expanded(scope, hit_of(record, score=1.0), record)
@@ -59,10 +64,11 @@ def expanded(scope: Scope, hit: Hit, record: Record | None) -> dict[str, Any]:
         "status": "active",
         "source_site": text_or_none(hit.metadata, "source_site"),
         "source_url": text_or_none(hit.metadata, "source_url"),
+        "external_id": text_or_none(hit.metadata, "externalId"),
         "namespace": text_or_none(hit.metadata, "namespace"),
         "episode_id": hit.sources[0] if hit.sources else None,
         "session_id": hit.session,
-        "metadata": hit.metadata,
+        "metadata": own_metadata(hit.metadata, () if record is None else record.labels),
         "trust_score": trust(hit.origin),
         "created_at": hit.created_at,
         "deleted_at": None,
@@ -109,6 +115,7 @@ def found_row(hit: Hit, record: Record | None) -> dict[str, Any]:
         "importance": None if record is None else record.importance,
         "source_site": text_or_none(hit.metadata, "source_site"),
         "source_url": text_or_none(hit.metadata, "source_url"),
+        "external_id": text_or_none(hit.metadata, "externalId"),
         "namespace": text_or_none(hit.metadata, "namespace"),
         "session_id": hit.session,
         "created_at": hit.created_at,
@@ -116,7 +123,7 @@ def found_row(hit: Hit, record: Record | None) -> dict[str, Any]:
         # Every version of ours has an id of its own.
         "version_id": hit.id,
         "episode_id": hit.sources[0] if hit.sources else None,
-        "metadata": hit.metadata,
+        "metadata": own_metadata(hit.metadata, () if record is None else record.labels),
         "tier": hit.tier,
         "kind": hit.kind,
         "role": hit.role,

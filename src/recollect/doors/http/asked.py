@@ -13,6 +13,9 @@ from recollect.doors.http.strict import check_json, parsed
 from recollect.errors import InvalidInput, ScopeError
 from recollect.types import ApiKey
 
+#: Of a scope, what may be left out: in a query string, where nothing else says so, by being empty.
+_NARROWING = ("workspace_id", "agent_id", "session_id")
+
 
 def sent(verb: Verb[..., object], request: Request, body: bytes) -> dict[str, Any]:
     """What was sent, by the names of the wire."""
@@ -112,6 +115,8 @@ def _query(verb: Verb[..., object], request: Request) -> dict[str, Any]:
     params, found = request.query_params, dict[str, Any]()
     for name in params:
         texts = params.getlist(name)
+        if name in _NARROWING and texts == [""]:
+            continue
         if name in known:
             found[name] = known[name].kind.read(texts, name)
         elif name == "limit" and texts[0].isascii() and texts[0].isdecimal():

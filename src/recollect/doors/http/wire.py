@@ -1,8 +1,9 @@
 """What travels over HTTP to the hand-written routes: bodies, query strings, and their mistakes.
 
-A field that is not listed here is refused by its name: nothing is ignored in silence, but for a
-few fields of the seeds' APIs that have no meaning here; docs/reference/atomicmemory.md names them.
-The rules of a value (limits, times, metadata) are the core's own, the same in every door.
+Other systems' clients send what is theirs to know: a field that is not listed here is ignored, and
+one that is null or, of those that may be left out, empty counts as left out. Our own verbs are
+strict (`asked.py`). The rules of a value (limits, times, metadata) are the core's own, the same in
+every door.
 """
 
 from __future__ import annotations
@@ -10,11 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from recollect.doors.http.conversation import messages_of
 from recollect.errors import InvalidInput
+from recollect.reserved import Labelled
 
 MOST_HITS = 200
 _MOST_BUDGET_TOKENS = 200_000
@@ -81,22 +90,37 @@ AgentScope = Annotated[
 class Scoped(BaseModel):
     """What every request says: whose memory is meant."""
 
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
     user_id: Whose = None
     #: Only to repeat the key's own workspace; a key cannot reach another.
     workspace_id: Text = None
     agent_id: Text = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nothing(cls, sent: Any) -> Any:
+        """What is said without what says nothing. Whose it is must be said, or left out."""
+        if not isinstance(sent, dict):
+            return sent
+        named = {"user_id"} | {
+            name for name, each in cls.model_fields.items() if each.is_required()
+        }
+        return {
+            name: value
+            for name, value in sent.items()
+            if value is not None and (value != "" or name in named)
+        }
+
 
 class Asked(Scoped):
     """What a query string says."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Sent(Scoped):
     """What a body says."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True)
 
 
 class Body(Sent):
@@ -152,7 +176,7 @@ class IngestBody(Body):
             "externalId": self.external_id,
         }
         told = {name: value for name, value in came_from.items() if value}
-        return {**(self.metadata or {}), **told} or None
+        return Labelled(self.metadata or {}, told) or None
 
     def seen_by(self) -> str | None:
         """Who may see it, in our word. The seed's "workspace" is everybody who may read the user's

@@ -201,6 +201,7 @@ def to_record(row: Sequence[Any]) -> Record:
     confidence, importance, sources, data, content, role, name, agent, session, *life = more
     metadata, seen, quiet, archived, strength, uses, visibility = life
     id = raw.hex()
+    given, kept = parted(from_json(metadata))
     derived_from: tuple[str, ...] = (id,)
     if tier != "session":
         derived_from = tuple(each.hex() for each in split_ids(sources))
@@ -221,7 +222,7 @@ def to_record(row: Sequence[Any]) -> Record:
         name,
         agent,
         session,
-        parted(from_json(metadata))[0],
+        given,
         importance,
         from_json(data),
         maybe_from_us(seen),
@@ -230,4 +231,5 @@ def to_record(row: Sequence[Any]) -> Record:
         strength,
         uses,
         visibility,
+        tuple(kept.get("labels", ())),
     )
