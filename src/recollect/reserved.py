@@ -29,8 +29,8 @@ CALLERS_OWN = frozenset(
     {
         # Where it came from, and what it is called there; see docs/reference/atomicmemory.md.
         *("source_site", "source_url", "externalId", "namespace"),
-        # A category of DeerFlow's, and one that it does not know.
-        *("category", "categoryExtension"),
+        # A category of DeerFlow's, one that it does not know, and what else it says of a fact.
+        *("category", "categoryExtension", "deerflow"),
         # A turn that called a tool, or that nobody was shown; see extract/filter.py.
         *("tool_calls", "tool_call_id", "function_call", "tool_use", "hide_from_ui", "hidden"),
         # The place of a turn in a benchmark.

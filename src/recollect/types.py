@@ -101,8 +101,7 @@ class Record:
     strength: float | None = None
     uses: int = 0  # In how many contexts it was told, counted once a day.
     visibility: str | None = None  # "agent_only": for the agent that wrote it
-    #: Of `metadata`, the names that a door put there, not the caller.
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # Names in `metadata` that a door put there, not the caller.
 
 
 @dataclass(frozen=True, slots=True)

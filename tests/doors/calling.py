@@ -38,5 +38,6 @@ def given(answer: Response, status: int = 200) -> dict[str, Any]:
 def refused(answer: Response, status: int) -> str:
     """The words of a refusal."""
     body = given(answer, status)
-    assert set(body) <= {"error", "field"}
+    assert set(body) <= {"error", "field", "detail"}
+    assert body.get("detail", body["error"]) == body["error"]
     return str(body["error"])

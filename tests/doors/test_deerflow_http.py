@@ -119,13 +119,66 @@ def test_a_fact_is_changed_in_part(client: TestClient, clock: Clock) -> None:
     assert (last["confidence"], last["revision"]) == (0.95, 3)
 
 
-def test_who_changes_what_has_changed_is_told_to_reload(client: TestClient, clock: Clock) -> None:
+def test_a_fact_keeps_its_id_while_it_changes(
+    memory: Memory, client: TestClient, clock: Clock
+) -> None:
     (fact,) = add(client, "I work as a nurse.")["facts"]
-    path = f"{BASE}/facts/{fact['id']}"
+    path, records = f"{BASE}/facts/{fact['id']}", []
+    for body in ({"content": "I work as a doctor."}, {"confidence": 0.9}, {"category": "goal"}):
+        clock.now += timedelta(hours=1)
+        (changed,) = given(client.patch(path, json=body))["facts"]
+        assert changed["id"] == fact["id"]
+        records += [each.id for each in memory.facts.list(user="ann")]
+    assert len(set(records)) == 3, "each is a version of its own"
+    # Who has the id of a version that was replaced is told so; of the one that holds it will do.
+    assert "reload" in refused(client.patch(f"{BASE}/facts/{records[0]}", json={}), 409)
+    given(client.patch(f"{BASE}/facts/{records[-1]}", json={"confidence": 0.7}))
+    assert given(client.delete(path))["facts"] == []
+    refused(client.delete(path), 404)
+
+
+def test_what_deerflow_says_of_a_fact_lives_through_import_and_change(
+    client: TestClient, clock: Clock
+) -> None:
+    said = [
+        {"id": "fact_1", "content": "Say Türkiye.", "category": "correction", "source": "t-7",
+         "sourceError": "said Turkey"},
+        {"id": "fact-2", "content": "I like trains.", "source": "consolidation"},
+        {"id": "no id!", "content": "I own a boat.", "source": {"type": "thread"}},
+    ]  # fmt: skip
+    wanted = {"fact_1": ("t-7", "said Turkey"), "fact-2": ("consolidation", None)}
+
+    def kept(document: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+        return {each["id"]: (each["source"], each.get("sourceError")) for each in document["facts"]}
+
+    made = kept(given(client.post(BASE + "/import", json={"facts": said})))
+    (other,) = set(made) - set(wanted)
+    assert made == {**wanted, other: ("manual", None)}
     clock.now += timedelta(hours=1)
-    given(client.patch(path, json={"content": "I work as a doctor."}))
-    assert "reload" in refused(client.patch(path, json={"content": "I work as a cook."}), 409)
-    assert "reload" in refused(client.delete(path), 409)
+    change = {"content": "Always say Türkiye.", "confidence": 0.9}
+    assert kept(given(client.patch(f"{BASE}/facts/fact_1", json=change))) == made
+    exported = given(client.get(BASE + "/export"))
+    for who in ("ann", "bob"):
+        clock.now += timedelta(hours=1)
+        again = client.post(BASE + "/import", json=exported, headers={"X-Recollect-User": who})
+        assert kept(given(again)) == made
+    assert set(kept(given(client.delete(f"{BASE}/facts/fact-2")))) == {"fact_1", other}
+
+
+def test_errors_are_told_as_deerflow_tells_them(memory: Memory, client: TestClient) -> None:
+    answers = [
+        client.patch(f"{BASE}/facts/{'f' * 32}", json={"content": "x"}),
+        client.post(BASE + "/facts", json={"content": " "}),
+        client.post(BASE + "/facts", json={"content": "x", "confidence": 7}),
+        client.post(BASE + "/import", json={"facts": "x"}),
+        client.put(BASE, json={}),
+        client.get(BASE, headers={"authorization": "Bearer nope"}),
+        client.get(BASE, headers={"host": "elsewhere.example"}),
+        client_of(memory, role="read").delete(BASE + "?user_id=ann"),
+    ]
+    assert [each.status_code for each in answers] == [404, 400, 400, 400, 405, 401, 403, 403]
+    for each in answers:
+        assert each.json()["detail"] == each.json()["error"]
 
 
 def test_bad_changes(client: TestClient) -> None:
@@ -148,10 +201,11 @@ def test_a_removed_fact_is_gone_in_all_its_versions_and_can_come_back(
     (last,) = given(
         client.patch(f"{BASE}/facts/{fact['id']}", json={"content": "I work as a doctor."})
     )["facts"]
+    (held,) = memory.facts.list(user="ann")
     assert given(client.delete(f"{BASE}/facts/{last['id']}"))["facts"] == []
     assert given(client.get(BASE))["facts"] == [], "no earlier version takes its place"
     refused(client.delete(f"{BASE}/facts/{last['id']}"), 404)
-    assert memory.restore(last["id"], user="ann")
+    assert memory.restore(held.id, user="ann")
     assert said(given(client.get(BASE))) == ["I work as a doctor."]
 
 

@@ -441,7 +441,7 @@ def test_with_a_key_a_wrong_path_or_method_is_json(client: TestClient) -> None:
     words = refused(client.get("/nothing?tea=1"), 404)
     assert words == "there is no GET /nothing: see GET /v1/openapi.json"
     assert len(refused(client.get("/" + "a" * 5000), 404)) < 300
-    refused(client.get("/openapi.json"), 404)
+    refused(client.get("/docs"), 404)
     answer = client.get(SEARCH + "/fast")
     assert refused(answer, 405).startswith(f"there is no GET {SEARCH}/fast: ")
     assert answer.headers["allow"] == "POST"

@@ -115,6 +115,10 @@ _AS_ATOMIC_ENTITIES: Mapping[tuple[str, str], Asked] = {
     ("POST", "/v1/entities/merge"): _absent(),
     ("GET", "/v1/entities/{entity_type}/{entity_id}"): Asked(**_USER),
     ("GET", "/v1/entities/{entity_type}/{entity_id}/profile"): Asked(**_USER),
+    ("GET", "/v1/entities/{entity_type}/{entity_id}/attributes"): Asked(**_USER),
+    ("GET", "/v1/entities/{entity_type}/{entity_id}/memories/{memory_id}/history"): Asked(
+        **{**_USER, "places": {"entity_type": "user", "memory_id": "f" * 32}}, status=404
+    ),
     ("DELETE", "/v1/entities/{entity_type}/{entity_id}"): Asked("admin", **_USER),
 }
 _AS_DEERFLOW: Mapping[tuple[str, str], Asked] = {
@@ -174,6 +178,7 @@ _OPERATING: Mapping[tuple[str, str], Asked] = {
     ("POST", "/v1/sign-out"): Asked(apart=True, **_NO_SCOPE),
     ("GET", "/v1/whoami"): Asked(apart=True, **_NO_SCOPE),
     ("GET", "/v1/openapi.json"): Asked(**_NO_SCOPE),
+    ("GET", "/openapi.json"): Asked(**_NO_SCOPE),
     ("GET", "/v1/export"): _operator(),
     ("POST", "/v1/import"): _operator(
         body=b'{"user": "ann", "content": "I like tea."}\n',

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ from recollect.testing.store_suite import (
     an_entry,
     claim_group,
     say,
-    subjects,
 )
 from recollect.write.passages import record_texts
 from recollect.write.prepare import index_row

@@ -55,10 +55,11 @@ def _with_source(kept: Kept) -> dict[str, Any]:
     """One memory, and what AtomicMemory's clients look for in it: the metadata as it was sent, and
     beside it where it came from."""
     told = {each.name: getattr(kept, each.name) for each in fields(kept)}
-    also = {wire: kept.metadata.get(name) for wire, name in SOURCE.items()}
+    sent = dict(kept.metadata)
+    also = {wire: sent.get(name) for wire, name in SOURCE.items()}
     beside = {SOURCE[wire] for wire, value in also.items() if value is not None}
     beside &= {*kept.labels}
-    own = {name: value for name, value in kept.metadata.items() if name not in beside}
+    own = {name: value for name, value in sent.items() if name not in beside}
     also |= {"session_id": kept.session, "episode_id": next(iter(kept.sources), None)}
     return {**told, **also, "metadata": own}
 

@@ -179,6 +179,8 @@ def test_facts_are_added_searched_changed_and_deleted(memory: Memory) -> None:
         assert set(fact) == {"id", "content", "category", "confidence", "createdAt", "source"}
         only = await mcp.call("memory_search", query="dark mode", category="goal")
         assert only == {"results": [], "count": 0}
+        for nothing in ({"query": " "}, {"query": ""}, {"query": "dark mode", "limit": 0}):
+            assert await mcp.call("memory_search", **nothing) == {"results": [], "count": 0}
         changed = await mcp.call("memory_update", fact_id=fact["id"], content="Prefers light mode")
         assert changed["status"] == "updated"
         memory.drain()

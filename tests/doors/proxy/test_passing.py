@@ -14,8 +14,9 @@ import openai
 import pytest
 
 import recollect
+from recollect.doors.http.faults import fault_of
 from recollect.doors.proxy import routes as proxy
-from recollect.errors import ConfigError, StoreBusy
+from recollect.errors import ConfigError, InvalidInput, StoreBusy
 from recollect.keys import create_key
 from recollect.store.sqlite import connection as store_connection
 from recollect.testing import HashEmbedder
@@ -157,6 +158,39 @@ def test_a_key_that_may_only_read_sees_the_models_and_no_more(service: Service) 
     reader = Service(service.memory, service.port, key)
     assert "only read" in refused(call(reader), 403)
     assert call(reader, "/v1/proxy/models", b"", "GET")[0] == 200
+
+
+def test_the_guard_refuses_in_the_shape_that_openais_clients_show(tmp_path: Path) -> None:
+    config = {"limits.bodyBytes": 5000, "service.requestsPerMinute": 3}
+    with serving(tmp_path / "m.db", "", **config) as service:
+        wrong = Service(service.memory, service.port, "rk_nope")
+        with wrong.client() as client, pytest.raises(openai.AuthenticationError) as error:
+            client.models.list()
+        assert (error.value.type, error.value.code) == ("authentication_error", "invalid_api_key")
+        assert "a valid key is required" in error.value.message
+        foreign = service.client(headers={"origin": "https://evil.example"})
+        with foreign, pytest.raises(openai.PermissionDeniedError, match="not served here") as no:
+            foreign.models.list()
+        assert no.value.type == "permission_error"
+        with service.client() as client, pytest.raises(openai.APIStatusError) as large:
+            client.embeddings.create(model="m", input="x" * 6000)
+        assert (large.value.status_code, large.value.type) == (413, "invalid_request_error")
+        for _ in range(4):
+            call(service, "/v1/proxy/models", b"", "GET")
+        with service.client() as client, pytest.raises(openai.RateLimitError) as many:
+            client.models.list()
+        assert many.value.code == "rate_limit_exceeded"
+        assert "requests a minute" in many.value.message
+
+
+def test_what_breaks_here_is_told_in_that_shape_too() -> None:
+    for error, status in ((StoreBusy("the disk"), 503), (InvalidInput("no", field="user"), 400)):
+        answer = fault_of(error, path="/v1/proxy/models")
+        body = json.loads(bytes(answer.body))["error"]
+        assert set(body) == {"message", "type", "param", "code"}
+        assert (answer.status_code, body["type"]) == (
+            status, "server_error" if status > 500 else "invalid_request_error",
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("budget", ["-1", "1.5", "many", "200001", "٣", "1" * 30])

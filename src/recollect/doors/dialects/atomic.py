@@ -128,7 +128,7 @@ def search_fast(*, body: SearchBody, key: Reader, memory: Held) -> Response:
     return searched(memory, narrowed(key, body), body, fast=True)
 
 
-class ExpandBody(Sent):
+class WantedMemories(Sent):
     """Which memories."""
 
     model_config = ConfigDict(
@@ -139,7 +139,7 @@ class ExpandBody(Sent):
 
 
 @routes.post("/expand", response_model=_OBJECT)
-def expand(*, body: ExpandBody, key: Reader, memory: Held) -> Response:
+def expand(*, body: WantedMemories, key: Reader, memory: Held) -> Response:
     """The whole memories with these ids; those that are not there are left out."""
     scope = narrowed(key, body)
     ids = list(dict.fromkeys(body.memory_ids))

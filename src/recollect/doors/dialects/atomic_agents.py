@@ -97,14 +97,14 @@ def resolve(*, id: str, body: ResolveBody, key: Writer, memory: Held) -> Respons
     return told({"id": id, "status": body.resolution})
 
 
-class SettleBody(Sent):
+class WhoseConflicts(Sent):
     """Whose."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "ann"}]})
 
 
 @routes.post("/conflicts/auto-resolve", response_model=_OBJECT)
-def auto_resolve(*, body: SettleBody, key: Writer, memory: Held) -> Response:
+def auto_resolve(*, body: WhoseConflicts, key: Writer, memory: Held) -> Response:
     """Decide by trust what nobody has settled for a day."""
     return told({"resolved": len(memory.facts.settle(narrowed(key, body)))})
 

@@ -15,6 +15,7 @@ from recollect.doors.dialects.deerflow_document import (
     Document,
     cleared,
     document,
+    ids_of,
     imported,
     same,
 )
@@ -143,7 +144,7 @@ class ChangedFact(BaseModel):
 
 @routes.patch("/facts/{id}", response_model=_OBJECT)
 def change_fact(*, id: str, body: ChangedFact, whose: Whose, key: Writer, memory: Held) -> Response:
-    """Change a fact: a new version, with an id of its own, takes its place."""
+    """Change a fact: a new version takes its place, under the same id."""
     scope = narrowed(key, whose)
     fact = _in_force(memory, scope, id)
     content = fact.content if body.content is None else body.content.strip()
@@ -155,7 +156,7 @@ def change_fact(*, id: str, body: ChangedFact, whose: Whose, key: Writer, memory
     # Who says how sure a fact is has not said the fact.
     origin = fact.origin if same(content) == same(fact.content) else "user"
     memory.facts.update(
-        id, content, user=scope.user, workspace=scope.workspace, agent=scope.agent,
+        fact.id, content, user=scope.user, workspace=scope.workspace, agent=scope.agent,
         category=category, confidence=body.confidence, origin=origin,
     )  # fmt: skip
     return told(document(memory, scope))
@@ -165,8 +166,8 @@ def change_fact(*, id: str, body: ChangedFact, whose: Whose, key: Writer, memory
 def remove_fact(*, id: str, whose: Whose, key: Writer, memory: Held) -> Response:
     """Forget a fact in all its versions; restorable."""
     scope = narrowed(key, whose)
-    _in_force(memory, scope, id)
-    forget_fact(memory, id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    fact = _in_force(memory, scope, id)
+    forget_fact(memory, fact.id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
     return told(document(memory, scope))
 
 
@@ -179,8 +180,13 @@ def known_category(name: str | None) -> tuple[str, dict[str, str] | None]:
 
 
 def _in_force(memory: Memory, scope: Scope, id: str) -> Fact:
-    """A fact that holds; Conflict for one that another took the place of meanwhile."""
-    fact = memory.facts.get(id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    """A fact that holds, by its id in the document or by that of its record; Conflict for a version
+    that another took the place of."""
+    profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    of_record = {shown: own for own, shown in ids_of(profile).items()}
+    fact = memory.facts.get(
+        of_record.get(id, id), user=scope.user, workspace=scope.workspace, agent=scope.agent
+    )
     if fact.status != "active":
         raise Conflict(f"the fact {id} is {fact.status}: reload, and change the one that holds")
     return fact

@@ -4,10 +4,13 @@ An import is all checked before anything is changed; then the new facts are stor
 what was there is forgotten last: an end in between loses nothing. A fact whose text is known
 stays the word of the one who said it; the others are imported, which is nobody's word. What an
 agent keeps to itself says so in the document, and stays its own on the way back.
+
+A fact has one id for all its versions: the one it was imported with, or that of its first version.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,7 +24,7 @@ from recollect.facts.follow import CONFLICT
 from recollect.facts.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from recollect.memory import Memory
 from recollect.tiers import parts
-from recollect.tiers.profile_values import SECTIONS, USER_SECTIONS
+from recollect.tiers.profile_values import SECTIONS, USER_SECTIONS, Profile, claim
 from recollect.types import Record, Scope
 from recollect.write import validate
 from recollect.write.handling import AGENT_ONLY
@@ -31,6 +34,7 @@ _SUMMARY_CHARS = 4_000
 _MOST_FACTS = 1_000
 #: Of a fact that does not say how sure it is.
 _CONFIDENCE = 0.5
+_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 #: Whose word a fact is that came with a document and was not known.
 _IMPORT = "import"
 #: Whose facts carry a summary of an import: an agent's do not.
@@ -58,6 +62,16 @@ class ImportedFact(BaseModel):
     confidence: float = Field(_CONFIDENCE, ge=0.0, le=1.0)
     createdAt: Text = ""
     visibility: Text = None
+    #: Kept as they are, where they are texts; others are none of DeerFlow's.
+    id: Any = None
+    source: Any = None
+    sourceError: Any = None
+
+    def kept(self) -> dict[str, str]:
+        """What comes back with the fact and means nothing here."""
+        id = self.id if isinstance(self.id, str) and _ID.fullmatch(self.id) else None
+        told = {"id": id, "source": self.source, "sourceError": self.sourceError}
+        return {name: each for name, each in told.items() if isinstance(each, str) and each}
 
 
 class Document(BaseModel):
@@ -86,15 +100,32 @@ def document(memory: Memory, scope: Scope) -> dict[str, Any]:
         for event in memory.store.events(scope, list(dict.fromkeys(first.values())))
     }
     extensions = {each.id: each.metadata.get("categoryExtension") for each in profile.facts}
+    ids, kept = ids_of(profile), {each.id: _kept(each) for each in profile.facts}
     for fact in made["facts"]:
         # A fact is of everybody who told it; it comes from the session where it was told first.
         if thread := threads.get(first.get(fact["id"], "")):
             fact["source"] = thread
         if isinstance(extensions[fact["id"]], str):
             fact["categoryExtension"] = extensions[fact["id"]]
+        fact |= {**kept[fact["id"]], "id": ids[fact["id"]]}
     for name, section in _imported_summaries(memory, scope, profile.facts).items():
         made["user" if name in USER_SECTIONS else "history"][name] = section
     return made
+
+
+def ids_of(profile: Profile) -> dict[str, str]:
+    """The ids of facts as the document has them, by those of their records."""
+    found: dict[str, str] = {}
+    for record in profile.facts:
+        id = _kept(record).get("id") or claim(record)
+        # Of one claim two may hold: the second is called by its own id.
+        found[record.id] = record.id if id in found.values() else id
+    return found
+
+
+def _kept(record: Record) -> Mapping[str, str]:
+    kept = record.metadata.get("deerflow")
+    return kept if isinstance(kept, Mapping) else {}
 
 
 def _sections_of(made: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -197,7 +228,8 @@ def _checked(
         category, extension = _category(fact, origin)
         draft, labels = memory.facts.checked(
             fact.content, at=_at(fact, place, now), confidence=fact.confidence, category=category,
-            origin=origin, metadata={"categoryExtension": extension} if extension else None,
+            origin=origin, metadata={**({"categoryExtension": extension} if extension else {}),
+                                     **({"deerflow": kept} if (kept := fact.kept()) else {})},
             name=f"{place}content",
         )  # fmt: skip
         if _is_private(fact.visibility, fact.content, f"{place}visibility", scope, private):

@@ -116,26 +116,28 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(app.state.tracing.close)
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     message, field = complaint(error.errors()[0])
-    return fault(400, message, field=field)
+    return fault(400, message, field=field, path=request.scope["path"])
 
 
-async def _failed(_: Request, error: Exception) -> Response:
+async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RecollectError)
-    return fault_of(error)
+    verb = getattr(request.scope.get("route"), "verb", None)
+    names = {} if verb is None else {each.name: each.wire for each in verb.parameters}
+    return fault_of(error, path=request.scope["path"], names=names)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
-    if error.status_code in (404, 405) and error.detail in _NO_ROUTE:
-        path = request.scope["path"][:_MOST_PATH_CHARS]
-        words = f"there is no {request.method} {path}: see GET /v1/openapi.json"
+    status, words, path = error.status_code, error.detail, request.scope["path"]
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if status in (404, 405) and words in _NO_ROUTE:
+        words = f"there is no {request.method} {path[:_MOST_PATH_CHARS]}: see GET /v1/openapi.json"
         # By this the Python client tells a call that is unknown from an id that is.
-        return fault(
-            error.status_code,
-            words,
-            headers={**(error.headers or {}), "x-recollect-error": "NoRoute"},
-        )
-    return fault(error.status_code, error.detail, headers=error.headers)
+        headers["x-recollect-error"] = "NoRoute"
+    # The router names the methods of the first route that has this path, not of all.
+    if status == 405 and (methods := schema.methods_of(request.app, path)):
+        headers["allow"] = ", ".join(methods)
+    return fault(status, words, headers=headers, path=path)

@@ -2,6 +2,7 @@
 
 `{"error": "limit must be at most 200", "field": "limit"}`. What the caller did wrong is told in
 full; what went wrong here is told by its kind alone and logged, because its text may name files.
+Where another system's clients call, its shape holds, whoever refuses: the guard, a route, a verb.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from starlette.responses import Response
 
@@ -46,19 +48,58 @@ _MOST_MESSAGE_CHARS = 500
 _RETRY_SECONDS = "1"
 
 
+def ours(_: int, message: str, field: str = "") -> dict[str, Any]:
+    """An error in our shape."""
+    return {"error": message} | ({"field": field} if field else {})
+
+
+def openai(
+    status: int, message: str, field: str = "", *, kind: str = "", code: str | None = None
+) -> dict[str, Any]:
+    """An error in the shape that OpenAI's clients show."""
+    usual = ("server_error", None) if status >= 500 else ("invalid_request_error", None)
+    found = _OPENAI.get(status, usual)
+    told = {"message": message, "type": kind or found[0]}
+    return {"error": {**told, "param": field or None, "code": code or found[1]}}
+
+
+def _deerflow(status: int, message: str, field: str = "") -> dict[str, Any]:
+    return {**ours(status, message, field), "detail": message}
+
+
+_OPENAI: Mapping[int, tuple[str, str | None]] = {
+    401: ("authentication_error", "invalid_api_key"),
+    403: ("permission_error", None),
+    429: ("rate_limit_error", "rate_limit_exceeded"),
+}
+#: Where errors have another shape than ours, by the beginning of the path.
+_SHAPES: Mapping[str, Callable[[int, str, str], dict[str, Any]]] = {
+    "/v1/proxy/": openai,
+    "/api/memory/": _deerflow,
+}
+
+
 def fault(
-    status: int, message: str, *, field: str = "", headers: Mapping[str, str] | None = None
+    status: int,
+    message: str,
+    *,
+    field: str = "",
+    headers: Mapping[str, str] | None = None,
+    path: str = "",
 ) -> Response:
-    """An error as an answer."""
-    body = {"error": _short(message)} | ({"field": _short(field)} if field else {})
+    """An error as an answer to who asked for a path."""
+    shaped = next((each for begin, each in _SHAPES.items() if f"{path}/".startswith(begin)), ours)
+    body = shaped(status, _short(message), _short(field))
     # ASCII: a message may quote a lone surrogate, which UTF-8 cannot hold.
     return Response(
         json.dumps(body), status, headers=dict(headers or {}), media_type="application/json"
     )
 
 
-def fault_of(error: errors.RecollectError) -> Response:
-    """One of our errors as an answer."""
+def fault_of(
+    error: errors.RecollectError, *, path: str = "", names: Mapping[str, str] | None = None
+) -> Response:
+    """One of our errors as an answer; `names` are those of a verb's parameters on the wire."""
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     # By its name the Python client raises the same error again.
     headers = {"x-recollect-error": type(error).__name__}
@@ -70,12 +111,13 @@ def fault_of(error: errors.RecollectError) -> Response:
         # A model may repeat what it was sent.
         words = "" if isinstance(error, errors.ModelError) else f": {error}"
         log.error("%s%s", type(error).__name__, words)
-        return fault(status, type(error)().args[0], headers=headers)
+        return fault(status, type(error)().args[0], headers=headers, path=path)
     field = error.field if isinstance(error, errors.InvalidInput) else ""
-    message = str(error)
-    if field in _WIRE_NAME and message.startswith(field):
-        message = _WIRE_NAME[field] + message.removeprefix(field)
-    return fault(status, message, field=_WIRE_NAME.get(field, field), headers=headers)
+    message, wire = str(error), {**_WIRE_NAME, **(names or {})}.get(field, field)
+    if wire != field and message.startswith(field):
+        message = wire + message.removeprefix(field)
+    field = wire
+    return fault(status, message, field=field, headers=headers, path=path)
 
 
 def _short(text: str) -> str:

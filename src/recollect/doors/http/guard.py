@@ -130,7 +130,8 @@ class Guard:
         except Exception as error:  # noqa: BLE001 (the outermost door)
             log.error("%s at %s", type(error).__name__, _place(error))
             if not status:
-                await fault(500, "something went wrong here")(scope, receive, sending)
+                answer = fault(500, "something went wrong here", path=scope["path"])
+                await answer(scope, receive, sending)
         finally:
             self._under_way -= counts
         await self._note(scope, status)
@@ -140,10 +141,11 @@ class Guard:
             try:
                 await self._admit(scope, places)
             except HTTPException as error:
-                answer = fault(error.status_code, error.detail, headers=error.headers)
+                status, path = error.status_code, scope["path"]
+                answer = fault(status, error.detail, headers=error.headers, path=path)
                 await answer(scope, receive, send)
             except RecollectError as error:
-                await fault_of(error)(scope, receive, send)
+                await fault_of(error, path=scope["path"])(scope, receive, send)
             else:
                 seconds = self._memory.config.service.body_seconds
                 if _is_open(scope):

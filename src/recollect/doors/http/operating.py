@@ -23,7 +23,8 @@ from recollect.types import ApiKey
 
 routes = APIRouter()
 
-_LINES = "application/x-ndjson"
+_LINES, _BYTES = "application/x-ndjson", "application/octet-stream"
+_FILE = {"type": "string", "format": "binary"}
 _PIECE_BYTES = 256 * 1024
 _IN_MEMORY_BYTES = 4 * 1024 * 1024
 _NAMES = {"user_id": "user", "agent_id": "agent", "session_id": "session"}
@@ -36,7 +37,9 @@ def _query(name: str, schema: Mapping[str, Any], words: str) -> dict[str, Any]:
 @routes.get(
     "/v1/export",
     summary="Everything that is stored, as JSON lines.",
-    responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
+    responses={
+        200: {"content": {each: {"schema": _FILE} for each in (_LINES, _BYTES)}},
+    },
     response_class=Response,
     openapi_extra={
         "parameters": [_query("vectors", {"type": "boolean"}, "false: smaller, embedded anew.")]
@@ -48,8 +51,9 @@ async def export(request: Request, key: Operator) -> Response:
     vectors = given.get("vectors", "true")
     if vectors not in ("true", "false"):
         raise InvalidInput("vectors must be true or false", field="vectors")
+    kind = _BYTES if _BYTES in request.headers.get("accept", "") else _LINES
     file = await run_in_threadpool(_exported, request, key, vectors == "true")
-    return StreamingResponse(_pieces(file), media_type=_LINES)
+    return StreamingResponse(_pieces(file), media_type=kind)
 
 
 @routes.post(
@@ -61,7 +65,8 @@ async def export(request: Request, key: Operator) -> Response:
             _query(name, {"type": "string", "maxLength": 512}, "For lines that name none.")
             for name in _NAMES
         ],
-        "requestBody": {"required": True, "content": {_LINES: {"schema": {"type": "string"}}}},
+        # Of any type: generators of clients know this one.
+        "requestBody": {"required": True, "content": {_BYTES: {"schema": _FILE}}},
     },
 )
 async def import_lines(request: Request, key: Operator) -> Response:

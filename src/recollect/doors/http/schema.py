@@ -1,27 +1,30 @@
-"""GET /v1/openapi.json: the whole service as an OpenAPI 3.1 document.
+"""GET /openapi.json, also under /v1: the whole service as an OpenAPI 3.1 document.
 
-The verbs are told by the catalogue, with schemas made of their annotations; the routes that were
-written by hand by FastAPI. Bodies are closed: a field that is not named here is refused.
+The verbs are told by the catalogue, with schemas made of their annotations and limits; the routes
+that were written by hand by FastAPI. The bodies of verbs are closed: a field that is not named
+here is refused.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 
 import recollect
+from recollect.api import bounds
 from recollect.api.catalogue import ALL
 from recollect.api.examples import example
 from recollect.api.schemas import Schema, Schemas
 from recollect.api.verb import BODILESS, Parameter, Verb
+from recollect.config import Limits
 from recollect.doors.http.auth import Reader
-from recollect.doors.http.paging import LONGEST, longest
-from recollect.doors.http.verbs import is_kept
+from recollect.doors.http.paging import LONGEST
+from recollect.doors.http.verbs import FREE, is_kept
 
 routes = APIRouter()
 
@@ -45,7 +48,17 @@ _WORDS: Mapping[str, str] = {
     "If-Match": "Only if the ETag is still this one.",
     "If-None-Match": "304 if the ETag is still this one.",
 }
-_SCOPE = frozenset({"user_id", "workspace_id", "agent_id", "session_id"})
+#: A file, as it is.
+_BYTES: Schema = {"type": "string", "format": "binary"}
+_INFO: Mapping[str, Any] = {
+    "title": "Recollect",
+    "version": recollect.__version__,
+    "description": "Long-term memory for agents. See docs/reference/http.md.",
+    "contact": {"name": "The Recollect authors"},
+    "license_info": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
+    # Wherever this document was got from.
+    "servers": [{"url": "/", "description": "This service."}],
+}
 _REFUSALS: Mapping[str, str] = {
     "400": "A value breaks a rule; `field` names it.",
     "401": "No valid key.",
@@ -65,25 +78,45 @@ _REFUSALS: Mapping[str, str] = {
 }
 
 
+@routes.get("/openapi.json", summary="This document.", include_in_schema=False)
 @routes.get("/v1/openapi.json", summary="This document.", response_class=Response)
 async def openapi(request: Request, key: Reader) -> Response:
     """What can be asked of this service, for programs."""
-    state = request.app.state
-    if not hasattr(state, "openapi"):
-        state.openapi = orjson.dumps(document(request.app))
-    return Response(state.openapi, media_type=_JSON)
+    return Response(orjson.dumps(_known(request.app)), media_type=_JSON)
+
+
+def methods_of(app: FastAPI, path: str) -> list[str]:
+    """The methods that a path has, of the documented ones that it fits the one it fits best."""
+    fitting = [each for each in _known(app)["paths"] if _pattern(each).fullmatch(path)]
+    if not fitting:
+        return []
+    best = min(fitting, key=lambda each: each.count("{"))
+    return sorted(each.upper() for each in _known(app)["paths"][best])
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    parts = _NAME.split(path)
+    kinds = (".+" if each[1:-1] in FREE else "[^/]+" for each in _NAME.findall(path))
+    return re.compile("".join(f"{re.escape(part)}{next(kinds, '')}" for part in parts))
+
+
+def _known(app: FastAPI) -> dict[str, Any]:
+    """The document, made once."""
+    if not hasattr(app.state, "openapi"):
+        app.state.openapi = document(app)
+    return cast("dict[str, Any]", app.state.openapi)
 
 
 def document(app: FastAPI) -> dict[str, Any]:
     """The document of an application."""
-    schemas = Schemas()
-    told = get_openapi(title="Recollect", version=recollect.__version__, routes=app.routes)
+    schemas, limits = Schemas(), app.state.memory.config.limits
+    told = get_openapi(**_INFO, routes=app.routes)
     paths: dict[str, dict[str, Any]] = told.setdefault("paths", {})
     for path, item in paths.items():
         for operation in item.values():
             _by_hand(operation, others=path.startswith(_OTHERS))
     for verb in ALL:
-        _add(paths, verb, operation_of(verb, schemas))
+        _add(paths, verb, operation_of(verb, schemas, limits))
     # The door that needs no key.
     for open_path in ("/health", "/v1/sign-in"):
         for operation in paths.get(open_path, {}).values():
@@ -96,11 +129,10 @@ def document(app: FastAPI) -> dict[str, Any]:
         "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
     }
     told["security"] = [{"bearer": []}, {"key": []}]
-    told["info"]["description"] = "Long-term memory for agents. See docs/reference/http.md."
     return told
 
 
-def operation_of(verb: Verb[..., object], schemas: Schemas) -> dict[str, Any]:
+def operation_of(verb: Verb[..., object], schemas: Schemas, limits: Limits) -> dict[str, Any]:
     """A verb as an operation."""
     asked = example(verb)
     answer = schemas.answer(verb.returns, verb.answer, pages=verb.is_list)
@@ -109,7 +141,7 @@ def operation_of(verb: Verb[..., object], schemas: Schemas) -> dict[str, Any]:
         "tags": [verb.tag],
         "summary": verb.headline,
         "description": verb.words,
-        "parameters": [*_parameters(verb, schemas, asked)],
+        "parameters": [*_parameters(verb, schemas, limits, asked)],
         "responses": {
             str(verb.status): {
                 "description": "Done.",
@@ -120,23 +152,23 @@ def operation_of(verb: Verb[..., object], schemas: Schemas) -> dict[str, Any]:
         "x-recollect-role": verb.role,
     }
     if verb.raw:
-        content = {"schema": {}, "example": "# Handbook\n\nWe deploy on Fridays."}
+        content = {"schema": _BYTES, "example": "# Handbook\n\nWe deploy on Fridays."}
         told["requestBody"] = {"required": True, "content": {"application/octet-stream": content}}
     elif verb.method not in BODILESS:
-        told["requestBody"] = _body(verb, schemas, asked)
+        told["requestBody"] = _body(verb, schemas, limits, asked)
     return told
 
 
 def _parameters(
-    verb: Verb[..., object], schemas: Schemas, asked: Mapping[str, Any]
+    verb: Verb[..., object], schemas: Schemas, limits: Limits, asked: Mapping[str, Any]
 ) -> Iterable[dict[str, Any]]:
     for each in verb.parameters:
         if each.place not in ("path", "query", "header"):
             continue
-        schema = _without_null(_schema(verb, each, schemas))
+        schema = _without_null(_schema(verb, each, schemas, limits))
         told = _parameter(each.wire, each.place, schema, required=each.required)
         if each.kind.names == {"object", "null"}:  # In a query it is written as JSON.
-            told = {**told, "content": {_JSON: {"schema": told.pop("schema")}}}
+            told["content"] = {_JSON: {"schema": told.pop("schema")}}
         elif each.wire in asked:
             told["example"] = asked[each.wire]
         yield told
@@ -165,28 +197,25 @@ def _parameter(name: str, place: str, schema: Schema, *, required: bool = False)
     return found
 
 
-def _body(verb: Verb[..., object], schemas: Schemas, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _body(
+    verb: Verb[..., object], schemas: Schemas, limits: Limits, asked: Mapping[str, Any]
+) -> dict[str, Any]:
     inside = [each for each in verb.parameters if each.place == "body"]
     shown = {each.wire: asked[each.wire] for each in inside if each.wire in asked}
     needed = [each.wire for each in inside if each.required]
     schema = {
         "type": "object",
-        "properties": {each.wire: _schema(verb, each, schemas) for each in inside},
+        "properties": {each.wire: _schema(verb, each, schemas, limits) for each in inside},
         "additionalProperties": False,
         **({"required": needed} if needed else {}),
     }
     return {"required": bool(needed), "content": {_JSON: {"schema": schema, "example": shown}}}
 
 
-def _schema(verb: Verb[..., object], parameter: Parameter, schemas: Schemas) -> Schema:
-    schema = schemas.of(parameter.annotation)
-    if parameter.wire in _SCOPE:
-        schema = {**schema, "minLength": 1, "maxLength": 512}
-    if parameter.name == "limit":
-        most = longest(verb) if verb.is_list else 200
-        schema = {**schema, "minimum": 1, "maximum": most}
-    elif parameter.name in verb.most:
-        schema = {**schema, "maximum": verb.most[parameter.name]}
+def _schema(
+    verb: Verb[..., object], parameter: Parameter, schemas: Schemas, limits: Limits
+) -> Schema:
+    schema = {**schemas.of(parameter.annotation), **bounds.of(verb, parameter, limits)}
     if parameter.place == "body" and parameter.wire in _WORDS:
         schema = {**schema, "description": _WORDS[parameter.wire]}
     return schema
@@ -195,6 +224,8 @@ def _schema(verb: Verb[..., object], parameter: Parameter, schemas: Schemas) -> 
 def _without_null(schema: Schema) -> Schema:
     """In a path, a query or a header there is no null: it is left out instead."""
     kinds = schema.get("type")
+    if None in schema.get("enum", ()):
+        schema = {**schema, "enum": [each for each in schema["enum"] if each is not None]}
     if isinstance(kinds, list):
         left = [each for each in kinds if each != "null"]
         return {**schema, "type": left[0] if len(left) == 1 else left}

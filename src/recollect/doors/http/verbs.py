@@ -36,7 +36,7 @@ Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _JSON = "application/json"
 #: Names that people choose: they may hold a slash.
-_FREE = ("key", "agent_id", "session_id", "field")
+FREE = ("key", "agent_id", "session_id", "field")
 #: What makes room is not turned away for want of room.
 _RELIEVES = ("drain",)
 #: Of somebody who was erased not even an answer is kept.
@@ -59,7 +59,7 @@ class VerbRoute(Route):
 
     def __init__(self, verb: Verb[..., object]) -> None:
         path = verb.path
-        for name in _FREE:
+        for name in FREE:
             path = path.replace("{" + name + "}", "{" + name + ":path}")
         super().__init__(path, endpoint(verb), methods=[verb.method], name=verb.name)
         self.verb = verb

@@ -24,6 +24,8 @@ _ALL_FACTS = 10_000
 def search(memory: Any, who: Asker, given: Given) -> Any:
     """Facts that answer a question; else those that hold its words, the surest first."""
     scope, limit = who.scope(given.get("user_id")), given.get("limit", 10)
+    if not given["query"].strip() or not limit:  # As DeerFlow: of nothing there is nothing.
+        return {"results": [], "count": 0}
     category = given.get("category")
     kind = category if category in CATEGORIES else None
     found = [
@@ -135,7 +137,7 @@ TOOLS: tuple[Tool, ...] = (
             {
                 "query": shape.text("What to look for, in plain language."),
                 "category": shape.text("Only facts of this category."),
-                "limit": shape.whole("At most so many.", 1, _MOST, default=10),
+                "limit": shape.whole("At most so many.", 0, _MOST, default=10),
             },
             ["query"],
         ),

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from recollect.doors.http.allowance import Charge
+from recollect.doors.http.faults import openai
 from recollect.doors.proxy.answer import Overheard
 from recollect.doors.proxy.shape import Draft, Shape
 from recollect.doors.proxy.upstream import Answer, Call, Headers, Upstream
@@ -50,12 +51,12 @@ def refusal(
     message: str,
     *,
     param: str | None = None,
-    kind: str = "invalid_request_error",
+    kind: str = "",
     code: str | None = None,
 ) -> Response:
     """An error of the proxy itself, in the shape that callers of such a model know."""
-    error = {"message": message, "type": kind, "param": param, "code": code}
-    return Response(json.dumps({"error": error}), status, media_type="application/json")
+    body = openai(status, message, param or "", kind=kind, code=code)
+    return Response(json.dumps(body), status, media_type="application/json")
 
 
 def to_send(headers: Iterable[tuple[bytes, bytes]], authorization: str) -> Headers:

@@ -295,8 +295,7 @@ async def _shaped(answered: Awaitable[Response]) -> Response:
     try:
         return await answered
     except HTTPException as error:
-        kind = "permission_error" if error.status_code == 403 else "invalid_request_error"
-        return refusal(error.status_code, str(error.detail), kind=kind)
+        return refusal(error.status_code, str(error.detail))
     except Throttled as error:
         answer = refusal(429, str(error), kind="insufficient_quota", code="insufficient_quota")
         answer.headers["retry-after"] = str(math.ceil(error.retry_after or 1))
