@@ -179,7 +179,9 @@ def _lazy(module: ModuleType, tree: ast.Module, passed: set[tuple[str, int]]) ->
         lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
         if any((module.__name__, line) in passed for line in lines):
             continue
-        yield _as_found(module.__name__, call.lineno, re.compile(*_evaluated(module, call)))
+        made = _as_found(module.__name__, call.lineno, re.compile(*_evaluated(module, call)))
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        yield replace(made, methods=(method,) if method in _METHODS else ())
 
 
 def _is_function(node: ast.AST) -> bool:

@@ -297,9 +297,9 @@ DATED = re.compile(
 
 #: What a person other than the speaker is or does, right after the name.
 OTHERS = re.compile(
-    r"(?:,[^,]{1,40},)? (?:also |now |currently |still |just |really |recently )*(?:(?:is|was|'s)"
-    r" (?:an? (?!bit|lot|great (?:idea|way)|good)|the (?:head|owner|founder|director|author|coach"
-    r"|captain|ceo|manager|capital|president|mother|father|brother|sister|son|daughter|wife"
+    r"(?:,[^,]{1,40},)? (?:also |now |currently |still |just |really |recently ){0,8}"
+    r"(?:(?:is|was|'s) (?:an? (?!bit|lot|great (?:idea|way)|good)|the (?:head|owner|founder"
+    r"|director|author|coach|captain|ceo|manager|capital|president|mother|father|brother|sister|son|daughter|wife"
     r"|husband)|my|our|from|in (?!the middle|trouble)|at|based|married|engaged|allergic|moving"
     r"|studying|working|living|retired|pregnant|vegan|vegetarian|training|planning|writing"
     r"|located)\b|works? (?:at|for|in|as)|lives? (?:in|at|near|with|on)|stud(?:y|ies) "

@@ -23,7 +23,7 @@ SUPPOSED = re.compile(
     r"|are you|is it|how|what|why|when(?=.*\?)|where|who)\b|\bi wish\b|\b(?:i|we) (?:might|may"
     r"|could|should|wonder|was wondering|were wondering)\b|\b(?:what )?if (?:i"
     r"|we)\b(?=.{0,12}\b(?:was|were|had|have|could|can|should)\b)|\bwould (?:be|have|you)\b"
-    r"|\bmaybe (?:i|we|you)\b(?=.*\b(?:can|should|try)\b)|^(?:如果|假如|要是)|[吗呢][?？。]?$"
+    r"|\bmaybe (?:i|we|you)\b(?=.{0,200}\b(?:can|should|try)\b)|^(?:如果|假如|要是)|[吗呢][?？。]?$"
 )
 #: What is felt, or is going on in the talk, and says nothing about a life.
 IDLE = re.compile(

@@ -17,7 +17,7 @@ _LEAD = (
 )
 _SOFT = (
     r"(?:(?:also|now|currently|still|just|really|recently|finally|already|both|never|always|only"
-    r"|usually) )*"
+    r"|usually) ){0,8}"
 )
 _KIN = (
     r"(?:wife|husband|partner|daughters?|sons?|kids?|child|children|baby|mother|mum|mom|father|dad"

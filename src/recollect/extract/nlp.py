@@ -56,8 +56,8 @@ _TYPES = {
     "LAW": "document",
 }
 # Several names in one span; "and" is part of a name only in a title or an organisation.
-_LISTED = re.compile(r"\s*,\s+|\s+/\s+|\s+\(\s*")
-_LISTED_WITH_AND = re.compile(r"\s*,\s+|\s+/\s+|\s+\(\s*|\s+and\s+")
+_LISTED = re.compile(r"(?<!\s)(?:\s*+,\s+|\s++/\s+|\s++\(\s*)")
+_LISTED_WITH_AND = re.compile(r"(?<!\s)(?:\s*+,\s+|\s++(?:/\s+|\(\s*|and\s+))")
 _AND_SEPARATES = frozenset(("PERSON", "GPE", "LOC", "NORP", "PRODUCT"))
 
 

@@ -31,7 +31,7 @@ _HORIZON = (
     r"|i )?\w+|(?:this|next) (?:year|spring|summer|autumn|fall|winter|month|quarter|decade)|one day"
     r"|some ?day|eventually|within \w+|in the long run|in (?:\w+ )years?)\b"
 )
-_SOFT = r"(?:(?:really|also|still|just|do|quite|much|always|never|absolutely|honestly|both) )*"
+_SOFT = r"(?:(?:really|also|still|just|do|quite|much|always|never|absolutely|honestly|both) ){0,8}"
 _I = r"\b(?:i|we)(?:'ve|'d|'m|'re|'ll| have| had| am| are| will| would)? "
 _GOOD = (
     "(?:(?:really|just|very|so|pretty) )*(?:excellent|great|perfect|ideal|spot on|good|brilliant"
