@@ -29,6 +29,7 @@ from recollect.tiers.parts import is_seen
 from recollect.types import ALL_TIERS, TEAM, Finding, Job, Record, Scope
 from recollect.version import VERSION
 from recollect.write import validate
+from recollect.write.origins import whose
 
 MOST_LISTED = 1_000
 _MOST_FADING = 1_000
@@ -138,7 +139,7 @@ class Library(Core):
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
-        origin: str = "user",
+        origin: str | None = None,
     ) -> Kept:
         """Put another text in the place of a fact, a note or an entry: a new version, which may
         have an id of its own. What was said does not change, nor what has parts."""
@@ -159,8 +160,9 @@ class Library(Core):
         elif record.kind == ENTRY:
             entry = to_entry(record)
             new = self.knowledge.set(
-                entry.key, text, user=user, workspace=workspace, origin=origin, metadata=metadata
-            ).id
+                entry.key, text, user=user, workspace=workspace, metadata=metadata,
+                origin=whose(origin, agent),
+            ).id  # fmt: skip
         else:
             _refuse(record)
         return self.get(new, user=user, workspace=workspace, agent=agent)

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import apsw
 import pytest
+from fastapi.testclient import TestClient
 
 import recollect
+from recollect.doors.http.app import create_app
 from recollect.errors import NotAStore, SchemaTooNew, StoreError, StoreFull
 from recollect.memory import Memory
 from recollect.store.sqlite import SqliteStore
@@ -239,3 +241,43 @@ def test_no_room_for_the_shared_memory_of_sqlite_is_a_full_disk() -> None:
     error = apsw.exception_for(apsw.SQLITE_IOERR_SHMSIZE)
     assert isinstance(error, apsw.Error)
     assert isinstance(translated(error, "memory.db"), StoreFull)
+
+
+def health_of(memory: Memory) -> tuple[int, str]:
+    with TestClient(create_app(memory), "http://localhost") as client:
+        answer = client.get("/health")
+    return answer.status_code, answer.json()["status"]
+
+
+def test_health_says_that_the_disk_is_full(disk: SmallDisk) -> None:
+    with opened(disk.folder / "memory.db") as memory:
+        disk.limit(memory)
+        assert health_of(memory) == (200, "ok")
+        filled(memory)
+        assert health_of(memory) == (200, "degraded")
+        disk.make_room(memory)
+        memory.remember("there is room again", user="ann")
+        assert health_of(memory) == (200, "ok")
+
+
+@pytest.mark.parametrize("how", ["removed", "renamed", "replaced"])
+def test_health_says_that_the_store_is_not_there_any_more(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.remember("tea at four", user="ann")
+        assert health_of(memory) == (200, "ok")
+        if how == "removed":
+            path.unlink()
+        else:
+            path.rename(tmp_path / "elsewhere.db")
+        if how == "replaced":
+            shutil.copy(tmp_path / "elsewhere.db", path)
+        assert health_of(memory) == (503, "degraded")
+
+
+def test_asking_for_health_writes_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as memory:
+        memory.remember("tea at four", user="ann")
+        before = {each.name: each.stat().st_mtime_ns for each in tmp_path.iterdir()}
+        assert memory.store.trouble() is None
+        assert {each.name: each.stat().st_mtime_ns for each in tmp_path.iterdir()} == before

@@ -100,7 +100,7 @@ def _filled(memory: Memory, clock: Clock) -> dict[str, list[Any]]:
         f"{MARK} is our archive.", type="note", visibility="agent_only", author="ann", agent="a"
     )
     home = next(each for each in memory.facts.list(**own) if each.content == SECRETS[0])
-    memory.facts.update(home.id, f"I live in {MARK}, near the river.", **own)
+    memory.facts.update(home.id, f"I live in {MARK}, near the river.", **own, origin="user")
     written = f"From {MARK}."
     facts = [each.id for each in memory.facts.list(**own) if MARK in each.content][:1]
     memory.profiles.write_summary("personalContext", written, facts=facts, **own)

@@ -307,7 +307,11 @@ def test_an_export_made_before_there_were_derived_records_is_still_read(tmp_path
         assert (done.failed, done.new["event"], done.new["act"]) == (0, 8, 3)
         out = io.BytesIO()
         export_to(memory.store, out)
-        assert out.getvalue() == old.read_bytes()
+        # But for the number of the format and the line that closes it.
+        lines = (
+            out.getvalue().replace(b'"recollect_export":2', b'"recollect_export":1').splitlines()
+        )
+        assert lines[:-1] == old.read_bytes().splitlines()
         assert [each.detail for each in memory.store.check(index_row) if not each.ok] == []
 
 

@@ -61,10 +61,11 @@ def test_an_entry_comes_back_as_it_was_written(team: Team, clock: Clock) -> None
     )  # fmt: skip
     assert (entry.type, entry.title, entry.tags) == ("decision", "Message bus", ("infra", "bus"))
     assert (entry.content, entry.author) == ("We use Kafka.\n\nIt is fast.", "ann")
-    assert (entry.origin, entry.agent, entry.at) == ("user", "helper", clock.now)
+    assert (entry.origin, entry.agent, entry.at) == ("agent", "helper", clock.now)
     assert entry.claim == entry.id
     assert team.get(entry.id) == entry
     assert team.list() == [entry]
+    assert team.write("Standup.", type="standup", user="ann").origin == "user"
     by_agent = team.write("Standup.", type="standup", agent="helper")
     assert (by_agent.origin, by_agent.author) == ("agent", "helper")
     named = team.write("Standup.", type="standup", author="Zoe")

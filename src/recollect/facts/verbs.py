@@ -41,7 +41,7 @@ from recollect.types import Record, Scope
 from recollect.write import validate
 from recollect.write.lineup import was_taken_back
 from recollect.write.once import once
-from recollect.write.origins import ORIGINS
+from recollect.write.origins import ORIGINS, whose
 from recollect.write.worker import Worker
 
 #: Tiers whose change makes a plan stale.
@@ -110,7 +110,7 @@ class Facts(Recasting):
         confidence: float = 1.0,
         metadata: Mapping[str, Any] | None = None,
         at: datetime | str | None = None,
-        origin: str = "user",
+        origin: str | None = None,
         key: str | None = None,
     ) -> Fact:
         """Store a fact as far as it is new; `outcome` of the result says what became of it.
@@ -119,12 +119,12 @@ class Facts(Recasting):
         certain; see `clarifications`. `key` makes a retry harmless.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        now = self._now()
+        now, by = self._now(), whose(origin, scope.agent)
         draft, given = self.checked(
             text, category=category, confidence=confidence, metadata=metadata,
-            at=now if at is None else at, origin=origin,
+            at=now if at is None else at, origin=by,
         )  # fmt: skip
-        asked = {"text": text, "category": category, "confidence": confidence, "origin": origin}
+        asked = {"text": text, "category": category, "confidence": confidence, "origin": by}
         with once(
             self._store, scope, key, "facts.add",
             note=now.isoformat(), at=now, **asked, metadata=metadata, moment=at,
@@ -149,7 +149,7 @@ class Facts(Recasting):
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
-        origin: str = "user",
+        origin: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
     ) -> Fact:
@@ -157,7 +157,7 @@ class Facts(Recasting):
         and confidence stay as they are unless they are given."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         said = validate.checked_query(text, self._limits, "text").strip()
-        check.choice(origin, "origin", ORIGINS)
+        by = check.choice(whose(origin, scope.agent), "origin", ORIGINS)
         about = None if category is None else check.choice(category, "category", CATEGORIES)
         sure = None if confidence is None else share(confidence, "confidence")
 
@@ -165,18 +165,18 @@ class Facts(Recasting):
             record = self._record(scope, id)
             made = edited_before(
                 self._shelf.of(scope).versions(chain(record)), record, said,
-                origin=origin, category=about, confidence=sure,
+                origin=by, category=about, confidence=sure,
             )  # fmt: skip
             if made is not None:
                 return made
             _check_changeable(record)
-            if check.distrust(origin) > check.distrust(record.origin):
+            if check.distrust(by) > check.distrust(record.origin):
                 raise InvalidInput(
-                    f"origin {origin} cannot change what origin {record.origin} said",
+                    f"origin {by} cannot change what origin {record.origin} said",
                     field="origin",
                 )
             return plan.put(
-                edited(record, said, origin=origin, now=plan.now, category=about, confidence=sure)
+                edited(record, said, origin=by, now=plan.now, category=about, confidence=sure)
             )
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)

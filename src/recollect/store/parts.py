@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Protocol
 
 from recollect.store.happenings import Happened, Mark, News, Webhook
-from recollect.store.values import Answered, AuditLine, Share, Spent
+from recollect.store.values import Answered, AuditLine, Share, Spent, Trouble
 from recollect.types import ApiKey, Job, Record, Scope
 
 
@@ -299,6 +299,10 @@ class Chores(Protocol):
 
     def chores(self) -> dict[str, datetime]:
         """By name, in their order, when each was last begun."""
+
+    def trouble(self) -> Trouble | None:
+        """Why nothing can be stored just now, or not all can be read; None if nothing is known to
+        be wrong. Cheap, and without a write."""
 
     def secret(self, name: str) -> bytes:
         """32 random bytes, made when first asked for, the same ever after; in no dump."""

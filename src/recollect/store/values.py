@@ -199,6 +199,15 @@ class QueueCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with a store, for the operator."""
+
+    words: str
+    #: What is stored now would be lost.
+    is_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Spent:
     """What models have cost an owner, or a key, on one day."""
 

@@ -91,14 +91,14 @@ class Notes:
         session: str | None = None,
         at: datetime | str | None = None,
         metadata: Mapping[str, Any] | None = None,
-        origin: str = "user",
+        origin: str | None = None,
     ) -> Note:
         """Write a note. The same note of the same moment is one note, however often it is sent."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
         said = parts.text(content, "content", _CONTENT_CHARS)
         kind = choice(category, "category", CATEGORIES)
         given = validate.checked_metadata(metadata, "metadata", self._limits, [])
-        whose = parts.origin(origin)
+        whose = parts.origin(origin, agent=scope.agent)
         now = self._now()
         when = now if at is None else validate.moment(at, "at")
         id, known = parts.free_id(
@@ -123,7 +123,7 @@ class Notes:
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
-        origin: str = "user",
+        origin: str | None = None,
     ) -> Note:
         """Another text in the place of a note, on the same day: a new version with its own id.
 
@@ -132,7 +132,7 @@ class Notes:
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         said = parts.text(content, "content", _CONTENT_CHARS)
-        whose = parts.origin(origin)
+        whose = parts.origin(origin, agent=scope.agent)
         for head in self._tries(scope):
             old = parts.one(self._store, scope, id, "id", "note")
             if old.kind not in CATEGORIES:

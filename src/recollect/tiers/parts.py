@@ -13,7 +13,7 @@ from recollect.index.postings import packed
 from recollect.store.base import Derived, Store
 from recollect.types import Metadata, Record, Scope
 from recollect.write import validate
-from recollect.write.origins import ORIGINS, least
+from recollect.write.origins import ORIGINS, least, whose
 from recollect.write.prepare import indexed_terms
 
 __all__ = [
@@ -54,9 +54,10 @@ def texts(value: object, name: str, *, most: int, most_characters: int) -> tuple
     return tuple(text(each, f"{name}[{i}]", most_characters) for i, each in enumerate(value))
 
 
-def origin(value: object, allowed: Sequence[str] = ORIGINS) -> str:
-    """Whose word a memory is: set by the one who calls, never by the text."""
-    return choice(value, "origin", allowed)
+def origin(value: str | None, allowed: Sequence[str] = ORIGINS, *, agent: str | None = None) -> str:
+    """Whose word a memory is: set by the one who calls, never by the text; an agent that does not
+    say speaks for itself."""
+    return choice(whose(value, agent), "origin", allowed)
 
 
 def is_by_user(record: Record) -> bool:

@@ -129,13 +129,13 @@ class Procedures:
         workspace: str = "default",
         agent: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-        origin: str = "user",
+        origin: str | None = None,
     ) -> Procedure:
         """Write a procedure down. The same one again is the one that is there."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         draft = _draft(title, kind, steps, trigger, tags)
         given = validate.checked_metadata(metadata, "metadata", self._limits, [])
-        whose = parts.origin(origin, ORIGINS)
+        whose = parts.origin(origin, ORIGINS, agent=scope.agent)
         now = self._now()
         id, known = parts.free_id(
             self._store, scope, "procedure", agent or "", draft.kind, draft.content
@@ -235,7 +235,7 @@ class Procedures:
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
-        origin: str = "user",
+        origin: str | None = None,
     ) -> Procedure:
         """A new version in the place of the old one, which stays in the history.
 
@@ -243,7 +243,7 @@ class Procedures:
         wrote and an agent changed is the agent's word.
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        whose = parts.origin(origin, ORIGINS)
+        whose = parts.origin(origin, ORIGINS, agent=scope.agent)
         given = {"title": title, "steps": steps, "trigger": trigger, "tags": tags, "kind": kind}
         now = self._now()
         for since in self._tries(scope):

@@ -77,7 +77,7 @@ class Profiles:
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
-        origin: str = "user",
+        origin: str | None = None,
     ) -> Field:
         """Set a field by hand: it stands above what facts say until it is set again or cleared.
 
@@ -86,7 +86,7 @@ class Profiles:
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         name = _field_name(field)
         values = _values(value)
-        whose = parts.origin(origin, sorted(BY_USER))
+        whose = parts.origin(origin, sorted(BY_USER), agent=scope.agent)
         data = {"values": list(values)}
         record = self._put(
             scope, name, f"{name}: {', '.join(values)}", data=data, origin=whose, quiet=0

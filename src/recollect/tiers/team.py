@@ -348,7 +348,7 @@ def _owner(workspace: str) -> Scope:
 
 
 def _origin(asker: Scope) -> str:
-    return "agent" if asker.user == TEAM else "user"
+    return "agent" if asker.user == TEAM or asker.agent is not None else "user"
 
 
 def _is_seen(record: Record, asker: Scope) -> bool:

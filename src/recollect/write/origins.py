@@ -14,6 +14,14 @@ ORIGINS: tuple[str, ...] = (
 LOWERED = ("agent", "tool", "document", "web", "import")
 
 
+def whose(origin: str | None, agent: str | None) -> str:
+    """Whose word something is that is written by hand: what the caller says; else the agent's, if
+    one writes, and the user's only if none does."""
+    if origin is not None:
+        return origin
+    return "user" if agent is None else "agent"
+
+
 def least(origins: Iterable[str]) -> str:
     """The least trusted of these; what is none of ours is trusted least."""
     return max(origins, key=lambda each: ORIGINS.index(each) if each in ORIGINS else len(ORIGINS))

@@ -116,7 +116,10 @@ def _looked(memory: Memory) -> State:
         age = max(0.0, (memory.now() - oldest).total_seconds()) if oldest else 0.0
     except RecollectError:
         return State("down", ("the store cannot be read",), is_up=False)
-    reasons = []
+    trouble = memory.store.trouble()
+    if trouble is not None and trouble.is_lost:
+        return State("down", (trouble.words,), is_up=False)
+    reasons = [] if trouble is None else [trouble.words]
     if counts.dead:
         reasons.append("there are dead letters: see GET /v1/jobs or `recollect jobs`")
     if age > _LATE_SECONDS:

@@ -29,8 +29,12 @@ from recollect.store.sqlite.spending import SqliteSpending
 from recollect.store.sqlite.transfer import SqliteTransfer
 from recollect.store.sqlite.turns import Turns
 from recollect.store.sqlite.writer import Writer
+from recollect.store.values import Trouble
 
 log = logging.getLogger("recollect.store")
+
+#: With less than this a commit may find no room.
+_LEAST_FREE_BYTES = 64 * 1024
 
 
 class SqliteStore(
@@ -76,6 +80,22 @@ class SqliteStore(
             _sync_folder(Path(self._path))
         self._writer = Writer(connection, self._path)
         self._turns = Turns()
+        self._vfs = vfs
+        self._file = _file_of(self._path) if vfs is None else None
+
+    def trouble(self) -> Trouble | None:
+        try:
+            if self._file and _file_of(self._path) != self._file:
+                return Trouble("another file lies where the store was: restart", is_lost=True)
+            if self._vfs is None and _free_bytes(self._path) < _LEAST_FREE_BYTES:
+                return Trouble("the disk is full: nothing can be stored")
+        except OSError:
+            return Trouble("the file of the store is gone: restore it, then restart", is_lost=True)
+        if words := self._writer.trouble:
+            return Trouble(words)
+        if self._pool.unread:
+            return Trouble("rows of the store are damaged: run `recollect doctor`")
+        return None
 
     def close(self) -> None:
         self._pool.close()
@@ -87,6 +107,17 @@ def _tighten(path: str) -> None:
     wide = [each for each in (path, path + "-wal", path + "-shm") if private.tighten(each)]
     if path in wide:
         log.warning("%s could be read by others than its owner: that was taken from them", path)
+
+
+def _file_of(path: str) -> tuple[int, int]:
+    """Which file it is, whatever it is called."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _free_bytes(path: str) -> int:
+    room = os.statvfs(path)
+    return room.f_bavail * room.f_frsize
 
 
 def _sync_folder(path: Path) -> None:

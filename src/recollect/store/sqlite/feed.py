@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from recollect.store.base import FOREVER_US, Change, Head, Space, Vector
+from recollect.store.sqlite.reading import many
 from recollect.store.sqlite.rows import SILENT, Part, chunks, first_epoch, marks, owner_of
 from recollect.types import Scope
 
@@ -65,7 +66,7 @@ class SqliteFeed(Part):
     def changes(self, scope: Scope, *, after: int) -> list[Change]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
-            rows = connection.execute(_TURNS, (owner, after))
+            rows = many(connection, _TURNS, (owner, after))
             # Not `_make`, which counts the fields of each: that would take a tenth longer.
             new = tuple.__new__
             turns = [new(Change, row + _OF_TURNS + (row[_KNOWN],) + _UNTOUCHED) for row in rows]
@@ -75,7 +76,8 @@ class SqliteFeed(Part):
     def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
-            rows = connection.execute(
+            rows = many(
+                connection,
                 "SELECT change, lower(hex(record)), passage, digest, data FROM vectors"
                 " WHERE owner = ? AND space = ? AND change > ? ORDER BY change, passage",
                 (owner, space, after),

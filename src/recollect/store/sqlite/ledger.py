@@ -21,6 +21,12 @@ _END = re.compile("[0-9a-f]{6,32}")
 _INDEXED_DIGITS = 6
 
 
+#: More notes than these of one owner and the oldest go: whoever may only read must not be able to
+#: fill the disk. Looked at now and then, so there may be a few more.
+MOST_NOTES = 10_000
+_TRIM_EVERY = 100
+
+
 class SqliteLedger(Part):
     """`Ledger` on SQLite."""
 
@@ -34,6 +40,8 @@ class SqliteLedger(Part):
                 " SELECT owner, ?, ?, ?, ?, ?, change FROM owners WHERE owner = ?",
                 (raw, to_us(note.at), note.query, note.digest, note.body, owner),
             )
+            if connection.last_insert_rowid() % _TRIM_EVERY == 0:
+                _trim(connection, owner)
 
         self._writer.later(work, f"the note of context {note.id}")
 
@@ -73,6 +81,15 @@ class SqliteLedger(Part):
             return connection.changes()
 
         return self._writer.run(work)
+
+
+def _trim(connection: apsw.Connection, owner: int) -> None:
+    last = connection.execute(
+        "SELECT at FROM contexts WHERE owner = ? ORDER BY at DESC LIMIT 1 OFFSET ?",
+        (owner, MOST_NOTES),
+    ).get
+    if last is not None:
+        connection.execute("DELETE FROM contexts WHERE owner = ? AND at <= ?", (owner, last))
 
 
 def _to_note(row: Sequence[Any]) -> ContextNote:

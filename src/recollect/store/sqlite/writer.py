@@ -64,6 +64,7 @@ class Writer:
         self._lock = threading.Lock()
         self._closed = False
         self._broken: StoreError | None = None
+        self._last_failure = ""
         self._last_unawaited: Future[Any] | None = None
         self._along = threading.local()
         self._thread = threading.Thread(target=self._loop, name="recollect-writer", daemon=True)
@@ -91,6 +92,13 @@ class Writer:
             yield
         finally:
             self._along.work = None
+
+    @property
+    def trouble(self) -> str:
+        """Why the last commit failed, "" if it did not: without the name of a file."""
+        if self._broken is not None:
+            return "the store accepts nothing more: restart"
+        return self._last_failure
 
     def later(self, work: Work[None], what: str) -> None:
         """Run `work` soon, without waiting; a failure is logged as that of `what`."""
@@ -157,8 +165,11 @@ class Writer:
                 for request in requests:
                     self._run_alone(request)
                 self._connection.execute("COMMIT")
+                self._last_failure = ""
             except apsw.Error as error:
                 failure = self._given_up(error)
+                if isinstance(failure, StoreFull):
+                    self._last_failure = "the disk is full: nothing can be stored"
         for request in requests:
             if failure is not None:
                 request.fail(failure)

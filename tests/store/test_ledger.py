@@ -1,0 +1,36 @@
+"""The ledger of contexts does not grow without end."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+
+from recollect.store.base import ContextNote
+from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.ledger import MOST_NOTES
+from recollect.types import Scope
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ANN, BOB = Scope("default", "ann"), Scope("default", "bob")
+
+
+def noted(store: SqliteStore, scope: Scope, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        at = NOON + timedelta(seconds=number)
+        store.note_context(scope, ContextNote(f"{number:032x}", at, "tea?", b"d", b"body", 0))
+
+
+def test_the_oldest_notes_of_an_owner_go(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "m.db")
+    noted(store, BOB, 1, 3)
+    noted(store, ANN, 1, MOST_NOTES + 300)
+    newest = store.context_notes(ANN, since=NOON, limit=1)[0]
+    assert newest.at == NOON + timedelta(seconds=MOST_NOTES + 300)
+    file = apsw.Connection(str(tmp_path / "m.db"))
+    counts = dict(file.execute("SELECT owner, count(*) FROM contexts GROUP BY owner").fetchall())
+    oldest = file.execute("SELECT min(at) FROM contexts WHERE owner = 2").get
+    file.close()
+    assert counts[1] == 3
+    assert MOST_NOTES <= counts[2] <= MOST_NOTES + 100
+    assert oldest > (NOON + timedelta(seconds=200)).timestamp() * 1e6
+    store.close()
