@@ -46,6 +46,12 @@ def planted(folder: Path) -> Path:
     return package.parent
 
 
+def environment(plant: Path | None = None) -> dict[str, str]:
+    """That of a user, who has none of the settings that all tests have."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("RECOLLECT_")}
+    return {**kept, "PYTHONPATH": str(plant or "")}
+
+
 class Service:
     """A running `recollect serve`, asked over HTTP."""
 
@@ -85,13 +91,11 @@ def serving(db: Path, settings: dict[str, Any], *, plant: Path | None = None) ->
     """`recollect serve` without keys; killed at the end if it still runs."""
     config = db.with_suffix(".json")
     config.write_text(json.dumps(settings))
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("RECOLLECT_")}
-    environment = {**kept, "PYTHONPATH": str(plant or "")}
     with db.with_suffix(".log").open("a") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "recollect.doors.cli", "serve", "--no-auth", "--port", "0",
              "--db", str(db), "--config", str(config)],
-            stdout=subprocess.PIPE, stderr=log, text=True, env=environment,
+            stdout=subprocess.PIPE, stderr=log, text=True, env=environment(plant),
         )  # fmt: skip
     assert process.stdout is not None
     try:

@@ -16,7 +16,7 @@ import pytest
 
 import recollect
 from recollect.testing import HashEmbedder
-from tests.acceptance.hanging import serving
+from tests.acceptance.hanging import environment, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -87,11 +87,15 @@ def test_a_worker_ends_soon_while_a_model_is_asked(tmp_path: Path) -> None:
         process = subprocess.Popen(
             [sys.executable, "-m", "recollect.doors.cli", "worker",
              "--db", str(db), "--config", str(config)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(),
         )  # fmt: skip
-        assert model.asked.wait(100)
-        began = time.monotonic()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
-        assert time.monotonic() - began < SECONDS
+        try:
+            assert model.asked.wait(100)
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+            assert time.monotonic() - began < SECONDS
+        finally:
+            process.kill()
+            process.wait()
     assert left(db) == [("extract", "ready", 0)]

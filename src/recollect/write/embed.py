@@ -16,7 +16,7 @@ from recollect.write.passages import embed_texts, record_texts
 
 #: Passages that are embedded and stored at once. The first jobs of a batch are one of each owner:
 #: who waits for one turn waits for no more than this.
-_AT_ONCE = 16
+_AT_ONCE = 8
 
 
 def embed(

@@ -70,12 +70,12 @@ class Quick:
         thread.join(self.patience_s)
         return found[0] if found else 0
 
-    def join(self, until: float) -> None:
+    def join(self, until: float | None = None) -> None:
         """Return when nothing is being read, or at a time of the monotonic clock."""
         with self._lock:
             running = self._threads - {threading.current_thread()}
         for thread in running:
-            thread.join(max(0.0, until - time.monotonic()))
+            thread.join(None if until is None else max(0.0, until - time.monotonic()))
 
 
 def read_turns(
