@@ -95,6 +95,13 @@ _KINDS: Mapping[str, Callable[[random.Random, ZoneInfo, int], datetime]] = {
 }
 
 
+def tidied(pid: int) -> None:
+    """Remove what libfaketime leaves of a process that ended: another of its number would not start
+    beside it."""
+    for left in Path("/dev/shm").glob(f"*faketime_*_{pid}"):
+        left.unlink(missing_ok=True)
+
+
 def _library() -> str:
     """Where libfaketime lies, as its own command knows."""
     told = subprocess.run(

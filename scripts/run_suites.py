@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from scripts.otherday import drawn
+from scripts.otherday import drawn, tidied
 
 #: A suite that takes longer hangs: its processes tell where they are (faulthandler), and end.
 LONGEST_SECONDS = 1500
@@ -117,6 +117,7 @@ def run(suite: Suite) -> Result:
             print(line, end="", flush=True)
             if match := CLOSING_LINE.match(line):
                 closing_line = match["counts"]
+    tidied(pytest.pid)
     seconds = time.monotonic() - began
     if ended.is_set():
         closing_line = f"hung: {closing_line}"

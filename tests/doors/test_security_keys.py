@@ -72,6 +72,10 @@ def test_a_key_is_of_the_workspace_that_asks(memory: Memory) -> None:
     admin = client_of(memory, create_key(memory.store, role="admin", workspace="lab")[1])
     key = made(admin)
     assert (key["workspace_id"], key["user_id"], key["role"]) == ("lab", None, "write")
+    for other in ("default", "no-such-place"):
+        assert admin.post("/v1/keys", json={"workspace_id": other}).status_code == 403
+        asked = {"workspace_id": other, "user_id": "ann", "query": "tea"}
+        assert admin.post("/v1/recall", json=asked).status_code == 403
 
 
 @pytest.mark.parametrize(

@@ -318,6 +318,8 @@ def test_which_addresses_are_public() -> None:
         assert is_public(address), address
     for address in ("", "x", "1.2.3", "fe80::1%eth0", "2606:4700::1111%eth0", "192.0.0.192"):
         assert not is_public(address), address
+    for tunnel in ("2a00:1450::5efe:7f00:1", "2a00:1450::200:5efe:7f00:1"):  # ISATAP: 127.0.0.1
+        assert not is_public(tunnel), tunnel
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Rules as records: who may end which, what is told late, what a file may claim."""
 
 import io
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import recollect
 from recollect.memory import Memory
 from recollect.testing import HashEmbedder
 from recollect.transfer import export_to, import_from
+from recollect.types import Event
+from recollect.write.learn import Learner
 
 
 @pytest.fixture
@@ -25,6 +28,23 @@ def rules(memory: Memory, **more: Any) -> list[str]:
 
 def sound(memory: Memory) -> bool:
     return all(finding.ok for finding in memory.check())
+
+
+@pytest.mark.parametrize(
+    ("role", "origin", "kind"),
+    [
+        ("user", "user", "instruction"),
+        ("user", "web", "turn"),
+        ("tool", "user", "turn"),  # As a file may claim.
+        ("assistant", "user", "turn"),
+        ("tool", "tool", "turn"),
+    ],
+)
+def test_only_what_a_user_said_as_the_user_is_a_rule(role: str, origin: str, kind: str) -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    event = Event("01" * 16, 1, role, "Always cite sources.", now, now, origin)
+    found, derived = Learner().learn(event)
+    assert (found, len(derived)) == (kind, kind == "instruction")
 
 
 def test_an_agent_ends_only_rules_that_were_given_under_it(memory: Memory) -> None:
