@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from recollect.config import Limits
 from recollect.errors import InvalidInput, NotFound, StoreBusy
+from recollect.facts import doubted
 from recollect.facts.alike import Alike, Compare, Embed
 from recollect.facts.disputes import PATIENCE, Disputes
 from recollect.facts.doubt import Opinion, nobody
@@ -268,9 +269,13 @@ class Facts(Recasting):
         workspace: str = "default",
         agent: str | None = None,
     ) -> Fact:
-        """Settle a clarification: keep the new fact, the old one, or both; what then holds."""
+        """Settle a clarification: keep the new fact, the old one, or both; what then holds. Of what
+        may be a rule, "old" is no."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         check.choice(keep, "keep", ("new", "old", "both"))
+        if (rule := doubted.find(self._store, scope, validate.word(id, "id"))) is not None:
+            now, steps = self._now(), self._worker.steps
+            return doubted.answer(self._store, scope, rule, keep=keep, now=now, steps=steps)
         if (before := self._answered(scope, id, keep)) is not None:
             return self.get(before, user=user, workspace=workspace, agent=agent)
         known = self._about(scope, self._unclear(scope, id))
