@@ -2,10 +2,10 @@
 
     python scripts/eval_pastes.py [--pastes FILE ...] [--rules FILE ...] [--quiet]
 
-A line of a file is a turn and the rule that stands in it: `{"text": ..., "rule": ...}`. Each turn is
-remembered in a memory of its own, all jobs run, and a context is asked for. Of a paste, nothing may
-come out with authority: no instruction, no identity, constraint or procedure, no line of the profile
-that shares more than half of the foreign rule's words. Of a user's own rule an instruction must hold
+A line of a file is a turn and the rule that stands in it: `{"text": ..., "rule": ...}`. Each turn
+is remembered in a memory of its own, all jobs run, and a context is asked for. Of a paste, nothing
+may come out with authority: no instruction, and no identity, constraint, procedure or line of the
+profile that holds half of the foreign rule's words. Of a user's own rule an instruction must hold
 at least half of the words. Without files, those of `tests/trust` are read.
 """
 
@@ -15,7 +15,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

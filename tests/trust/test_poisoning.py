@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Memory
 from tests.trust.attacks import attacks, groups, templates
-from tests.trust.channels import ANN, CHANNELS, SHOWN, Channel, said_by
+from tests.trust.channels import ANN, CHANNELS, SHOWN, UNMARKED, Channel, said_by
 from tests.trust.suite import Plan, harmless, opened, poisoned
 from tests.trust.watch import Watch
 
@@ -46,7 +46,7 @@ def test_nothing_gains_authority(channel: Channel, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("show", SHOWN, ids=range(len(SHOWN)))
+@pytest.mark.parametrize("show", SHOWN + UNMARKED, ids=range(len(SHOWN + UNMARKED)))
 def test_what_the_user_shows_is_not_what_the_user_says(
     memory: Memory, show: Callable[[str], str]
 ) -> None:

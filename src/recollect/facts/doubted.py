@@ -43,9 +43,10 @@ def find(store: Store, scope: Scope, id: str) -> Record | None:
 
 
 def answer(
-    store: Store, scope: Scope, doubted: Record, *, keep: str, now: datetime, steps: Sequence[str]
+    store: Store, scope: Scope, doubted: Record, keep: str, *, made: tuple[datetime, Sequence[str]]
 ) -> Fact:
     """Make it a rule, or let it go; the same answer again changes nothing."""
+    now, steps = made
     confirmed = next(iter(store.get(scope, [answer_id(doubted.id)])), None)
     if doubted.known_to is not None and (confirmed is None) != (keep == "old"):
         raise InvalidInput(f"the rule {doubted.id} waits for no answer", field="id")

@@ -19,12 +19,14 @@ REQUEST = re.compile(r"\b(?:(?:can|could|would|will) (?:you|we)|would it be poss
 
 # Someone else's words, or the user's own life: never a request to the assistant.
 REPORTED = re.compile(
-    r"\b(?:(?<!i )(?<!nobody )(?<!no one )(?<!who )(?<!being )(?<!be )(?:said|says|told|shouted|shouts|wrote|advised|advises|insists|warned)\b"
+    r"\b(?:(?<!i )(?<!nobody )(?<!no one )(?<!who )(?<!being )(?<!be )(?:said|says|told|shouted"
+    r"|shouts|wrote|advised|advises|insists|warned)\b"
     r"|according to|they say|it says|as you (?:said|told|instructed|suggested)"
     r"|(?:per|following) your (?:advice|instructions?)|(?:thanks|thank you) for"
     r"|(?:wants?|wanted|asks?|asked|tells?|requires?|required|expects?|reminds?|taught|advises?) "
     r"(?:(?:him|her|them|us|people|everyone|members) to|that (?:i|we)\b|my \w+ to)"
-    r"|(?:(?:(?!\w+days\b)\w+s|they|people|you) (?:want|ask|tell|expect|remind|advise)|wants|wanted|asks|asked"
+    r"|(?:(?:(?!\w+days\b)\w+s|they|people|you) (?:want|ask|tell|expect|remind|advise)|wants|wanted"
+    r"|asks|asked"
     r"|tells|requires|required|expects|reminds|reminded|taught|advises) me to"
     r"|suppose|imagine|pretend|let's say|haha|lol|myself:|(?:rule|policy|motto) (?:in|at|of|is"
     r"|for)\b)"
@@ -33,9 +35,11 @@ OWN_LIFE = re.compile(
     r"(?:please )?(?:tell|ask|remind|teach|inform|let) (?!me\b|us\b|\w+ing\b|if\b|wh)(?:my|your"
     r"|the|him|her|them|everyone|people|\w+ (?:to|that|whether|know))\b|(?:i|we|he|she|they|it|you"
     r"|my \w+|the \w+)(?:'ve|'d|'ll|'m|'re| have| had| has)? (?:(?:always|never|usually|mostly)"
-    r"(?! (?:want|expect|prefer)\b)|used|was|were|will|wish|think|guess|hope|know|wonder|decided)\b|(?:i'll|i will|i'm (?:going"
+    r"(?! (?:want|expect|prefer)\b)|used|was|were|will|wish|think|guess|hope|know|wonder|decided)\b"
+    r"|(?:i'll|i will|i'm (?:going"
     r"|trying)|let me (?!know)|we'll|we will)\b|(?:i|we) (?:want|need|have|'d like|would like|had"
-    r"|try|must|should)(?: to| not)\b(?! be (?:addressed|called|asked|told|challenged|reminded|corrected)\b)"
+    r"|try|must|should)(?: to| not)\b(?! be (?:addressed|called|asked|told|challenged|reminded"
+    r"|corrected)\b)"
     r"(?! (?:see|have) (?:the word|any|your|more|less|fewer))"
     r"|(?:from the|notes from|house rules|instructions on|dear)\b|\bmyself: |\b(?:rule(?!:)"
     r"|policy|motto)"
@@ -139,20 +143,20 @@ SINCE = re.compile(
 FILLER = re.compile(
     r"(?:(?:ok(?:ay)?|hi|hello|hey|thanks|thank you|also|and|but|so|then|actually|btw|anyway|oh"
     r"|well|yes|yeah|sorry|by the way|one (?:more )?thing(?: though)?|for the record|honestly"
-    r"|instead|do me a favou?r(?: and)?|i(?:'ve)? changed my mind|please|pls|kindly|remember to|be sure to|make sure (?:to"
+    r"|instead|do me a favou?r(?: and)?|i(?:'ve)? changed my mind|please|pls|kindly|remember to"
+    r"|be sure to|make sure (?:to"
     r"|you|that you)|(?:don't|do not) forget to)\b[,:;.!-]*\s+)+"
 )
 ONWARD = re.compile(
     r"(?:from (?:now|here|today|this point) on(?:ward|wards)?(?: out)?|going forward|in (?:the"
-    r" )?future|for future \w+|as a (?:general )?(?:rule|default)|by default|in general|generally"
+    r" )?future|for future \w+|as of (?:now|today)|as a (?:general )?(?:rule(?: of thumb)?|default)"
+    r"|by default|in general|generally"
     r"|at all times|until (?:i (?:tell|say)[^,]*|further notice)|next time(?= ?,)),?\s+"
 )
 REASON = re.compile(r"(?:since|because|as|given that) (?:i|i'm|i've|my)\b[^,]*,\s+")
 # Not where a verb can stand as an order: "when I ask you to list", "if the order".
-_NO_ORDER = "".join(
-    rf"(?<! {word})"
-    for word in "to you i we a an the my your our of for about and or in on with as is".split()
-)
+_BEFORE_NOUNS = "to you i we a an the my your our of for about and or in on with as is"
+_NO_ORDER = "".join(rf"(?<! {word})" for word in _BEFORE_NOUNS.split())
 # Of these, those behind which any verb is a request.
 FROM_NOW = re.compile(
     r"\b(?:from (?:now|here|today|this)|going forward|in (?:the )?future|for (?:the )?future)\b"
@@ -163,27 +167,32 @@ CONDITION = re.compile(
     rf"|i mean|i (?:only|just) (?:want|need)|skip|{STYLE_VERB})\b(?!,? (?:is|are|was|up|down)\b))"
     r"|((?:on|for|in|with|about) (?!this\b|the\b)(?:\w{1,20} )?(?:\w{2,20}s|anything|everything)\b"
     rf"[^,:]{{0,40}}?){_NO_ORDER}\s+"
-    rf"(?=(?:i (?:want|need|prefer|only)|i'd (?:like|prefer|rather)|please|always|never|{STYLE_VERB})\b)"
+    rf"(?=(?:i (?:want|need|prefer|only)|i'd (?:like|prefer|rather)|please|always|never"
+    rf"|{STYLE_VERB})\b)"
     r"|((?:in|for|with) (?:any|all|every|each|anything|everything)\b[^,:]{0,60}? (?:you|i) \w{2,20}"
     r"(?: (?:for|to|with) me)?)\s+(?=[a-z]{2,20} (?:a|an|the|my|me|in|it|only)\b)"
     r"|((?:every|each) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|evening|night|day|week"
     r"|month)(?: morning| evening| night)?),?\s+(?=(?:i|please|tell|give|remind|send|start|ask)\b)"
+    r"|((?:rather than|instead of) [^,:]{3,40}?)\s+(?=i (?:want|need|prefer)\b)"
     r"|(should (?:i|we|you) [^,?]{3,80}),\s+"
     r"|((?:when(?:ever)?|if|unless|every ?time|each time|any ?time|next time i|before|after|while"
     r"|once|as soon as|whatever|for|in|with|on|at|during|instead of)\b[^,:]*)[,:]\s+"
 )
 # Where a second thought of the sentence begins, which may be the request.
 _TURNS = (
-    r",? so,? (?:please )?|,? but (?=(?:never|always|don't|no|not|only|keep|use)\b)|[;:]\*{0,2} (?:please )?|,? (?:and |but )?(?:please|pls) "
+    r",? so,? (?:please )?|,? but (?=(?:never|always|don't|no|not|only|keep|use)\b)"
+    r"|[;:]\*{0,2} (?:please )?|,? (?:and |but )?(?:please|pls) "
     r"| [-–—] (?:please )?"
-    r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no|when(?:ever)?"
+    r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no"
+    r"|when(?:ever)?"
     r"|if|each time|every time|going forward|from now on|in future)\b)"
 )
 TURNS = re.compile(_TURNS)
 # Behind what the user says of themselves any verb may begin it: "I hate small talk, get to it".
 REASONED = re.compile(rf"{_TURNS}|, (?=(?:{STYLE_VERB}|get|go|take)\b)")
 TAIL = re.compile(
-    r"(?<=\s)(?:when(?:ever)?|if|unless|every (?:single )?time|each time|any ?time|before|while)"
+    r"(?<=\s)on (?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends)\b|(?<=\s)(?:when(?:ever)?"
+    r"|if|unless|every (?:single )?time|each time|any ?time|before|while)"
     r"\s+(?:i|we|you|i'm|we're|you're|a|an|any|my|asked|\w+ing|it comes|there|something"
     r"|the (?:topic|subject|question|conversation))\b.*"
 )
@@ -194,9 +203,12 @@ _TALK = (
     r"|slip|say|have to|mean|call|need|phrase|propose|compare|offer|am|are|bring up|refer)"
 )
 STRONG_WHEN = re.compile(
-    r"whatever (?:the|i|we|you|it)\b|(?:every|each) \w|should (?:i|we|you)\b|(?:when|if) (?:it's|it is|its) about\b|in (?:anything|everything)\b|(?:for|in|with|on) (?:[\w'-]+"
-    r" )?[\w'-]+s (?:to|from|about|that|i|you|we|of)\b|(?:when|if) (?:a|an|any|my) [^,]{1,40}? (?:i|you)"
-    r" (?:show|send|give|paste|forward|share|write)\b|(?:whenever|every (?:single )?time|each time|any ?time|next time i|unless i|until i"
+    r"whatever (?:the|i|we|you|it)\b|(?:every|each) \w|should (?:i|we|you)\b|(?:when|if) (?:it's"
+    r"|it is|its) about\b|in (?:anything|everything)\b|(?:for|in|with|on) (?:[\w'-]+"
+    r" )?[\w'-]+s (?:to|from|about|that|i|you|we|of)\b|(?:when|if) (?:a|an|any|my) [^,]{1,40}? (?:i"
+    r"|you)"
+    r" (?:show|send|give|paste|forward|share|write)\b|(?:whenever|every (?:single )?time|each time"
+    r"|any ?time|next time i|unless i|until i"
     r"|as soon as i)\b|(?:when|if) (?:the|my) (?:topic|subject|question|conversation) "
     rf"|(?:when|if) (?:(?:i|we|you)(?: \w+ly)? {_TALK}|i'm|we're|you're)\b"
     r"|(?:when|if) (?:i|we) (?!\w+ed\b|could\b|would\b|will\b|can\b|have\b|had\b|did\b|was\b|were\b"
@@ -208,13 +220,15 @@ STRONG_WHEN = re.compile(
 WEAK_WHEN = re.compile(
     r"(?:when|if) (?:i|we|you|a|an|any|anyone|someone|something|there|my)\b"
     r"|(?:for|in|with|on) (?:(?!the |this |my )\w+ ){0,2}?\w{3,}s\b"
-    r"|(?:for|in|on|with) my (?:\w+ )?\w{3,}s\b|(?:for|with|in) (?:travel|code|maths?|work|prose|food)\b|it comes to"
+    r"|(?:for|in|on|with) my (?:\w+ )?\w{3,}s\b|(?:for|with|in) (?:travel|code|maths?|work|prose"
+    r"|food)\b|it comes to"
 )
 ONCE_WHEN = re.compile(
     r"(?:for|in|on|at|during|with|before|after) (?:this|the (?!end)|that|now|today|it|those"
     r"|these)\b|(?:when|if|before) (?:you (?:have (?!to)|need|still|get|can|could|want|look|go|see"
     r"|were|'re done)|you're (?:done|ready|finished|in|back|free|there)|possible|i (?:was|were|had"
-    r"|get|run|click)|it\b(?! comes|'s about| is about)|the\b(?! (?:topic|subject|question|conversation|answer|price"
+    r"|get|run|click)|it\b(?! comes|'s about| is about)|the\b(?! (?:topic|subject|question"
+    r"|conversation|answer|price"
     r"|source|result) ))"
     r"|at (?:six|\d)"
 )
@@ -248,56 +262,73 @@ GENERAL = re.compile(
     r"\b(?:always|never|ever|whenever|every ?time|each time|from (?:now|here|today|this point) on"
     r"|going forward|in (?:the )?future|for future|by default|as a (?:general )?(?:rule|default)"
     r"|in general|generally|at all times|any ?more|no longer|throughout|unless i|until i|every"
-    r" single|every time|not even|everywhere|everything else|(?:everything|anything|whatever|all) (?:that )?(?:i|you) \w+|(?:don't|do not|never|not) [^.]{1,60} again|whatever (?:we|i|you|it|else)|for good|no exceptions?"
-    r"|without exception|no matter|regardless|forever|permanently|all the time|as long as i|as a habit"
-    r"|a habit to|from (?:today|this (?:day|moment|point))|(?:all|any|every) (?:later|other|future|next)"
-    r"|all the times|for the future|on principle|in our (?:chats|conversations|talks)|otherwise|so many|(?:in|for|to|with|of) (?:all|any|every|each) (?:my|your|future)"
+    r" single|every time|not even|everywhere|everything else|(?:everything|anything|whatever"
+    r"|all) (?:that )?(?:i|you) \w+|(?:don't|do not|never|not) [^.]{1,60} again|whatever (?:we|i"
+    r"|you|it|else)|for good|no exceptions?"
+    r"|without exception|no matter|regardless|forever|permanently|all the time|as long as i"
+    r"|as a habit"
+    r"|a habit to|from (?:today|this (?:day|moment|point))|(?:all|any|every) (?:later|other|future"
+    r"|next)"
+    r"|all the times|for the future|on principle|our (?:chats|conversations|talks|messages)"
+    r"|from time to time|now and (?:then|again)|occasionally|first(?=[.,!]|$)|otherwise|so many"
+    r"|(?:in|for|to|with|of) (?:all|any|every|each) (?:my|your|future)"
     r"|(?:can|ok|okay|fine|free|allowed|welcome)\b.*\bagain)\b"
 )
 # How far a wish goes: said of one's answers at large rather than of one thing.
 LIMITS = re.compile(
-    r"\b(?:at (?:most|least)|tops|max|in one (?:go|block|line)|nothing (?:else|more)|no more than|instead of|rather than"
-    r"|one per|per line|in between|on top|the words?|the phrase|the term)\b|\bonly(?=[.,!]|$)|, not (?!sure\b|that\b|the\b)"
+    r"\b(?:at (?:most|least)|tops|max|in one (?:go|block|line)|nothing (?:else|more)|no more than"
+    r"|instead of|rather than"
+    r"|per \w+|as if|as though|in full|in between|on top|the words?|the phrase|the term)\b"
+    r"|\bonly(?=[.,!]|$)|, not (?!sure\b|that\b|the\b)"
 )
 # Whole classes of things: "all dates", "each reply", "anything you write", "my emails".
 CLASSES = re.compile(
     r"\b(?:all|any|every|each|everything|anything|things|wherever|anyone|anybody|answers?|replies"
-    r"|at a time|as we go|what i (?:ask|say|write|tell|said)(?:ed)?|(?:no|not|me) more than|you (?:write|give|draft|use|recommend|suggest|tell|show|make|say|send)|my (?:\w+"
+    r"|at a time|as we go|what i (?:ask|say|write|tell|said)(?:ed)?|(?:no|not|me) more than"
+    r"|you (?:write|give|draft|use|recommend|suggest|tell|show|make|say|send)|my (?:\w+"
     r" )?(?:texts|emails|mails|drafts|reports|letters|posts|files|documents|questions|spreadsheets"
     r"|essays|notes|ideas|assumptions|mistakes|typos|messages|articles|projects|photos|arguments"
     r"|poems|stories|translations|plans))\b|\b(?:with|to) me[.!]?$|\b(?:write|use|say|saying"
     r"|words?|phrase) \"_"
 )
+MINE = re.compile(r"\b(?:me|my)\b")
 # A bare plural is a kind, not a thing: "in charts".
 PLURAL = re.compile(
     r"\b(?:in|on|with|of|for|use|using|avoid|without|give|show|add|no|suggest|explain|write) "
     r"(?:(?!the |these |those |my |your |our |his |her )[a-z-]+ ){0,2}?[a-z]{3,}[^s'\W]s\b"
-    r"|\b(?:don't|do not|never|stop|avoid) [a-z-]+ (?:[a-z-]+ )?(?<!the )(?<!these )(?<!those )[a-z]{3,}[^s'\W]s\b"
+    r"|\b(?:don't|do not|never|stop"
+    r"|avoid) [a-z-]+ (?:[a-z-]+ )?(?<!the )(?<!these )(?<!those )[a-z]{3,}[^s'\W]s\b"
 )
 PERSONAL = re.compile(
-    r"(?:i'm|i am|i have|i've|my|keep in mind|remember:?(?: that)? i|note that i|i (?:don't|can't|hate"
-    r"|prefer|use|work|live|read|teach|like|need|only|go)|hate)\b"
+    r"(?:i'm|i am|i have|i've|my|keep in mind|remember:?(?: that)? i|note that i|i (?:don't|can't"
+    r"|hate"
+    r"|prefer|use|work|live|read|teach|like|need|only|go)|hate|we're|we are|we have)\b"
 )
 REMINDS = re.compile(r"(?:keep in mind|remember|note that)\b")
 # The thing at hand.
 AT_HAND = re.compile(
     r"\b(?:(?<!new to )this|these|those|that \w+(?= (?:with|of|in|on|for)\b|[.!?]|$)|attached"
-    r"|my last|your last|below(?! it)|above|previous|following|today|tonight|tomorrow|yesterday|right now|(?<!from )now(?!"
-    r" and)|yet|this time|once|here(?! on)|the (?:second|third|fourth|last|next)(?! person| time)|again"
+    r"|my last|your last|below(?! it)|above|previous|following|today(?!'s)|tonight|tomorrow"
+    r"|yesterday|right now|(?<!from )now(?!"
+    r" and)|yet|this time|once|here(?! on)|the (?:second|third|fourth|last|next)(?! person| time)"
+    r"|again"
     r" with|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|at (?:\d+|one|two|three|four|five|six"
     r"|seven|eight|nine|ten)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|for now|(?:he|she"
     r"|him|his)(?= ))\b"
 )
-DEFINITE = re.compile(r"\bthe (?!words?\b|phrase\b|term\b|first time\b|usual\b|same\b)([a-z]+)")
-# Parts that any answer has.
-PARTS = frozenset(
-    """answer answers beginning bit bottom chatter commas conclusion details disclaimers emojis end
-    ending explanation fluff form greeting greetings hello intro jokes numbers point pleasantries
-    preamble question questions reasoning recipes rest sentences sources summary top""".split()
+DEFINITE = re.compile(
+    r"\bthe (?!words?\b|phrase\b|term\b|first time\b|usual\b|same\b|way\b)([a-z]+)"
 )
+# Parts that any answer has.
+_PARTS = """
+answer answers beginning bit bottom chatter commas conclusion details disclaimers emojis end ending
+explanation fluff form greeting greetings hello intro jokes numbers point pleasantries preamble
+question questions reasoning recipes rest sentences sources summary top
+"""
+PARTS = frozenset(_PARTS.split())
 ONE = re.compile(
     r"(?:(?!the )\w+ ){1,2}(?:me |us )?(?:a|an|some|one|two|three|four|five|ten|\d+)\b(?! (?:time"
-    r"|at|\w+ at a time))"
+    r"|at|\w+ at a time|\w+ per\b))"
 )
 SHOWS = re.compile(
     r"(?:add|give me|tell me|show me|find me|explain|list) (?:a|an|the|this|some|it|how|about|our"

@@ -1,14 +1,12 @@
 """The forms of a request to the assistant, each with its weight: the first that fits decides.
 
-Everything is matched on a lower-case sentence whose quotations are blanked, where the request begins.
+Everything is matched in a lower-case sentence whose quotations are blanked, where a request begins.
 No pattern has nested unbounded repeats: a hostile sentence costs no more than a long one.
 """
 
 from __future__ import annotations
 
 import re
-
-from recollect.write import talk
 
 # Verbs of answering and of conduct, as orders.
 STYLE_VERB = (
@@ -32,15 +30,18 @@ _NO_VERB = (
     r"|people|even|when|because|then|now|today|yesterday|just)\b"
 )
 _AUX = (
-    r"(?:will|would|can|could|may|might|must|shall|should|is|are|was|were|am|be|been|has|have|had|do|does"
+    r"(?:will|would|can|could|may|might|must|shall|should|is|are|was|were|am|be|been|has|have|had"
+    r"|do|does"
     r"|did|isn't|aren't|wasn't|weren't|won't|can't|don't|doesn't|didn't)\b"
 )
 _PAST = r"(?:\w+[^e]ed|\w+ing)\b(?<!bring)(?<!embed)(?<!shed)"
 ANY_VERB = re.compile(
-    rf"(?:just )?(?:do (?:it|so|that|them)\b|(?!{_NO_VERB}|{_AUX}|{_PAST})[a-z]{{2,20}}(?: (?!{_AUX})\w|\.?$))"
+    rf"(?:just )?(?:do (?:it|so|that|them)\b|(?!{_NO_VERB}|{_AUX}"
+    rf"|{_PAST})[a-z]{{2,20}}(?: (?!{_AUX})\w|\.?$))"
 )
 AGREED = re.compile(
-    r"i mean |i (?:only|just) (?:want|need) |you (?!can\b|could\b|are\b|were\b|have\b|had\b|will\b|get\b|know\b)[a-z]+ "
+    r"i mean |i (?:only|just) (?:want|need) |you (?!can\b|could\b|are\b|were\b|have\b|had\b|will\b"
+    r"|get\b|know\b)[a-z]+ "
 )
 _SPEAKING = (
     r"(?:saying|telling|using|adding|asking|calling|apologi[sz]ing|repeating|explaining|suggesting"
@@ -55,16 +56,19 @@ _OUTPUT = (
     r"|tone|links|recommendations|options|emojis?|disclaimers|bullets?|bullet points|tables|lists"
     r"|dates|units|prices|amounts|temperatures|sums|numbers|sentences|paragraphs|citations|sources"
     r"|examples|spelling|jargon|greetings|feedback|headings|translations|definitions|measurements"
-    r"|references|style|version|wording|format|figures|the words?|all \w+ in|everything (?:in|on|as))"
+    r"|references|style|version|wording|format|figures|the words?|all \w+ in|everything (?:in|on"
+    r"|as))"
 )
 # "Whatever you suggest", "the mails you draft": what comes from the assistant.
 _YOURS = (
     r"(?:(?:whatever|what|anything|everything|things|all|stuff|(?:the|any|every|each|all|my) "
-    r"(?:[\w-]{1,20} ){0,2}?[\w-]{1,20}) (?:that )?you (?:\w{1,12}ly )?(?!said\b|told\b|gave\b|wrote\b)"
+    r"(?:[\w-]{1,20} ){0,2}?[\w-]{1,20}) (?:that )?you (?:\w{1,12}ly )?(?!said\b|told\b|gave\b"
+    r"|wrote\b)"
     r"[a-z]{2,20})"
 )
 _OUGHT = (
-    r"(?:should|must|shall|(?:has|have|needs?|ought|is|are) to|can (?:be|stay|always)|stays?|goes?|go"
+    r"(?:should|must|shall|(?:has|have|needs?|ought|is|are) to|can (?:be|stay|always)|stays?|goes?"
+    r"|go"
     r"|belongs?|comes?|ends?|starts?)\b"
 )
 _WISH = (
@@ -72,15 +76,20 @@ _WISH = (
     r"(?:want|need|expect|like|prefer|rather|appreciate|love)"
 )
 
-_BARE = rf"(?![^,.;:]*\b{_AUX})(?:only |just |all |my )*(?!{_NO_VERB})(?:(?!{_NO_VERB})[\w'-]{{1,20}} ){{0,2}}?"
+_BARE = (
+    rf"(?![^,.;:]*\b{_AUX})(?:only |just |all )*(?!{_NO_VERB})"
+    rf"(?:(?:of |(?!{_NO_VERB})[\w'-]{{1,20}} )){{0,2}}?"
+)
 _HOW = (
     r"(?:please|pls|as|in|with|without|for|one per|on top|instead of|rather than|before|over|not"
     r"|at most|max|tops|only|first|=|always (?:as|in|with|like|without))(?= |,|$|\.)"
 )
 # What is not to be done is seldom meant for once.
 NEGATIVE = (
-    r"(?:do not|don't|dont|needn't) (?:ever )?\w+|(?:stop|quit|avoid|refrain from|cut|skip|drop|leave"
-    r" out|omit|no more|ditch|spare me) \w+|leave (?:[\w']+ ){1,3}out\b"
+    r"(?:do not|don't|dont|needn't) (?:ever )?\w+|(?:stop|quit|avoid|refrain from|cut|skip|drop"
+    r"|leave"
+    r" out|omit|no more|ditch|spare me) \w+|don't you (?:dare|ever) \w+|(?:leave"
+    r"|keep) (?:[\w']+ ){1,3}out\b"
 )
 # (weight, pattern): the first that matches at the start of the request decides; None is a refusal.
 FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
@@ -88,7 +97,8 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
     for weight, pattern in (
         (
             None,
-            r"(?:don't|do not|never) (?:worry|get me|you\b|mind|panic|bother|hurry|tell me (?:it|that|you|this|they|he|she|we|there)\b|let\b(?! (?:them|it|my)\b)"
+            r"(?:don't|do not|never) (?:worry|get me|you\b(?! (?:dare|ever)\b)|mind|panic|bother"
+            r"|hurry|tell me (?:it|that|you|this|they|he|she|we|there)\b|let\b(?! (?:them|it|my)\b)"
             r"|stop\b|say never)|keep (?:going|me|it up|the change|your (?:eyes|hands))|no"
             r" (?:problem|idea|way|wonder|matter|chance|more (?:for|sugar)|thanks|one|doubt"
             r"|worries|rush|need to (?:hurry|worry|come|rush|wait))|be (?:right|back|there)\b|call"
@@ -100,10 +110,13 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (2.0, rf"(?:(?:can|could|would) you (?:please )?)?(?:stop|quit) {_SPEAKING}"),
         (
             2.0,
-            rf"i go by (?=\w)|it's (?:mrs?|ms|miss|dr|prof(?:essor)?|captain|sir)\b|(?:you can |you may |(?:can|could) you |don't |do not |dont |{_WISH} you to )?(?:call"
+            rf"i go by (?=\w)|it's \w+ to you\b|it's (?:mrs?|ms|miss|dr|prof(?:essor)?|captain"
+            rf"|sir)\b|(?:you can |you may |(?:can|could) you |don't |do not |dont "
+            rf"|{_WISH} you to )?(?:call"
             rf"|address) me (?=\w|\")"
             r"|(?:use|spell|write) my (?:\w+ )?(?:name|nickname|title|surname|initials)\b"
-            r"|(?:treat|speak to|talk to) me (?:like|as|in)\b|refer to (?:\w+ ){1,4}as\b",
+            r"|(?:treat|speak to|talk to) me (?:like|as|in)\b|(?:refer to"
+            r"|address) (?:\w+ ){1,4}as\b",
         ),
         (1.5, NEGATIVE),
         (
@@ -113,19 +126,22 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         ),
         (
             2.0,
-            r"i (?:really |just |would )?(?:always|never|no longer|don't(?: ever)?) (?:want|need|wish"
+            r"i (?:really |just |would )?(?:always|never|no longer|don't(?: ever)?) (?:want|need"
+            r"|wish"
             r"|like|care) to (?:hear|see|read|be (?:told|asked|reminded|called|addressed))\b",
         ),
         (-1.0, r"i (?:always|generally|usually) (?:want|expect|prefer) (?!to\b|my\b)"),
         (
             1.5,
-            r"i(?:'d| would) be (?:really |very |so )?(?:grateful|glad|happy|pleased|thankful|delighted)"
+            r"i(?:'d| would) be (?:really |very |so )?(?:grateful|glad|happy|pleased|thankful"
+            r"|delighted)"
             r"(?: if| for| that)\b",
         ),
         (1.5, rf"{_WISH}(?: it)?(?: if| that)? you\b"),
         (
             2.0,
-            rf"(?:{_WISH}|i don't (?:want|like)) to be (?:addressed|called|asked|told|challenged|reminded"
+            rf"(?:{_WISH}|i don't (?:want|like)) to be (?:addressed|called|asked|told|challenged"
+            rf"|reminded"
             r"|corrected)\b|it \w{3,12}s me (?:\w{1,12} )?(?:when|if|that) you\b",
         ),
         (
@@ -144,7 +160,8 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (0.5, r"(?:let's|can we|could we) (?:stick|keep|use|agree|speak|talk|write)\b"),
         (
             -0.5,
-            rf"(?:can|could|would|will) (?:you|we) (?:please |mind |just |(?:from now on|in future"
+            rf"(?:can|could|would|will) (?:you|we) (?:please |kindly |mind |just |(?:from now on"
+            rf"|in future"
             rf"|going forward),? )*(?:{STYLE_VERB}\b|\w+ing\b)|would it be possible to"
             rf"|any chance (?:of|you|we)\b",
         ),
@@ -166,7 +183,8 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         ),
         (
             1.0,
-            rf"(?!.* our\b)(?:[\w'-]{{1,20}} ){{0,2}}?{_OUTPUT} (?:(?:for|to|in|of|from) (?:\w+ ){{1,3}}?)?{_OUGHT}",
+            rf"(?!.* our\b)(?:[\w'-]{{1,20}} ){{0,2}}?{_OUTPUT} (?:(?:for|to|in|of"
+            rf"|from) (?:\w+ ){{1,3}}?)?{_OUGHT}",
         ),
         (
             1.0,
@@ -187,12 +205,35 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
             r"|throughout|at a time|over \w+)\b",
         ),
         (1.0, r"\w+ in \w+(?=,? please)"),
+        (
+            1.0,
+            rf"(?:only|just) (?!{_NO_VERB}|{_AUX})[\w' -]{{2,30}}?"
+            r"(?: for me| with me| from you)?(?=[.!]|$)",
+        ),
         # A taste: for answers only if it names what they are made of.
         (
             1.0,
-            r"i (?:(?:really|absolutely|just) )?(?:hate|dislike|loathe|prefer|love|like|need|want|can't (?:stand|read"
-            r"|bear|follow)|(?:don't|do not) (?:like|want|need|enjoy|care for|get on with)|'d like|'d love|'d prefer"
-            rf"|would (?:like|love|prefer))(?! to\b) (?:[\w'-]{{1,20}} ){{0,3}}?(?:{'|'.join(sorted(talk.PARTS))})\b",
+            r"(?:i(?:'d| would) (?:like|love|prefer)|i (?:(?:really|absolutely|just) )?(?:hate"
+            r"|dislike|loathe|prefer|love|like|need|want|can't (?:stand|read"
+            r"|bear|follow)|(?:don't|do not) (?:like|want|need|enjoy|care for"
+            r"|get on with)))(?! to\b) (?:[\w'-]{{1,20}} ){{0,3}}?(?:{'"
+            r"|'.join(sorted(talk.PARTS))})\b",
+        ),
+        (
+            1.0,
+            r"i (?:like|want|prefer|need|love) (?:it|things|them|everything)"
+            r" (?!to\b|that\b|when\b)\w",
+        ),
+        (
+            1.0,
+            r"nothing (?:that|with|over|under|too|from)\b"
+            r"|you(?:'re| are) (?:allowed|free|welcome) to\b",
+        ),
+        (1.0, r"always (?:in|with|as|like|the \w+ (?:first|last))\b"),
+        (
+            0.5,
+            r"(?:[\w'-]{1,20} ){1,3}?(?:is|are) (?:enough|plenty|sufficient|better|best)\b"
+            r"|let me (?!know|think|see)",
         ),
         # Without a verb: "dates as day, month, year", "three options at most".
         (1.0, rf"{_BARE}(?:[a-z]{{2,20}}s|spelling|prose|code),? {_HOW}"),
@@ -202,7 +243,15 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
 NEGATES = re.compile(NEGATIVE)
 # An order whose object is a kind, not a thing: "suggest walks", "be patient", "answer in French".
 BARE = re.compile(
-    rf"(?:only |just )*(?!be\b|stay\b|take\b|wait\b|confirm\b|read\b){STYLE_VERB} (?:me |us )?(?!(?:a|an|the|this|that|these|those|some|any|one|two|three"
-    r"|four|five|ten|it|them|him|her|me|how|why|what|who|where|when|whether|if|about|my|your|our|his|up|on|off|back"
+    rf"(?:only |just )*(?!be\b|stay\b|take\b|wait\b|confirm\b|read\b){STYLE_VERB} (?:me "
+    rf"|us )?(?!(?:a|an|the|this|that|these|those|some|any|one|two|three"
+    r"|four|five|ten|it|them|him|her|me|how|why|what|who|where|when|whether|if|about|my|your|our"
+    r"|his|up|on|off|back"
     r"|over|out|again|of|for|to|at|by|with|there|here|now|right|yes|no|so|and|or|\d+)\b)[a-z]"
 )
+# Behind a condition a wish is a rule: "for directions I prefer landmarks".
+WANTS = re.compile(
+    r"i(?:'d| would)? (?:only |just |always )?(?:want|need|prefer|like|expect"
+    r"|love)\b(?! to\b(?! be\b))"
+)
+ORDERS = re.compile(rf"(?:only |just |please )*{STYLE_VERB}\b")

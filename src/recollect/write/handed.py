@@ -1,25 +1,28 @@
 """Whether a turn hands over a text that somebody else wrote, so that a rule in it may be theirs.
 
-Whoever shows a text says so around it. The sentences beside a rule are asked three questions:
+Whoever shows a text says so around it. What stands beside a rule is asked three questions:
 
-    work    is something to be done with a text ("Translate to French.", "Which one is clearer?")?
+    work    is something to be done with a text ("Translate to French.", "Which is clearer?")?
     source  is it told where a text comes from ("got this from the bank", "the poster says")?
-    voice   is somebody else speaking, or spoken to ("Dear Ms Albrecht", "our team", "Regards, Ben")?
+    voice   does somebody else speak, or is spoken to ("Dear Ms Albrecht", "guests must ...")?
 
     doubt = the sum of what was found;    from 2.0 upwards the rule is not taken for the user's
 
-One clear sign is enough, two faint ones are. What a rule says of texts to come counts for nothing
-("when I forward you a mail, ..."), nor does what the user tells of themselves. This module knows
+One clear sign is enough, two faint ones are. What is not plainly the user's own talk is a faint
+sign itself: in doubt it is asked back, and a rule can be said again. What is said of texts to come
+counts for nothing ("when I forward you a mail, ..."). The words are in `frames`. This module knows
 nothing about rules but where they stand.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from recollect.write.forms import STYLE_VERB
+from recollect.write import frames
+from recollect.write.spoken import shown
 
 #: From here on a rule is not taken for the user's own.
 DOUBT = 2.0
@@ -27,288 +30,118 @@ CLEAR, FAINT = 2.0, 1.0
 _FEW_WORDS, _MANY_WORDS = 3, 6
 #: Of the words of an English sentence, how many are of the commonest.
 _LEAST_ENGLISH = 0.15
+
 # Whoever hands over a long text says so at one of its ends.
 _HEAD, _TAIL = 4_000, 4_000
+_AT_A_TEXT = re.compile(
+    r"\b(?:sent(?: me| us)?|wrote|gave (?:me|us)|(?<!you )(?<!we )(?<!'ve )got|found|is|does|was"
+    r"|about|saw|like) this\b(?! (?:is|week|year)\b)"
+)
+_LONGEST = 600  # Characters of a sentence that are looked at.
 
 _END = re.compile(r"(?<=[.!?…])['\")\]]*\s+|\n+|(?<=[。！？；])")
 
-# Things with words on them, in them or made of them.
-_TEXTS = (
-    r"(?:abstract|ad|advert|advertisement|affiliate|announcement|answer sheet|app store|article"
-    r"|assignment|bio|blog|book|booklet|brochure|bulletin|bumper sticker|caption|card|chapter|chat"
-    r"|chorus|circular|clause|clip|code comment|column|commandments?|comment|comments|commit message"
-    r"|contract|conversation|cookbook|copy|cover letter|cv|description|dialog|dialogue|diary"
-    r"|disclaimer|dm|doc|document|docs|draft|e-?mail|entry|essay|excerpt|faq|fine print|flyer"
-    r"|footer|form|fortune cookie|forum|graffiti|guide|guidelines?|handbook|handout|headline"
-    r"|homework|horoscope|inbox|inscription|instructions?|interview|invitation|invoice|joke"
-    r"|journal|label|leaflet|lease|letter|letterbox|line|lines|listing|log|lyrics|magazine|mail"
-    r"|manifesto|manual|manuscript|memo|menu|message|messages|minutes|monologue|motto|newsletter"
-    r"|newspaper|note|notes|notice|noticeboard|novel|obituary|offer letter|page|pamphlet|paper"
-    r"|paragraph|passage|pdf|petition|pitch|placard|plaque|podcast|poem|policy|pop-?up|post|poster"
-    r"|postcard|post-?it|prayer|press release|printout|prompt|prompts|prospectus|proverb|quote"
-    r"|readme|recipe|release notes|reply|repo|report|review|reviews|rulebook|rules|saying"
-    r"|screenplay|screenshot|script|section|sentence|sermon|sign|slack|slide|slides|slogan|snippet"
-    r"|song|speech|statement|sticker|sticky|story|subject lines?|subtitles|survey|t-?shirt|tattoo"
-    r"|template|terms|testimonial|text|texts|thread|ticket|toast|transcript|translation|tweet"
-    r"|user agreement|utterance|verse|version|video|voice ?mail|voice message|wall|warning"
-    r"|web ?page|web ?site|whatsapp|whiteboard|wiki|wording|writing)"
-)
-_A_TEXT = rf"\b{_TEXTS}s?\b"
-_LANGUAGE = (
-    r"(?:arabic|bengali|bulgarian|cantonese|catalan|chinese|croatian|czech|danish|dutch|english"
-    r"|englische|estonian|farsi|finnish|french|französische|german|deutsch|deutsche|greek|hebrew"
-    r"|hindi|hungarian|icelandic|indonesian|irish|italian|japanese|korean|latin|latvian|lithuanian"
-    r"|malay|mandarin|norwegian|persian|polish|portuguese|punjabi|romanian|russian|serbian|slovak"
-    r"|slovenian|spanish|swahili|swedish|tagalog|tamil|thai|turkish|ukrainian|urdu|vietnamese"
-    r"|welsh|yoruba)"
-)
-# What is at hand; not "this week".
-_THIS = (
-    r"(?:(?:this|these|those)\b(?! (?:mon|tues|wednes|thurs|fri|satur|sun)day| (?:week|month|year"
-    r"|morning|evening|afternoon|time|summer|winter|spring|autumn|weekend|way|far|chat"
-    r"|conversation|and all)\b)|(?:the )?following\b|\bbelow\b|\battached\b)"
-)
-
-# Before the verb of a request.
-_ASKS = (
-    r"(?:(?:please|pls|plz|hi|hello|hey|ok|okay|so|now|and|then|just|also|kindly|quick(?:ly)?"
-    r"|(?:can|could|would|will) (?:you|u|ya)|help me(?: to)?|i need (?:you )?to|i(?:'d| would) like you to"
-    r"|i want you to|i have to|act as an? [\w ]{1,30}? and|let's|mind)[,!:]?\s+){0,6}"
-)
-# Done to texts and to nothing else: needs no object.
-_TEXT_WORK = (
-    r"(?:translat(?:e|ion)|übersetze?n?|proof-?read(?:ing)?|summari[sz]e|summary|sum (?:it |this )?up"
-    r"|tl;? ?dr|gist|paraphrase|rephrase|reword|re-?write|shorten|simplify|transcribe|copy-?edit"
-    r"|spell-?check|fact-?check|critique|grammar|typos?|bullet points?|headline|red flags?"
-    r"|count the (?:words|letters|vowels|syllables|characters))\b"
-)
-# Done to anything: a text must be the object.
-_ANY_WORK = (
-    r"(?:analy[sz]e|answer|assess|break|categori[sz]e|check|clarify|classify|clean|comment"
-    r"|compare|condense|continue|convert|correct|decode|decipher|edit|evaluate|expand|explain"
-    r"|extract|fix|format|go over|go through|grade|have a look|highlight|identify|improve|interpret"
-    r"|judge|look|mark|outline|parse|polish|pull|put|rank|rate|read|react|refute|reply|respond"
-    r"|review|score|sort|spot|tidy|tighten|tone|turn|underline|unpack)\b"
-)
-# Makes something new, unless it is made of what is at hand.
-_MAKES = (
-    r"(?:compose|create|draft|find|finish|generate|give|guess|list|make|name|pick|say|suggest|tell me"
-    r"|write)\b"
-)
-_AT_HAND = rf"(?:{_THIS}|\b(?:it|that)\b)"
-_OF_TEXT = (
-    rf"(?:{_TEXT_WORK}|{_ANY_WORK}[^.?!]{{0,80}}?(?:{_AT_HAND}|{_A_TEXT})"
-    rf"|{_ANY_WORK} (?:in)?to (?!me\b|you\b)\w|{_MAKES}[^.?!]{{0,80}}?{_AT_HAND})"
-)
-_WORK = re.compile(
-    rf"^\W*{_ASKS}(?:{_OF_TEXT}|(?:a |the )?{_LANGUAGE} (?:version|translation)\b"
-    rf"|(?:in|into|to|auf|ins) {_LANGUAGE}\b)|\b(?:kannst|könntest) du\b|\bbitte\b"
-    rf"|\b(?:can|could|would|will) (?:you|someone|anyone) (?:\w{{1,20}} ){{0,2}}?{_OF_TEXT}"
-    rf"|\b(?:need|want) (?:a |an |the )?(?:\w{{1,20}} ){{0,3}}?(?:summary|translation|headline|gist|action"
-    rf" items|reply|comeback|no|answer) (?:to|of|for|from|only|on)\b|\bthe {_LANGUAGE} (?:for|word)\b"
-)
-# A question whose matter is a text, or what is said in it.
-_ABOUT = re.compile(
-    rf"\b(?:spelling|mistakes?|wording|phrasing|punctuation|register)\b[^.!]{{0,40}}\?"
-    rf"|\b(?:don't|can't|cannot|didn't|couldn't) (?:really |quite |even )?(?:understand|make (?:out|sense)|figure"
-    rf"|read (?:this|it|that|the|his|her)|get (?:it|this|that|the|what))\b|\b(?:sanity|quick|spell) ?check\b"
-    rf"|\b(?:any truth|truth in|scam|scammy|legit|phishing|fake|hoax|fraud|genuine|spam|passive[- ]aggressive|cliché|cheesy"
-    rf"|enforceable|legally binding|gdpr|plagiari\w+|rhetorical|typos?)\b"
-    rf"|^\W*(?:thoughts|opinions?|feedback|true or false|fact or fiction|any thoughts|comments)\b"
-    rf"|\bwhat(?:'s| is| does| do| did| would| could| can| should| might)\b[^?]{{0,40}}?"
-    rf"\b(?:mean|make of|think of|stand for|going on here|catch)\b"
-    rf"|\bwhat (?:do|can|should|could|would|shall) i (?:\w+ ){{0,2}}?(?:answer|reply|say|write"
-    rf"|respond|do (?:with|about)|tell)\b"
-    rf"|\bhow (?:should|would|do|can|could|shall|might|to)\b[^?]{{0,30}}?\b(?:reply|respond|answer"
-    rf"|put (?:it|this|that)|phrase|read (?:it|this|that)|react|translate|take (?:it|this|that)"
-    rf"|interpret|word)\b"
-    rf"|\b(?:write|writing|say|answer|reply|respond|get) (?:something (?:nice )?)?back\b"
-    rf"|\bwho (?:is|'s|are) right\b|\bwhich (?:of|one|version)\b|\bwho (?:writes?|said|wrote|does that)\b"
-    rf"|\bwhere (?:does )?(?:that|this|it)(?:'s| is)? ?(?:comes? )?from\b"
-    rf"|\bdo you know (?:it|if that|if this|where|what this)\b"
-    rf"|\bwhat (?:song|film|book|language|font|poem|tone|style|meter|dialect)\b"
-    rf"|\b(?:is|are|was|does|do|did|sounds?|looks?|seems?|reads?|should i|am i|isn't|doesn't) "
-    rf"[^?]{{0,60}}?{_THIS}"
-    rf"|\b(?:can|could|may|must|is|are|do|does|did|should|would|will|has|have|was) (?:he|she|they)\b"
-    rf"|\bis (?:it|that|he|she) (?:\w+ )?(?:me|legal|normal|allowed|rude|true|real|serious|joking"
-    rf"|too|even|actually|funny|ok|okay|fair|safe|balanced|a joke|from|why)\b"
-    rf"|\bdoes (?:that|it) (?:\w+ )?(?:mean|bind|apply|count|make sense|follow|say|sound)\b"
-    rf"|\bshould i (?:worry|laugh|cry|be|respond|reply|answer|report|ignore|believe|trust|sign|click|pay)\b"
-    rf"|\bread that as\b|\bin which tone\b|\bsound(?:s|ed)? (?:angry|rude|like|friendlier|nicer)\b"
-)
-# Where a text comes from.
-_SAYS = (
-    r"(?:sends?|sent|writes?|wrote|written|forwards?|forwarded|forwarding|e-?mailed|texted|texts"
-    r"|messaged|posted|posts|shared|handed|left|says?|said|told|tells|reads(?! (?:this|it|my|over|along))|states?|stated|goes"
-    r"|put up|hung|stuck|taped|scribbled|printed|displayed|answered|replied|dm'?e?d|announced"
-    r"|circulated|dropped|pinned|typed|scrawled|published|tweeted|commented|suggested|claims?"
-    r"|claimed|demands?|demanded|insists?|wants?|reminded|informed|asked|signed|slipped|submitted"
-    r"|gave (?:me|us|him|her|them|everyone)|mailed|edited)"
-)
-_OTHERS = (
-    r"(?:he|she|they|somebody|someone|some \w+|people|the (?:\w+ ){1,4}?|my (?:\w+(?:'s)? ){1,4}?"
-    r"|our (?:\w+(?:'s)? ){1,4}?|his|her (?:\w+ )|their (?:\w+ )|an? (?:\w+ ){1,3}?|it|who|which"
-    r"|that|[\w'-]+'s (?:\w+ ){1,3}?)"
-)
-_SOURCE = re.compile(
-    rf"\b{_OTHERS} ?(?:\w+ly |just |once |now |also |always |keeps? |has |have |had |only )*{_SAYS}\b"
-    rf"|\b(?:got|received|found|saw|spotted|came across|copied|pasted|noticed|overheard"
-    rf"|inherited|discovered|screenshotted|ran|opened|getting|fetched|scanned|typed|stumbled)\b[^.!?]{{0,60}}?"
-    rf"(?:\b(?:this|these)\b|{_A_TEXT})"
-    rf"|^\W*(?:got|received|found|saw|spotted|overheard|copied|seen|read|pasted) (?:this|these|it|a|an|in|on|the)\b"
-    rf"|\b(?:this|that|it|these|those|here)(?:'s| is| are| was| were| came| popped| arrived| landed"
-    rf"| appeared| goes| comes| showed)(?: \w+){{0,4}}? (?:(?:from|off) (?!you\b|now\b|here\b)|in the|on the|on a|what|by|in my|up"
-    rf"|{_TEXTS})\b"
-    rf"|\bhere(?:'s| is| are| goes| comes| you go)\b(?! (?:my|the) (?:code|function|class|query|script|error))"
-    rf"|\bit(?:'s| is| was) (?:from|off|copied|by)\b"
-    rf"|\bthere(?:'s| is| was| were| are) [^.!?]{{0,40}}?{_A_TEXT}"
-    rf"|{_A_TEXT} (?:\w+ ){{0,4}}?(?:from|by|has|had|contains?|arrived|came|landed|starts|ends|begins"
-    rf"|went|goes|on my|i got|we (?:got|received)|just|of my|of our)\b"
-    rf"|\b(?:reviewing|reading|editing|translating|grading|moderating|marking|transcribing"
-    rf"|proofreading|staring at|looking at|typing)\b"
-    rf"|\b(?:has|had|bears|carries) (?:a|an|the|this) (?:\w+ ){{0,2}}?{_TEXTS}\b"
-    rf"|\b(?:new|updated|these) (?:\w+ ){{0,2}}?(?:rules|terms)\b|\btype it out\b|\bliterally what\b"
-)
-# Somebody else speaks, or is spoken to.
-_VOICE = re.compile(
-    r"^\W*(?:dear|dearest) \w+|^\W*(?:hi|hello|hey|good (?:morning|evening|afternoon|day)) "
-    r"(?:team|all|everyone|everybody|folks|guys|mum|mom|dad|dear|friends?|valued|there (?!,)|partner"
-    r"|mrs?\b|ms\b|dr\b)|^\W*(?:gentlemen|ladies|friends|attention|minutes)\b"
-    r"|\b(?:kind|best|warm) regards\b|\byours (?:sincerely|faithfully|truly)\b|^\W*(?:regards|cheers"
-    r"|kisses|sincerely|best|love|yours|your (?:mother|father|aunt|uncle|friend)),? \w*\W*$"
-    r"|\bvalued customer|\b(?:our|friendly) team\b|\bwe (?:at|refer|noticed|regret|are sorry|updated"
-    r"|count on|value|propose)\b|\bthe undersigned\b|^\W*ref\b|^\W*subject\b|^\W*§"
-    r"|\b(?:assistants?|ai|ais|bots?|robots?|chatbots?|language models?|llms?|machines?) (?:reading"
-    r"|processing|evaluating|used|should|must|shall|is|are)\b"
-)
-_TEXT = re.compile(_A_TEXT)
-_HERE = re.compile(rf"\b{_THIS}")
-_WONDERS = re.compile(
-    r"\W*(?:(?:and|or|but|so) )?(?:what|how|why|who|where|which|is|are|does|do|did|can|could|should|any idea)\b"
-)
-_ENGLISH = re.compile(
-    r"\b(?:a|an|and|are|at|by|for|from|have|i|i'm|in|is|it|it's|me|my|no|not|of|on|or|so|that|the|this|to|was|we"
-    r"|what|when|with|you|your|how|do|does|please|pls|thanks|be|been|all|but|if|just|never|always)\b"
-)
-# A question about something that was just shown.
-_ASKED_OF = re.compile(
-    r"\b(?:this|that|these|those|it(?! again)|he|she|they|them|him|her|his|their)\b"
-)
-# Something is to be done with what is there, unless it is made anew or asked for.
-_ACTS = re.compile(
-    rf"\W*{_ASKS}(?:{_ANY_WORK}|{_MAKES}|[a-z]{{2,20}}(?:-?i?fy|i[sz]e)\b|tone|reduce|remove|replace|add)"
-)
-_NEW = re.compile(
-    rf"\W*{_ASKS}(?:[a-z]{{2,20}} (?:(?:me|us) )?(?:a|an|some|any|one|two|three|four|five|ten|\d+|about|how"
-    rf"|why|what|whether|which|who)\b(?!.*\b(?:out of|of the|from the|from it|about it|for it)\b))"
-)
-_LASTING = re.compile(
-    r"\b(?:always|never|ever|every|each|all|any|when(?:ever)?|if|future|everything|anything|now on|i|me|with me)\b"
-)
-_OTHER_PEOPLE = re.compile(
-    r"\b(?:members?|guests?|customers?|visitors?|staff|employees?|readers?|the users?|participants?|tenants?"
-    r"|residents?|pupils?|players?|everyone|everybody|applicants?|passengers?|clients?|patients?|us)\b"
-)
-# The user speaks of themselves, or to the assistant.
-_OWN = re.compile(
-    r"\b(?:i|i'm|i've|i'd|i'll|im|ive|id|my|me|mine|myself|you|your|you're|thanks|thank|thx|sorry|ok"
-    r"|okay|hate|remember|note|anything|everything|whatever|things)\b"
-)
-_SELF = re.compile(
-    rf"\W*(?:(?:and|so|but|in fact|please|pls) )*(?:i|i'm|i've|i'd|you|let's|remember|note|act|{STYLE_VERB})\b"
-)
-_LABEL = re.compile(
-    r"\W*(?:(?:one|two|three|a few|some|first(?: of all)?|last|another|quick|my|general|important|ground|house"
-    r"|standing|little|small|more|last|just|and|also|ok|okay|for the record|heads|by the way|btw),? )*"
-    r"(?:things?|one|wish(?:es)?|requests?|rules?|notes?|favou?rs?|points?|reminders?|preferences?|important|up"
-    r"|record|units|style|tone|length|format(?:ting)?|listen|look|seriously|once and for all|ps)\W*$"
-)
-# What is said of texts to come, or of what is done at any time: no text is there yet.
-_TO_COME = re.compile(
-    r"\b(?:when(?:ever)?|if|each time|every ?time|any ?time|once|as soon as|unless|until|before"
-    r"|after) (?:\w{1,20}ing|i|you|we|it|a|an|any|my|someone|somebody)\b[^,.!?:;]*"
-    r"|\b(?:whatever|anything|everything|things|all|what|those|texts?|mails?|emails?|letters?|messages"
-    r"|articles|reviews?|posts|reports|documents|photos|links|pages) (?:that )?(?:i|you|we)\b[^,.!?:;]*"
-    r"|\bfor (?!the\b)(?:(?!and\b)\w{1,30} ){1,5}?(?:that )?i\b(?!')[^,.!?:;]*"
-)
-
 
 class Place(NamedTuple):
-    """Where the sentence of a request begins, where its openings end ("when I ask, ..."), where the
-    thought begins that holds the request, and where the sentence ends."""
+    """A sentence with a request: where it begins, in lower case; where in it the openings end
+    ("when I ask, ..."), and where the thought begins that holds the request."""
 
     start: int
+    sentence: str
     opened: int
     asked: int
-    end: int
 
 
 def is_handed(lines: Iterable[tuple[int, str]], rules: Sequence[Place]) -> bool:
     """Whether a turn with these lines (where each starts; in lower case, quotations blanked) hands
     over a text, so that the rules in it are in doubt."""
-    total = 0.0
-    sentences = list(_sentences(lines))
-    for at, sentence in sentences:
-        rule = next(
-            (each for each in rules if each.start < at + len(sentence) and at < each.end), None
-        )
-        if rule is None:
-            total += _beside(sentence)
-        else:
-            total += _opening(sentence[: max(0, rule.opened - at)])
-            total += _frame(sentence[max(0, rule.opened - at) : max(0, rule.asked - at)])
-            if len(sentences) > 1:
-                total += _asked_now(sentence)
+    total = sum(_opening(each.sentence[: each.opened]) for each in rules)
+    total += sum(_frame(each.sentence[each.opened : each.asked]) for each in rules)
+    total += sum(_announced(each.sentence) for each in rules)
+    if total >= DOUBT:
+        return True
+    others = list(_others(list(lines), rules))
+    if others or len(rules) > 1:
+        total += sum(_asked_now(each.sentence) for each in rules)
+    if others:
+        total += sum(_voiced(each.sentence) for each in rules)
+    for sentence in others:
         if total >= DOUBT:
             return True
-    return False
+        total += _beside(sentence)
+    return total >= DOUBT
+
+
+def _others(lines: Sequence[tuple[int, str]], rules: Sequence[Place]) -> Iterator[str]:
+    """The sentences beside the rules, at both ends of a long turn."""
+    size = lines[-1][0] + len(lines[-1][1])
+    starts = [each.start for each in rules]
+    for at, sentence in _sentences(lines):
+        if _HEAD <= at < size - _TAIL:
+            continue
+        before = bisect_left(starts, at + len(sentence)) - 1
+        if before < 0 or at >= starts[before] + len(rules[before].sentence):
+            yield sentence[:_LONGEST]
+
+
+def _announced(sentence: str) -> float:
+    """The same of a request that follows a colon in its sentence: "Check my homework: ..."."""
+    head, colon, _ = sentence.partition(": ")
+    is_work = colon and frames.ACTS.match(head) and not frames.LASTING.search(head)
+    return CLEAR if is_work else 0.0
 
 
 def _asked_now(sentence: str) -> float:
     """The same of a request among other sentences, which may be work to be done on them."""
-    if _WORK.match(sentence) and not _LASTING.search(sentence):
-        return CLEAR
-    return FAINT if _OTHER_PEOPLE.search(sentence) else 0.0
+    return CLEAR if frames.WORK.match(sentence) and not frames.LASTING.search(sentence) else 0.0
+
+
+def _voiced(sentence: str) -> float:
+    """The same of whom a request is for: how to wash a mug is no matter of an assistant's."""
+    is_talk = frames.TALKS.search(sentence) or not frames.TALK_WORDS.isdisjoint(
+        frames.WORD.findall(sentence)
+    )
+    return FAINT if not is_talk or frames.OTHER_PEOPLE.search(sentence) else 0.0
 
 
 def _beside(sentence: str) -> float:
     """How much a sentence beside a rule says that a text of another is there."""
-    told = _TO_COME.sub(" ", sentence).strip()
-    if _points(told) or _VOICE.search(told) or _HERE.search(told) or _is_foreign(told):
+    told = frames.TO_COME.sub(" ", sentence).strip()
+    if _points(told) or frames.VOICE.search(told) or frames.HERE.search(told) or _is_foreign(told):
         return CLEAR
-    if told.endswith("?") or _WONDERS.match(told):
-        return FAINT if _ASKED_OF.search(told) else 0.0
-    if _ACTS.match(told):
-        return 0.0 if _NEW.match(told) else CLEAR
-    is_own = _OWN.search(told) or told.count(" ") < _FEW_WORDS
-    return 0.0 if is_own and not _TEXT.search(told) else FAINT
+    if told.endswith("?") or frames.WONDERS.match(told):
+        return FAINT if frames.ASKED_OF.search(told) else 0.0
+    if (acts := frames.ACTS.search(told)) and not frames.NEW.match(told[acts.start() :]):
+        return CLEAR
+    is_own = frames.OWN.search(told) or told.count(" ") < _FEW_WORDS
+    return 0.0 if is_own and not frames.TEXT.search(told) else FAINT
 
 
 def _opening(before: str) -> float:
     """The same of what opens a request: "On the poster in the lift: ..."."""
-    return CLEAR if _points(_TO_COME.sub(" ", before).strip()) else 0.0
+    return CLEAR if _points(frames.TO_COME.sub(" ", before).strip()) else 0.0
 
 
 def _frame(before: str) -> float:
     """The same of what stands before a request in its sentence: a reason of the user's ("I'm
     dyslexic, so ..."), or who says it."""
-    told = _TO_COME.sub(" ", before).strip(" ,;-")
+    told = frames.TO_COME.sub(" ", before).strip(" ,;-")
     head, colon, _ = told.partition(":")
-    if _LABEL.match(head) or (not colon and told.count(" ") < _FEW_WORDS):
+    if frames.LABEL.match(head) or (not colon and told.count(" ") < _FEW_WORDS):
         return 0.0
-    if _points(told):
+    if _points(told) or frames.HERE.search(told):
         return CLEAR
-    return 0.0 if (_SELF.match(head) if colon else _OWN.search(told)) else CLEAR
+    return 0.0 if (frames.ASKS_SELF if colon else frames.SELF).match(head) else CLEAR
 
 
 def _is_foreign(told: str) -> bool:
     """Whether a sentence is in another language than English: around an English rule, or beside."""
     words = told.count(" ") + 1
-    return words >= _MANY_WORDS and len(_ENGLISH.findall(told)) < words * _LEAST_ENGLISH
+    return words >= _MANY_WORDS and len(frames.ENGLISH.findall(told)) < words * _LEAST_ENGLISH
 
 
 def _points(told: str) -> bool:
-    return bool(_WORK.search(told) or _ABOUT.search(told) or _SOURCE.search(told))
+    return bool(frames.WORK.search(told) or frames.ABOUT.search(told) or frames.SOURCE.search(told))
 
 
 def _sentences(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -320,3 +153,20 @@ def _sentences(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
             start = end.end()
         if line[start:].strip():
             yield at + start, line[start:]
+
+
+def shows(text: str) -> bool:
+    """Whether a turn surely hands over a text: who speaks of themselves in it need not be the user.
+    Stricter than `is_handed`, which is asked only where there is a rule."""
+    return any(_surely(sentence[:_LONGEST]) for _, sentence in _sentences(shown(text)))
+
+
+def _surely(sentence: str) -> bool:
+    told = frames.TO_COME.sub(" ", sentence).strip()
+    if _AT_A_TEXT.search(told) and (frames.ABOUT.search(told) or frames.SOURCE.search(told)):
+        return True
+    if told.count(" ") > _MANY_WORDS * 2:
+        return False
+    if frames.SIGNED.search(told) or frames.ABOUT_TEXT.search(told):
+        return True
+    return bool(frames.WORK.match(told) and not frames.LASTING.search(told))

@@ -4,8 +4,8 @@ A rule becomes a record of its own (tier `procedure`, kind `instruction`) beside
 given in, in the same transaction. A rule that is said again stands for the earlier one; one that
 changes an earlier rule ends it; "forget the rule about tables" ends one and is kept as a `release`.
 Only users give rules, and text that came out of a context is not learned from again: its record is
-an `echo`, which nobody obeys. A rule in a turn that hands over a text may be another's: its record is
-`doubtful`, which nobody obeys either, until the user says that it was meant (`facts.answer`).
+an `echo`, which nobody obeys. A rule in a turn that hands over a text may be another's: its record
+is `doubtful`, which nobody obeys either, until the user says that it was meant (`facts.answer`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 # Of quotations over several lines only the strict form: inch marks and strays open none.
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)\"(?=\S)[^\"]{1,3000}\"(?!\w)|“[^“”]{1,3000}”|«[^«»]{1,3000}»"
-    r"|„[^„“”]{1,3000}[“”]|「[^「」]{1,3000}」|`[^`\n]{1,300}`|(?<!\w)'[^'\n]{1,300}'(?!\w)"
+    r"|„[^„“”]{1,3000}[“”]|‘[^‘'\n]{1,300}'(?!\w)|「[^「」]{1,3000}」|`[^`\n]{1,300}`|(?<!\w)'[^'\n]{1,300}'(?!\w)"
     r"|<!--[^<]{1,3000}-->"
 )
 _TAG = re.compile(r"<(/?)([a-z][\w-]{0,40})(?:\s[^<>]{0,300})?>", re.I)
@@ -122,7 +122,7 @@ def spoken(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def shown(text: str) -> Iterator[tuple[int, str]]:
-    """All lines but code, also those of others: (where it starts, lower case, without quotations)."""
+    """All lines but code, also those of others: (where each starts, lower case, no quotations)."""
     return ((start, low) for start, _, low, block in _lines(text) if not block)
 
 

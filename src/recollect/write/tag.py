@@ -29,6 +29,8 @@ Kind = Literal["rule", "action_grant", "injection"]
 
 THRESHOLD = 2.0
 _NOTHING: Span = (0, 0)
+#: What "the ..." may name in a rule: what is not wanted is a part of any answer.
+_KNOWN = cues.MANNER | cues.PARTS | talk.ALL
 _FIRM = 2.0  # A condition that alone makes a request general.
 _LONGEST_SENTENCE = 600  # Characters; what runs longer is pasted text, not a rule.
 # A rule in the middle of a megabyte is no rule: of a long text only both ends are read.
@@ -71,7 +73,7 @@ def detect(text: str) -> list[Found]:
         one, (opened, asked) = _read(sentence, low)
         if one:
             found.append(one)
-            places.append(handed.Place(at, at + opened, at + asked, at + len(sentence)))
+            places.append(handed.Place(at, low, opened, asked))
     if not any(one.kind == "rule" for one in found) or not handed.is_handed(shown(text), places):
         return found
     return [replace(one, own=False) for one in found]
@@ -169,9 +171,8 @@ def _score(low: str, asked: _Request) -> float:
     )
     if asked.form < 0 and weight < _FIRM and not general:
         return 0.0  # "Could you ...?" is about now, unless it says otherwise.
-    return (
-        asked.form + weight + _generality(low, asked.at, general) - _occasion(low, asked.at, weight)
-    )
+    occasion = _occasion(low, asked, weight, general)
+    return asked.form + weight + _generality(low, asked.at, general) - occasion
 
 
 class _Request(NamedTuple):
@@ -192,13 +193,13 @@ def _requests(low: str) -> Iterator[_Request]:
     """What may be a request in the sentence: its first thought, and each that follows."""
     start, conditions, weight = _openings(low, 0)
     firm = weight >= _FIRM or cues.FROM_NOW.search(low, 0, start) is not None
-    form = _first_form(low, start, firm=firm)
+    form = _first_form(low, start, firm=firm, when=max(weight, float(firm)))
     if form is not None:
         yield _Request(form, start, start, start, conditions, weight)
     reason = cues.PERSONAL.match(low) is not None
     for turn in (cues.REASONED if reason else cues.TURNS).finditer(low, start):
         at, more, also = _openings(low, turn.end())
-        form = _first_form(low, at, firm=reason or also >= _FIRM)
+        form = _first_form(low, at, firm=reason or also >= _FIRM, when=also)
         if form is not None:
             yield _Request(form, at, start, turn.end(), [*conditions, *more], weight + also)
 
@@ -233,9 +234,11 @@ def _condition_weight(clause: str) -> float:
     return 1.0 if cues.WEAK_WHEN.match(clause) else 0.0
 
 
-def _first_form(low: str, at: int, *, firm: bool) -> float | None:
+def _first_form(low: str, at: int, *, firm: bool, when: float) -> float | None:
     """The form of what stands here; behind a firm condition any verb is a request."""
     form = _form(low, at)
+    if form is None and when >= 1 and forms.WANTS.match(low, at):
+        return 1.0
     if form is not None or not firm:
         return form
     if forms.AGREED.match(low, at):
@@ -255,28 +258,28 @@ def _generality(low: str, at: int, general: bool) -> float:
     manner = 1.0 if not (cues.MANNER.isdisjoint(words) and talk.ALL.isdisjoint(words)) else 0.0
     classes = 1.0 if cues.CLASSES.search(low, at) or cues.LIMITS.search(low, at) else 0.0
     plural = 0.5 if cues.PLURAL.search(low, at) else 0.0
+    if forms.NEGATES.match(low, at) and cues.MINE.search(low, at):
+        plural = 0.5
     if forms.BARE.match(low, at):
         plural = max(plural, 1.0 - manner / 2)
     return 2.0 * general + manner + classes + plural - (1.5 if len(words) > _LONG_WORDS else 0.0)
 
 
-def _occasion(low: str, at: int, condition: float) -> float:
+def _occasion(low: str, asked: _Request, condition: float, general: bool) -> float:
     """How much points at the thing at hand; under a condition, less of it counts."""
-    bound = condition >= 1
+    at, bound = asked.at, condition >= 1
     end = reason.start() if (reason := cues.WHY.search(low, at)) else len(low)
     at_hand = cues.AT_HAND.search(low, at, end) is not None
-    known = cues.MANNER | cues.PARTS if forms.NEGATES.match(low, at) else cues.MANNER
+    known = _KNOWN if forms.NEGATES.match(low, at) else cues.MANNER
     definite = any(m[1] not in known for m in cues.DEFINITE.finditer(low, at, end))
     made = 0.0
     if not bound and cues.MAKES.match(low, at):
         made = 3.0
-    elif not bound and not cues.GENERAL.search(low):
+    elif not bound and not general and forms.ORDERS.match(low, at):
         made = 2.0 if cues.SHOWS.match(low, at) else 1.0 if cues.ONE.match(low, at) else 0.0
-    firmly = condition >= _FIRM
-    pointed = at_hand * (1.0 if bound else 2.0) + definite * (
-        0.0 if firmly else 0.5 if bound else 1.0
-    )
-    return pointed + made
+    if condition >= _FIRM or asked.form >= _FIRM:
+        return at_hand * (1.0 if bound else 2.0) + made  # One thing may be named in it.
+    return at_hand * (1.0 if bound else 2.0) + definite * (0.5 if bound else 1.0) + made
 
 
 def _read_chinese(sentence: str, low: str) -> Found | None:
