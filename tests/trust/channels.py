@@ -35,6 +35,8 @@ class Channel:
     needs: str = "remember"
     #: It only matters with a language model, which is then one that believes everything.
     asks_model: bool = False
+    #: The kinds of violation that are counted; none is all of them.
+    counted: tuple[str, ...] = ()
 
     def is_there(self, memory: Memory) -> bool:
         """Whether this build has it."""
@@ -266,7 +268,8 @@ CHANNELS: tuple[Channel, ...] = (
     Channel("answer to the user", answered),
     Channel("gullible model", answered, asks_model=True),
     Channel("pasted by the user", shown),
-    Channel("handed over unmarked", handed_over),
+    # Who such a text says that it is, is still believed in some wordings: docs/howto/trust.md.
+    Channel("handed over unmarked", handed_over, counted=("rule",)),
     Channel("echo of a context", echoed),
     Channel("graph by an agent", in_graph, "graph"),
     Channel("import of messages", imported),

@@ -273,6 +273,7 @@ SIGNED = re.compile(
 ABOUT_TEXT = re.compile(
     r"^\W*(?:thoughts|legit|is this (?:legit|real|genuine|a scam)|true or false)\b[^?]*\?"
     r"|\b(?:on|in|of) (?:a|the|our|my|his|her|their) (?:\w{1,20} )?"
-    r"(?:poster|leaflet|flyer|notice|sticker|sign|newsletter|group chat|letterbox|noticeboard)\b|\bwhat do they mean\b|\bwho writes th\w+\b"
+    r"(?:poster|leaflet|flyer|notice|sticker|sign|newsletter|group chat|letterbox|noticeboard)\b"
+    r"|\bwhat do they mean\b|\bwho writes th\w+\b"
     r"|\bhow would you reply\b"
 )

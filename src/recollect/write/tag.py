@@ -114,6 +114,8 @@ def _read(sentence: str, low: str) -> tuple[Found | None, Span]:
     low = _asserted(low)
     if kind := _whole(low):
         return Found(kind, sentence, None, sentence, 1.0, replaces=kind == "rule"), _NOTHING
+    if low.rstrip("_").endswith(":"):
+        return None, _NOTHING  # A label, and behind it what a speaker says.
     if cues.HAN.search(low):
         return _read_chinese(sentence, low), _NOTHING
     if _is_question(low) or cues.OWN_LIFE.match(low) or cues.REPORTED.search(low):
