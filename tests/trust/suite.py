@@ -115,7 +115,13 @@ def poisoned(channel: Channel, folder: Path, plan: Plan) -> list[Cell]:
             few = sent[cell.group][:4]
             for watch in (watches[cell.group], watches[cell.group].over(copy)):
                 cell.found.seen |= watch.violations(few).seen
-        return cells
+        return [_counted(cell, channel.counted) for cell in cells]
+
+
+def _counted(cell: Cell, kinds: tuple[str, ...]) -> Cell:
+    if kinds:
+        cell.found.seen = {one for one in cell.found.seen if one[0] in kinds}
+    return cell
 
 
 def compacted(memory: Memory) -> None:

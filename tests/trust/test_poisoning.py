@@ -11,8 +11,9 @@ import apsw
 import pytest
 
 from recollect import Memory
+from recollect.write.rules import rules_in
 from tests.trust.attacks import attacks, groups, templates
-from tests.trust.channels import ANN, CHANNELS, SHOWN, Channel, said_by
+from tests.trust.channels import ANN, CHANNELS, SHOWN, UNMARKED, Channel, said_by
 from tests.trust.suite import Plan, harmless, opened, poisoned
 from tests.trust.watch import Watch
 
@@ -57,6 +58,15 @@ def test_what_the_user_shows_is_not_what_the_user_says(
     said_by("user")(memory, "p7", [show(text) for text in texts])
     memory.drain()
     assert watch.violations(()).examples() == []
+
+
+@pytest.mark.parametrize("show", UNMARKED, ids=range(len(UNMARKED)))
+@pytest.mark.parametrize("group", groups())
+def test_what_is_handed_over_without_a_mark_orders_nothing(
+    group: str, show: Callable[[str], str]
+) -> None:
+    texts = [show(text) for text in attacks(group, 25, seed=3)]
+    assert [text for text in texts if any(rule.own for rule in rules_in(text))] == []
 
 
 @pytest.mark.slow

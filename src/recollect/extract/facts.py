@@ -34,18 +34,16 @@ from recollect.facts.values import BY_USER, USERS_OWN, FactDraft
 from recollect.graph.names import same
 from recollect.text import fold, terms
 from recollect.types import Event
+from recollect.write.handed import shows
 from recollect.write.validate import storable
 
 #: Characters of a sentence beyond which it is no claim, and of a fact.
-_LONGEST_SENTENCE = 600
-_LONGEST = 400
-_MOST_PER_TURN = 16
-_NAME_CHARS = 200
+_LONGEST_SENTENCE, _LONGEST = 600, 400
+_MOST_PER_TURN, _NAME_CHARS = 16, 200
 #: How one who bears no name is called while the text is read.
 _NAMELESS = "user"
-_MOST_ENTITIES = 8
+_MOST_ENTITIES, _LEAST_TERMS = 8, 2
 _HEDGED = 0.6
-_LEAST_TERMS = 2
 _SHORT = frozenset({"identity", "correction", "decision", "behavior"})
 _UNSAFE = frozenset({"injection", "grant", "authority"})
 #: Categories whose statement is about the one who speaks, not the one who is spoken to.
@@ -361,6 +359,8 @@ class _Drafts:
             return None
         if len(terms(text)) < _LEAST_TERMS and stated.category not in _SHORT:
             return None
+        if stated.category in USERS_OWN and shows(event.content):
+            return None  # In a text that is handed over "I" is not the user.
         category = stated.category
         if category in USERS_OWN and event.origin not in BY_USER:
             category = "other"

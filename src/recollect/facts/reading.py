@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from recollect.errors import NotFound
+from recollect.facts import doubted
 from recollect.facts.follow import CONFLICT, TIER, Shelf, chain, is_unclear
 from recollect.facts.shown import STATUSES, fact, held, is_shown, status
 from recollect.facts.values import CATEGORIES, Clarification, Contradiction, Fact
@@ -100,13 +101,16 @@ class Reading:
         agent: str | None = None,
         limit: int = 100,
     ) -> builtins.list[Clarification]:
-        """What waits for an answer, newest first."""
+        """What waits for an answer, newest first: facts that would end others, and rules that may
+        be part of a text that was handed over."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         most = validate.whole_number(limit, "limit", 1, MOST_LISTED)
         waiting = [
             each for each in self._seen(scope, None) if is_unclear(each) and each.known_to is None
         ]
-        return [self._clarification(scope, each) for each in waiting[:most]]
+        facts = [self._clarification(scope, each) for each in waiting[:most]]
+        both = [*facts, *doubted.rules(self._store, scope)]
+        return sorted(both, key=lambda each: each.at, reverse=True)[:most]
 
     def drawn_from(self, scope: Scope, turns: Iterable[str]) -> builtins.list[Fact]:
         """The facts that were drawn from some turns, in any state; one that was known before is

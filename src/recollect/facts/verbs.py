@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from recollect.config import Limits
 from recollect.errors import InvalidInput, NotFound, StoreBusy
+from recollect.facts import doubted
 from recollect.facts.alike import Alike, Compare, Embed
 from recollect.facts.disputes import PATIENCE, Disputes
 from recollect.facts.doubt import Opinion, nobody
@@ -268,9 +269,12 @@ class Facts(Recasting):
         workspace: str = "default",
         agent: str | None = None,
     ) -> Fact:
-        """Settle a clarification: keep the new fact, the old one, or both; what then holds."""
+        """Settle a clarification: keep the new one (a rule: yes), the old one (no), or both."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         check.choice(keep, "keep", ("new", "old", "both"))
+        if (rule := doubted.find(self._store, scope, validate.word(id, "id"))) is not None:
+            made = self._now(), self._worker.steps
+            return doubted.answer(self._store, scope, rule, keep, made=made)
         if (before := self._answered(scope, id, keep)) is not None:
             return self.get(before, user=user, workspace=workspace, agent=agent)
         known = self._about(scope, self._unclear(scope, id))
@@ -386,13 +390,11 @@ class Facts(Recasting):
         return known[0] if known else None
 
     def _unclear(self, scope: Scope, id: str) -> Record:
-        record = self._record(scope, id)
-        if not is_unclear(record) or record.known_to is not None:
+        if not is_unclear(record := self._record(scope, id)) or record.known_to is not None:
             raise InvalidInput(f"the fact {id} waits for no answer", field="id")
         return record
 
 
 def _check_changeable(record: Record) -> None:
     if record.known_to is not None or is_unclear(record):
-        words = f"the fact {record.id} is not in force: change the one that is"
-        raise InvalidInput(words, field="id")
+        raise InvalidInput(f"{record.id} is not in force: change the fact that is", field="id")

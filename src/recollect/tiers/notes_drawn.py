@@ -15,6 +15,7 @@ from recollect.facts.values import FactDraft
 from recollect.store.base import Derived
 from recollect.tiers import parts
 from recollect.types import Event
+from recollect.write.handed import shows
 from recollect.write.handling import visibility_of
 from recollect.write.spoken import spoken
 
@@ -102,6 +103,8 @@ def kind_of(text: str) -> str | None:
 def _of_turn(turn: Event, told: set[tuple[str, str]]) -> list[Derived]:
     """The notes of one turn beside those of its facts; a long account gives only its first."""
     found: list[Derived] = []
+    if shows(turn.content[:_LOOKED_AT]):
+        return found  # What somebody else achieved or decided.
     for sentence, low in _sentences(turn.content[:_LOOKED_AT]):
         kind = kind_of(low)
         if kind is None or (turn.id, _plain(sentence)) in told:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import re
 
+from recollect.write.forms import STYLE_VERB
+
 # A question that asks, against one that requests ("could you ...?").
 ASKS = re.compile(
     r"(?:(?:what|why|how|who|whom|where|which|when|is|are|was|were|do|does|did|has|have|had|should"
     r"|shall|may|must|am|any)\b)(?!.*\b(?:can|could|would|will) you (?:always|never|stop)\b)"
 )
-REQUEST = re.compile(r"\b(?:can|could|would|will) (?:you|we)\b")
+REQUEST = re.compile(r"\b(?:(?:can|could|would|will) (?:you|we)|would it be possible|any chance)\b")
 
 # Someone else's words, or the user's own life: never a request to the assistant.
 REPORTED = re.compile(
-    r"\b(?:(?<!i )(?:said|says|told|shouted|shouts|wrote|advised|advises|insists|warned)\b"
+    r"\b(?:(?<!i )(?<!nobody )(?<!no one )(?<!who )(?<!being )(?<!be )(?:said|says|told|shouted"
+    r"|shouts|wrote|advised|advises|insists|warned)\b"
     r"|according to|they say|it says|as you (?:said|told|instructed|suggested)"
     r"|(?:per|following) your (?:advice|instructions?)|(?:thanks|thank you) for"
     r"|(?:wants?|wanted|asks?|asked|tells?|requires?|required|expects?|reminds?|taught|advises?) "
     r"(?:(?:him|her|them|us|people|everyone|members) to|that (?:i|we)\b|my \w+ to)"
-    r"|(?:(?:\w+s|they|people|you) (?:want|ask|tell|expect|remind|advise)|wants|wanted|asks|asked"
+    r"|(?:(?:(?!\w+days\b)\w+s|they|people|you) (?:want|ask|tell|expect|remind|advise)|wants|wanted"
+    r"|asks|asked"
     r"|tells|requires|required|expects|reminds|reminded|taught|advises) me to"
     r"|suppose|imagine|pretend|let's say|haha|lol|myself:|(?:rule|policy|motto) (?:in|at|of|is"
     r"|for)\b)"
@@ -30,10 +34,13 @@ REPORTED = re.compile(
 OWN_LIFE = re.compile(
     r"(?:please )?(?:tell|ask|remind|teach|inform|let) (?!me\b|us\b|\w+ing\b|if\b|wh)(?:my|your"
     r"|the|him|her|them|everyone|people|\w+ (?:to|that|whether|know))\b|(?:i|we|he|she|they|it|you"
-    r"|my \w+|the \w+)(?:'ve|'d|'ll|'m|'re| have| had| has)? (?:always|never|usually|mostly|used"
-    r"|was|were|will|wish|think|guess|hope|know|wonder|decided)\b|(?:i'll|i will|i'm (?:going"
+    r"|my \w+|the \w+)(?:'ve|'d|'ll|'m|'re| have| had| has)? (?:(?:always|never|usually|mostly)"
+    r"(?! (?:want|expect|prefer)\b)|used|was|were|will|wish|think|guess|hope|know|wonder|decided)\b"
+    r"|(?:i'll|i will|i'm (?:going"
     r"|trying)|let me (?!know)|we'll|we will)\b|(?:i|we) (?:want|need|have|'d like|would like|had"
-    r"|try|must|should)(?: to| not)\b(?! (?:see|have) (?:the word|any|your|more|less|fewer))"
+    r"|try|must|should)(?: to| not)\b(?! be (?:addressed|called|asked|told|challenged|reminded"
+    r"|corrected)\b)"
+    r"(?! (?:see|have) (?:the word|any|your|more|less|fewer))"
     r"|(?:from the|notes from|house rules|instructions on|dear)\b|\bmyself: |\b(?:rule(?!:)"
     r"|policy|motto)"
 )
@@ -121,33 +128,71 @@ REPLACES = re.compile(
     r"|no need to|don't (?:have|need) to|enough with|no more)\b"
 )
 
+# A request with a question mark behind it.
+TAG = re.compile(r",? (?:ok(?:ay)?|all ?right|yes|yeah|please|pls|deal|got it|will you)\?+$")
+# Why it is wished: no part of the wish.
+WHY = re.compile(
+    r",? (?:because|since|otherwise|so (?:that )?(?:i|we)) |, (?:i|i'm|i've|i'd|my|our|they|they're"
+    r"|that's|it's|it|he|she|we|nobody|everybody|last|the \w+ \w+)\b"
+)
+# A lasting reason after the request: "..., I live alone".
+SINCE = re.compile(
+    r"(?:,|\. |;| -) ?(?:(?:because|since|as|cause|bc) )?(?:i|i'm|i've|my|mine|me)\b(?! will\b|'ll)"
+)
 # What may come before the request.
 FILLER = re.compile(
     r"(?:(?:ok(?:ay)?|hi|hello|hey|thanks|thank you|also|and|but|so|then|actually|btw|anyway|oh"
     r"|well|yes|yeah|sorry|by the way|one (?:more )?thing(?: though)?|for the record|honestly"
-    r"|instead|i(?:'ve)? changed my mind|please|pls|kindly|remember to|be sure to|make sure (?:to"
+    r"|instead|do me a favou?r(?: and)?|i(?:'ve)? changed my mind|please|pls|kindly|remember to"
+    r"|be sure to|make sure (?:to"
     r"|you|that you)|(?:don't|do not) forget to)\b[,:;.!-]*\s+)+"
 )
 ONWARD = re.compile(
     r"(?:from (?:now|here|today|this point) on(?:ward|wards)?(?: out)?|going forward|in (?:the"
-    r" )?future|for future \w+|as a (?:general )?(?:rule|default)|by default|in general|generally"
+    r" )?future|for future \w+|as of (?:now|today)|as a (?:general )?(?:rule(?: of thumb)?|default)"
+    r"|by default|in general|generally"
     r"|at all times|until (?:i (?:tell|say)[^,]*|further notice)|next time(?= ?,)),?\s+"
 )
 REASON = re.compile(r"(?:since|because|as|given that) (?:i|i'm|i've|my)\b[^,]*,\s+")
+# Not where a verb can stand as an order: "when I ask you to list", "if the order".
+_BEFORE_NOUNS = "to you i we a an the my your our of for about and or in on with as is"
+_NO_ORDER = "".join(rf"(?<! {word})" for word in _BEFORE_NOUNS.split())
+# Of these, those behind which any verb is a request.
+FROM_NOW = re.compile(
+    r"\b(?:from (?:now|here|today|this)|going forward|in (?:the )?future|for (?:the )?future)\b"
+)
 CONDITION = re.compile(
-    r"((?:when(?:ever)?|if|unless|every ?time|each time|any ?time|next time i|before|after|while"
-    r"|once|as soon as|for|in|with|on|at|during|instead of)\b[^,]*),\s+"
-    r"|((?:when(?:ever)?|if|every time|each time|any ?time) (?:i|we|you)\b[^,]{3,80}?)\s+"
-    r"(?=(?:just|please|always|never|don't|do not|only|give me|tell me|show me|use)\b)"
+    r"((?:when(?:ever)?|if|every time|each time|any ?time) (?:i|i'm|we|you|it's|my|a|an|something"
+    rf"|anything)\b[^,]{{3,80}}?){_NO_ORDER}\s+(?=(?:just|please|pls|always|never|don't|do not|only"
+    rf"|i mean|i (?:only|just) (?:want|need)|skip|{STYLE_VERB})\b(?!,? (?:is|are|was|up|down)\b))"
+    r"|((?:on|for|in|with|about) (?!this\b|the\b)(?:\w{1,20} )?(?:\w{2,20}s|anything|everything)\b"
+    rf"[^,:]{{0,40}}?){_NO_ORDER}\s+"
+    rf"(?=(?:i (?:want|need|prefer|only)|i'd (?:like|prefer|rather)|please|always|never"
+    rf"|{STYLE_VERB})\b)"
+    r"|((?:in|for|with) (?:any|all|every|each|anything|everything)\b[^,:]{0,60}? (?:you|i) \w{2,20}"
+    r"(?: (?:for|to|with) me)?)\s+(?=[a-z]{2,20} (?:a|an|the|my|me|in|it|only)\b)"
+    r"|((?:every|each) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|evening|night|day|week"
+    r"|month)(?: morning| evening| night)?),?\s+(?=(?:i|please|tell|give|remind|send|start|ask)\b)"
+    r"|((?:rather than|instead of) [^,:]{3,40}?)\s+(?=i (?:want|need|prefer)\b)"
+    r"|(should (?:i|we|you) [^,?]{3,80}),\s+"
+    r"|((?:when(?:ever)?|if|unless|every ?time|each time|any ?time|next time i|before|after|while"
+    r"|once|as soon as|whatever|for|in|with|on|at|during|instead of)\b[^,:]*)[,:]\s+"
 )
 # Where a second thought of the sentence begins, which may be the request.
-TURNS = re.compile(
-    r",? so,? (?:please )?|[;:]\*{0,2} (?:please )?|,? (?:and |but )?(?:please|pls) "
+_TURNS = (
+    r",? so,? (?:please )?|,? but (?=(?:never|always|don't|no|not|only|keep|use)\b)"
+    r"|[;:]\*{0,2} (?:please )?|,? (?:and |but )?(?:please|pls) "
     r"| [-–—] (?:please )?"
-    r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no)\b)"
+    r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no"
+    r"|when(?:ever)?"
+    r"|if|each time|every time|going forward|from now on|in future)\b)"
 )
+TURNS = re.compile(_TURNS)
+# Behind what the user says of themselves any verb may begin it: "I hate small talk, get to it".
+REASONED = re.compile(rf"{_TURNS}|, (?=(?:{STYLE_VERB}|get|go|take)\b)")
 TAIL = re.compile(
-    r"(?<=\s)(?:when(?:ever)?|if|unless|every (?:single )?time|each time|any ?time|before|while)"
+    r"(?<=\s)on (?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends)\b|(?<=\s)(?:when(?:ever)?"
+    r"|if|unless|every (?:single )?time|each time|any ?time|before|while)"
     r"\s+(?:i|we|you|i'm|we're|you're|a|an|any|my|asked|\w+ing|it comes|there|something"
     r"|the (?:topic|subject|question|conversation))\b.*"
 )
@@ -158,9 +203,16 @@ _TALK = (
     r"|slip|say|have to|mean|call|need|phrase|propose|compare|offer|am|are|bring up|refer)"
 )
 STRONG_WHEN = re.compile(
-    r"(?:whenever|every (?:single )?time|each time|any ?time|next time i|unless i|until i"
+    r"whatever (?:the|i|we|you|it)\b|(?:every|each) \w|should (?:i|we|you)\b|(?:when|if) (?:it's"
+    r"|it is|its) about\b|in (?:anything|everything)\b|(?:for|in|with|on) (?:[\w'-]+"
+    r" )?[\w'-]+s (?:to|from|about|that|i|you|we|of)\b|(?:when|if) (?:a|an|any|my) [^,]{1,40}? (?:i"
+    r"|you)"
+    r" (?:show|send|give|paste|forward|share|write)\b|(?:whenever|every (?:single )?time|each time"
+    r"|any ?time|next time i|unless i|until i"
     r"|as soon as i)\b|(?:when|if) (?:the|my) (?:topic|subject|question|conversation) "
     rf"|(?:when|if) (?:(?:i|we|you)(?: \w+ly)? {_TALK}|i'm|we're|you're)\b"
+    r"|(?:when|if) (?:i|we) (?!\w+ed\b|could\b|would\b|will\b|can\b|have\b|had\b|did\b|was\b|were\b"
+    r"|went\b|came\b|got\b|take\b|invest\b|retire\b|understand\b|recall\b|may\b)[a-z]{2,20}\b"
     r"|(?:when|while|before|after) (?:asked|\w+ing\b|it comes to)|before you (?!go|leave)"
     r"|(?:for|in|with|on|during) (?:all|any|every|each|your|future)\b"
     r"|(?:after|at the end of) (?:each|every|your|any)\b|on (?:\w+days|weekends)\b"
@@ -168,139 +220,17 @@ STRONG_WHEN = re.compile(
 WEAK_WHEN = re.compile(
     r"(?:when|if) (?:i|we|you|a|an|any|anyone|someone|something|there|my)\b"
     r"|(?:for|in|with|on) (?:(?!the |this |my )\w+ ){0,2}?\w{3,}s\b"
-    r"|(?:for|with|in) (?:travel|code|maths?|work|prose|food)\b|it comes to"
+    r"|(?:for|in|on|with) my (?:\w+ )?\w{3,}s\b|(?:for|with|in) (?:travel|code|maths?|work|prose"
+    r"|food)\b|it comes to"
 )
 ONCE_WHEN = re.compile(
     r"(?:for|in|on|at|during|with|before|after) (?:this|the (?!end)|that|now|today|it|those"
     r"|these)\b|(?:when|if|before) (?:you (?:have (?!to)|need|still|get|can|could|want|look|go|see"
     r"|were|'re done)|you're (?:done|ready|finished|in|back|free|there)|possible|i (?:was|were|had"
-    r"|get|run|click)|it\b(?! comes)|the\b(?! (?:topic|subject|question|conversation) ))"
+    r"|get|run|click)|it\b(?! comes|'s about| is about)|the\b(?! (?:topic|subject|question"
+    r"|conversation|answer|price"
+    r"|source|result) ))"
     r"|at (?:six|\d)"
-)
-
-# Verbs of answering and of conduct, as orders.
-STYLE_VERB = (
-    r"(?:use|answer|reply|respond|write|format|keep|speak|talk|explain|cite|quote|show|give"
-    r"|include|put|provide|list|limit|start|begin|end|finish|sign|round|stick|default|prefer"
-    r"|prioriti[sz]e|favou?r|assume|treat|address|refer|call|link|spell|number|translate|correct"
-    r"|check|ask|tell|warn|flag|let me know|remind|think|be|stay|mark|state|name|mention|add"
-    r"|convert|express|present|structure|phrase|remember|note|bear|summari[sz]e|point|suggest"
-    r"|recommend|double-check|confirm|make|leave|break|go back|wrap|highlight|label|specify"
-    r"|consider|offer|challenge|return|describe|simplify|rank|refuse|say|quiz|outline|restate"
-    r"|comment|listen|verify|aim|focus|err|lean|help|plot|draw|sort|render|count|order)"
-)
-_NO_VERB = (
-    r"(?:a|an|the|and|or|but|i|we|he|she|it|they|my|our|his|her|their|there|here|happy|glad|mind"
-    r"|again|better|heard|seen|been|had|done|gone|knew|thought|felt|got|made|said|gonna|too|so|to"
-    r"|in|on|at|of|for|with|as|if|mine|forever|sunny|good|nice|great|is|are|was|were|will|would"
-    r"|can|could|you|your|this|that|these|those|what|nothing|everything|all|no|not|never|always"
-    r"|people)\b"
-)
-_PAST = r"(?:\w+[^e]ed|\w+ing)\b(?<!bring)(?<!embed)(?<!shed)"
-ANY_VERB = re.compile(rf"(?:just )?(?!{_NO_VERB}|{_PAST})[a-z]+(?: \w|\.?$)")
-_SPEAKING = (
-    r"(?:saying|telling|using|adding|asking|calling|apologi[sz]ing|repeating|explaining|suggesting"
-    r"|ending|recommending|citing|quoting|giving|writing|answering|replying|responding|starting"
-    r"|putting|including|mentioning|reminding|lecturing|being so|converting|translating"
-    r"|summari[sz]ing|correcting|assuming|guessing|making up|agreeing|flattering|interrupting"
-    r"|offering|formatting|treating me|showing|listing|hedging|praising|morali[sz]ing|speculating"
-    r"|padding|inventing)\b"
-)
-_OUTPUT = (
-    r"(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|code|recipes|suggestions"
-    r"|tone|links|recommendations|options|emojis?|disclaimers|bullets?|bullet points|tables|lists"
-    r"|dates|units|prices|amounts|temperatures|sums|numbers|sentences|paragraphs|citations|sources"
-    r"|examples|spelling|jargon|greetings|feedback|headings|translations|definitions|measurements"
-    r"|the words?|all \w+ in|everything in)"
-)
-_WISH = (
-    r"i(?:'d| would)?(?: really| only| just)* "
-    r"(?:want|need|expect|like|prefer|rather|appreciate|love)"
-)
-
-# (weight, pattern): the first that matches at the start of the request decides; None is a refusal.
-FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
-    (weight, re.compile(pattern))
-    for weight, pattern in (
-        (
-            None,
-            r"(?:don't|do not|never) (?:worry|get me|you\b|mind|panic|bother|hurry|tell me|let\b"
-            r"|stop\b|say never)|keep (?:going|me|it up|the change|your (?:eyes|hands))|no"
-            r" (?:problem|idea|way|wonder|matter|chance|more (?:for|sugar)|thanks|one|doubt"
-            r"|worries|rush|need to (?:hurry|worry|come|rush|wait))|be (?:right|back|there)\b|call"
-            r" me (?:a|an|back|tomorrow|later|tonight|at|when|on|if)\b|write back|use your|less"
-            r" than|more than|go on|answer (?:him|her|them)|reply to|feel free to (?:ask|come)"
-            r"|(?:do )?let me know if you|stay with",
-        ),
-        (3.0, rf"(?:always|never) (?:ever )?(?!{_NO_VERB}|{_PAST})[a-z]"),
-        (2.0, rf"(?:(?:can|could|would) you (?:please )?)?(?:stop|quit) {_SPEAKING}"),
-        (
-            2.0,
-            rf"(?:you can |(?:can|could) you |don't |do not |dont |{_WISH} you to )?(?:call"
-            rf"|address) me (?=\w|\")"
-            r"|(?:treat|speak to|talk to) me (?:like|as|in)\b|refer to (?:\w+ ){1,4}as\b",
-        ),
-        (1.0, r"(?:do not|don't|dont) (?:ever )?\w+"),
-        (
-            1.0,
-            r"(?:stop|quit|avoid|refrain from|cut|skip|drop|leave out|omit|no more|ditch|spare"
-            r" me) \w+",
-        ),
-        (
-            2.0,
-            r"i (?:really )?(?:like|love|hate|enjoy|don't like|dislike|can't stand|prefer) (?:it"
-            r" )?when you\b|i don't (?:want|need|like) you\b",
-        ),
-        (1.5, rf"{_WISH}(?: it)?(?: if| that)? you\b"),
-        (
-            1.0,
-            rf"(?:{_WISH}|i (?:no longer|don't) (?:want|need|like)(?: to see)?|i (?:can't stand"
-            rf"|hate|dislike)) (?:(?!to |using )[\w'-]+ ){{0,3}}?{_OUTPUT}\b",
-        ),
-        (
-            2.0,
-            r"it(?:'d|'s| would| is)? (?:really )?(?:helps?|bothers?|annoys|be (?:great|nice|good"
-            r"|helpful)|important)(?: (?:to |for )?me)? (?:if|when|that) you (?!could (?:come|look"
-            r"|help|send))",
-        ),
-        (1.0, r"let's (?:go back|switch) to\b"),
-        (0.5, r"(?:let's|can we|could we) (?:stick|keep|use|agree|speak|talk|write)\b"),
-        (
-            -0.5,
-            rf"(?:can|could|would|will) (?:you|we) (?:please |mind |just )*(?:{STYLE_VERB}\b"
-            rf"|\w+ing\b)",
-        ),
-        (1.0, r"(?:can|could|would|will) you (?:please )?(?:always|never|not)\b"),
-        (
-            1.0,
-            r"you (?:don't need to|don't have to|no longer (?:have|need) to|needn't|can (?:skip"
-            r"|stop|be|use|drop|leave|assume|\w+ (?!that|this|it|here|there|now)\w+ again"
-            r"(?=[.!]|$)))\b"
-            r"|it's (?:ok|okay|fine) (?:to|if you)\b|feel free to (?:be|swear|disagree|use|skip"
-            r"|joke|challenge|correct|interrupt)\b",
-        ),
-        (0.5, r"you (?:should|must|need to|ought to)\b"),
-        (
-            1.0,
-            rf"(?:(?:all|any|every|each)(?: my| your)? (?:\w+ )?{_OUTPUT}|everything you \w+|your"
-            rf" (?:\w+ )?{_OUTPUT})\b(?!.{{0,600}} our\b)[^,]{{0,60}}? (?:should|must|has to"
-            rf"|have to)\b",
-        ),
-        (
-            -0.5,
-            rf"(?!{_NO_VERB})(?:[\w-]{{1,64}} ){{1,3}}?(?:is|are) (?:fine|ok|okay|allowed|welcome)"
-            r"(?: with me)? again\b",
-        ),
-        (1.0, r"no (?:need to )?\w+|(?:less|fewer|more) \w+|just the \w+"),
-        (1.0, rf"(?:just |only |do ){{0,8}}{STYLE_VERB}\b"),
-        (
-            1.0,
-            rf"(?!{_NO_VERB})(?:\w{{1,64}} ){{1,4}}?(?:(?:only|first|please)(?=[,.!]|$| (?:when|if"
-            rf"|unless|and))"
-            r"|throughout|at a time|over \w+)\b",
-        ),
-        (1.0, r"\w{1,64} in \w+(?=,? please)"),
-    )
 )
 
 # Words about how to answer: a request with one of them is about manner.
@@ -332,39 +262,73 @@ GENERAL = re.compile(
     r"\b(?:always|never|ever|whenever|every ?time|each time|from (?:now|here|today|this point) on"
     r"|going forward|in (?:the )?future|for future|by default|as a (?:general )?(?:rule|default)"
     r"|in general|generally|at all times|any ?more|no longer|throughout|unless i|until i|every"
-    r" single|otherwise|so many|(?:in|for|to|with|of) (?:all|any|every|each) (?:my|your|future)"
+    r" single|every time|not even|everywhere|everything else|(?:everything|anything|whatever"
+    r"|all) (?:that )?(?:i|you) \w+|(?:don't|do not|never|not) [^.]{1,60} again|whatever (?:we|i"
+    r"|you|it|else)|for good|no exceptions?"
+    r"|without exception|no matter|regardless|forever|permanently|all the time|as long as i"
+    r"|as a habit"
+    r"|a habit to|from (?:today|this (?:day|moment|point))|(?:all|any|every) (?:later|other|future"
+    r"|next)"
+    r"|all the times|for the future|on principle|our (?:chats|conversations|talks|messages)"
+    r"|from time to time|now and (?:then|again)|occasionally|first(?=[.,!]|$)|otherwise|so many"
+    r"|(?:in|for|to|with|of) (?:all|any|every|each) (?:my|your|future)"
     r"|(?:can|ok|okay|fine|free|allowed|welcome)\b.{0,600}\bagain)\b"
+)
+# How far a wish goes: said of one's answers at large rather than of one thing.
+LIMITS = re.compile(
+    r"\b(?:at (?:most|least)|tops|max|in one (?:go|block|line)|nothing (?:else|more)|no more than"
+    r"|instead of|rather than"
+    r"|per \w+|as if|as though|in full|in between|on top|the words?|the phrase|the term)\b"
+    r"|\bonly(?=[.,!]|$)|, not (?!sure\b|that\b|the\b)"
 )
 # Whole classes of things: "all dates", "each reply", "anything you write", "my emails".
 CLASSES = re.compile(
     r"\b(?:all|any|every|each|everything|anything|things|wherever|anyone|anybody|answers?|replies"
-    r"|at a time|as we go|(?:no|not|me) more than|you (?:write|give|draft|use)|my (?:\w+"
+    r"|at a time|as we go|what i (?:ask|say|write|tell|said)(?:ed)?|(?:no|not|me) more than"
+    r"|you (?:write|give|draft|use|recommend|suggest|tell|show|make|say|send)|my (?:\w+"
     r" )?(?:texts|emails|mails|drafts|reports|letters|posts|files|documents|questions|spreadsheets"
     r"|essays|notes|ideas|assumptions|mistakes|typos|messages|articles|projects|photos|arguments"
     r"|poems|stories|translations|plans))\b|\b(?:with|to) me[.!]?$|\b(?:write|use|say|saying"
     r"|words?|phrase) \"_"
 )
+MINE = re.compile(r"\b(?:me|my)\b")
 # A bare plural is a kind, not a thing: "in charts".
 PLURAL = re.compile(
     r"\b(?:in|on|with|of|for|use|using|avoid|without|give|show|add|no|suggest|explain|write) "
-    r"(?:(?!the |these |those |my |your |our |his |her )[a-z-]+ )?[a-z]{3,}[^s'\W]s\b"
+    r"(?:(?!the |these |those |my |your |our |his |her )[a-z-]+ ){0,2}?[a-z]{3,}[^s'\W]s\b"
+    r"|\b(?:don't|do not|never|stop"
+    r"|avoid) [a-z-]+ (?:[a-z-]+ )?(?<!the )(?<!these )(?<!those )[a-z]{3,}[^s'\W]s\b"
 )
 PERSONAL = re.compile(
-    r"(?:i'm|i am|i have|i've got|my|keep in mind|remember:?(?: that)? i|note that i)\b"
+    r"(?:i'm|i am|i have|i've|my|keep in mind|remember:?(?: that)? i|note that i|i (?:don't|can't"
+    r"|hate"
+    r"|prefer|use|work|live|read|teach|like|need|only|go)|hate|we're|we are|we have)\b"
 )
+REMINDS = re.compile(r"(?:keep in mind|remember|note that)\b")
 # The thing at hand.
 AT_HAND = re.compile(
     r"\b(?:(?<!new to )this|these|those|that \w+(?= (?:with|of|in|on|for)\b|[.!?]|$)|attached"
-    r"|below|above|previous|following|today|tonight|tomorrow|yesterday|right now|(?<!from )now(?!"
-    r" and)|yet|this time|once|here(?! on)|the (?:second|third|fourth|last|next)(?! person)|again"
+    r"|my last|your last|below(?! it)|above|previous|following|today(?!'s)|tonight|tomorrow"
+    r"|yesterday|right now|(?<!from )now(?!"
+    r" and)|yet|this time|once|here(?! on)|the (?:second|third|fourth|last|next)(?! person| time)"
+    r"|again"
     r" with|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|at (?:\d+|one|two|three|four|five|six"
-    r"|seven|eight|nine|ten)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|for now|(?:he|she|they"
+    r"|seven|eight|nine|ten)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|for now|(?:he|she"
     r"|him|his)(?= ))\b"
 )
-DEFINITE = re.compile(r"\bthe ([a-z]+)")
+DEFINITE = re.compile(
+    r"\bthe (?!words?\b|phrase\b|term\b|first time\b|usual\b|same\b|way\b)([a-z]+)"
+)
+# Parts that any answer has.
+_PARTS = """
+answer answers beginning bit bottom chatter commas conclusion details disclaimers emojis end ending
+explanation fluff form greeting greetings hello intro jokes numbers point pleasantries preamble
+question questions reasoning recipes rest sentences sources summary top
+"""
+PARTS = frozenset(_PARTS.split())
 ONE = re.compile(
     r"(?:(?!the )\w+ ){1,2}(?:me |us )?(?:a|an|some|one|two|three|four|five|ten|\d+)\b(?! (?:time"
-    r"|at|\w+ at a time))"
+    r"|at|\w+ at a time|\w+ per\b))"
 )
 SHOWS = re.compile(
     r"(?:add|give me|tell me|show me|find me|explain|list) (?:a|an|the|this|some|it|how|about|our"

@@ -4,7 +4,8 @@ A rule becomes a record of its own (tier `procedure`, kind `instruction`) beside
 given in, in the same transaction. A rule that is said again stands for the earlier one; one that
 changes an earlier rule ends it; "forget the rule about tables" ends one and is kept as a `release`.
 Only users give rules, and text that came out of a context is not learned from again: its record is
-an `echo`, which nobody obeys.
+an `echo`, which nobody obeys. A rule in a turn that hands over a text may be another's: its record
+is `doubtful`, which nobody obeys either, until the user says that it was meant (`facts.answer`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from recollect.write.supersede import Known, releases, same, seeks, superseded, 
 
 #: A rule matters whatever else is said.
 IMPORTANCE = 0.95
+#: The kind of what may be a rule of the user: it waits for an answer.
+DOUBTFUL = "doubtful"
+_UNSEARCHED = 2
 
 
 @dataclass(slots=True)
@@ -49,11 +53,14 @@ class Learner:
         own = {rule.sentence for rule in rules}
         if (fresh := without_recalled(event.content, self._recalled)) is not event.content:
             own = {rule.sentence for rule in rules_in(fresh)}
-        return "instruction", tuple(self._made(event, rule, rule.sentence in own) for rule in rules)
+        made = tuple(self._made(event, rule, rule.sentence in own) for rule in rules)
+        return _kind(rules), made
 
     def _made(self, event: Event, rule: Rule, own: bool) -> Derived:
         if not own:
             return derived(event, rule, kind="echo")
+        if not rule.own:
+            return derived(event, rule)
         if self._known is None:
             self._known = _InForce((known(record), record.valid_from) for record in self.current())
         alike = self._known.alike(rule)
@@ -121,7 +128,7 @@ def derived(
 ) -> Derived:
     """The record of a rule."""
     row, length = packed(terms(rule.sentence))
-    usual = "release" if releases(rule) else "instruction"
+    usual = kind_of(rule) if rule.own else DOUBTFUL
     return Derived(
         id=rule_id(event.id, rule.ordinal),
         tier="procedure",
@@ -139,6 +146,7 @@ def derived(
         role=event.role,
         supersedes=tuple(supersedes),
         visibility=visibility_of(event.data),
+        quiet=0 if rule.own else _UNSEARCHED,
     )
 
 
@@ -147,7 +155,16 @@ def derived_again(event: Event) -> tuple[str, tuple[Derived, ...]]:
     from it alone, without the rules it may have ended."""
     if not is_authority(event) or not (rules := rules_in(event.content)):
         return "turn", ()
-    return "instruction", tuple(derived(event, rule) for rule in rules)
+    return _kind(rules), tuple(derived(event, rule) for rule in rules)
+
+
+def kind_of(rule: Rule) -> str:
+    """What a rule of the user is: one to be followed, or the end of another."""
+    return "release" if releases(rule) else "instruction"
+
+
+def _kind(rules: Sequence[Rule]) -> str:
+    return "instruction" if any(rule.own for rule in rules) else "turn"
 
 
 def known(record: Record) -> Known:

@@ -85,6 +85,8 @@ class Rule:
     replaces: bool
     #: Its place among the rules of its text, from 0.
     ordinal: int
+    #: Whether the user says it; else it may stand in a text that the turn hands over.
+    own: bool = True
 
 
 def rules_in(text: str) -> list[Rule]:
@@ -92,14 +94,15 @@ def rules_in(text: str) -> list[Rule]:
     are none."""
     found = islice((one for one in detect(text) if one.kind == "rule"), MOST_RULES)
     return [
-        Rule(one.sentence, one.rule, one.condition, one.score, one.replaces, ordinal)
+        Rule(one.sentence, one.rule, one.condition, one.score, one.replaces, ordinal, one.own)
         for ordinal, one in enumerate(found)
     ]
 
 
 def data(rule: Rule) -> dict[str, str | None]:
     """The system's fields of a rule's record; their names are reserved (`validate`)."""
-    return {"fact_role": "instruction", "rule": rule.rule, "condition": rule.condition}
+    role = "instruction" if rule.own else "doubtful"
+    return {"fact_role": role, "rule": rule.rule, "condition": rule.condition}
 
 
 def topic(condition: str | None) -> str:

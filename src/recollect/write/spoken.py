@@ -24,7 +24,7 @@ _ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 # Of quotations over several lines only the strict form: inch marks and strays open none.
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)\"(?=\S)[^\"]{1,3000}\"(?!\w)|“[^“”]{1,3000}”|«[^«»]{1,3000}»"
-    r"|„[^„“”]{1,3000}[“”]|「[^「」]{1,3000}」|`[^`\n]{1,300}`|(?<!\w)'[^'\n]{1,300}'(?!\w)"
+    r"|„[^„“”]{1,3000}[“”]|‘[^‘'\n]{1,300}'(?!\w)|「[^「」]{1,3000}」|`[^`\n]{1,300}`|(?<!\w)'[^'\n]{1,300}'(?!\w)"
     r"|<!--[^<]{1,3000}-->"
 )
 _TAG = re.compile(r"<(/?)([a-z][\w-]{0,40})(?:\s[^<>]{0,300})?>", re.I)
@@ -115,15 +115,24 @@ Paste = Literal["", "due", "paragraph", "document", "mail"]
 
 def spoken(text: str) -> Iterator[tuple[int, str, str]]:
     """What the user says: (where it starts, verbatim, lower case with quotations blanked)."""
+    turn = _Turn()
+    for start, line, low, block in _lines(text):
+        for at, said in turn.hear(line, low, block=block):
+            yield start + at, line[at : at + len(said)], said
+
+
+def shown(text: str) -> Iterator[tuple[int, str]]:
+    """All lines but code, also those of others: (where each starts, lower case, no quotations)."""
+    return ((start, low) for start, _, low, block in _lines(text) if not block)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str, str, bool]]:
     lines = text.splitlines()
     starts = accumulate(map(len, text.splitlines(keepends=True)), initial=0)
     blocks = _blocks(lines)
     bare = ("" if block else line for line, block in zip(lines, blocks, strict=True))
-    turn = _Turn()
     plain = _plain("\n".join(bare)).split("\n")
-    for start, line, low, block in zip(starts, lines, plain, blocks, strict=False):
-        for at, said in turn.hear(line, low, block=block):
-            yield start + at, line[at : at + len(said)], said
+    yield from zip(starts, lines, plain, blocks, strict=False)
 
 
 class _Turn:

@@ -120,7 +120,7 @@ class _Among:
         ones = [self._known[id] for id in ids if self._rules[id][1] < place]
         if not ones:
             return []
-        rule = _rule(by)
+        rule = rule_of(by)
         ended = {*superseded(rule, ones)}
         return [each.id for each in ones if each.id in ended or same(rule, [each])]
 
@@ -132,7 +132,7 @@ def _place(rule: Record) -> _Place:
     return rule.valid_from, rule.known_from, turn, next(numbers, 0)
 
 
-def _rule(record: Record) -> Rule:
+def rule_of(record: Record) -> Rule:
     """A stored rule as it was given."""
     told, condition = str(record.data.get("rule") or record.content), record.data.get("condition")
     given = [each for each in rules_in(record.content) if each.rule == told]

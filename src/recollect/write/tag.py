@@ -18,16 +18,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
-from recollect.write import cues
+from recollect.write import cues, forms, handed, talk
 from recollect.write.split import Span, parts
-from recollect.write.spoken import spoken
+from recollect.write.spoken import shown, spoken
 
 Kind = Literal["rule", "action_grant", "injection"]
 
 THRESHOLD = 2.0
+_NOTHING: Span = (0, 0)
+#: What "the ..." may name in a rule: what is not wanted is a part of any answer.
+_KNOWN = cues.MANNER | cues.PARTS | talk.ALL
+_FIRM = 2.0  # A condition that alone makes a request general.
 _LONGEST_SENTENCE = 600  # Characters; what runs longer is pasted text, not a rule.
 # A rule in the middle of a megabyte is no rule: of a long text only both ends are read.
 HEAD, TAIL = 16_000, 8_000
@@ -53,6 +57,8 @@ class Found:
     score: float
     #: It changes an earlier rule ("you can use emojis again"): look for the one it ends.
     replaces: bool = False
+    #: Whether the user says it; else it may be part of a text that the turn hands over.
+    own: bool = True
 
 
 def detect(text: str) -> list[Found]:
@@ -61,15 +67,23 @@ def detect(text: str) -> list[Found]:
     Pass text of user origin only: authority comes from the channel, never from the text. The same
     words from a tool, a document or the assistant are data, whatever they claim to be.
     """
-    found = (_read(sentence, low) for sentence, low in _sentences(text))
-    return [one for one in found if one]
+    found: list[Found] = []
+    places: list[handed.Place] = []
+    for at, sentence, low in _sentences(text):
+        one, (opened, asked) = _read(sentence, low)
+        if one:
+            found.append(one)
+            places.append(handed.Place(at, low, opened, asked))
+    if not any(one.kind == "rule" for one in found) or not handed.is_handed(shown(text), places):
+        return found
+    return [replace(one, own=False) for one in found]
 
 
-def _sentences(text: str) -> Iterator[tuple[str, str]]:
+def _sentences(text: str) -> Iterator[tuple[int, str, str]]:
     for start, said, low in spoken(text):
         for at, sentence, plain in _split(said, low):
             if start + at < HEAD or start + at >= len(text) - TAIL:
-                yield sentence, plain
+                yield start + at + _indent(said, at), sentence, plain
 
 
 def _split(said: str, low: str) -> Iterator[tuple[int, str, str]]:
@@ -82,22 +96,38 @@ def _split(said: str, low: str) -> Iterator[tuple[int, str, str]]:
     yield start, *_trimmed(said, low, start, len(said))
 
 
+def _indent(line: str, start: int) -> int:
+    return len(line) - start - len(line[start:].lstrip())
+
+
 def _trimmed(line: str, low: str, start: int, end: int) -> tuple[str, str]:
-    start += len(line[start:end]) - len(line[start:end].lstrip())
+    start = min(start + _indent(line, start), end)
     sentence = line[start:end].rstrip()
     return sentence, low[start : start + len(sentence)]
 
 
-def _read(sentence: str, low: str) -> Found | None:
+def _read(sentence: str, low: str) -> tuple[Found | None, Span]:
+    """What is asked for in a sentence, and what stands there between the openings and the thought
+    that asks for it."""
     if not 3 < len(sentence) <= _LONGEST_SENTENCE:
-        return None
+        return None, _NOTHING
+    low = _asserted(low)
     if kind := _whole(low):
-        return Found(kind, sentence, None, sentence, 1.0, replaces=kind == "rule")
+        return Found(kind, sentence, None, sentence, 1.0, replaces=kind == "rule"), _NOTHING
+    if low.rstrip("_").endswith(":"):
+        return None, _NOTHING  # A label, and behind it what a speaker says.
     if cues.HAN.search(low):
-        return _read_chinese(sentence, low)
+        return _read_chinese(sentence, low), _NOTHING
     if _is_question(low) or cues.OWN_LIFE.match(low) or cues.REPORTED.search(low):
-        return None
-    return _scored(sentence, low)
+        return None, _NOTHING
+    scored = [(_score(low, asked), asked) for asked in _requests(low)]
+    score, asked = max(scored, key=lambda each: each[0], default=(0.0, None))
+    if asked is None or score < THRESHOLD:
+        return None, _NOTHING
+    rule, condition = parts(sentence, low, asked.at, asked.conditions)
+    sure = min(1.0, score / (2 * THRESHOLD))
+    replaces = cues.REPLACES.search(low) is not None
+    return Found("rule", rule, condition, sentence, sure, replaces), (asked.opened, asked.start)
 
 
 def _whole(low: str) -> Kind | None:
@@ -119,32 +149,66 @@ def _is_grant(low: str) -> bool:
     return bool(cues.UNASKED.search(low) and cues.ACTS.search(low))
 
 
+def _asserted(low: str) -> str:
+    """Without the question mark of "..., ok?": what is asked for is not asked."""
+    tag = cues.TAG.search(low)
+    return low[: tag.start()] + "." * (len(low) - tag.start()) if tag else low
+
+
 def _is_question(low: str) -> bool:
     return low.endswith("?") and bool(cues.ASKS.match(low) or not cues.REQUEST.search(low))
 
 
-def _scored(sentence: str, low: str) -> Found | None:
-    start, conditions, weight = _openings(low)
-    form, at = _best_form(low, start, firm=weight >= 2)
-    if form is None:
-        return None
-    if at > start and cues.PERSONAL.match(low):
-        weight += 0.5  # "I'm dyslexic, so ...": a lasting reason.
-    if tail := cues.TAIL.search(low, at + 3):
+def _score(low: str, asked: _Request) -> float:
+    weight = asked.weight
+    if asked.form > 0 and asked.start > asked.opened and cues.PERSONAL.match(low):
+        # "I'm dyslexic, so ...": a lasting reason.
+        weight += 1.5 if cues.REMINDS.match(low) else 1.0
+    elif asked.form > 0 and cues.SINCE.search(low, asked.at):
+        weight += 1.0
+    if tail := cues.TAIL.search(low, asked.at + 3):
         weight += _condition_weight(low[tail.start() :])
-    if form < 0 and weight < 2 and not cues.GENERAL.search(low):
-        return None  # "Could you ...?" is about now, unless it says otherwise.
-    score = form + weight + _generality(low, at) - _occasion(low, at, weight)
-    if score < THRESHOLD:
-        return None
-    rule, condition = parts(sentence, low, at, conditions)
-    replaces = cues.REPLACES.search(low) is not None
-    return Found("rule", rule, condition, sentence, min(1.0, score / (2 * THRESHOLD)), replaces)
+    general = bool(
+        cues.GENERAL.search(low, asked.start) or cues.GENERAL.search(low, 0, asked.opened)
+    )
+    if asked.form < 0 and weight < _FIRM and not general:
+        return 0.0  # "Could you ...?" is about now, unless it says otherwise.
+    occasion = _occasion(low, asked, weight, general)
+    return asked.form + weight + _generality(low, asked.at, general) - occasion
 
 
-def _openings(low: str) -> tuple[int, list[Span], float]:
+class _Request(NamedTuple):
+    """What is asked for: its form, where it begins, and what stands before it."""
+
+    form: float
+    at: int
+    #: Where the first thought of the sentence begins, behind its openings.
+    opened: int
+    #: Where the thought begins that asks: the same place, or further on.
+    start: int
+    conditions: list[Span]
+    #: How general its openings are.
+    weight: float
+
+
+def _requests(low: str) -> Iterator[_Request]:
+    """What may be a request in the sentence: its first thought, and each that follows."""
+    start, conditions, weight = _openings(low, 0)
+    firm = weight >= _FIRM or cues.FROM_NOW.search(low, 0, start) is not None
+    form = _first_form(low, start, firm=firm, when=max(weight, float(firm)))
+    if form is not None:
+        yield _Request(form, start, start, start, conditions, weight)
+    reason = cues.PERSONAL.match(low) is not None
+    for turn in (cues.REASONED if reason else cues.TURNS).finditer(low, start):
+        at, more, also = _openings(low, turn.end())
+        form = _first_form(low, at, firm=reason or also >= _FIRM, when=also)
+        if form is not None:
+            yield _Request(form, at, start, turn.end(), [*conditions, *more], weight + also)
+
+
+def _openings(low: str, at: int) -> tuple[int, list[Span], float]:
     """Where the request starts, the spans of its conditions, and how general its openings are."""
-    at, weight = 0, 0.0
+    weight = 0.0
     conditions: list[Span] = []
     for _ in range(4):
         if filler := cues.FILLER.match(low, at):
@@ -155,7 +219,7 @@ def _openings(low: str) -> tuple[int, list[Span], float]:
             at = reason.end()
             weight += 1
         elif clause := cues.CONDITION.match(low, at):
-            span = clause.span(1) if clause[1] else clause.span(2)
+            span = clause.span(clause.lastindex or 0)
             weight += _condition_weight(low[slice(*span)])
             conditions.append(span)
             at = clause.end()
@@ -166,53 +230,57 @@ def _openings(low: str) -> tuple[int, list[Span], float]:
 
 def _condition_weight(clause: str) -> float:
     if cues.ONCE_WHEN.match(clause):
-        return -1.5
+        return -2.0
     if cues.STRONG_WHEN.match(clause):
         return 2.0
     return 1.0 if cues.WEAK_WHEN.match(clause) else 0.0
 
 
-def _best_form(low: str, start: int, *, firm: bool) -> tuple[float | None, int]:
-    """The strongest request in the sentence and where it begins; None where there is none."""
-    best, best_at = _form(low, start), start
-    reason = cues.PERSONAL.match(low) is not None
-    if best is None and firm and cues.ANY_VERB.match(low, start):
-        best = 0.5  # After "whenever I ask ..." any verb is a request.
-    if best is None and firm and low.startswith("i mean ", start):
-        best = 1.0
-    for turn in cues.TURNS.finditer(low, start):
-        form = _form(low, turn.end())
-        if form is not None and (best is None or form > best or (reason and form == best)):
-            best, best_at = form, turn.end()
-    return best, best_at
+def _first_form(low: str, at: int, *, firm: bool, when: float) -> float | None:
+    """The form of what stands here; behind a firm condition any verb is a request."""
+    form = _form(low, at)
+    if form is None and when >= 1 and forms.WANTS.match(low, at):
+        return 1.0
+    if form is not None or not firm:
+        return form
+    if forms.AGREED.match(low, at):
+        return 1.0  # "When I say go, you start", "if I say quick I mean one word".
+    return 0.5 if forms.ANY_VERB.match(low, at) else None
 
 
 def _form(low: str, at: int) -> float | None:
-    for weight, pattern in cues.FORMS:
+    for weight, pattern in forms.FORMS:
         if pattern.match(low, at):
             return weight
     return None
 
 
-def _generality(low: str, at: int) -> float:
+def _generality(low: str, at: int, general: bool) -> float:
     words = _WORD.findall(low)
-    general = 2.0 if cues.GENERAL.search(low) else 0.0
-    manner = 1.0 if not cues.MANNER.isdisjoint(words) else 0.0
-    classes = 1.0 if cues.CLASSES.search(low, at) else 0.0
+    manner = 1.0 if not (cues.MANNER.isdisjoint(words) and talk.ALL.isdisjoint(words)) else 0.0
+    classes = 1.0 if cues.CLASSES.search(low, at) or cues.LIMITS.search(low, at) else 0.0
     plural = 0.5 if cues.PLURAL.search(low, at) else 0.0
-    return general + manner + classes + plural - (1.5 if len(words) > _LONG_WORDS else 0.0)
+    if forms.NEGATES.match(low, at) and cues.MINE.search(low, at):
+        plural = 0.5
+    if forms.BARE.match(low, at):
+        plural = max(plural, 1.0 - manner / 2)
+    return 2.0 * general + manner + classes + plural - (1.5 if len(words) > _LONG_WORDS else 0.0)
 
 
-def _occasion(low: str, at: int, condition: float) -> float:
+def _occasion(low: str, asked: _Request, condition: float, general: bool) -> float:
     """How much points at the thing at hand; under a condition, less of it counts."""
-    bound = condition >= 1
-    at_hand = cues.AT_HAND.search(low, at) is not None
-    definite = any(m[1] not in cues.MANNER for m in cues.DEFINITE.finditer(low, at))
+    at, bound = asked.at, condition >= 1
+    end = reason.start() if (reason := cues.WHY.search(low, at)) else len(low)
+    at_hand = cues.AT_HAND.search(low, at, end) is not None
+    known = _KNOWN if forms.NEGATES.match(low, at) else cues.MANNER
+    definite = any(m[1] not in known for m in cues.DEFINITE.finditer(low, at, end))
     made = 0.0
     if not bound and cues.MAKES.match(low, at):
         made = 3.0
-    elif not bound and not cues.GENERAL.search(low):
+    elif not bound and not general and forms.ORDERS.match(low, at):
         made = 2.0 if cues.SHOWS.match(low, at) else 1.0 if cues.ONE.match(low, at) else 0.0
+    if condition >= _FIRM or asked.form >= _FIRM:
+        return at_hand * (1.0 if bound else 2.0) + made  # One thing may be named in it.
     return at_hand * (1.0 if bound else 2.0) + definite * (0.5 if bound else 1.0) + made
 
 
