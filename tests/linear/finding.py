@@ -145,12 +145,13 @@ def _as_found(module: str, line: int, made: re.Pattern[Any]) -> Found:
 
 
 def _our_lines(frame: FrameType | None) -> list[tuple[str, int]]:
-    """The lines of the package that made `re` compile, the nearest first; other libraries compile
-    too. At import the last one is the statement of the module."""
+    """The lines of one module of ours that made `re` compile, the nearest first; other libraries
+    compile too. At import the last one is the statement of the module."""
     while frame is not None and _of(frame) == "re":
         frame = frame.f_back
     lines: list[tuple[str, int]] = []
-    while frame is not None and _of(frame).startswith("recollect"):
+    ours = "" if frame is None else _of(frame)
+    while frame is not None and ours.startswith("recollect") and _of(frame) == ours:
         lines.append((_of(frame), frame.f_lineno))
         if frame.f_code.co_name == "<module>":
             break

@@ -19,7 +19,7 @@ STEPS = (24, 32, 40, 640, 2_560)
 #: Twice the text takes twice the time, and with its square four times. Between lies the noise.
 MOST_PER_DOUBLING = 2.6
 #: Seconds under which a clock tells more of the machine than of the code.
-NOISE_S = 0.004
+NOISE_S = 0.0015
 #: Doublings in a row that must be too slow: a repeat with a bound grows up to that bound, and one
 #: doubling alone may be a cache that was left. What takes seconds is not waited for.
 _DOUBLINGS, _FEWER = 3, 1.9
@@ -58,9 +58,10 @@ def _is_too_slow(times: Sequence[tuple[int, float]]) -> bool:
     if size < _SHORT and took > NOISE_S * 10:
         return True  # Twice as slow with every character: the next size would not end.
     doublings = 0.0
-    for (small, first), (large, then) in reversed(list(pairwise(times))):
+    long = [each for each in times if each[0] >= _SHORT]
+    for (small, first), (large, then) in reversed(list(pairwise(long))):
         times_twice = log2(large / small)
-        if then < NOISE_S or (then / max(first, NOISE_S / 4)) <= MOST_PER_DOUBLING**times_twice:
+        if then < NOISE_S or (then / max(first, NOISE_S / 8)) <= MOST_PER_DOUBLING**times_twice:
             return False
         doublings += times_twice
         if doublings >= (_FEWER if then > _LONG_S else _DOUBLINGS):
