@@ -82,7 +82,11 @@ async def _soak(load: Load, seconds: float, rate: float) -> list[Sample]:
         load.growing = passed < seconds / 2
         samples.append(
             Sample(
-                passed / 60, _megabytes(load.service), load.memories, load.sent.total(), load.growing
+                passed / 60,
+                _megabytes(load.service),
+                load.memories,
+                load.sent.total(),
+                load.growing,
             )
         )
         last = samples[-1]

@@ -176,7 +176,7 @@ CONDITION = re.compile(
     r"|((?:rather than|instead of) [^,:]{3,40}?)\s+(?=i (?:want|need|prefer)\b)"
     r"|(should (?:i|we|you) [^,?]{3,80}),\s+"
     r"|((?:when(?:ever)?|if|unless|every ?time|each time|any ?time|next time i|before|after|while"
-    r"|once|as soon as|whatever|for|in|with|on|at|during|instead of)\b[^,:]*)[,:]\s+"
+    r"|once|as soon as|whatever|for|in|with|on|at|during|instead of)\b[^,:]{0,300})[,:]\s+"
 )
 # Where a second thought of the sentence begins, which may be the request.
 _TURNS = (

@@ -34,7 +34,7 @@ _AUX = (
     r"|do|does"
     r"|did|isn't|aren't|wasn't|weren't|won't|can't|don't|doesn't|didn't)\b"
 )
-_PAST = r"(?:\w+[^e]ed|\w+ing)\b(?<!bring)(?<!embed)(?<!shed)"
+_PAST = r"(?:\w{1,20}[^e]ed|\w{1,20}ing)\b(?<!bring)(?<!embed)(?<!shed)"
 ANY_VERB = re.compile(
     rf"(?:just )?(?:do (?:it|so|that|them)\b|(?!{_NO_VERB}|{_AUX}"
     rf"|{_PAST})[a-z]{{2,20}}(?: (?!{_AUX})\w|\.?$))"
@@ -77,7 +77,7 @@ _WISH = (
 )
 
 _BARE = (
-    rf"(?![^,.;:]*\b{_AUX})(?:only |just |all )*(?!{_NO_VERB})"
+    rf"(?![^,.;:]{{0,80}}\b{_AUX})(?:only |just |all )*(?!{_NO_VERB})"
     rf"(?:(?:of |(?!{_NO_VERB})[\w'-]{{1,20}} )){{0,2}}?"
 )
 _HOW = (
@@ -183,7 +183,7 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         ),
         (
             1.0,
-            rf"(?!.{{0,600}} our\b)(?:[\w'-]{{1,20}} ){{0,2}}?{_OUTPUT} (?:(?:for|to|in|of"
+            rf"(?!.{{0,200}} our\b)(?:[\w'-]{{1,20}} ){{0,2}}?{_OUTPUT} (?:(?:for|to|in|of"
             rf"|from) (?:\w+ ){{1,3}}?)?{_OUGHT}",
         ),
         (

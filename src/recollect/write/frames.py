@@ -81,7 +81,8 @@ _OF_TEXT = (
     rf"|{_ANY_WORK} (?:in)?to (?!me\b|you\b)\w|{_MAKES}[^.?!]{{0,80}}?{_AT_HAND})"
 )
 WORK = re.compile(
-    rf"(?:^|, |[:;-] )\W*{_ASKS}(?:{_OF_TEXT}|(?:a |the )?{_LANGUAGE} (?:version|translation)\b"
+    rf"(?:^|, |[:;-] )\W{{0,5}}{_ASKS}(?:{_OF_TEXT}|(?:a |the )?{_LANGUAGE} (?:version"
+    rf"|translation)\b"
     rf"|(?:in|into|to|auf|ins) {_LANGUAGE}\b)|\b(?:kannst|könntest) du\b|\bbitte\b"
     rf"|\b(?:can|could|would|will) (?:you|someone|anyone) (?:\w{{1,20}} ){{0,2}}?{_OF_TEXT}"
     rf"|\b(?:need|want) (?:a |an |the )?(?:\w{{1,20}} ){{0,3}}?(?:summary|translation|headline|gist"
@@ -99,7 +100,8 @@ ABOUT = re.compile(
     rf"|\b(?:any truth|truth in|scam|scammy|legit|phishing|fake|hoax|fraud|genuine|spam"
     rf"|passive[- ]aggressive|cliché|cheesy"
     rf"|enforceable|legally binding|gdpr|plagiari\w+|rhetorical|typos?)\b"
-    rf"|^\W*(?:thoughts|opinions?|feedback|true or false|fact or fiction|any thoughts|comments)\b"
+    rf"|^\W{{0,5}}(?:thoughts|opinions?|feedback|true or false|fact or fiction|any thoughts"
+    rf"|comments)\b"
     rf"|\bwhat(?:'s| is| does| do| did| would| could| can| should| might)\b[^?]{{0,40}}?"
     rf"\b(?:mean|make of|think of|stand for|going on here|catch)\b"
     rf"|\bwhat (?:do|can|should|could|would|shall) i (?:\w+ ){{0,2}}?(?:answer|reply|say|write"
@@ -137,7 +139,7 @@ _SAYS = (
 _OTHERS = (
     r"(?:he|she|they|somebody|someone|some \w+|people|the (?:\w+ ){1,4}?|my (?:\w+(?:'s)? ){1,4}?"
     r"|our (?:\w+(?:'s)? ){1,4}?|his|her (?:\w+ )|their (?:\w+ )|an? (?:\w+ ){1,3}?|it|who|which"
-    r"|that|[\w'-]+'s (?:\w+ ){1,3}?)"
+    r"|that|[\w'-]{1,30}'s (?:\w+ ){1,3}?)"
 )
 SOURCE = re.compile(
     rf"\b{_OTHERS} ?(?:\w+ly |just |once |now |also |always |keeps? |has |have |had "
@@ -146,7 +148,8 @@ SOURCE = re.compile(
     rf"|inherited|discovered|screenshotted|ran|opened|getting|fetched|scanned|typed"
     rf"|stumbled)\b[^.!?]{{0,60}}?"
     rf"(?:\b(?:this|these)\b|{_A_TEXT})"
-    rf"|^\W*(?:got|received|found|saw|spotted|overheard|copied|seen|read|pasted) (?:this|these|it|a"
+    rf"|^\W{{0,5}}(?:got|received|found|saw|spotted|overheard|copied|seen|read|pasted) (?:this"
+    rf"|these|it|a"
     rf"|an|in|on|the)\b"
     rf"|\b(?:this|that|it|these|those|here)(?:'s| is| are| was| were| came| popped| arrived| landed"
     rf"| appeared| goes| comes| showed)(?: \w+){{0,4}}? (?:(?:from|off) (?!you\b|now\b|here\b)"
@@ -155,7 +158,7 @@ SOURCE = re.compile(
     rf"|\bhere(?:'s| is| are| goes| comes| you go)\b(?! (?:my|the) (?:code|function|class|query"
     rf"|script|error))"
     rf"|\bit(?:'s| is| was) (?:from|off|copied|by)\b"
-    rf"|^\W*(?:[\w'-]{{1,20}} ){{1,4}}?from (?:the|our|my|an?|his|her|their)\b"
+    rf"|^\W{{0,5}}(?:[\w'-]{{1,20}} ){{1,4}}?from (?:the|our|my|an?|his|her|their)\b"
     rf"|\bthere(?:'s| is| was| were| are) [^.!?]{{0,40}}?{_A_TEXT}"
     rf"|{_A_TEXT} (?:\w+ ){{0,4}}?(?:from|by|has|had|contains?|arrived|came|landed|starts|ends"
     rf"|begins"
@@ -168,23 +171,24 @@ SOURCE = re.compile(
 )
 # Somebody else speaks, or is spoken to.
 VOICE = re.compile(
-    r"^\W*(?:dear|dearest) \w+|^\W*(?:hi|hello|hey|good (?:morning|evening|afternoon|day)) "
+    r"^\W{0,5}(?:dear|dearest) \w+|^\W{0,5}(?:hi|hello|hey|good (?:morning|evening|afternoon|day)) "
     r"(?:team|all|everyone|everybody|folks|guys|mum|mom|dad|dear|friends?|valued|there (?!,)"
     r"|partner"
-    r"|mrs?\b|ms\b|dr\b)|^\W*(?:gentlemen|ladies|friends|attention|minutes)\b"
-    r"|\b(?:kind|best|warm) regards\b|\byours (?:sincerely|faithfully|truly)\b|^\W*(?:regards"
+    r"|mrs?\b|ms\b|dr\b)|^\W{0,5}(?:gentlemen|ladies|friends|attention|minutes)\b"
+    r"|\b(?:kind|best|warm) regards\b|\byours (?:sincerely|faithfully|truly)\b|^\W{0,5}(?:regards"
     r"|cheers"
-    r"|kisses|sincerely|best|love|yours|your (?:mother|father|aunt|uncle|friend)),? \w*\W*$"
+    r"|kisses|sincerely|best|love|yours|your (?:mother|father|aunt|uncle|friend)),? \w*\W{0,5}$"
     r"|\bvalued customer|\b(?:our|friendly) team\b|\bwe (?:at|refer|noticed|regret|are sorry"
     r"|updated"
-    r"|count on|value|propose)\b|\bthe undersigned\b|^\W*ref\b|^\W*subject\b|^\W*§"
+    r"|count on|value|propose)\b|\bthe undersigned\b|^\W{0,5}ref\b|^\W{0,5}subject\b|^\W{0,5}§"
     r"|\b(?:assistants?|ai|ais|bots?|robots?|chatbots?|language models?|llms?|machines?) (?:reading"
     r"|processing|evaluating|used|should|must|shall|is|are)\b"
 )
 TEXT = re.compile(_A_TEXT)
 HERE = re.compile(rf"\b{_THIS}")
 WONDERS = re.compile(
-    r"\W*(?:(?:and|or|but|so) )?(?:what|how|why|who|where|which|is|are|does|do|did|can|could|should"
+    r"\W{0,5}(?:(?:and|or|but|so) )?(?:what|how|why|who|where|which|is|are|does|do|did|can|could"
+    r"|should"
     r"|any idea)\b"
 )
 ENGLISH = re.compile(
@@ -199,13 +203,16 @@ ASKED_OF = re.compile(
 )
 # Something is to be done with what is there, unless it is made anew or asked for.
 ACTS = re.compile(
-    rf"(?:^|, |: )\W*{_ASKS}(?:{_ANY_WORK}|{_MAKES}|[a-z]{{2,20}}(?:-?i?fy|i[sz]e)\b|tone|reduce"
+    rf"(?:^|, |: )\W{{0,5}}{_ASKS}(?:{_ANY_WORK}|{_MAKES}|[a-z]{{2,20}}(?:-?i?fy|i[sz]e)\b|tone"
+    rf"|reduce"
     rf"|remove|replace|add)"
 )
 NEW = re.compile(
-    rf"\W*{_ASKS}(?!(?:have|take) a\b)(?:[a-z]{{2,20}} (?:(?:me|us) )?(?:a|an|some|any|one|two"
+    rf"\W{{0,5}}{_ASKS}(?!(?:have|take) a\b)(?:[a-z]{{2,20}} (?:(?:me|us) )?(?:a|an|some|any|one"
+    rf"|two"
     rf"|three|four|five|ten|\d+|about|how"
-    rf"|why|what|whether|which|who)\b(?!.*\b(?:out of|of the|from the|from it|about it|for it)\b))"
+    rf"|why|what|whether|which|who)\b(?!.{{0,200}}\b(?:out of|of the|from the|from it|about it"
+    rf"|for it)\b))"
 )
 LASTING = re.compile(
     r"\b(?:always|never|ever|every|each|all|any|when(?:ever)?|if|future|everything|anything|now on"
@@ -224,7 +231,8 @@ OWN = re.compile(
     r"|okay|hate|remember|note|anything|everything|whatever|things)\b"
 )
 _OPENS = (
-    r"\W*(?:(?:and|so|but|in fact|please|pls|thanks|sorry|well|because|since|as|also|anyway),? )*"
+    r"\W{0,5}(?:(?:and|so|but|in fact|please|pls|thanks|sorry|well|because|since|as"
+    r"|also|anyway),? ){0,4}"
 )
 # A reason begins with the user; what is announced with a colon must be wished by them.
 SELF = re.compile(
@@ -247,14 +255,15 @@ TALKS = re.compile(
 TALK_WORDS = cues.MANNER | talk.ALL
 WORD = re.compile(r"[a-z][a-z'_-]*")
 LABEL = re.compile(
-    r"\W*(?:(?:one|two|three|a few|some|first(?: of all)?|last|another|quick|my|general|important"
+    r"\W{0,5}(?:(?:one|two|three|a few|some|first(?: of all)?|last|another|quick|my|general"
+    r"|important"
     r"|ground|house"
     r"|standing|little|small|more|last|just|and|also|ok|okay|for the record|heads|by the way"
-    r"|btw),? )*"
+    r"|btw),? ){0,4}"
     r"(?:things?|one|wish(?:es)?|requests?|rules?|notes?|favou?rs?|points?|reminders?|preferences?"
     r"|important|up"
     r"|record|units|style|tone|length|format(?:ting)?|listen|look|seriously|once and for all"
-    r"|ps)\W*$"
+    r"|ps)\W{0,5}$"
 )
 # What is said of texts to come, or of what is done at any time: no text is there yet.
 TO_COME = re.compile(
@@ -268,10 +277,11 @@ TO_COME = re.compile(
 )
 # Surely a text, or a question about one, in a turn without any rule.
 SIGNED = re.compile(
-    r"^\W*dear (?:mr|mrs|ms|dr|all|sir|madam|customer|\w+,)|^\W*(?:kind |best )?regards,? \w+"
+    r"^\W{0,5}dear (?:mr|mrs|ms|dr|all|sir|madam|customer|\w+,)|^\W{0,5}(?:kind "
+    r"|best )?regards,? \w+"
 )
 ABOUT_TEXT = re.compile(
-    r"^\W*(?:thoughts|legit|is this (?:legit|real|genuine|a scam)|true or false)\b[^?]*\?"
+    r"^\W{0,5}(?:thoughts|legit|is this (?:legit|real|genuine|a scam)|true or false)\b[^?]*\?"
     r"|\b(?:on|in|of) (?:a|the|our|my|his|her|their) (?:\w{1,20} )?"
     r"(?:poster|leaflet|flyer|notice|sticker|sign|newsletter|group chat|letterbox|noticeboard)\b"
     r"|\bwhat do they mean\b|\bwho writes th\w+\b"

@@ -114,11 +114,10 @@ def _read(sentence: str, low: str) -> tuple[Found | None, Span]:
     low = _asserted(low)
     if kind := _whole(low):
         return Found(kind, sentence, None, sentence, 1.0, replaces=kind == "rule"), _NOTHING
-    if low.rstrip("_").endswith(":"):
-        return None, _NOTHING  # A label, and behind it what a speaker says.
     if cues.HAN.search(low):
         return _read_chinese(sentence, low), _NOTHING
-    if _is_question(low) or cues.OWN_LIFE.match(low) or cues.REPORTED.search(low):
+    labelled = low.rstrip("_").endswith(":")  # Behind it stands what a speaker says.
+    if labelled or _is_question(low) or cues.OWN_LIFE.match(low) or cues.REPORTED.search(low):
         return None, _NOTHING
     scored = [(_score(low, asked), asked) for asked in _requests(low)]
     score, asked = max(scored, key=lambda each: each[0], default=(0.0, None))
