@@ -1,9 +1,9 @@
 """Does the service's memory stop growing? A mixed load for hours, its size beside what it holds.
 
-In the first half turns are written, read and asked for; in the second half nothing new is kept, and
-the same questions, contexts, lists, and forgetting and restoring go on. What grows in the first half
-may be memories; what still grows in the second is a leak. Both slopes are printed, and the bytes
-for each memory. `make soak MINUTES=120`. The load is bounded by `--rate`, and ends by itself.
+In the first half turns are written, read and asked for; in the second half nothing new is kept:
+questions, contexts, lists, forgetting and restoring go on. What grows in the first half may be
+memories; what still grows in the second is a leak. Both slopes are printed, and the bytes for each
+memory. `make soak MINUTES=120`. The load is bounded by `--rate`, and ends by itself.
 """
 
 from __future__ import annotations

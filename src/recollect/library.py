@@ -158,9 +158,8 @@ class Library(Core):
                 origin=origin,
             ).id  # fmt: skip
         elif record.kind == ENTRY:
-            entry = to_entry(record)
             new = self.knowledge.set(
-                entry.key, text, user=user, workspace=workspace, metadata=metadata,
+                to_entry(record).key, text, user=user, workspace=workspace, metadata=metadata,
                 origin=whose(origin, agent),
             ).id  # fmt: skip
         else:

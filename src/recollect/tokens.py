@@ -125,15 +125,24 @@ def _ranks() -> dict[bytes, int]:
     return {token: rank for rank, token in enumerate(tokens)}
 
 
-@cache
 def _pieces(is_ascii: bool) -> Callable[[str], list[str]]:
     """How cl100k_base cuts a text before it merges bytes."""
-    letter, digit, space = "a-zA-Z", "0-9", r"\t-\r "
-    if not is_ascii:
-        lines = (_FOLDER / "classes.txt").read_text(encoding="ascii").splitlines()
-        letter, digit = (line[2:] for line in lines)
-        space = _SPACE
-    return re.compile(
+    return _ascii_pieces if is_ascii else _unicode_pieces()
+
+
+@cache
+def _unicode_pieces() -> Callable[[str], list[str]]:
+    return re.compile(_cuts(*_classes(), _SPACE)).findall
+
+
+def _classes() -> tuple[str, str]:
+    """The letters and the numbers of Unicode, as sets of characters."""
+    letters, numbers = (_FOLDER / "classes.txt").read_text(encoding="ascii").splitlines()
+    return letters[2:], numbers[2:]
+
+
+def _cuts(letter: str, digit: str, space: str) -> str:
+    return (
         r"'(?i:[sdmt]|ll|ve|re)"
         rf"|[^\r\n{letter}{digit}]?+[{letter}]++"
         rf"|[{digit}]{{1,3}}+"
@@ -141,4 +150,7 @@ def _pieces(is_ascii: bool) -> Callable[[str], list[str]]:
         rf"|[{space}]*[\r\n]"
         rf"|[{space}]+(?![^{space}])"
         rf"|[{space}]+"
-    ).findall
+    )
+
+
+_ascii_pieces = re.compile(_cuts("a-zA-Z", "0-9", r"\t-\r ")).findall

@@ -676,7 +676,8 @@ STATUS = {
     errors.StoreBusy: 503, errors.StoreFull: 507, errors.StoreReadOnly: 503,
     errors.NotAStore: 500, errors.SchemaTooNew: 500, errors.ModelError: 503,
     errors.ModelUnavailable: 503, errors.NotAsked: 503, errors.OverBudget: 503,
-    errors.Refused: 503, errors.Unreadable: 503, errors.RecollectError: 500, errors.Throttled: 429,
+    errors.Refused: 503, errors.Unreadable: 503, errors.Harmful: 503, errors.TookTooLong: 503,
+    errors.DamagedRow: 500, errors.RecollectError: 500, errors.Throttled: 429,
     # Of the client: a service that is one itself has nothing to tell of them.
     errors.ServiceError: 500, errors.Denied: 500, errors.Unavailable: 500,
 }  # fmt: skip

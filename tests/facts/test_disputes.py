@@ -137,8 +137,8 @@ def test_the_winner_is_a_pure_function(stated: Stated) -> None:
 
 def test_between_the_users_own_words_nobody_else_decides(tmp_path: Path) -> None:
     made = Stated(tmp_path / "facts.db")
-    made.add("I live in Paris.", agent="cook")
-    made.add("I live in Rome.", agent="guide")
+    made.add("I live in Paris.", agent="cook", origin="user")
+    made.add("I live in Rome.", agent="guide", origin="user")
     made.later(2 * DAY)
     assert made.facts.settle(ANN) == []
     assert len(made.facts.conflicts(user="ann")) == 1
@@ -148,7 +148,7 @@ def test_between_the_users_own_words_nobody_else_decides(tmp_path: Path) -> None
 @pytest.mark.parametrize("origin", ["web", "agent"])
 def test_what_others_say_never_ends_what_the_user_said(tmp_path: Path, origin: str) -> None:
     made = Stated(tmp_path / "facts.db")
-    made.add("I live in Paris.", agent="cook")
+    made.add("I live in Paris.", agent="cook", origin="user")
     made.later(HOUR)
     made.add("I live in Rome.", agent="guide", origin=origin)
     made.store.set_agent_trust("default", "guide", 1.0, at=made.now)

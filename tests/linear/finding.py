@@ -9,6 +9,7 @@ prints them as JSON.
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import json
 import pkgutil
@@ -198,14 +199,18 @@ def _takes_a_pattern(node: ast.Call) -> bool:
 
 def _evaluated(module: ModuleType, call: ast.Call) -> tuple[Any, int]:
     names = {node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)}
-    unknown = {name for name in names if not hasattr(module, name) and name != "re"}
+    known = {"re", *vars(module), *vars(builtins)}
+    unknown = {name for name in names if name not in known}
     escaped = "re.escape" in ast.unparse(call.args[0])
     if unknown and not escaped:
         raise Unread(f"{module.__name__}:{call.lineno} {ast.unparse(call)}")
     space = {**vars(module), **dict.fromkeys(unknown, _SOME_NAME)}
     flags = [each for each in call.args[1:] if ast.unparse(each).startswith("re.")]
     value = sum(eval(ast.unparse(each), space) for each in flags)
-    return eval(ast.unparse(call.args[0]), space), value
+    try:
+        return eval(ast.unparse(call.args[0]), space), value
+    except TypeError as error:
+        raise Unread(f"{module.__name__}:{call.lineno} {ast.unparse(call)}") from error
 
 
 if __name__ == "__main__":

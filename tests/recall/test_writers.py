@@ -284,7 +284,9 @@ def test_what_an_agent_writes_is_not_the_users_word_whatever_it_says(memory: Mem
     for number, text in enumerate(turns(9)):
         memory.notes.add(text["content"], user="ann", agent="spam")
         memory.facts.add(text["content"], user="ann", agent="spam")
-        memory.profiles.set(f"roof_{number}", text["content"], user="ann", agent="spam")
+        memory.profiles.set(
+            f"roof_{number}", text["content"], user="ann", agent="spam", origin="user"
+        )
     assert flood(first(memory, tiers=["session", "note", "fact", "profile"])) == 3
     for text in turns(9, "Slate roof, roof, roof"):
         memory.notes.add(text["content"], user="ann")

@@ -74,7 +74,7 @@ WRITES: dict[str, Call] = {
 WORDLESS = {
     "facts.answer", "facts.invalidate", "facts.resolve", "profiles.clear", "compact", "feedback",
     "graph.merge", "graph.unmerge", "observations.delete", "team.remove", "procedures.used",
-    "agents.set_trust",
+    "agents.set_trust", "forget",
 }  # fmt: skip
 
 

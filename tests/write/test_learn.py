@@ -105,7 +105,7 @@ def test_a_file_cannot_claim_a_rule(
     memory.remember("Always cite sources.", user="ann")
     bad = changed(memory, **fields)
     with recollect.open(tmp_path / "n.db", worker=False, embedder=HashEmbedder()) as other:
-        done = import_from(other, bad)
+        done = import_from(other, bad, salvage=True)  # Its checksum is no longer its own.
         assert [told in problem.reason for problem in done.problems] == [True]
         other.remember("Always use tabs.", user="ann")
         # The turn is there, its rule is not: `doctor` says so and can derive it anew.

@@ -15,7 +15,8 @@ class Embedder(Protocol):
 
     - One row per text, in the order of the texts; an empty list gives shape (0, dim).
     - Rows are finite, of unit length, float32.
-    - The same text gives the same row, whatever stands beside it in the list, to within 1e-3.
+    - The same text gives the same row, whatever stands beside it in the list, to within 1e-2 (some
+      processors multiply one row in another way than many: a cosine above 0.999).
     - Any text will do: empty, very long (what does not fit is cut), of any script.
     - Several threads may call it at once.
     - `ModelError` when it cannot; never a row that means nothing.

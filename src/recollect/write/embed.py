@@ -24,10 +24,12 @@ def embed(
     embedder: Embedder,
     space: Space,
     jobs: Sequence[Job],
-    is_over: Callable[[], bool] = lambda: False,
-) -> tuple[int, list[Job]]:
-    """Embed the subjects of these jobs and finish them; how many, and those that are left because
-    it was over. Raises ModelError when it cannot.
+    *,
+    is_over: Callable[[], bool],
+    finished: Callable[[int], None],
+) -> list[Job]:
+    """Embed the subjects of these jobs and finish them, a few at a time: `finished` hears how many.
+    Those that are left because it was over. Raises ModelError when it cannot.
 
     The same passage of the same owner is embedded once: its vector is found by a digest.
     """
@@ -38,14 +40,14 @@ def embed(
         if job.id in subjects
     }
     known = _known(store, space, jobs, wanted)
-    done, left = 0, list(jobs)
-    while left and not (done and is_over()):
+    left = list(jobs)
+    while left and not (len(left) < len(jobs) and is_over()):
         some = _few(left, wanted)
         missing = {d: t for job in some for d, t in wanted.get(job.id, ()) if d not in known}
         known |= _embedded(embedder, list(missing.items()))
-        done += _stored(store, space, some, wanted, known)
+        finished(_stored(store, space, some, wanted, known))
         left = left[len(some) :]
-    return done, left
+    return left
 
 
 def _few(jobs: Sequence[Job], wanted: Mapping[int, Sequence[object]]) -> list[Job]:

@@ -96,6 +96,12 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
     (weight, re.compile(pattern))
     for weight, pattern in (
         (
+            # "Order A1234 was shipped", "Return flights were late": a thing, and what became of it.
+            None,
+            rf"{STYLE_VERB} (?:(?!(?:i|we|you|he|she|it|they|that|what|who|how|where|when|if|me"
+            r"|there|\w+thing|all|sure)\b)[\w'-]{1,40} ){1,2}?(?:was|were)\b",
+        ),
+        (
             None,
             r"(?:don't|do not|never) (?:worry|get me|you\b(?! (?:dare|ever)\b)|mind|panic|bother"
             r"|hurry|tell me (?:it|that|you|this|they|he|she|we|there)\b|let\b(?! (?:them|it|my)\b)"

@@ -357,8 +357,10 @@ class Worker:
         self, jobs: Sequence[Job], is_over: Callable[[], bool], *, draining: bool
     ) -> Sequence[Job]:
         try:
-            done, left = embed(self._store, self._embedder, self._sized_space(), jobs, is_over)
-            self.tally.add(done=done)
+            left = embed(
+                self._store, self._embedder, self._sized_space(), jobs,
+                is_over=is_over, finished=lambda count: self.tally.add(done=count),
+            )  # fmt: skip
         except ModelError as error:
             if len(jobs) > 1 and not isinstance(error, ModelUnavailable):
                 # One bad text must not fail its neighbours: each alone, in the same attempt.

@@ -32,6 +32,7 @@ _JSON = "application/json"
 #: Where errors are as somebody else's protocol has them.
 _OTHERS = ("/v1/proxy", "/mcp")
 _NAME = re.compile(r"\{[^{}]*\}")
+_ESCAPED_NAME = re.compile(r"\\\{([^{}]*)\\\}")
 _WORDS: Mapping[str, str] = {
     "user_id": "Whose memory. May be left out if the key is of one user.",
     "workspace_id": "Only to repeat the workspace of the key.",
@@ -95,9 +96,11 @@ def methods_of(app: FastAPI, path: str) -> list[str]:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    parts = _NAME.split(path)
-    kinds = (".+" if each[1:-1] in FREE else "[^/]+" for each in _NAME.findall(path))
-    return re.compile("".join(f"{re.escape(part)}{next(kinds, '')}" for part in parts))
+    return re.compile(_ESCAPED_NAME.sub(_fitting, re.escape(path)))
+
+
+def _fitting(name: re.Match[str]) -> str:
+    return ".+" if name[1] in FREE else "[^/]+"
 
 
 def _known(app: FastAPI) -> dict[str, Any]:
