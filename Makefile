@@ -3,6 +3,7 @@ CYCLES ?= 1000
 CUTS ?= 1000
 REQUESTS ?= 20000
 HISTORIES ?= 1000
+MINUTES ?= 120
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
@@ -76,6 +77,9 @@ foreign: .venv/.dev ## run other people's clients against the service: needs npm
 crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times; then a service under load, as often
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)
 	@$(BIN)/python scripts/crash_http.py --cycles $(CYCLES)
+
+soak: .venv/.dev ## a mixed load for MINUTES=120: does the service's memory stop growing?
+	@$(BIN)/python scripts/soak.py --minutes $(MINUTES)
 
 powerloss: .venv/.dev ## cut the power at random points, CUTS=1000 times
 	@$(BIN)/python scripts/powerloss.py --cuts $(CUTS)

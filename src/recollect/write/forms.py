@@ -77,7 +77,7 @@ _WISH = (
 )
 
 _BARE = (
-    rf"(?![^,.;:]{{0,80}}\b{_AUX})(?:only |just |all )*(?!{_NO_VERB})"
+    rf"(?![^,.;:]{{0,80}}\b{_AUX})(?:only |just |all ){{0,8}}(?!{_NO_VERB})"
     rf"(?:(?:of |(?!{_NO_VERB})[\w'-]{{1,20}} )){{0,2}}?"
 )
 _HOW = (
@@ -250,7 +250,7 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
 NEGATES = re.compile(NEGATIVE)
 # An order whose object is a kind, not a thing: "suggest walks", "be patient", "answer in French".
 BARE = re.compile(
-    rf"(?:only |just )*(?!be\b|stay\b|take\b|wait\b|confirm\b|read\b){STYLE_VERB} (?:me "
+    rf"(?:only |just ){{0,8}}(?!be\b|stay\b|take\b|wait\b|confirm\b|read\b){STYLE_VERB} (?:me "
     rf"|us )?(?!(?:a|an|the|this|that|these|those|some|any|one|two|three"
     r"|four|five|ten|it|them|him|her|me|how|why|what|who|where|when|whether|if|about|my|your|our"
     r"|his|up|on|off|back"
@@ -261,4 +261,4 @@ WANTS = re.compile(
     r"i(?:'d| would)? (?:only |just |always )?(?:want|need|prefer|like|expect"
     r"|love)\b(?! to\b(?! be\b))"
 )
-ORDERS = re.compile(rf"(?:only |just |please )*{STYLE_VERB}\b")
+ORDERS = re.compile(rf"(?:only |just |please ){{0,8}}{STYLE_VERB}\b")

@@ -137,13 +137,14 @@ _SAYS = (
     r"|gave (?:me|us|him|her|them|everyone)|mailed|edited)"
 )
 _OTHERS = (
-    r"(?:he|she|they|somebody|someone|some \w+|people|the (?:\w+ ){1,4}?|my (?:\w+(?:'s)? ){1,4}?"
-    r"|our (?:\w+(?:'s)? ){1,4}?|his|her (?:\w+ )|their (?:\w+ )|an? (?:\w+ ){1,3}?|it|who|which"
-    r"|that|[\w'-]{1,30}'s (?:\w+ ){1,3}?)"
+    r"(?:he|she|they|somebody|someone|some \w{1,40}|people|the (?:\w{1,40} ){1,4}?"
+    r"|my (?:\w{1,40}(?:'s)? ){1,4}?|our (?:\w{1,40}(?:'s)? ){1,4}?|his|her (?:\w{1,40} )"
+    r"|their (?:\w{1,40} )|an? (?:\w{1,40} ){1,3}?|it|who|which"
+    r"|that|[\w'-]{1,30}'s (?:\w{1,40} ){1,3}?)"
 )
 SOURCE = re.compile(
-    rf"\b{_OTHERS} ?(?:\w+ly |just |once |now |also |always |keeps? |has |have |had "
-    rf"|only )*{_SAYS}\b"
+    rf"\b{_OTHERS} ?(?:\w{{1,40}}ly |just |once |now |also |always |keeps? |has |have |had "
+    rf"|only ){{0,8}}{_SAYS}\b"
     rf"|\b(?:got|received|found|saw|spotted|came across|copied|pasted|noticed|overheard"
     rf"|inherited|discovered|screenshotted|ran|opened|getting|fetched|scanned|typed"
     rf"|stumbled)\b[^.!?]{{0,60}}?"
