@@ -281,7 +281,7 @@ def others(memory: Memory, number: int) -> bytes:
     out = BytesIO()
     export_to(memory.store, out)
     name = user_name(number)
-    lines = out.getvalue().splitlines(keepends=True)[1:]
+    lines = out.getvalue().splitlines(keepends=True)[1:-1]  # Between header and checksum.
     kept = [line for line in lines if json.loads(line).get("user") != name]
     types = Counter(json.loads(line)["type"] for line in kept)
     return json.dumps({"recollect_export": 1, **types}).encode() + b"\n" + b"".join(kept)
