@@ -10,6 +10,7 @@ import pytest
 import recollect
 from recollect import private
 from recollect.bench.cache import CachedEmbedder
+from recollect.errors import NotAStore
 from recollect.testing import HashEmbedder
 from recollect.write.prepare import index_row
 from tests.doors import test_cli
@@ -64,6 +65,15 @@ def test_a_store_of_before_is_tightened_when_it_is_opened(
         found = {each.check: each for each in memory.store.check(index_row)}["permissions"]
         assert (found.ok, found.detail) == (True, f"{told} may read the file")
     assert ("could be read by others" in caplog.text) == (before != after)
+
+
+def test_a_file_that_is_not_ours_keeps_its_readers(tmp_path: Path) -> None:
+    theirs = tmp_path / "notes.txt"
+    theirs.write_text("no database at all, but long enough to be looked at" * 20)
+    theirs.chmod(0o644)
+    with pytest.raises(NotAStore):
+        recollect.open(theirs, worker=False, embedder=HashEmbedder())
+    assert mode(theirs) == 0o644
 
 
 def test_doctor_says_that_everybody_reads_a_store(tmp_path: Path) -> None:

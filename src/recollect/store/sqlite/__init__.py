@@ -66,8 +66,6 @@ class SqliteStore(
         # Absolute: the working directory may change before the next connection is opened.
         self._path = os.path.abspath(path)
         is_new = not os.path.exists(self._path)
-        if vfs is None:
-            _tighten(self._path)
         self._pool = ReadPool(self._path, vfs=vfs)
         connection = connect(self._path, vfs=vfs, synchronous=synchronous, unread=self._pool.unread)
         try:
@@ -76,6 +74,8 @@ class SqliteStore(
         except BaseException:
             connection.close()
             raise
+        if vfs is None:
+            _tighten(self._path)  # Only now: a file that is not ours stays as it was.
         if is_new and vfs is None:
             _sync_folder(Path(self._path))
         self._writer = Writer(connection, self._path)
