@@ -116,6 +116,7 @@ def _filled(memory: Memory, clock: Clock) -> dict[str, list[Any]]:
     memory.forget(hidden[-1], user="ann")
     return {
         "id": ids,
+        "memory_id": ids,
         "ids": [[id] for id in ids],
         "event_id": turns,
         "context_id": [memory.context(QUESTION, **own).id],
