@@ -1,9 +1,10 @@
-"""Run every test suite, one after another, and sum them up.
+"""Run every test once, suite by suite, and sum them up.
 
 The closing line is always `N passed, N failed`, with `, N skipped` when there are any.
 A suite that ends badly without naming a failed test (nothing collected, a skip that is not
-allowed, a crash) counts as one failure. The fast tests run once more on another day and in another
-time zone (otherday.py), drawn from a seed that is printed: SUITES_SEED=... draws the same again.
+allowed, a crash) counts as one failure. The fast tests run on another day and in another time zone
+(otherday.py), drawn from a seed that is printed: SUITES_SEED=... draws the same again. `make check`
+runs them today and here.
 """
 
 import contextlib
@@ -49,12 +50,12 @@ def other_day() -> Mapping[str, str]:
     return day.settings(now)
 
 
-UNIT = ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2"]
-FAST = [*UNIT, "-m", "not slow"]
+# Parts of a file that take long are handed to whoever is free.
+UNIT = ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2", "--dist=worksteal"]
 
 SUITES = [
-    Suite("unit", UNIT),
-    Suite("other day", FAST, other_day),
+    Suite("fast", [*UNIT, "-m", "not slow"], other_day),
+    Suite("slow", [*UNIT, "-m", "slow"]),
     Suite("acceptance", ["tests/acceptance", "-n2"]),
     Suite("crash", ["tests/crash"]),  # alone on the machine: it kills and counts processes
 ]
