@@ -23,10 +23,10 @@ setup: .venv/.dev ## make .venv with everything a developer needs
 	@scripts/setup.sh dev
 
 demo: .venv/.core ## remember, recall and explain the sample conversation
-	@$(BIN)/python -m recollect.demo
+	@$(BIN)/python -m holdfast.demo
 
 serve: .venv/.dev ## run the HTTP service
-	@$(BIN)/recollect serve
+	@$(BIN)/holdfast serve
 
 test: .venv/.dev ## run every test suite, slow ones too
 	@scripts/need_debian.sh strace faketime
@@ -46,7 +46,7 @@ fix: .venv/.dev ## format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix
 
 eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which of them, or all
-	@$(BIN)/recollect bench retrieval $(if $(DATA),--data "$(DATA)") $(if $(SETS),--sets "$(SETS)") \
+	@$(BIN)/holdfast bench retrieval $(if $(DATA),--data "$(DATA)") $(if $(SETS),--sets "$(SETS)") \
 		--cache .cache/embeddings.db --out .cache/eval
 	@$(BIN)/python -m scripts.eval_facts
 
@@ -88,12 +88,12 @@ mutants: .venv/.dev ## break what keeps each promise, one fault at a time; count
 	@$(BIN)/python scripts/mutants.py
 
 # The pins must not depend on this machine's pip settings: only the public wheels and their hashes.
-# --unsafe-package keeps recollect itself (named by its own extras, so with a path) out of the pins;
+# --unsafe-package keeps holdfast itself (named by its own extras, so with a path) out of the pins;
 # pip-compile's warning about it does not apply: it is installed after them.
 PIP_COMPILE = env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null \
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
 	--strip-extras --no-annotate --no-emit-options --no-emit-find-links --no-emit-index-url \
-	--no-emit-trusted-host --build-deps-for=editable --unsafe-package=recollect
+	--no-emit-trusted-host --build-deps-for=editable --unsafe-package=holdfast
 
 lock: $(BIN)/pip-compile ## pin the newest allowed dependencies in requirements/
 	$(PIP_COMPILE) --output-file=requirements/core.txt pyproject.toml

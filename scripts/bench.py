@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-import recollect
-from recollect.config import Config
-from recollect.memory import Memory
-from recollect.models.base import Embedder
-from recollect.models.local import LocalEmbedder
-from recollect.store.sqlite import SqliteStore
+import holdfast
+from holdfast.config import Config
+from holdfast.memory import Memory
+from holdfast.models.base import Embedder
+from holdfast.models.local import LocalEmbedder
+from holdfast.store.sqlite import SqliteStore
 
 DIM = 384
 console = Console()
@@ -93,7 +93,7 @@ def step(name: str) -> Iterator[None]:
 
 
 def report() -> None:
-    table = Table(title=f"Recollect {recollect.__version__}, {os.cpu_count()} cores")
+    table = Table(title=f"Holdfast {holdfast.__version__}, {os.cpu_count()} cores")
     for column in ("what", "measured", "goal", "on"):
         table.add_column(column)
     for row in rows:
@@ -127,7 +127,7 @@ def yardstick(root: Path) -> None:
 
 
 def import_time() -> None:
-    code = "import time; t = time.perf_counter(); import recollect; print(time.perf_counter() - t)"
+    code = "import time; t = time.perf_counter(); import holdfast; print(time.perf_counter() - t)"
     times = [
         float(
             subprocess.run(
@@ -136,7 +136,7 @@ def import_time() -> None:
         )
         for _ in range(5)
     ]
-    note("import recollect", f"{1e3 * statistics.median(times):.0f} ms", "< 150 ms", "median of 5")
+    note("import holdfast", f"{1e3 * statistics.median(times):.0f} ms", "< 150 ms", "median of 5")
 
 
 def ingest(root: Path) -> None:
@@ -236,7 +236,7 @@ def recall_many_users(root: Path, size: int) -> None:
 def until_meaning(root: Path) -> None:
     """From `remember` to the vector being there, with the real model, on an idle machine."""
     times = []
-    with recollect.open(root / "meaning.db") as memory:
+    with holdfast.open(root / "meaning.db") as memory:
         memory.remember("warm up", user="ann")
         memory.drain()
         for i in range(40):
@@ -254,7 +254,7 @@ def rss_alone(path: Path) -> float:
     """Resident memory of a process that only opened the store and asked."""
     code = (
         "import sys; sys.path.insert(0, 'scripts'); import bench, resource;"
-        f"m = bench.recollect.open({str(path)!r}, worker=False, embedder=bench.Precomputed());"
+        f"m = bench.holdfast.open({str(path)!r}, worker=False, embedder=bench.Precomputed());"
         "[m.recall(bench.question(i), user='u0') for i in range(20)];"
         "print([l for l in open('/proc/self/status') if 'VmRSS' in l][0].split()[1])"
     )
@@ -265,7 +265,7 @@ def rss_alone(path: Path) -> float:
 @contextmanager
 def opened(path: Path, embedder: Embedder | None = None) -> Iterator[Memory]:
     # Reading has its own bench, bench_extraction.py; these sentences name nobody.
-    memory = recollect.open(
+    memory = holdfast.open(
         path,
         worker=False,
         embedder=embedder or Precomputed(),

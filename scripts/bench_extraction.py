@@ -1,7 +1,7 @@
 """Measure the background work beside a running service: turns a second, and what recall pays.
 
-Three processes on the cores there are: the service (`recollect serve --no-worker`), which is asked
-over HTTP all the time; a worker (`recollect worker`) that embeds and reads what waits; and this
+Three processes on the cores there are: the service (`holdfast serve --no-worker`), which is asked
+over HTTP all the time; a worker (`holdfast worker`) that embeds and reads what waits; and this
 one. The turns are those of the sample, stored for many users. Nothing here is a test.
 """
 
@@ -18,12 +18,12 @@ import urllib.request
 from contextlib import closing
 from pathlib import Path
 
-import recollect
-from recollect import sample
-from recollect.store.base import Store
-from recollect.wiring import make_store
+import holdfast
+from holdfast import sample
+from holdfast.store.base import Store
+from holdfast.wiring import make_store
 
-_PROGRAM = (sys.executable, "-m", "recollect.doors.cli")
+_PROGRAM = (sys.executable, "-m", "holdfast.doors.cli")
 _USER = "asked"
 _TURNS_ASKED = 2_000
 _QUESTIONS = 300
@@ -37,7 +37,7 @@ def main() -> None:
     options.add_argument("--turns", type=int, default=1_500, help="turns to work off")
     options.add_argument("--provider", default="auto", help="rules, nlp or auto")
     given = options.parse_args()
-    os.environ["RECOLLECT_EXTRACTION_PROVIDER"] = given.provider
+    os.environ["HOLDFAST_EXTRACTION_PROVIDER"] = given.provider
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         fill(path, given.turns)
@@ -56,7 +56,7 @@ def main() -> None:
 def fill(path: Path, waiting: int) -> None:
     """One user whose turns are understood, and others whose turns wait."""
     turns = [{k: v for k, v in turn.items() if k != "session"} for turn in sample.turns()]
-    with recollect.open(path, worker=False) as memory:
+    with holdfast.open(path, worker=False) as memory:
         for copy in range(_TURNS_ASKED // len(turns)):
             memory.remember(turns, user=_USER, session=f"s{copy}")
         print(f"preparing {_TURNS_ASKED} turns that are asked about ...", flush=True)

@@ -1,6 +1,6 @@
 """Measure the service beside the same memory in this process, in one run: read the ratios.
 
-The service runs in a process of its own, as `recollect serve` starts it, and so do its clients; the
+The service runs in a process of its own, as `holdfast serve` starts it, and so do its clients; the
 memory in this process has nobody beside it. Every figure is printed with the goal it has. Nothing
 here is a test. `--db` keeps the store of ten thousand memories for the next run.
 """
@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from rich.console import Console
 from rich.table import Table
 
-import recollect
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.recall.pack import pack
-from recollect.wiring import make_store
+import holdfast
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.recall.pack import pack
+from holdfast.wiring import make_store
 from scripts.bench import question, sentence
 from tests.service.serving import Service, serving
 
@@ -70,7 +70,7 @@ def filled(db: Path, size: int) -> Path:
     if db.exists():
         return db
     began = time.monotonic()
-    with recollect.open(db, worker=False, config=QUIET) as memory:
+    with holdfast.open(db, worker=False, config=QUIET) as memory:
         for start in range(0, size, 1000):
             batch = [{"content": sentence(start + i)} for i in range(min(1000, size - start))]
             memory.remember(batch, user="u0")
@@ -86,7 +86,7 @@ def measured(db: Path, count: int) -> None:
     store.close()
     with serving(db, "--no-worker", settings=QUIET) as service:
         first_answer(service, key)
-        with recollect.open(db, worker=False, config=QUIET) as memory:
+        with holdfast.open(db, worker=False, config=QUIET) as memory:
             _recall(memory, "warm up")
             one_client(service, key, memory, count)
             many_clients(service, key, memory, count)
@@ -343,7 +343,7 @@ def note(what: str, got: str, goal: str = "", on: str = "") -> None:
 
 def report() -> None:
     load = os.getloadavg()[0]
-    title = f"Recollect {recollect.__version__} over HTTP, {os.cpu_count()} cores, load {load:.1f}"
+    title = f"Holdfast {holdfast.__version__} over HTTP, {os.cpu_count()} cores, load {load:.1f}"
     table = Table(title=title)
     for column in ("what", "measured", "goal", "ratio"):
         table.add_column(column)

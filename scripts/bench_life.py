@@ -23,15 +23,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-import recollect
-from recollect.index.postings import packed
-from recollect.memory import Memory
-from recollect.recall.query import query
-from recollect.recall.search import present
-from recollect.store.base import Derived
-from recollect.testing import HashEmbedder
-from recollect.text import terms
-from recollect.types import Scope
+import holdfast
+from holdfast.index.postings import packed
+from holdfast.memory import Memory
+from holdfast.recall.query import query
+from holdfast.recall.search import present
+from holdfast.store.base import Derived
+from holdfast.testing import HashEmbedder
+from holdfast.text import terms
+from holdfast.types import Scope
 
 ANN = Scope("default", "ann")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -99,7 +99,7 @@ def main() -> int:
     options = parser.parse_args()
     clock = [START + timedelta(days=10)]
     with tempfile.TemporaryDirectory() as folder:
-        memory = recollect.open(
+        memory = holdfast.open(
             Path(folder) / "m.db",
             config={"extraction": {"enabled": False}},
             embedder=HashEmbedder(32),

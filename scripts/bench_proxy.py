@@ -1,6 +1,6 @@
 """What the proxy adds to the first token: a scripted model, asked directly and through the proxy.
 
-The model streams at once, as a process of its own; so does Recollect, over a store of one user with
+The model streams at once, as a process of its own; so does Holdfast, over a store of one user with
 10,000 memories (unless told otherwise), with the shipped model for the questions. Calls are made in
 turns, so that whatever else the machine does falls on all: directly, through the proxy with memory
 switched off, and through the proxy. Every turn is remembered, in the pause before the next: nobody
@@ -29,10 +29,10 @@ import uvicorn
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.http.listen import listening
-from recollect.keys import create_key
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.doors.http.listen import listening
+from holdfast.keys import create_key
 from scripts.bench import RealQuestions, fill, latencies, opened, question
 
 MOST_MS = 25.0
@@ -85,8 +85,8 @@ def measured(memories: int, rounds: int) -> int:
 
 def timings(model: int, proxy: int, key: str, rounds: int) -> tuple[list[float], ...]:
     """Milliseconds until the first token: directly, without memory, with memory."""
-    headers = {"authorization": f"Bearer {key}", "x-recollect-user": "u0"}
-    bare = {**headers, "x-recollect-budget": "0", "x-recollect-remember": "false"}
+    headers = {"authorization": f"Bearer {key}", "x-holdfast-user": "u0"}
+    bare = {**headers, "x-holdfast-budget": "0", "x-holdfast-remember": "false"}
     found: tuple[list[float], ...] = ([], [], [])
     with (
         closing(HTTPConnection("127.0.0.1", model)) as one,
@@ -147,7 +147,7 @@ def started(*arguments: str) -> Iterator[str]:
 
 
 def serve(db: str, model_port: str) -> None:
-    """Recollect before the model."""
+    """Holdfast before the model."""
     config = {
         "proxy.url": f"http://127.0.0.1:{model_port}/v1",
         # Reading turns has its own bench, and nobody asks that often.
@@ -155,7 +155,7 @@ def serve(db: str, model_port: str) -> None:
         "service.requestsPerMinute": 0,
     }
     with (
-        recollect.open(db, embedder=RealQuestions(), config=config) as memory,
+        holdfast.open(db, embedder=RealQuestions(), config=config) as memory,
         listening("127.0.0.1", 0) as listener,
     ):
         memory.warm()

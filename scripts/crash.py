@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import recollect
+import holdfast
 from scripts.ledger import (
     CONFIG,
     EMBEDDER,
@@ -87,7 +87,7 @@ def _live(work: Callable[[Tell], None], pipe: int) -> None:
 
 def ingest(path: Path, name: str, retries: dict[str, int], threads: int, tell: Tell) -> None:
     """Work on the store until killed."""
-    memory = recollect.open(path, embedder=EMBEDDER, config=CONFIG)
+    memory = holdfast.open(path, embedder=EMBEDDER, config=CONFIG)
 
     def work(number: int) -> None:
         rng = random.Random(f"{name} {number}")
@@ -97,7 +97,7 @@ def ingest(path: Path, name: str, retries: dict[str, int], threads: int, tell: T
                 actor.send(op, parts)
             while True:
                 actor.act()
-        except recollect.RecollectError as error:
+        except holdfast.HoldfastError as error:
             tell(f"fault {type(error).__name__}: {error}".replace("\n", " "))
 
     others = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(1, threads)]
@@ -108,7 +108,7 @@ def ingest(path: Path, name: str, retries: dict[str, int], threads: int, tell: T
 
 def begin(path: Path, tell: Tell) -> None:
     """Make a new store and write one turn, which may or may not be reached."""
-    memory = recollect.open(path, embedder=EMBEDDER, config=CONFIG)
+    memory = holdfast.open(path, embedder=EMBEDDER, config=CONFIG)
     Actor(memory, "new", random.Random(0), tell).remember(parts=3)
     memory.close()
 
@@ -235,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.folder is not None:
         given.folder.mkdir(parents=True, exist_ok=True)
         return run(given.folder, cycles=given.cycles, seed=seed)
-    with tempfile.TemporaryDirectory(prefix="recollect-crash-") as folder:
+    with tempfile.TemporaryDirectory(prefix="holdfast-crash-") as folder:
         return run(Path(folder), cycles=given.cycles, seed=seed)
 
 

@@ -1,6 +1,6 @@
 """Kill -9 a service under load, again and again on one store, and count what is missing.
 
-Each cycle starts `recollect serve` on the store and lets one to four clients write through HTTP
+Each cycle starts `holdfast serve` on the store and lets one to four clients write through HTTP
 (single turns, batches, idempotency keys), forget, restore and ask; at a random moment, at times
 while it starts, it is killed. What the clients were answered is the book of promises; then the
 store is opened and judged as `crash.py` does it, and what was not answered is sent again.
@@ -28,13 +28,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import recollect
-import recollect.wiring
-from recollect.config import Config
-from recollect.doors.http.serving import serve
-from recollect.errors import RecollectError, Unavailable
-from recollect.keys import create_key
-from recollect.settings import Jobs
+import holdfast
+import holdfast.wiring
+from holdfast.config import Config
+from holdfast.doors.http.serving import serve
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.keys import create_key
+from holdfast.settings import Jobs
 from scripts.crash import in_child
 from scripts.ledger import CONFIG, EMBEDDER, Actor, Fault, Ledger, examined, new_seed, retried
 
@@ -95,7 +95,7 @@ def _serve(db: Path, output: int, *, worker: bool) -> None:
         os.dup2(output, 1)
         os.dup2(log.fileno(), 2)
     try:
-        recollect.wiring.make_embedder = lambda config: EMBEDDER
+        holdfast.wiring.make_embedder = lambda config: EMBEDDER
         serve(db, port=0, config=SERVED, worker=worker, log_level="warning")
     except BaseException as error:  # noqa: BLE001 (the parent shows the log)
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
@@ -107,7 +107,7 @@ def commanded(db: Path) -> Service:
     """The command, as an operator starts it; background work is left to others."""
     with db.with_suffix(".log").open("a") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "recollect.doors.cli", "serve", "--db", str(db), "--port", "0",
+            [sys.executable, "-m", "holdfast.doors.cli", "serve", "--db", str(db), "--port", "0",
              "--no-worker"],
             stdout=subprocess.PIPE, stderr=log,
         )  # fmt: skip
@@ -145,14 +145,14 @@ class Load:
 
     def _work(self, number: int) -> None:
         rng = random.Random(f"{self._name} {number}")
-        with recollect.Client(self._address, self._key, timeout=30, retries=0) as client:
+        with holdfast.Client(self._address, self._key, timeout=30, retries=0) as client:
             actor = Actor(client, f"{self._name}.{number}", rng, self._tell)
             try:
                 for op, parts in self._retries.items() if number == 0 else ():
                     actor.send(op, parts)
                 while True:
                     actor.act()
-            except RecollectError as error:
+            except HoldfastError as error:
                 if not (isinstance(error, Unavailable) and self.killed.is_set()):
                     self._tell(f"fault {type(error).__name__}: {error}".replace("\n", " "))
 
@@ -173,7 +173,7 @@ class Shop:
         ((_, self._key),) = in_child(self._new_key)
 
     def _new_key(self) -> list[Fault]:
-        with recollect.open(self.path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
+        with holdfast.open(self.path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
             return [("key", create_key(memory.store, role="admin")[1])]
 
     def cycle(self, number: int) -> None:
@@ -239,7 +239,7 @@ class Shop:
 
 def replayed(path: Path) -> list[Fault]:
     """A ("dead", "") for each dead letter of a store, after they were sent on their way."""
-    with recollect.open(path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
+    with holdfast.open(path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
         return [("dead", "")] * memory.replay()
 
 
@@ -301,7 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"crash_http: {given.cycles} cycles, seed {seed}", flush=True)
     with contextlib.ExitStack() as held:
         folder = given.folder or Path(
-            held.enter_context(tempfile.TemporaryDirectory(prefix="recollect-crash-"))
+            held.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-crash-"))
         )
         folder.mkdir(parents=True, exist_ok=True)
         return run(folder, cycles=given.cycles, seed=seed)

@@ -12,11 +12,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import recollect
-from recollect.doors.cli.restoring import restore_file
-from recollect.errors import RecollectError
-from recollect.testing import HashEmbedder
-from recollect.transfer import export_to, import_from
+import holdfast
+from holdfast.doors.cli.restoring import restore_file
+from holdfast.errors import HoldfastError
+from holdfast.testing import HashEmbedder
+from holdfast.transfer import export_to, import_from
 
 SEED = 12
 
@@ -37,7 +37,7 @@ def main(flips: int) -> int:
 
 def filled(folder: Path) -> tuple[bytes, bytes]:
     """A backup and an export of a small store."""
-    with recollect.open(folder / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(folder / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         for i in range(40):
             memory.remember(f"On day {i} I moved to street {i} of Lisbon.", user="ann", key=f"k{i}")
         memory.drain()
@@ -58,7 +58,7 @@ def flipped(content: bytes, take, folder: Path, flips: int) -> Counter[str]:  # 
             counts[
                 "silent" if take(folder / "flipped", folder / f"{number}.db") else "refused"
             ] += 1
-        except RecollectError:
+        except HoldfastError:
             counts["refused"] += 1
         except Exception as error:  # noqa: BLE001 (counted)
             counts["raw"] += 1
@@ -76,7 +76,7 @@ def restored(file: Path, db: Path) -> bool:
 def imported(file: Path, db: Path) -> bool:
     """Whether all lines were taken."""
     with (
-        recollect.open(db, embedder=HashEmbedder(), worker=False) as memory,
+        holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory,
         file.open("rb") as source,
     ):
         return not import_from(memory, source).failed

@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import recollect
-from recollect import Memory, RecollectError, Scope
-from recollect.erasing import Erased, verify
-from recollect.errors import ModelError
-from recollect.keys import create_key
-from recollect.transfer import export_to, import_from
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast import HoldfastError, Memory, Scope
+from holdfast.erasing import Erased, verify
+from holdfast.errors import ModelError
+from holdfast.keys import create_key
+from holdfast.transfer import export_to, import_from
+from holdfast.write.prepare import index_row
 
 USERS = 100
 MEMORIES = 1_000
@@ -103,7 +103,7 @@ def opened(path: Path, *, understands: bool, attempts: int = 5) -> Memory:
     """A memory that works only when told to."""
     extraction = {"provider": "rules", "enabled": understands}
     config = {"extraction": extraction, "jobs": {"maxAttempts": attempts}}
-    return recollect.open(path, config=config, embedder=EMBEDDER, worker=False)
+    return holdfast.open(path, config=config, embedder=EMBEDDER, worker=False)
 
 
 def fill(path: Path, users: int, memories: int) -> None:
@@ -284,7 +284,7 @@ def others(memory: Memory, number: int) -> bytes:
     lines = out.getvalue().splitlines(keepends=True)[1:-1]  # Between header and checksum.
     kept = [line for line in lines if json.loads(line).get("user") != name]
     types = Counter(json.loads(line)["type"] for line in kept)
-    return json.dumps({"recollect_export": 1, **types}).encode() + b"\n" + b"".join(kept)
+    return json.dumps({"holdfast_export": 1, **types}).encode() + b"\n" + b"".join(kept)
 
 
 def erased(path: Path, users: int, memories: int, number: int = 1) -> Erasure:
@@ -387,5 +387,5 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except RecollectError as error:
+    except HoldfastError as error:
         sys.exit(f"erasure: {error}")

@@ -26,14 +26,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recollect.extract.facts import facts_of
-from recollect.extract.nlp import MODEL, NlpExtractor
-from recollect.extract.relations_words import NUMBER_LABELS
-from recollect.extract.rules import Extractor, RulesExtractor
-from recollect.extract.spans import Turn
-from recollect.facts.values import FactDraft
-from recollect.recall.when import spans as read_dates
-from recollect.types import Event
+from holdfast.extract.facts import facts_of
+from holdfast.extract.nlp import MODEL, NlpExtractor
+from holdfast.extract.relations_words import NUMBER_LABELS
+from holdfast.extract.rules import Extractor, RulesExtractor
+from holdfast.extract.spans import Turn
+from holdfast.facts.values import FactDraft
+from holdfast.recall.when import spans as read_dates
+from holdfast.types import Event
 
 HERE = Path(__file__).parents[1] / "tests" / "extract"
 NOW = datetime(2024, 1, 1, tzinfo=UTC)

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from recollect.facts.alike import Alike, Embed
-from recollect.facts.follow import Facts
-from recollect.facts.plan import Plan, Tools
-from recollect.facts.reconcile import ENDS, Outcome
-from recollect.facts.values import FactDraft
-from recollect.models.local import LocalEmbedder
-from recollect.types import Scope
+from holdfast.facts.alike import Alike, Embed
+from holdfast.facts.follow import Facts
+from holdfast.facts.plan import Plan, Tools
+from holdfast.facts.reconcile import ENDS, Outcome
+from holdfast.facts.values import FactDraft
+from holdfast.models.local import LocalEmbedder
+from holdfast.types import Scope
 from tests.facts import more_pairs
 from tests.facts.pairs import EXPECTED as OF_PAIRS
 from tests.facts.pairs import PAIRS, Pair

@@ -20,11 +20,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from recollect import Memory, Scope
-from recollect.facts.values import USERS_OWN
-from recollect.recall import safe
-from recollect.text import terms
-from recollect.types import Record
+from holdfast import Memory, Scope
+from holdfast.facts.values import USERS_OWN
+from holdfast.recall import safe
+from holdfast.text import terms
+from holdfast.types import Record
 from tests.trust.suite import opened
 
 HERE = Path(__file__).parents[1] / "tests" / "trust"

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-import recollect
-from recollect.testing.fakes import HashEmbedder
-from recollect.types import Record, Scope
+import holdfast
+from holdfast.testing.fakes import HashEmbedder
+from holdfast.types import Record, Scope
 
 SERVER = Path(__file__).parents[1] / "tests" / "models" / "chat_server.py"
 ATTEMPTS = 3
@@ -132,13 +132,13 @@ def opened(
     *,
     attempts: int = ATTEMPTS,
     ago: timedelta = timedelta(),
-) -> recollect.Memory:
+) -> holdfast.Memory:
     """A memory that asks the model at this address, and works only when told to; `ago` sets its
     clock back."""
     llm = {"url": url, "model": "m", "timeoutSeconds": TIMEOUT_S} | dict(settings or {})
     jobs = {"maxAttempts": attempts, "backoffSeconds": 0.01, "leaseSeconds": LEASE_S}
     config = {"extraction": {"provider": "llm", "llm": llm}, "jobs": jobs}
-    return recollect.open(
+    return holdfast.open(
         path,
         config=config,
         embedder=HashEmbedder(),
@@ -239,7 +239,7 @@ class Case:
             raise SystemExit(f"{self._fault.name}: {seen} calls were seen, {paid} were charged")
         return paid, dead
 
-    def _say(self, memory: recollect.Memory) -> tuple[str, ...]:
+    def _say(self, memory: holdfast.Memory) -> tuple[str, ...]:
         said = [{"role": "user", "content": each} for each in SAID]
         return memory.remember(said, user="ann", session="new").events
 
@@ -335,7 +335,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="faults whose name holds this")
     parser.add_argument("--drain", nargs=3, help=argparse.SUPPRESS)  # Path, URL, hours ago.
     options = parser.parse_args()
-    logging.getLogger("recollect").setLevel(logging.CRITICAL)  # What fails here is the plan.
+    logging.getLogger("holdfast").setLevel(logging.CRITICAL)  # What fails here is the plan.
     if options.drain:
         path, url, hours = options.drain
         ago = timedelta(hours=int(hours))

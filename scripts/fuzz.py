@@ -30,9 +30,9 @@ import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.wiring import make_store
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.wiring import make_store
 from tests.service.asking import Route, routes_of
 from tests.service.by_hand import ROUTES
 from tests.service.hostile import Attack, attacks, large

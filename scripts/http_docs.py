@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recollect.api.catalogue import ALL
-from recollect.api.verb import Parameter, Verb
+from holdfast.api.catalogue import ALL
+from holdfast.api.verb import Parameter, Verb
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "http.md"
 

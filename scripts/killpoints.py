@@ -25,9 +25,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import recollect
-from recollect.errors import StoreError, StoreFull
-from recollect.store.sqlite import SqliteStore, writer
+import holdfast
+from holdfast.errors import StoreError, StoreFull
+from holdfast.store.sqlite import SqliteStore, writer
 from scripts.crash import in_child
 from scripts.ledger import (
     CONFIG,
@@ -107,9 +107,7 @@ class Steps:
         try:
             # So that the scenario sees checkpoints.
             writer.PAGES_CHECKPOINT, writer.PAGES_START_OVER = 10, 30
-            self._memory = recollect.open(
-                self._path, embedder=EMBEDDER, config=CONFIG, worker=False
-            )
+            self._memory = holdfast.open(self._path, embedder=EMBEDDER, config=CONFIG, worker=False)
         except StoreError as error:
             self._tell(f"refused open {type(error).__name__} {error}")
             return False
@@ -232,7 +230,7 @@ def _perform(path: Path, told: int, go: int) -> None:
 
 def tried(point: Point) -> tuple[Point, list[Fault], str]:
     """Run one point in a folder of its own; its faults, and whether it was reached."""
-    with tempfile.TemporaryDirectory(prefix="recollect-point-") as folder:
+    with tempfile.TemporaryDirectory(prefix="holdfast-point-") as folder:
         path = Path(folder) / "memory.db"
         options = ["-e", f"trace={point.call}", "-e", point.injection()]
         if point.what != "SIGKILL":
@@ -302,7 +300,7 @@ def counted(*, only_ours: bool) -> dict[tuple[str, str], int]:
     counts: dict[tuple[str, str], int] = {}
     for thread in THREADS:
         options = ["-e", "trace=" + ",".join(f"?{call}" for call in CALLS)]
-        with tempfile.TemporaryDirectory(prefix="recollect-count-") as folder:
+        with tempfile.TemporaryDirectory(prefix="holdfast-count-") as folder:
             path = Path(folder) / "memory.db"
             outcome = performed(path, thread, options + (_only_ours(path) if only_ours else []))
         assert outcome.lines[-1] == "end", outcome.lines

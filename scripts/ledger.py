@@ -17,15 +17,15 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-import recollect
-import recollect.extract.making
-from recollect.config import Config, Extraction, Jobs
-from recollect.store.base import DumpedEvent
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import HashEmbedder
-from recollect.write.prepare import index_row
+import holdfast
+import holdfast.extract.making
+from holdfast.config import Config, Extraction, Jobs
+from holdfast.store.base import DumpedEvent
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing import HashEmbedder
+from holdfast.write.prepare import index_row
 
-#: Imported here, so that a fork need not: the store that `recollect.open` makes, and extraction.
+#: Imported here, so that a fork need not: the store that `holdfast.open` makes, and extraction.
 STORE = SqliteStore
 #: Short leases, so that the next process takes over at once; a job may be killed many times.
 CONFIG = Config(
@@ -129,7 +129,7 @@ class Actor:
 
     def __init__(
         self,
-        memory: recollect.Memory | recollect.Client,
+        memory: holdfast.Memory | holdfast.Client,
         name: str,
         rng: random.Random,
         tell: Tell,
@@ -239,7 +239,7 @@ def examined(
 ) -> list[Fault]:
     """Open a store that was left in the lurch and judge it; every error is a fault."""
     try:
-        with recollect.open(
+        with holdfast.open(
             path, embedder=EMBEDDER, config=CONFIG, worker=False, clock=later
         ) as memory:
             faults = judged(ledger, rows_by_sqlite3(path))
@@ -251,7 +251,7 @@ def examined(
 
 
 def _examined_thoroughly(
-    memory: recollect.Memory, ledger: Ledger, rng: random.Random, drain_s: float
+    memory: holdfast.Memory, ledger: Ledger, rng: random.Random, drain_s: float
 ) -> list[Fault]:
     """The queue runs dry, doctor finds nothing, our own reader agrees, recall finds."""
     drained = memory.drain(drain_s)
@@ -279,11 +279,11 @@ def retried(path: Path, ledger: Ledger) -> list[Fault]:
     """Send every unanswered keyed operation again, twice: it must be there once."""
     open_ones = [op for op in ledger.tried if op not in ledger.acked]
     try:
-        with recollect.open(path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
+        with holdfast.open(path, embedder=EMBEDDER, config=CONFIG, worker=False) as memory:
             actor = Actor(memory, "retry", random.Random(0), ledger.note)
             for op in open_ones * 2:
                 actor.send(op, ledger.tried[op])
-    except recollect.RecollectError as error:
+    except holdfast.HoldfastError as error:
         return [("corrupt", f"retry: {type(error).__name__}: {error}")]
     return list(ledger.faults)
 

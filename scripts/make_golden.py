@@ -11,15 +11,15 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-import recollect
-from recollect.index.postings import packed
-from recollect.keys import create_key
-from recollect.store.base import Answered, AuditLine, ContextNote, Derived, Entry, Share
-from recollect.store.happenings import Webhook
-from recollect.store.sqlite.migrate import migrations
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
-from recollect.write.prepare import indexed_terms
+import holdfast
+from holdfast.index.postings import packed
+from holdfast.keys import create_key
+from holdfast.store.base import Answered, AuditLine, ContextNote, Derived, Entry, Share
+from holdfast.store.happenings import Webhook
+from holdfast.store.sqlite.migrate import migrations
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
+from holdfast.write.prepare import indexed_terms
 
 #: What extraction makes of the turns is no matter of the file: `hear` writes some of it.
 CONFIG = {"extraction": {"enabled": False}}
@@ -33,13 +33,13 @@ def ticks() -> Iterator[datetime]:
 
 def main(path: Path) -> None:
     clock = ticks()
-    with recollect.open(
+    with holdfast.open(
         path, embedder=HashEmbedder(16), worker=False, clock=lambda: next(clock), config=CONFIG
     ) as memory:
         fill(memory)
 
 
-def fill(memory: recollect.Memory) -> None:
+def fill(memory: holdfast.Memory) -> None:
     """Something of everything that a store can hold."""
     memory.remember(
         [
@@ -73,7 +73,7 @@ def fill(memory: recollect.Memory) -> None:
     serve(memory)
 
 
-def learn(memory: recollect.Memory) -> None:
+def learn(memory: holdfast.Memory) -> None:
     """Records of other tiers: one that holds, one superseded, one changed, one hidden with its
     turn; and a note of a context. In a workspace of their own."""
     scope = Scope("derived", "ann")
@@ -101,7 +101,7 @@ def learn(memory: recollect.Memory) -> None:
     memory.store.note_context(scope, note)
 
 
-def hear(memory: recollect.Memory) -> None:
+def hear(memory: holdfast.Memory) -> None:
     """What was learned from a conversation: an entity heard in two turns, one told as well; two
     turns that still wait to be understood; and what it cost. In a workspace of their own."""
     scope = Scope("heard", "ann", "helper", "s1")
@@ -124,7 +124,7 @@ def hear(memory: recollect.Memory) -> None:
     memory.drain()
 
 
-def live(memory: recollect.Memory) -> None:
+def live(memory: holdfast.Memory) -> None:
     """What became of records: one used and praised, one put aside, one found to be wrong, one that
     is only listed, one for its agent alone, a turn that was blamed; a share, and trust in an agent.
     In a workspace of their own."""
@@ -159,7 +159,7 @@ def live(memory: recollect.Memory) -> None:
     memory.drain()
 
 
-def serve(memory: recollect.Memory) -> None:
+def serve(memory: holdfast.Memory) -> None:
     """What the service keeps: a key with tools, an answer, two lines of audit, a webhook."""
     scope, store, at = Scope("served", "ann"), memory.store, datetime(2026, 1, 6, tzinfo=UTC)
     create_key(store, workspace="served", role="read", label="tools", tools=["recall"])

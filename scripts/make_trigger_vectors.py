@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from recollect.models.local import LocalEmbedder
-from recollect.profiles import BUILT_IN
-from recollect.recall.profile import phrases
-from recollect.recall.trigger_vectors import SHIPPED, digest
+from holdfast.models.local import LocalEmbedder
+from holdfast.profiles import BUILT_IN
+from holdfast.recall.profile import phrases
+from holdfast.recall.trigger_vectors import SHIPPED, digest
 
 
 def main() -> None:

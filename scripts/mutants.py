@@ -44,7 +44,7 @@ class Planted:
     #: The page, and its words that promise what the fault breaks.
     page: str
     words: str
-    #: Below src/recollect.
+    #: Below src/holdfast.
     file: str
     old: str
     new: str
@@ -52,7 +52,7 @@ class Planted:
 
     @property
     def path(self) -> str:
-        return f"src/recollect/{self.file}"
+        return f"src/holdfast/{self.file}"
 
     def planted(self, source: str) -> str:
         """The source with the fault; ValueError unless its text is there once."""
@@ -155,7 +155,7 @@ class Copies:
 def run(chosen: Sequence[Planted], jobs: int) -> int:
     began = time.monotonic()
     with (
-        tempfile.TemporaryDirectory(prefix="recollect-mutants-") as place,
+        tempfile.TemporaryDirectory(prefix="holdfast-mutants-") as place,
         ThreadPoolExecutor(jobs) as pool,
     ):
         copies = Copies(Path(place), jobs)

@@ -25,8 +25,8 @@ import apsw
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import recollect
-from recollect.store.sqlite import SqliteStore, writer
+import holdfast
+from holdfast.store.sqlite import SqliteStore, writer
 from scripts.ledger import CONFIG, EMBEDDER, Actor, Fault, Ledger, Tell, examined, new_seed, retried
 
 SECTOR = 512
@@ -189,14 +189,14 @@ class CutVFS(apsw.VFS):
                     self._disk.sync_names()
 
 
-def opened(path: Path, synchronous: str | None) -> recollect.Memory:
+def opened(path: Path, synchronous: str | None) -> holdfast.Memory:
     """A memory on the VFS, with its worker, that checkpoints often."""
     writer.PAGES_CHECKPOINT, writer.PAGES_START_OVER = PAGES_PER_CHECKPOINT, PAGES_PER_RESTART
     if synchronous is None:
         store = SqliteStore(path, vfs="cut")
     else:
         store = SqliteStore(path, vfs="cut", synchronous=synchronous)
-    return recollect.Memory(store, EMBEDDER, config=CONFIG, clock=lambda: datetime.now(UTC))
+    return holdfast.Memory(store, EMBEDDER, config=CONFIG, clock=lambda: datetime.now(UTC))
 
 
 def live(path: Path, disk: Disk, ledger: Ledger, name: str, synchronous: str | None) -> None:
@@ -229,7 +229,7 @@ def _work(actor: Actor, disk: Disk, turns: int, tell: Tell) -> None:
             if disk.image is not None:
                 return
             actor.act()
-    except recollect.RecollectError as error:
+    except holdfast.HoldfastError as error:
         tell(f"fault {type(error).__name__}: {error}")
 
 
@@ -312,7 +312,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # In memory where there is such a place: what is safe is decided here, not by the real disk.
     memory_disk = Path("/dev/shm")
     parent = memory_disk if memory_disk.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="recollect-power-", dir=parent) as folder:
+    with tempfile.TemporaryDirectory(prefix="holdfast-power-", dir=parent) as folder:
         return run(Path(folder), cuts=given.cuts, seed=seed, synchronous=given.synchronous)
 
 

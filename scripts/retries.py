@@ -26,10 +26,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import recollect
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.ports import lasting_port
 from tests.service.serving import Service, serving
 
@@ -95,7 +95,7 @@ def retried(folder: Path, seed: int) -> tuple[list[Sent], list[str]]:
     db = folder / "m.db"
     sent = _filled(db)
     port = lasting_port()
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         key = create_key(memory.store, role="admin")[1]
     with serving(db, port=port) as service:
         _killed(service, sent, key, rng)
@@ -114,7 +114,7 @@ def retried(folder: Path, seed: int) -> tuple[list[Sent], list[str]]:
 def _filled(db: Path) -> list[Sent]:
     """The requests, each of a user of its own, and what they are about."""
     sent = [Sent(path, f"user-{number}") for number, path in enumerate(REQUESTS)]
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         for each in sent:
             if "{note}" in each.path:
                 each.ids = {"note": memory.notes.add("Chose SQLite.", user=each.user).id}
@@ -187,7 +187,7 @@ def _shown_twice(sent: Sent) -> list[str]:
 
 def _left(db: Path, sent: list[Sent]) -> list[str]:
     wrong = []
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         for each in sent:
             due, count = LEFT[each.path]
             if (there := count(memory, each)) != due:

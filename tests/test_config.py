@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from recollect.config import Config, load, names
-from recollect.errors import ConfigError
-from recollect.profiles import Profile
+from holdfast.config import Config, load, names
+from holdfast.errors import ConfigError
+from holdfast.profiles import Profile
 
 
 @pytest.fixture(autouse=True)
 def _defaults(no_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RECOLLECT_EXTRACTION_PROVIDER")
+    monkeypatch.delenv("HOLDFAST_EXTRACTION_PROVIDER")
 
 
 def a_file(folder: Path, text: str) -> Path:
-    path = folder / "recollect.yml"
+    path = folder / "holdfast.yml"
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -105,7 +105,7 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(a_file(tmp_path, "searchTopK: 9")))
+    monkeypatch.setenv("HOLDFAST_CONFIG", str(a_file(tmp_path, "searchTopK: 9")))
     assert load().search_top_k == 9
     assert load({"searchTopK": 8}).search_top_k == 8
 
@@ -122,31 +122,31 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path, text: str, told: s
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "recollect.yml"
+    path = tmp_path / "holdfast.yml"
     path.write_bytes(b"\xff\xfe\x00binary")
-    with pytest.raises(ConfigError, match=r"recollect\.yml"):
+    with pytest.raises(ConfigError, match=r"holdfast\.yml"):
         load(path)
 
 
 def test_the_environment_wins_over_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_RRF_K", "5")
-    monkeypatch.setenv("RECOLLECT_SEARCH_TOP_K", "6")
-    monkeypatch.setenv("RECOLLECT_JOBS_LEASE_SECONDS", "2.5")
+    monkeypatch.setenv("HOLDFAST_RRF_K", "5")
+    monkeypatch.setenv("HOLDFAST_SEARCH_TOP_K", "6")
+    monkeypatch.setenv("HOLDFAST_JOBS_LEASE_SECONDS", "2.5")
     config = load(a_file(tmp_path, "rrf: {k: 10}"))
     assert (config.rrf.k, config.search_top_k, config.jobs.lease_seconds) == (5, 6, 2.5)
 
 
 def test_variables_that_are_no_settings_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_DB", "x.db")
-    monkeypatch.setenv("RECOLLECT_CONFIG", "")
+    monkeypatch.setenv("HOLDFAST_DB", "x.db")
+    monkeypatch.setenv("HOLDFAST_CONFIG", "")
     assert load() == Config()
 
 
 def test_an_unknown_variable_names_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_RFF_K", "5")
-    with pytest.raises(ConfigError, match=r'"RECOLLECT_RFF_K".*"RECOLLECT_RRF_K"'):
+    monkeypatch.setenv("HOLDFAST_RFF_K", "5")
+    with pytest.raises(ConfigError, match=r'"HOLDFAST_RFF_K".*"HOLDFAST_RRF_K"'):
         load()
 
 
@@ -154,7 +154,7 @@ def test_an_unknown_variable_names_the_nearest(monkeypatch: pytest.MonkeyPatch) 
 def test_a_text_in_the_environment_is_taken_to_the_letter(
     secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_EMBEDDING_API_KEY", secret)
+    monkeypatch.setenv("HOLDFAST_EMBEDDING_API_KEY", secret)
     assert load().embedding.api_key == secret
 
 
@@ -162,8 +162,8 @@ def test_a_text_in_the_environment_is_taken_to_the_letter(
 def test_a_number_in_the_environment_must_be_one(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_RRF_K", text)
-    with pytest.raises(ConfigError, match=r"rrf\.k|RECOLLECT_RRF_K"):
+    monkeypatch.setenv("HOLDFAST_RRF_K", text)
+    with pytest.raises(ConfigError, match=r"rrf\.k|HOLDFAST_RRF_K"):
         load()
 
 
@@ -455,16 +455,16 @@ settings:
 
 
 def test_profiles_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_BOOSTING_ENABLED", "false")
-    monkeypatch.setenv("RECOLLECT_BOOSTING_PROFILES", "{cooking: {triggers: [recipe]}}")
+    monkeypatch.setenv("HOLDFAST_BOOSTING_ENABLED", "false")
+    monkeypatch.setenv("HOLDFAST_BOOSTING_PROFILES", "{cooking: {triggers: [recipe]}}")
     config = load()
     assert config.boosting.enabled is False
     assert the_profile(config, "cooking").triggers == ("recipe",)
 
 
 def test_a_profile_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_BOOSTING_PROFILES", "{cooking: ")
-    with pytest.raises(ConfigError, match="RECOLLECT_BOOSTING_PROFILES"):
+    monkeypatch.setenv("HOLDFAST_BOOSTING_PROFILES", "{cooking: ")
+    with pytest.raises(ConfigError, match="HOLDFAST_BOOSTING_PROFILES"):
         load()
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cursors import cursor_at, place_of
-from recollect.errors import InvalidInput
+from holdfast.cursors import cursor_at, place_of
+from holdfast.errors import InvalidInput
 
 PLACES = st.lists(st.text() | st.integers(), max_size=3)
 

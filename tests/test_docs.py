@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import config
+from holdfast import config
 
 ROOT = Path(__file__).parents[1]
 
@@ -85,10 +85,10 @@ def test_commands_ask_the_store_that_the_python_before_them_wrote() -> None:
         fences = re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
         for language, block in fences:
             if language == "python":
-                found = re.findall(r"recollect\.open\(\s*\"([^\"]+)\"", block)
+                found = re.findall(r"holdfast\.open\(\s*\"([^\"]+)\"", block)
                 opened = found[-1] if found else opened
             elif opened:
-                commands = re.findall(r"^(?:\$ )?recollect (?!bench\b).*", block, re.MULTILINE)
+                commands = re.findall(r"^(?:\$ )?holdfast (?!bench\b).*", block, re.MULTILINE)
                 asked = [c for c in commands if not re.search(rf"--db {re.escape(opened)}\b", c)]
                 wrong += [f"{page.name}: {command} (opened: {opened})" for command in asked]
     assert wrong == []

@@ -205,7 +205,7 @@ def test_an_unknown_suite_fails() -> None:
 def test_every_data_file_is_in_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["*"]
-    files = [path for path in (ROOT / "src" / "recollect").rglob("*") if path.is_file()]
+    files = [path for path in (ROOT / "src" / "holdfast").rglob("*") if path.is_file()]
     data = [path for path in files if path.suffix not in (".py", ".pyc")]
     assert data
     left_out = [path.name for path in data if not any(path.match(each) for each in patterns)]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput, NotFound, TooLarge
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.errors import InvalidInput, NotFound, TooLarge
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -35,7 +35,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), clock=clock, worker=False,
         config={"extraction.provider": "rules", "proxy.apiKey": "sk-secret"},
     ) as memory:  # fmt: skip
@@ -276,12 +276,12 @@ def test_settings_are_told_without_secrets(memory: Memory) -> None:
 
 
 def test_what_is_loaded_late_is_listed_too() -> None:
-    assert {*recollect.__all__, "__version__"} <= set(dir(recollect))
+    assert {*holdfast.__all__, "__version__"} <= set(dir(holdfast))
 
 
 def test_capabilities_tell_what_is_on(memory: Memory) -> None:
     told = memory.capabilities()
-    assert told.version == recollect.__version__ == metadata.version("recollect")
+    assert told.version == holdfast.__version__ == metadata.version("holdfast")
     assert "deerflow" in told.formats
     assert told.features["language_model"] is False
     assert told.features["mcp"] is (find_spec("mcp") is not None)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import (
+import holdfast
+from holdfast.errors import (
     Closed,
     ConfigError,
     Conflict,
@@ -20,9 +20,9 @@ from recollect.errors import (
     ScopeError,
     StoreError,
 )
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.write.prepare import index_row
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.write.prepare import index_row
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=clock
     ) as opened:
         yield opened
@@ -68,9 +68,9 @@ def test_a_memory_is_findable_when_remember_returns(memory: Memory) -> None:
 
 def test_a_file_outlives_its_memory(tmp_path: Path) -> None:
     for _ in range(2):
-        with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+        with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
             memory.remember("a cat", user="ann")
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         assert found(memory, "cat") == ["a cat", "a cat"]
 
 
@@ -157,7 +157,7 @@ def test_history_can_be_told_in_any_order(memory: Memory) -> None:
         ["cat day1", "cat day3"],
         ["cat day1", "cat day3", "cat day5"],
     ]
-    arrivals = [event.content for event in memory.store.scan(recollect.Scope("default", "ann"))]
+    arrivals = [event.content for event in memory.store.scan(holdfast.Scope("default", "ann"))]
     assert arrivals == ["cat day5", "cat day1", "cat day3"]
 
 
@@ -165,14 +165,14 @@ def test_many_turns_may_share_one_time(memory: Memory) -> None:
     events = memory.remember(
         [{"content": f"cat {i}"} for i in range(5)], user="ann", at="2020-01-01T00:00Z"
     ).events
-    scanned = memory.store.scan(recollect.Scope("default", "ann"))
+    scanned = memory.store.scan(holdfast.Scope("default", "ann"))
     assert tuple(event.id for event in scanned) == events
     assert {event.at.year for event in scanned} == {2020}
     assert [event.arrival for event in scanned] == [1, 2, 3, 4, 5]
 
 
 def test_a_clock_without_a_zone_is_refused(tmp_path: Path) -> None:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         worker=False,
@@ -239,7 +239,7 @@ def test_a_key_belongs_to_its_user_and_workspace(memory: Memory) -> None:
 def test_a_key_is_kept_across_reopening(tmp_path: Path) -> None:
     receipts = []
     for _ in range(2):
-        with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+        with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
             receipts.append(memory.remember("a cat", user="ann", key="k"))
     assert receipts[1].duplicate
     assert receipts[1].events == receipts[0].events
@@ -288,7 +288,7 @@ def test_what_is_forgotten_is_gone_from_every_read(memory: Memory) -> None:
     for question in ("cat", "A1234", '"a cat"'):
         assert memory.recall(question, user="ann") == []
     assert memory.context("cat", user="ann").text == ""
-    scope = recollect.Scope("default", "ann")
+    scope = holdfast.Scope("default", "ann")
     assert memory.store.events(scope, [event]) == memory.store.scan(scope) == []
     assert memory.store.get(scope, [event]) == []
 
@@ -326,7 +326,7 @@ def test_the_history_tells_what_happened_but_not_what_is_forgotten(
 
 def test_after_thirty_days_the_worker_wipes_for_good(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False, clock=clock) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False, clock=clock) as memory:
         event = memory.remember("a xylophone", user="ann").events[0]
         memory.drain()
         memory.forget(event, user="ann")
@@ -409,10 +409,10 @@ def test_every_verb_needs_a_user(memory: Memory, wrong: Any) -> None:
 def test_asking_changes_nothing(memory: Memory) -> None:
     memory.remember([{"content": f"cat {i}"} for i in range(20)], user="ann")
     memory.drain()
-    head = memory.store.head(recollect.Scope("default", "ann"))
+    head = memory.store.head(holdfast.Scope("default", "ann"))
     first = memory.recall("cat", user="ann")
     assert all(memory.recall("cat", user="ann") == first for _ in range(3))
-    assert memory.store.head(recollect.Scope("default", "ann")) == head
+    assert memory.store.head(holdfast.Scope("default", "ann")) == head
 
 
 def test_a_user_without_memories_gets_nothing(memory: Memory) -> None:
@@ -486,7 +486,7 @@ def test_an_unknown_format_is_refused(memory: Memory) -> None:
 
 
 def test_a_closed_memory_says_so(tmp_path: Path) -> None:
-    memory = recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16))
+    memory = holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16))
     event = memory.remember("a cat", user="ann").events[0]
     memory.close()
     memory.close()
@@ -509,7 +509,7 @@ def test_a_closed_memory_says_so(tmp_path: Path) -> None:
 
 def test_closing_leaves_no_thread_and_no_file_behind(tmp_path: Path) -> None:
     before = threading.enumerate()
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16)) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16)) as memory:
         memory.remember("a cat", user="ann")
         memory.recall("cat", user="ann")
     # Those of earlier tests may end meanwhile.
@@ -518,7 +518,7 @@ def test_closing_leaves_no_thread_and_no_file_behind(tmp_path: Path) -> None:
 
 
 def test_closing_while_others_ask_ends_in_answers_or_in_words(tmp_path: Path) -> None:
-    memory = recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16))
+    memory = holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16))
     memory.remember([{"content": f"cat {i}"} for i in range(50)], user="ann")
     started = threading.Barrier(5)
 
@@ -538,7 +538,7 @@ def test_closing_while_others_ask_ends_in_answers_or_in_words(tmp_path: Path) ->
         memory.close()
         for user in users:
             user.result()
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as again:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as again:
         again.drain()
         assert [each.detail for each in again.store.check(index_row) if not each.ok] == []
 
@@ -548,26 +548,26 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path, text: str) -> Non
     path = tmp_path / "notes.txt"
     path.write_text(text)
     with pytest.raises(NotAStore, match=r"notes\.txt"):
-        recollect.open(path, embedder=HashEmbedder(16))
+        holdfast.open(path, embedder=HashEmbedder(16))
     assert path.read_text() == text
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="nowhere"):
-        recollect.open(tmp_path / "nowhere" / "m.db", embedder=HashEmbedder(16))
+        holdfast.open(tmp_path / "nowhere" / "m.db", embedder=HashEmbedder(16))
 
 
 @pytest.mark.parametrize("url", ["", "sqlite:///", "ftp://host/m.db", ":memory:"])
 def test_an_address_that_names_no_file_is_refused_in_words(url: str) -> None:
     with pytest.raises((ConfigError, StoreError), match=r"a file|no file|known"):
-        recollect.open(url, embedder=HashEmbedder(16))
+        holdfast.open(url, embedder=HashEmbedder(16))
 
 
 def test_a_path_and_its_address_are_the_same_store(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(f"sqlite:///{path}", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(f"sqlite:///{path}", embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember("a cat", user="ann")
-    with recollect.open(str(path), embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(str(path), embedder=HashEmbedder(16), worker=False) as memory:
         assert found(memory, "cat") == ["a cat"]
 
 
@@ -575,7 +575,7 @@ def test_a_path_and_its_address_are_the_same_store(tmp_path: Path) -> None:
 
 
 def test_threads_share_a_memory(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16)) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16)) as memory:
 
         def use(number: int) -> list[str]:
             user = f"user{number % 3}"

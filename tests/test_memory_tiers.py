@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput, NotFound
-from recollect.memory import Memory
-from recollect.recall.deerflow_map import parse
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.types import ALL_TIERS, Scope
+import holdfast
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.memory import Memory
+from holdfast.recall.deerflow_map import parse
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.types import ALL_TIERS, Scope
 
 DAY = timedelta(days=1)
 ANN = Scope("default", "ann")
@@ -26,7 +26,7 @@ class Said:
 
     def __init__(self, path: Path) -> None:
         self.now: datetime = NOON
-        self.memory: Memory = recollect.open(
+        self.memory: Memory = holdfast.open(
             path, embedder=HashEmbedder(), worker=False, clock=lambda: self.now
         )
 

@@ -26,12 +26,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-import recollect
-from recollect.errors import Conflict, NotFound
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.types import Receipt
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.errors import Conflict, NotFound
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.types import Receipt
+from holdfast.write.prepare import index_row
 
 SEQUENCES = int(os.environ.get("HYPOTHESIS_SEQUENCES", "100"))
 STEPS = 25
@@ -68,7 +68,7 @@ class Verbs(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-model-", dir=FOLDER))
+        self.folder = Path(tempfile.mkdtemp(prefix="holdfast-model-", dir=FOLDER))
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
         self.tokens = count()
         self.known: dict[str, Known] = {}
@@ -77,7 +77,7 @@ class Verbs(RuleBasedStateMachine):
         self.handles = [self.opened(), self.opened()]
 
     def opened(self) -> Memory:
-        return recollect.open(
+        return holdfast.open(
             self.folder / "m.db", embedder=HashEmbedder(16), worker=False, clock=lambda: self.now
         )
 
@@ -148,7 +148,7 @@ class Verbs(RuleBasedStateMachine):
     ) -> None:
         messages = [self.a_message(None, "cat")[1] for _ in range(size)]
         messages.insert(bad, {"content": " "})
-        with pytest.raises(recollect.RecollectError, match=r"messages\[\d\]\.content is blank"):
+        with pytest.raises(holdfast.HoldfastError, match=r"messages\[\d\]\.content is blank"):
             self.handles[handle].remember(messages, workspace=owner[0], user=owner[1], key="k1")
 
     @rule(target=events, handle=st.integers(0, 1), owner=OWNER, key=KEY)
@@ -277,7 +277,7 @@ class Verbs(RuleBasedStateMachine):
     @invariant()
     def everything_alive_is_in_the_log(self) -> None:
         for workspace, user in OWNERS:
-            scanned = self.handles[0].store.scan(recollect.Scope(workspace, user))
+            scanned = self.handles[0].store.scan(holdfast.Scope(workspace, user))
             alive = [each for each in self.order[workspace, user] if not self.known[each].forgotten]
             assert [event.id for event in scanned] == alive
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from recollect import config
-from recollect.doors.cli.app import app
+from holdfast import config
+from holdfast.doors.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PACKAGING = ROOT / "packaging"
-UNITS = ("recollect.service", "recollect-worker.service")
-SETTINGS = PACKAGING / "recollect.yml"
+UNITS = ("holdfast.service", "holdfast-worker.service")
+SETTINGS = PACKAGING / "holdfast.yml"
 HARDENED = {
     "NoNewPrivileges": "yes", "CapabilityBoundingSet": "", "ProtectSystem": "strict",
     "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateDevices": "yes", "UMask": "0077",
@@ -54,7 +54,7 @@ def test_a_unit_is_closed_and_runs_a_command_that_exists(name: str) -> None:
     assert parser.sections() == ["Unit", "Service", "Install"]
     service = parser["Service"]
     assert {key: service.get(key) for key in HARDENED} == HARDENED
-    assert service["User"] == "recollect"
+    assert service["User"] == "holdfast"
     program, command, *options = shlex.split(service["ExecStart"])
     assert program.startswith("/")
     assert options[:1] == ["--db"]
@@ -65,8 +65,8 @@ def test_a_unit_is_closed_and_runs_a_command_that_exists(name: str) -> None:
 
 @pytest.mark.parametrize("name", UNITS)
 def test_a_unit_reads_the_settings_that_are_shipped(name: str) -> None:
-    where = unit(name)["Service"]["Environment"].removeprefix("RECOLLECT_CONFIG=")
-    assert where == f"/etc/recollect/{SETTINGS.name}"
+    where = unit(name)["Service"]["Environment"].removeprefix("HOLDFAST_CONFIG=")
+    assert where == f"/etc/holdfast/{SETTINGS.name}"
     page = (ROOT / "docs/howto/deploy.md").read_text()
     assert f"install -D -m 0644 packaging/{SETTINGS.name} {where}" in page
 
@@ -75,7 +75,7 @@ def test_the_settings_that_are_shipped_change_nothing(tmp_path: Path) -> None:
     assert config.load(SETTINGS) == config.load({})
     lines = SETTINGS.read_text().splitlines()
     told = [line[2:] for line in lines if re.match(r"#  *\w+:( |$)", line)]
-    unmarked = tmp_path / "recollect.yml"
+    unmarked = tmp_path / "holdfast.yml"
     unmarked.write_text("\n".join(told))
     assert len(told) > len(UNITS)
     assert config.load(unmarked) == config.load({})
@@ -104,7 +104,7 @@ def test_a_container_does_not_run_as_root_and_says_how_it_is() -> None:
     check = json.loads(steps["HEALTHCHECK"].split("CMD", 1)[1])
     compile(check[2], "HEALTHCHECK", "exec")
     assert "/health" in check[2]
-    assert json.loads(steps["ENTRYPOINT"]) == ["recollect"]
+    assert json.loads(steps["ENTRYPOINT"]) == ["holdfast"]
     command, *options = json.loads(steps["CMD"])
     assert command == "serve"
     shown = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"})
@@ -140,7 +140,7 @@ def built(tmp_path: Path, what: str) -> Path:
 def test_an_index_page_has_an_author_and_no_link_that_leads_nowhere(tmp_path: Path) -> None:
     text = (built(tmp_path, "") / "METADATA").read_text()
     head, _, shown = text.partition("\n\n")
-    assert "Author: The Recollect authors" in head
+    assert "Author: The Holdfast authors" in head
     assert "Description-Content-Type: text/markdown" in head
     assert [where for where in re.findall(r"\]\(([^)]*)\)", shown) if "://" not in where] == []
     assert "knowledge graph" in shown, "the words of a link stay"
@@ -171,4 +171,4 @@ def test_what_is_shipped_holds_every_file_of_the_package(tmp_path: Path, what: s
 
 
 def files(place: Path) -> list[Path]:
-    return [path for path in (place / "src" / "recollect").rglob("*") if path.is_file()]
+    return [path for path in (place / "src" / "holdfast").rglob("*") if path.is_file()]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import private
-from recollect.bench.cache import CachedEmbedder
-from recollect.errors import NotAStore
-from recollect.testing import HashEmbedder
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast import private
+from holdfast.bench.cache import CachedEmbedder
+from holdfast.errors import NotAStore
+from holdfast.testing import HashEmbedder
+from holdfast.write.prepare import index_row
 from tests.doors import test_cli
 from tests.doors.test_cli import Run
 
@@ -36,7 +36,7 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 def test_only_the_owner_may_read_a_store_and_what_lies_beside_it(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("I drink tea.", user="ann")
         assert modes(tmp_path) == dict.fromkeys(("m.db", "m.db-wal", "m.db-shm"), 0o600)
 
@@ -56,10 +56,10 @@ def test_a_store_of_before_is_tightened_when_it_is_opened(
     tmp_path: Path, before: int, after: int, told: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("I drink tea.", user="ann")
     path.chmod(before)
-    with recollect.open(path, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("I drink cocoa.", user="ann")
         assert set(modes(tmp_path).values()) == {after}
         found = {each.check: each for each in memory.store.check(index_row)}["permissions"]
@@ -72,13 +72,13 @@ def test_a_file_that_is_not_ours_keeps_its_readers(tmp_path: Path) -> None:
     theirs.write_text("no database at all, but long enough to be looked at" * 20)
     theirs.chmod(0o644)
     with pytest.raises(NotAStore):
-        recollect.open(theirs, worker=False, embedder=HashEmbedder())
+        holdfast.open(theirs, worker=False, embedder=HashEmbedder())
     assert mode(theirs) == 0o644
 
 
 def test_doctor_says_that_everybody_reads_a_store(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(), worker=False) as memory:
         path.chmod(0o604)
         found = {each.check: each for each in memory.store.check(index_row)}["permissions"]
         assert (found.ok, found.detail) == (False, "everybody may read the file")
@@ -97,7 +97,7 @@ def test_backups_exports_pictures_and_what_is_restored_are_the_owners(
         ended = run(*command)
         assert ended.code == 0, ended.err
     made = modes(tmp_path)
-    assert set(made) == {"recollect.db", "a.backup", "b.db", "a.jsonl", "g.json"}
+    assert set(made) == {"holdfast.db", "a.backup", "b.db", "a.jsonl", "g.json"}
     assert set(made.values()) == {0o600}
 
 
@@ -105,9 +105,9 @@ def test_a_restored_store_has_the_group_of_the_one_it_replaces(run: Run, tmp_pat
     run("remember", "I moved to Lisbon.", "--user", "ann")
     run("backup", "a.backup")
     for before, after in ((0o660, 0o660), (0o644, 0o600)):
-        (tmp_path / "recollect.db").chmod(before)
+        (tmp_path / "holdfast.db").chmod(before)
         assert run("restore", "a.backup", "--force").code == 0
-        assert mode(tmp_path / "recollect.db") == after
+        assert mode(tmp_path / "holdfast.db") == after
 
 
 def test_reports_and_caches_of_benchmarks_are_the_owners(tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.config import Limits
-from recollect.errors import InvalidInput
-from recollect.extract import filter as turn_filter
-from recollect.reserved import CALLERS_OWN, RESERVED_METADATA, SYSTEM
-from recollect.write.validate import checked_metadata
+import holdfast
+from holdfast.config import Limits
+from holdfast.errors import InvalidInput
+from holdfast.extract import filter as turn_filter
+from holdfast.reserved import CALLERS_OWN, RESERVED_METADATA, SYSTEM
+from holdfast.write.validate import checked_metadata
 
-SOURCE = Path(recollect.__file__).parent
+SOURCE = Path(holdfast.__file__).parent
 #: Where a key is not written out: a function that is given it, and what it is given.
 FOLLOWED = {
     "extract/filter.py": (*turn_filter._TOOL_KEYS, *turn_filter._HIDDEN_KEYS),

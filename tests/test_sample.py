@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from recollect import sample
+from holdfast import sample
 
 TURN_FIELDS = ["session", "role", "name", "content", "at", "metadata"]
 NAMES = {"user": "Mara", "assistant": "Assistant"}
@@ -17,7 +17,7 @@ KINDS = {"fact", "time", "change", "instruction", "literal", "multi"}
 
 @pytest.mark.parametrize("name", ["conversation.jsonl", "questions.jsonl"])
 def test_every_line_is_one_json_object(name: str) -> None:
-    text = files("recollect.sample").joinpath(name).read_text(encoding="utf-8")
+    text = files("holdfast.sample").joinpath(name).read_text(encoding="utf-8")
     assert text.endswith("\n")
     for line in text.removesuffix("\n").split("\n"):
         assert isinstance(json.loads(line), dict)

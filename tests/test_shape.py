@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import holdfast
 
 ROOT = Path(__file__).parents[1]
-SOURCES = sorted((ROOT / "src" / "recollect").rglob("*.py"))
+SOURCES = sorted((ROOT / "src" / "holdfast").rglob("*.py"))
 MOST_MODULE_LINES = 400
 MOST_FUNCTION_LINES = 50
 
@@ -58,20 +58,20 @@ def function_lengths(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def test_public_names_are_sorted_few_and_real() -> None:
-    names = recollect.__all__
+    names = holdfast.__all__
     assert sorted(names) == list(names)
     assert len(names) <= 20
-    missing = [name for name in names if not hasattr(recollect, name)]
+    missing = [name for name in names if not hasattr(holdfast, name)]
     assert missing == []
 
 
 def test_public_names_are_all_there_is() -> None:
     ours = {
         name
-        for name, value in vars(recollect).items()
-        if not name.startswith("_") and getattr(value, "__module__", "").startswith("recollect")
+        for name, value in vars(holdfast).items()
+        if not name.startswith("_") and getattr(value, "__module__", "").startswith("holdfast")
     }
-    assert ours <= set(recollect.__all__)
+    assert ours <= set(holdfast.__all__)
 
 
 def test_the_repo_names_no_machine_and_no_package_index() -> None:

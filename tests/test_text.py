@@ -8,7 +8,7 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text import STOP_WORDS, coded, fold, quoted, term_id, terms
+from holdfast.text import STOP_WORDS, coded, fold, quoted, term_id, terms
 
 
 def test_case_and_accents_are_folded() -> None:
@@ -23,7 +23,7 @@ def test_full_width_letters_are_plain_ones() -> None:
     assert fold("ＡＢＣ１２３") == "abc123"
 
 
-@pytest.mark.parametrize("text", ["𝐇ello", "ℋello", "Ⓗello", "Recollect™", "№"])
+@pytest.mark.parametrize("text", ["𝐇ello", "ℋello", "Ⓗello", "Holdfast™", "№"])
 def test_letters_that_only_compatibility_forms_reveal_are_lower_case(text: str) -> None:
     assert fold(text) == fold(text).lower()
 

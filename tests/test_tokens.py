@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from recollect import tokens
-from recollect.tokens import count_tokens
+from holdfast import tokens
+from holdfast.tokens import count_tokens
 
 COUNTS = {
     "": 0,
@@ -80,6 +80,6 @@ def test_a_long_run_takes_no_quadratic_time(unit: str, count: int) -> None:
 
 def test_the_table_is_loaded_only_when_something_is_counted() -> None:
     script = (
-        "import sys; from recollect import tokens; sys.exit(tokens._ranks.cache_info().currsize)"
+        "import sys; from holdfast import tokens; sys.exit(tokens._ranks.cache_info().currsize)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import RecollectError, ScopeError
-from recollect.memory import Memory
-from recollect.store.base import Derived
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact, a_name
-from recollect.transfer import Imported, export_to, import_from
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.errors import HoldfastError, ScopeError
+from holdfast.memory import Memory
+from holdfast.store.base import Derived
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON, a_fact, a_name
+from holdfast.transfer import Imported, export_to, import_from
+from holdfast.write.prepare import index_row
 
 Open = Callable[[str], Memory]
 
@@ -96,7 +96,7 @@ def open_at(tmp_path: Path) -> Iterator[Open]:
     opened: list[Memory] = []
 
     def open_one(name: str) -> Memory:
-        memory = recollect.open(
+        memory = holdfast.open(
             tmp_path / name, embedder=HashEmbedder(), worker=False, config=CONFIG
         )
         opened.append(memory)
@@ -146,7 +146,7 @@ def fill_derived(memory: Memory) -> list[str]:
     """Facts of every fate, in the scope of Ann; the ids of their turns."""
     said = [{"content": f"turn {number}"} for number in range(3)]
     turns = list(memory.remember(said, user="ann").events)
-    scope = recollect.Scope("default", "ann", "bot", "s9")
+    scope = holdfast.Scope("default", "ann", "bot", "s9")
     learn(memory, scope, a_fact(50, turns[0], name="Ann", data={"fact_role": "x", "b": [1, None]}))
     learn(memory, scope, a_fact(51, turns[0], turns[1], valid_to=NOON), a_fact(52))
     learn(memory, scope, a_fact(53, turns[2], supersedes=(a_fact(50).id,)))
@@ -160,7 +160,7 @@ def fill_derived(memory: Memory) -> list[str]:
     return turns
 
 
-def learn(memory: Memory, scope: recollect.Scope, *facts: Derived) -> None:
+def learn(memory: Memory, scope: holdfast.Scope, *facts: Derived) -> None:
     now = datetime.now(UTC)
     memory.store.put(scope, facts, known_at=now, steps=memory.worker.steps)
 
@@ -172,7 +172,7 @@ def test_derived_records_come_along_with_their_fates(open_at: Open) -> None:
     done = imported(copy, data)
     assert (done.failed, done.warnings, done.new["record"]) == (0, [], 6)
     assert exported(copy) == data
-    ann = recollect.Scope("default", "ann")
+    ann = holdfast.Scope("default", "ann")
     for tier in ("fact", "graph"):
         listed = copy.store.listed(ann, tier=tier, current=False)
         assert listed == memory.store.listed(ann, tier=tier, current=False)
@@ -190,7 +190,7 @@ def test_derived_records_come_along_with_their_fates(open_at: Open) -> None:
 
 def test_sightings_and_hearsay_come_along(open_at: Open) -> None:
     memory, copy = open_at("a.db"), open_at("b.db")
-    ann = recollect.Scope("default", "ann")
+    ann = holdfast.Scope("default", "ann")
     (turn,) = memory.remember("Lisbon, again.", user="ann").events
     learn(memory, ann, a_name(50, turn), a_fact(51, turn), a_fact(52))
     learn(memory, ann, a_name(50, turn, name="Lissabon"), a_fact(51, turn))
@@ -212,7 +212,7 @@ def test_sightings_and_hearsay_come_along(open_at: Open) -> None:
 def test_an_export_without_sightings_is_read(open_at: Open) -> None:
     memory = open_at("a.db")
     assert imported(memory, RECORD).failed == 0
-    (record,) = memory.store.get(recollect.Scope("default", "ann"), [RECORD["id"]])
+    (record,) = memory.store.get(holdfast.Scope("default", "ann"), [RECORD["id"]])
     assert record.seen_at is None
 
 
@@ -242,7 +242,7 @@ def test_a_turn_that_was_restored_before_something_was_learned_leaves_no_line(
     (turn,) = memory.remember("tea", user="ann").events
     memory.forget(turn, user="ann")
     memory.restore(turn, user="ann")
-    learn(memory, recollect.Scope("default", "ann"), a_fact(50, turn))
+    learn(memory, holdfast.Scope("default", "ann"), a_fact(50, turn))
     imported(copy, exported(memory))
     assert [v.action for v in copy.history(a_fact(50).id, user="ann")] == ["stored"]
     assert exported(copy) == exported(memory)
@@ -252,7 +252,7 @@ def test_a_store_without_derived_records_exports_what_older_versions_read(open_a
     memory = open_at("a.db")
     fill(memory)
     header, *_ = exported(memory).splitlines()
-    assert sorted(json.loads(header)) == ["act", "event", "key", "recollect_export", "vectors"]
+    assert sorted(json.loads(header)) == ["act", "event", "key", "holdfast_export", "vectors"]
 
 
 def test_the_same_store_gives_the_same_bytes(open_at: Open) -> None:
@@ -297,8 +297,8 @@ def test_the_first_line_counts_the_others(open_at: Open) -> None:
     fill(memory)
     header, *lines, closing = exported(memory).splitlines()
     counts = json.loads(header)
-    assert counts.pop("recollect_export") == 2
-    assert json.loads(closing)["recollect_end"] == len(lines) + 1
+    assert counts.pop("holdfast_export") == 2
+    assert json.loads(closing)["holdfast_end"] == len(lines) + 1
     types = [json.loads(line)["type"] for line in lines]
     assert counts == {kind: types.count(kind) for kind in ("event", "act", "key", "vectors")}
 
@@ -316,7 +316,7 @@ def test_vectors_of_another_model_are_left_out_and_made_anew(tmp_path: Path, ope
     memory = open_at("a.db")
     fill(memory)
     other = HashEmbedder(32, "other")
-    with recollect.open(tmp_path / "b.db", embedder=other, worker=False, config=CONFIG) as copy:
+    with holdfast.open(tmp_path / "b.db", embedder=other, worker=False, config=CONFIG) as copy:
         done = imported(copy, exported(memory))
         assert (done.other_model, done.failed, copy.store.counts().ready) == (6, 0, 6)
 
@@ -367,8 +367,8 @@ def test_plain_messages_are_remembered(open_at: Open) -> None:
     assert [(each.line, each.reason) for each in done.warnings] == [
         (4, "content: 1 unstorable characters became U+FFFD")
     ]
-    lisbon, ann = memory.store.scan(recollect.Scope("default", "ann"))
-    (bob,) = memory.store.scan(recollect.Scope("w", "bob"))
+    lisbon, ann = memory.store.scan(holdfast.Scope("default", "ann"))
+    (bob,) = memory.store.scan(holdfast.Scope("w", "bob"))
     assert (lisbon.content, lisbon.session, lisbon.agent) == ("I moved to Lisbon.", "s1", "bot")
     assert (ann.name, ann.metadata, ann.at.year) == ("Ann", {"turn": 3}, 2026)
     assert (bob.role, bob.origin, bob.session) == ("assistant", "agent", "s2")
@@ -380,7 +380,7 @@ def test_many_lines_keep_their_order(open_at: Open) -> None:
     lines = [{"content": f"turn {number}"} for number in range(1200)]
     done = imported(memory, *lines, user="ann", progress=seen.append)
     assert done.new["event"] == 1200
-    events = memory.store.scan(recollect.Scope("default", "ann"), limit=2000)
+    events = memory.store.scan(holdfast.Scope("default", "ann"), limit=2000)
     assert [event.content for event in events] == [line["content"] for line in lines]
     assert seen == sorted(seen)
     assert len(seen) == 4
@@ -393,8 +393,8 @@ def test_a_default_that_is_no_scope_word_is_an_error(open_at: Open) -> None:
 
 def test_an_export_of_another_format_is_not_touched(open_at: Open) -> None:
     memory = open_at("a.db")
-    with pytest.raises(RecollectError, match="format 3"):
-        imported(memory, {"recollect_export": 3}, EVENT)
+    with pytest.raises(HoldfastError, match="format 3"):
+        imported(memory, {"holdfast_export": 3}, EVENT)
     assert memory.store.stats()["events"] == 0
 
 
@@ -431,7 +431,7 @@ BAD_LINES = {
     "a surrogate in a field": ({"content": "x", "\ud800": 1}, "is not a field"),
     "an unknown type": ({"type": "graph"}, "type must be one of"),
     "a list for a type": ({"type": ["event"]}, "type must be one of"),
-    "a second header": ({"recollect_export": 1}, "header in the middle"),
+    "a second header": ({"holdfast_export": 1}, "header in the middle"),
     "no user": (EVENT | {"user": None}, "user is missing"),
     "no id": (EVENT | {"id": None}, "id must be 32 hex digits"),
     "a short id": (EVENT | {"id": "00"}, "id must be 32 hex digits"),
@@ -507,7 +507,7 @@ def test_another_text_under_a_known_id_is_refused(open_at: Open) -> None:
 
 
 def test_a_line_too_long_is_skipped(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.transfer.importing._LONGEST_LINE", 100)
+    monkeypatch.setattr("holdfast.transfer.importing._LONGEST_LINE", 100)
     done = imported(
         open_at("a.db"), {"content": "x" * 1000}, {"content": "y"}, b'"' * 500, user="ann"
     )
@@ -556,8 +556,8 @@ def test_export_then_import_is_the_identity_on_hostile_contents(
 ) -> None:
     folder = tmp_path_factory.mktemp("identity")
     with (
-        recollect.open(folder / "a.db", embedder=HashEmbedder(), worker=False) as memory,
-        recollect.open(folder / "b.db", embedder=HashEmbedder(), worker=False) as copy,
+        holdfast.open(folder / "a.db", embedder=HashEmbedder(), worker=False) as memory,
+        holdfast.open(folder / "b.db", embedder=HashEmbedder(), worker=False) as copy,
     ):
         for number, call in enumerate(calls):
             key = data.draw(st.sampled_from([None, f"key {number}"]))
@@ -586,8 +586,8 @@ def test_a_scrambled_export_never_breaks_anything(
 ) -> None:
     folder = tmp_path_factory.mktemp("scrambled")
     with (
-        recollect.open(folder / "a.db", embedder=HashEmbedder(), worker=False) as memory,
-        recollect.open(folder / "b.db", embedder=HashEmbedder(), worker=False) as copy,
+        holdfast.open(folder / "a.db", embedder=HashEmbedder(), worker=False) as memory,
+        holdfast.open(folder / "b.db", embedder=HashEmbedder(), worker=False) as copy,
     ):
         memory.remember("tea", user="ann", key="k")
         memory.forget(memory.remember("x", user="ann").events[0], user="ann")

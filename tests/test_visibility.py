@@ -9,14 +9,14 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput, NotFound
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.transfer import export_to, import_from
-from recollect.types import Scope
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.transfer import export_to, import_from
+from holdfast.types import Scope
+from holdfast.write.prepare import index_row
 
 ANN = Scope("default", "ann")
 SECRET = "I live in Lisbon. We shipped the parser. Always cite sources when I ask about history."
@@ -37,7 +37,7 @@ class Clock:
 
 
 def opened(path: Path) -> Memory:
-    return recollect.open(
+    return holdfast.open(
         path, embedder=HashEmbedder(16), worker=False, config=CONFIG, clock=Clock()
     )
 

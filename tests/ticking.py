@@ -4,16 +4,16 @@ from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
 
 
 def ticking(folder: Path, start: datetime = NOON) -> Memory:
     """Opened in a folder."""
     ticks = count()
-    return recollect.open(
+    return holdfast.open(
         folder / "m.db",
         embedder=HashEmbedder(16),
         config={"extraction": {"enabled": False}},

@@ -48,12 +48,12 @@ def planted(folder: Path) -> Path:
 
 def environment(plant: Path | None = None) -> dict[str, str]:
     """That of a user, who has none of the settings that all tests have."""
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("RECOLLECT_")}
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("HOLDFAST_")}
     return {**kept, "PYTHONPATH": str(plant or "")}
 
 
 class Service:
-    """A running `recollect serve`, asked over HTTP."""
+    """A running `holdfast serve`, asked over HTTP."""
 
     def __init__(self, process: "subprocess.Popen[str]", port: int) -> None:
         self.process = process
@@ -88,19 +88,19 @@ class Service:
 
 @contextmanager
 def serving(db: Path, settings: dict[str, Any], *, plant: Path | None = None) -> Iterator[Service]:
-    """`recollect serve` without keys; killed at the end if it still runs."""
+    """`holdfast serve` without keys; killed at the end if it still runs."""
     config = db.with_suffix(".json")
     config.write_text(json.dumps(settings))
     with db.with_suffix(".log").open("a") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "recollect.doors.cli", "serve", "--no-auth", "--port", "0",
+            [sys.executable, "-m", "holdfast.doors.cli", "serve", "--no-auth", "--port", "0",
              "--db", str(db), "--config", str(config)],
             stdout=subprocess.PIPE, stderr=log, text=True, env=environment(plant),
         )  # fmt: skip
     assert process.stdout is not None
     try:
         for line in process.stdout:
-            if match := re.search(r"^Recollect listens on http://127.0.0.1:(\d+)", line):
+            if match := re.search(r"^Holdfast listens on http://127.0.0.1:(\d+)", line):
                 yield Service(process, int(match[1]))
                 break
         else:

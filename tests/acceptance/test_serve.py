@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.keys import create_key
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.keys import create_key
+from holdfast.testing import HashEmbedder
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "http.md").read_text()
-SERVE = [sys.executable, "-m", "recollect.doors.cli", "serve"]
+SERVE = [sys.executable, "-m", "holdfast.doors.cli", "serve"]
 
 # As the pull request that this API comes from gives them.
 SEED_INGEST = """curl -XPOST localhost:3050/v1/memories/ingest -H 'content-type: application/json' -d '{
@@ -80,7 +80,7 @@ def serving(db: Path) -> Iterator[Service]:
         words = ""
         for line in process.stdout:
             words += line
-            if match := re.search(r"^Recollect listens on http://127.0.0.1:(\d+)$", line):
+            if match := re.search(r"^Holdfast listens on http://127.0.0.1:(\d+)$", line):
                 yield Service(process, int(match[1]), words)
                 break
         else:
@@ -109,7 +109,7 @@ def test_the_seeds_examples_run_as_they_stand_with_a_key(tmp_path: Path) -> None
             found = json.loads(body)
         assert head.startswith("HTTP/1.1 200")
         known = "instructionBoostEnabled,instructionBoostWeight"
-        for prefix in ("x-recollect-", "x-atomicmem-"):
+        for prefix in ("x-holdfast-", "x-atomicmem-"):
             assert re.search(f"(?i)^{prefix}config-override-keys: {known}$", head, re.MULTILINE)
         assert "\nserver:" not in head.lower()
         assert [hit["content"] for hit in found["memories"]] == [
@@ -135,7 +135,7 @@ def test_the_first_words_hold_a_key_once_and_a_command_that_works(tmp_path: Path
 
 
 def test_a_store_that_has_a_key_gets_no_other(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         create_key(memory.store, user="alice", role="read")
     with serving(tmp_path / "m.db") as service:
         assert "rk_" not in service.words
@@ -152,8 +152,8 @@ def test_the_examples_of_the_page_give_what_the_page_says(tmp_path: Path) -> Non
             printed = service.run(curl, service.key)
             after = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
             if curl.startswith("curl -fsS -i"):
-                assert "x-recollect-config-override-keys: rrf.k\n" in printed.lower()
-                assert "x-recollect-unknown-override-keys: somefuturesetting\n" in printed.lower()
+                assert "x-holdfast-config-override-keys: rrf.k\n" in printed.lower()
+                assert "x-holdfast-unknown-override-keys: somefuturesetting\n" in printed.lower()
             elif after[0] == "json":
                 assert shape(json.loads(printed)) == shape(json.loads(after[1]))
                 told += 1
@@ -200,7 +200,7 @@ def test_sigterm_ends_in_order(tmp_path: Path) -> None:
         assert not (tmp_path / "m.db-wal").exists()
         # One request, and nothing to complain of.
         (line,) = (tmp_path / "m.log").read_text().splitlines()
-        assert " INFO recollect.access request method=POST route=/v1/memories/ingest " in line
+        assert " INFO holdfast.access request method=POST route=/v1/memories/ingest " in line
 
 
 def test_a_port_in_use_is_said_in_words(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_port_in_use_is_said_in_words(tmp_path: Path) -> None:
         assert second.returncode != 0
         assert second.stderr == (
             f"error: port {service.port} of 127.0.0.1 is taken, perhaps by another"
-            " `recollect serve`: choose one with --port\n"
+            " `holdfast serve`: choose one with --port\n"
         )
         assert "rk_" not in second.stdout
         assert not (tmp_path / "n.db").exists()

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.testing import HashEmbedder
 from tests.acceptance.hanging import environment, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -62,7 +62,7 @@ def silent() -> Iterator[Silent]:
 
 
 def left(db: Path) -> list[tuple[str, str, int]]:
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         return [
             (job.step, job.state, job.attempts)
             for job in memory.store.jobs()
@@ -80,12 +80,12 @@ def test_a_service_ends_soon_while_a_model_is_asked(tmp_path: Path) -> None:
 
 def test_a_worker_ends_soon_while_a_model_is_asked(tmp_path: Path) -> None:
     db, config = tmp_path / "m.db", tmp_path / "config.json"
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("I moved to Lisbon.", user="ann")
     with silent() as model:
         config.write_text(json.dumps(model.settings))
         process = subprocess.Popen(
-            [sys.executable, "-m", "recollect.doors.cli", "worker",
+            [sys.executable, "-m", "holdfast.doors.cli", "worker",
              "--db", str(db), "--config", str(config)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(),
         )  # fmt: skip

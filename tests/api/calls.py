@@ -108,7 +108,7 @@ def _graph(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "graph.edges": {**_ANN},
         "graph.overview": {**_ANN, "limit": 3},
         "graph.merges": {**_ANN, "undone": True},
-        "graph.merge": {**_ANN, "a": "Ann", "b": "Recollect"},
+        "graph.merge": {**_ANN, "a": "Ann", "b": "Holdfast"},
         "graph.unmerge": {**_ANN, "merge_id": ids["merge"]},
         "observations.create": {**_ANN, "entities": [{"name": "Dog", "type": "animal"}]},
         "observations.read": {**_ANN, "query": "fish"},

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.api.catalogue import ALL
-from recollect.api.codec import decoded, dumps, enveloped, opened, parts_of
-from recollect.types import Explained, Hit, Hits
+from holdfast.api.catalogue import ALL
+from holdfast.api.codec import decoded, dumps, enveloped, opened, parts_of
+from holdfast.types import Explained, Hit, Hits
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBER = st.floats(-1e9, 1e9, allow_nan=False)

@@ -13,11 +13,11 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from recollect.api.catalogue import ALL
-from recollect.api.codec import dumps, opened
-from recollect.api.verb import Verb
-from recollect.doors.http.verbs import is_kept
-from recollect.memory import Memory
+from holdfast.api.catalogue import ALL
+from holdfast.api.codec import dumps, opened
+from holdfast.api.verb import Verb
+from holdfast.doors.http.verbs import is_kept
+from holdfast.memory import Memory
 from tests.api.calls import calls
 from tests.api.conftest import World
 from tests.api.world import ask, client_of

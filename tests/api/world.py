@@ -13,12 +13,12 @@ from urllib.parse import quote
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-import recollect
-from recollect.api.verb import BODILESS, Verb
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.api.verb import BODILESS, Verb
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(days=2)
@@ -32,7 +32,7 @@ SETTINGS: Mapping[str, Any] = {
 @contextmanager
 def opened(db: Path, *, now: datetime = LATER) -> Iterator[Memory]:
     """A memory whose clock stands still and whose background work waits to be asked."""
-    with recollect.open(
+    with holdfast.open(
         db, embedder=HashEmbedder(), config=SETTINGS, clock=lambda: now, worker=False
     ) as memory:
         yield memory
@@ -73,7 +73,7 @@ def fill(memory: Memory) -> dict[str, str]:
     memory.profiles.set("location", "Lisbon", **ann)
     memory.graph.write(
         [{"name": "Ann", "type": "person"}, {"name": "Anna", "type": "person"}],
-        [{"source": "Ann", "type": "works_on", "target": "Recollect"}],
+        [{"source": "Ann", "type": "works_on", "target": "Holdfast"}],
         **ann,
     )
     merge = memory.graph.merge("Ann", "Anna", **ann)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.bench.ask import USER, by_plain, by_recollect, by_variation, turns_of
-from recollect.bench.data import Question
-from recollect.bench.methods import PLAIN, VARIATIONS
-from recollect.recall.safe import Item, line
-from recollect.testing import HashEmbedder
-from recollect.tokens import count_tokens
-from recollect.types import Hit
-from recollect.wiring import open as open_memory
+from holdfast import Memory
+from holdfast.bench.ask import USER, by_holdfast, by_plain, by_variation, turns_of
+from holdfast.bench.data import Question
+from holdfast.bench.methods import PLAIN, VARIATIONS
+from holdfast.recall.safe import Item, line
+from holdfast.testing import HashEmbedder
+from holdfast.tokens import count_tokens
+from holdfast.types import Hit
+from holdfast.wiring import open as open_memory
 
 AT = datetime(2024, 5, 5, tzinfo=UTC)
 TURNS = {
@@ -51,10 +51,10 @@ def test_a_hit_without_sources_stands_for_its_own_turn_and_a_foreign_one_for_non
     assert list(turns_of(Hit("1", "text", "session", "turn", 1.0, 1.0, AT))) == []
 
 
-def test_recollect_answers_with_turns_each_once_and_contexts_of_every_budget(
+def test_holdfast_answers_with_turns_each_once_and_contexts_of_every_budget(
     memory: Memory,
 ) -> None:
-    answer, packed = by_recollect(memory, about_bees())
+    answer, packed = by_holdfast(memory, about_bees())
     assert answer.turns[0] == "t1"
     assert sorted(answer.turns) == sorted(set(answer.turns))
     assert list(answer.inside) == list(packed) == [1000, 2000, 4000]
@@ -86,7 +86,7 @@ def test_a_plain_method_finds_turns_only(memory: Memory) -> None:
 def test_a_variation_changes_the_ranking_and_looks_into_no_context(memory: Memory) -> None:
     asked = Question("q3", "c1", "Which rules did I give you?", "rule", ("t2",), AT)
     without = next(each for each in VARIATIONS if each.part == "lane")
-    assert by_recollect(memory, asked)[0].turns[0] == "t2"
+    assert by_holdfast(memory, asked)[0].turns[0] == "t2"
     answer = by_variation(memory, asked, without)
     assert "t2" not in answer.turns[:1]
     assert answer.inside == {}

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recollect.bench.cache import CachedEmbedder
-from recollect.errors import NotAStore, StoreError
-from recollect.models.base import Embedder
-from recollect.models.call import embedded, known_dim
-from recollect.testing import HashEmbedder
+from holdfast.bench.cache import CachedEmbedder
+from holdfast.errors import NotAStore, StoreError
+from holdfast.models.base import Embedder
+from holdfast.models.call import embedded, known_dim
+from holdfast.testing import HashEmbedder
 
 
 class Counting(HashEmbedder):

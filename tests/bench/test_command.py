@@ -1,11 +1,11 @@
-"""`recollect bench retrieval`, as people call it."""
+"""`holdfast bench retrieval`, as people call it."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from recollect.doors.cli import main
+from holdfast.doors.cli import main
 
 
 @pytest.fixture(autouse=True)
@@ -20,8 +20,8 @@ def test_the_sample_is_measured_with_the_shipped_model_and_said_to_be_the_sample
     command = ["bench", "retrieval", "--cache", "cache.db", "--out", "found"]
     assert main(command) == 0
     shown = capsys.readouterr()
-    assert "the small conversation that comes with Recollect" in shown.out
-    assert "| Recollect | " in shown.out
+    assert "the small conversation that comes with Holdfast" in shown.out
+    assert "| Holdfast | " in shown.out
     assert "| without literal " in shown.out
     wrote = [line.removeprefix("wrote ") for line in shown.err.splitlines() if "wrote" in line]
     assert len(wrote) == 4
@@ -31,7 +31,7 @@ def test_the_sample_is_measured_with_the_shipped_model_and_said_to_be_the_sample
     told = json.loads(capsys.readouterr().out)
     assert told["cache"]["made"] == 0
     assert told["sets"][0]["ablation"] is None
-    assert told["sets"][0]["methods"]["Recollect"][0]["recall@10"] > 0.8
+    assert told["sets"][0]["methods"]["Holdfast"][0]["recall@10"] > 0.8
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from recollect import sample
-from recollect.bench.data import LabelledSet, chosen_sets, read_set, sample_set
-from recollect.errors import InvalidInput
+from holdfast import sample
+from holdfast.bench.data import LabelledSet, chosen_sets, read_set, sample_set
+from holdfast.errors import InvalidInput
 
 
 def a_turn(id: str = "t1", **fields: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from dataclasses import asdict, fields, replace
 
 import pytest
 
-from recollect.bench.methods import (
+from holdfast.bench.methods import (
     NOT_VARIED,
     PLAIN,
     VARIATIONS,
@@ -13,14 +13,14 @@ from recollect.bench.methods import (
     offered,
     varied,
 )
-from recollect.config import Config
-from recollect.recall.stages import STAGES
-from recollect.settings import Blend, Stages
+from holdfast.config import Config
+from holdfast.recall.stages import STAGES
+from holdfast.settings import Blend, Stages
 
 PARTS = {each.part for each in VARIATIONS}
 
 
-def test_recollect_comes_first_and_every_plain_method_is_offered() -> None:
+def test_holdfast_comes_first_and_every_plain_method_is_offered() -> None:
     assert offered(Config())[0].overrides == {}
     assert offered(Config())[1:] == list(PLAIN)
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from recollect.bench.metrics import (
+from holdfast.bench.metrics import (
     NAMES,
     RANKING,
     Found,

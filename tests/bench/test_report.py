@@ -10,16 +10,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from recollect.bench.ask import Answer, Packed
-from recollect.bench.cache import CachedEmbedder
-from recollect.bench.data import Question
-from recollect.bench.methods import Variation
-from recollect.bench.metrics import BUDGETS_TOKENS
-from recollect.bench.page import markdown
-from recollect.bench.report import commit, report, settings, write
-from recollect.bench.run import Ablation, SetResult
-from recollect.config import Config, Embedding, names
-from recollect.testing import HashEmbedder
+from holdfast.bench.ask import Answer, Packed
+from holdfast.bench.cache import CachedEmbedder
+from holdfast.bench.data import Question
+from holdfast.bench.methods import Variation
+from holdfast.bench.metrics import BUDGETS_TOKENS
+from holdfast.bench.page import markdown
+from holdfast.bench.report import commit, report, settings, write
+from holdfast.bench.run import Ablation, SetResult
+from holdfast.config import Config, Embedding, names
+from holdfast.testing import HashEmbedder
 
 AT = datetime(2026, 3, 1, 10, 30, tzinfo=UTC)
 
@@ -32,7 +32,7 @@ def an_answer(asked: Question, *turns: str) -> Answer:
 def a_result(name: str = "tiny", category: str = "fact <&>") -> SetResult:
     first, second = (Question(id, "c1", "Who?", category, ("a", "b"), None) for id in ("q1", "q2"))
     answers = {
-        "Recollect": [an_answer(first, "a", "x"), an_answer(second, "x", "y")],
+        "Holdfast": [an_answer(first, "a", "x"), an_answer(second, "x", "y")],
         "BM25": [an_answer(first, "x"), an_answer(second, "x")],
     }
     variation = Variation("literal", {"stages.literal": False})
@@ -55,7 +55,7 @@ def test_a_report_holds_the_means_and_the_speed() -> None:
     assert told["characters_per_second"] == 2000
     assert told["recall_ms"] == {"p50": 1.0, "p95": 2.0}
     assert told["recall_ms_by_category"]["all"] == {"p50": 1.0, "p95": 2.0}
-    whole = told["methods"]["Recollect"][0]
+    whole = told["methods"]["Holdfast"][0]
     assert (whole["category"], whole["questions"], whole["recall@10"]) == ("all", 2, 0.25)
     assert whole["tokens@1000"] == 0.25
     assert told["methods"]["BM25"][0]["recall@10"] == 0.0
@@ -119,12 +119,12 @@ def test_the_page_names_day_model_methods_and_settings() -> None:
     page = markdown(a_report(notes=["Only a trial."]))
     for part in ("2026-03-01T10:30:00+00:00", "hash-64", "Only a trial.", "`rrf.k`", "BM25: "):
         assert part in page
-    assert "| Recollect | 0.250 | 0.250 |" in page
+    assert "| Holdfast | 0.250 | 0.250 |" in page
     assert "| fact <&> | 0.250     | 0.000 |" in page
 
 
 def test_a_set_without_scores_says_so() -> None:
-    empty = SetResult("empty", answers={"Recollect": [], "BM25": []})
+    empty = SetResult("empty", answers={"Holdfast": [], "BM25": []})
     assert "nothing to score" in markdown(a_report(empty))
 
 
@@ -161,7 +161,7 @@ def test_the_files_can_be_read_again(tmp_path: Path) -> None:
     assert page.read_text() == markdown(told)
     assert json.loads(value.read_text()) == told
     rows = [json.loads(row) for row in rankings.read_text().splitlines()]
-    first = {"set": "tiny", "method": "Recollect", "qid": "q1", "ranked": ["a", "x"]}
+    first = {"set": "tiny", "method": "Holdfast", "qid": "q1", "ranked": ["a", "x"]}
     assert rows[0] == {**first, "context": {str(each): ["a", "x"] for each in BUDGETS_TOKENS}}
     assert len(rows) == 2 * (2 + 2 + 2)
     texts = [each.text for each in ElementTree.parse(drawing).iter() if each.tag.endswith("text")]
@@ -214,7 +214,7 @@ def test_how_often_the_newest_evidence_comes_first_is_told() -> None:
         for number in range(3)
     ]
     result.answers = {
-        "Recollect": [
+        "Holdfast": [
             an_answer(asked[0], "b", "a"), an_answer(asked[1], "a", "b"), an_answer(asked[2], "x"),
         ],
         "BM25": [an_answer(each, "a", "b") for each in asked],
@@ -222,7 +222,7 @@ def test_how_often_the_newest_evidence_comes_first_is_told() -> None:
     result.recall_seconds, result.ablation = [0.001] * 3, None
     (told,) = a_report(result)["sets"]
     row = {"category": "update", "questions": 2, "missed": 1, "share": 0.5}
-    assert told["latest"]["Recollect"] == [row]
+    assert told["latest"]["Holdfast"] == [row]
     assert told["latest"]["BM25"] == [{**row, "questions": 3, "missed": 0, "share": 0.0}]
     page = markdown(a_report(result))
     assert "### The newest evidence first" in page
@@ -231,5 +231,5 @@ def test_how_often_the_newest_evidence_comes_first_is_told() -> None:
 
 def test_where_no_question_has_several_turns_there_is_no_table_of_the_newest() -> None:
     (told,) = a_report()["sets"]
-    assert told["latest"] == {"Recollect": [], "BM25": []}
+    assert told["latest"] == {"Holdfast": [], "BM25": []}
     assert "The newest evidence first" not in markdown(a_report())

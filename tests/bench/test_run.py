@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recollect.bench.cache import CachedEmbedder
-from recollect.bench.data import LabelledSet, read_set
-from recollect.bench.methods import VARIATIONS
-from recollect.bench.metrics import OVERALL
-from recollect.bench.run import run_set
-from recollect.config import load
-from recollect.errors import ModelError
-from recollect.testing import HashEmbedder
+from holdfast.bench.cache import CachedEmbedder
+from holdfast.bench.data import LabelledSet, read_set
+from holdfast.bench.methods import VARIATIONS
+from holdfast.bench.metrics import OVERALL
+from holdfast.bench.run import run_set
+from holdfast.config import load
+from holdfast.errors import ModelError
+from holdfast.testing import HashEmbedder
 
 HARBOUR = [
     ("t1", "s1", "Ann", "I keep bees on the roof of the bakery."),
@@ -58,10 +58,10 @@ def test_every_question_with_evidence_is_asked_and_judged(tmp_path: Path) -> Non
     result = run_set(a_set(tmp_path / "tiny"), embedder=HashEmbedder(), config=load())
     assert (result.name, result.conversations, result.turns) == ("tiny", 2, 6)
     assert (result.not_scored, result.dead) == (1, 0)
-    assert list(result.answers) == ["Recollect", "BM25", "vector", "plain RRF", "0.3/0.7"]
+    assert list(result.answers) == ["Holdfast", "BM25", "vector", "plain RRF", "0.3/0.7"]
     for answers in result.answers.values():
         assert [each.question.id for each in answers] == ["q1", "q2", "q3", "q5"]
-    found = {each.question.id: each.turns for each in result.answers["Recollect"]}
+    found = {each.question.id: each.turns for each in result.answers["Holdfast"]}
     assert (found["q1"][0], found["q2"][0]) == ("t1", "t3")
     assert set(found["q5"]) == {"m0", "m1"}  # Nothing of the other conversation.
 
@@ -165,5 +165,5 @@ def test_a_set_without_evidence_asks_nothing(tmp_path: Path) -> None:
     empty = LabelledSet("empty", labelled.conversations, labelled.questions[3:4])
     result = run_set(empty, embedder=HashEmbedder(), config=load())
     assert (result.conversations, result.not_scored) == (0, 1)
-    assert result.rows("Recollect") == []
+    assert result.rows("Holdfast") == []
     assert result.characters_per_second == 0

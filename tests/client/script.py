@@ -162,7 +162,7 @@ plain(
     "graph.write",
     lambda m, _: m.graph.write(
         [{"name": "Ann Smith", "type": "person"}, {"name": "Bo", "aliases": ["Bobby"]}],
-        [{"source": "Ann Smith", "type": "works_on", "target": "Recollect"}],
+        [{"source": "Ann Smith", "type": "works_on", "target": "Holdfast"}],
         **ANN,
     ),
 )

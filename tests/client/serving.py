@@ -16,8 +16,8 @@ from pathlib import Path
 
 import uvicorn
 
-from recollect.doors.http.app import create_app
-from recollect.memory import Memory
+from holdfast.doors.http.app import create_app
+from holdfast.memory import Memory
 
 _PATIENCE = 60.0
 
@@ -59,7 +59,7 @@ def wait_for(address: str) -> None:
 
 @dataclass
 class Process:
-    """`recollect serve`, running."""
+    """`holdfast serve`, running."""
 
     process: subprocess.Popen[str]
     address: str
@@ -80,7 +80,7 @@ class Process:
 @contextmanager
 def process(db: Path, port: int = 0) -> Iterator[Process]:
     """The service as a process of its own."""
-    command = [sys.executable, "-m", "recollect.doors.cli", "serve", "--db", str(db)]
+    command = [sys.executable, "-m", "holdfast.doors.cli", "serve", "--db", str(db)]
     log = db.with_suffix(".log").open("a")
     running = subprocess.Popen(
         [*command, "--port", str(port)], stdout=subprocess.PIPE, stderr=log, text=True,
@@ -91,7 +91,7 @@ def process(db: Path, port: int = 0) -> Iterator[Process]:
         words = ""
         for line in running.stdout:
             words += line
-            if match := re.search(r"^Recollect listens on (http://\S+)$", line):
+            if match := re.search(r"^Holdfast listens on (http://\S+)$", line):
                 yield Process(running, match[1], words)
                 break
         else:

@@ -8,12 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from recollect.api import catalogue
-from recollect.api.catalogue import ALL
-from recollect.api.verb import Verb
-from recollect.client.asking import arguments, asked
-from recollect.client.transport import Request
-from recollect.errors import ConfigError, InvalidInput, RecollectError, TooLarge
+from holdfast.api import catalogue
+from holdfast.api.catalogue import ALL
+from holdfast.api.verb import Verb
+from holdfast.client.asking import arguments, asked
+from holdfast.client.transport import Request
+from holdfast.errors import ConfigError, HoldfastError, InvalidInput, TooLarge
 
 
 def made(verb: Verb[..., Any], *args: Any, **kwargs: Any) -> Request:
@@ -150,8 +150,8 @@ def test_progress_is_told_before_anything_is_sent() -> None:
     made(catalogue.REMEMBER, ["a", "b"], progress=lambda done, total: told.append((done, total)))
 
     def fail(done: int, total: int) -> None:
-        raise RecollectError("stop")
+        raise HoldfastError("stop")
 
-    with pytest.raises(RecollectError, match="stop"):
+    with pytest.raises(HoldfastError, match="stop"):
         made(catalogue.REMEMBER, "a", progress=fail)
     assert told == [(2, 2)]

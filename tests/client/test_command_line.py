@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.doors.cli import main
-from recollect.errors import ConfigError
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.cli import main
+from holdfast.errors import ConfigError
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.client.serving import served
 
 Run = Callable[..., str]
@@ -21,7 +21,7 @@ Run = Callable[..., str]
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     settings = {"extraction.quietSeconds": 0}
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=settings) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), config=settings) as memory:
         yield memory
 
 
@@ -30,7 +30,7 @@ def address(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_settings: None
 ) -> Iterator[str]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RECOLLECT_API_KEY", create_key(memory.store, role="admin")[1])
+    monkeypatch.setenv("HOLDFAST_API_KEY", create_key(memory.store, role="admin")[1])
     with served(memory) as address:
         yield address
 
@@ -57,7 +57,7 @@ def test_a_memory_from_beginning_to_end(run: Run, memory: Memory) -> None:
     assert "Lisbon" in run("context", "When did I move to Lisbon?", *ann)
     assert id in run("status", id, *ann)
     assert "session" in run("status", *ann)
-    assert "for a while `recollect forget" in run("forget", id, *ann)
+    assert "for a while `holdfast forget" in run("forget", id, *ann)
     assert run("forget", id, "--undo", *ann) == "restored\n"
     assert "stored" in run("history", id, *ann)
     assert run("recall", "Lisbon", "--user", "bob") == "nothing remembered yet for user bob\n"
@@ -129,23 +129,23 @@ def test_restoring_writes_a_file(run: Run, tmp_path: Path) -> None:
 def test_without_a_key_it_says_what_is_missing(
     run: Run, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("RECOLLECT_API_KEY")
+    monkeypatch.delenv("HOLDFAST_API_KEY")
     told = run("recall", "x", "--user", "ann", code=2)
-    assert told.startswith(f"error: {address} asks for a key: set RECOLLECT_API_KEY")
-    monkeypatch.setenv("RECOLLECT_API_KEY", "rk_wrong")
+    assert told.startswith(f"error: {address} asks for a key: set HOLDFAST_API_KEY")
+    monkeypatch.setenv("HOLDFAST_API_KEY", "rk_wrong")
     told = run("recall", "x", "--user", "ann", code=2)
-    assert told.startswith(f"error: {address} does not accept this key (RECOLLECT_API_KEY)")
+    assert told.startswith(f"error: {address} does not accept this key (HOLDFAST_API_KEY)")
 
 
 def test_the_key_may_name_the_user(
     run: Run, address: str, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "is of every user" in run("recall", "x", code=2)
-    monkeypatch.setenv("RECOLLECT_API_KEY", create_key(memory.store, user="ann")[1])
+    monkeypatch.setenv("HOLDFAST_API_KEY", create_key(memory.store, user="ann")[1])
     assert run("recall", "Lisbon") == "nothing remembered yet for user ann\n"
     run("remember", "I moved to Lisbon.", "--no-wait")
     assert [hit.content for hit in memory.recall("Lisbon", user="ann")] == ["I moved to Lisbon."]
-    monkeypatch.setenv("RECOLLECT_API_KEY", "rk_wrong")
+    monkeypatch.setenv("HOLDFAST_API_KEY", "rk_wrong")
     assert "does not accept this key" in run("recall", "x", code=2)
 
 
@@ -159,7 +159,7 @@ def test_an_address_without_its_scheme_is_no_file(
         assert capsys.readouterr().err == f"error: {name} is no file: did you mean {address}?\n"
     for each in (name, "localhost:3050", "memory.example.org:80/", "[::1]:3050"):
         with pytest.raises(ConfigError, match="did you mean http://"):
-            recollect.open(each)
+            holdfast.open(each)
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -170,7 +170,7 @@ def test_the_team_of_a_service_is_that_of_the_key(run: Run) -> None:
 def test_a_workspace_that_is_not_the_keys(
     run: Run, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_API_KEY", create_key(memory.store, workspace="lab")[1])
+    monkeypatch.setenv("HOLDFAST_API_KEY", create_key(memory.store, workspace="lab")[1])
     run("remember", "I moved to Lisbon.", "--user", "ann", "--no-wait")
     found: Any = memory.recall("Lisbon", user="ann", workspace="lab")
     assert [hit.content for hit in found] == ["I moved to Lisbon."]

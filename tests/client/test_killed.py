@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import Unavailable
-from recollect.types import Receipt
+import holdfast
+from holdfast.errors import Unavailable
+from holdfast.types import Receipt
 from tests.client.serving import process
 from tests.ports import lasting_port
 
@@ -25,7 +25,7 @@ CALLERS = 8
 
 
 def events(db: Path) -> list[str]:
-    with recollect.open(db, worker=False) as memory:
+    with holdfast.open(db, worker=False) as memory:
         found = [
             each.content
             for n in range(CALLERS)
@@ -43,7 +43,7 @@ def test_a_kill_in_the_middle_of_remembering_loses_nothing_and_stores_nothing_tw
     is_dead = threading.Event()
     port = lasting_port()
     with process(db, port) as first:
-        client = recollect.Client(first.address, first.key, timeout=90, retries=60)
+        client = holdfast.Client(first.address, first.key, timeout=90, retries=60)
 
         def caller(number: int) -> None:
             for n in itertools.count():
@@ -120,7 +120,7 @@ def test_other_writes_are_done_once_too(tmp_path: Path) -> None:
     with process(db) as service:
         # The answer is lost on the way: the same request, with its key, comes again.
         lossy = Lossy(service.address)
-        with recollect.Client(lossy.address, service.key, timeout=60) as client:
+        with holdfast.Client(lossy.address, service.key, timeout=60) as client:
             receipt = client.remember("I moved to Lisbon.", user="ann")
             entry = client.team.write("We deploy on Fridays.", type="decision")
             note = client.notes.add("Chose Postgres.", user="ann")
@@ -129,7 +129,7 @@ def test_other_writes_are_done_once_too(tmp_path: Path) -> None:
             used = client.procedures.used(how.id, user="ann")
         lossy.close()
         assert list(lossy.keys.values()) == [2] * 6
-        with recollect.Client(service.address, service.key) as client:
+        with holdfast.Client(service.address, service.key) as client:
             said = client.list(tiers=["session"], user="ann").memories
             assert (tuple(each.id for each in said), receipt.duplicate) == (receipt.events, False)
             assert [each.id for each in client.team.list()] == [entry.id]
@@ -140,7 +140,7 @@ def test_other_writes_are_done_once_too(tmp_path: Path) -> None:
 
 def test_a_service_that_is_away_is_told_within_the_time(tmp_path: Path) -> None:
     with process(tmp_path / "m.db") as service:
-        client = recollect.Client(service.address, service.key, timeout=3)
+        client = holdfast.Client(service.address, service.key, timeout=3)
         client.remember("I moved to Lisbon.", user="ann")
         service.kill()
         began = time.monotonic()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.doors.cli import main
-from recollect.keys import create_key
-from recollect.memory import Memory
+import holdfast
+from holdfast.doors.cli import main
+from holdfast.keys import create_key
+from holdfast.memory import Memory
 from tests.client.serving import served
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "client.md").read_text()
@@ -19,7 +19,7 @@ ADDRESS, KEY = "http://localhost:3050", "rk_..."
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db") as memory:
+    with holdfast.open(tmp_path / "m.db") as memory:
         yield memory
 
 
@@ -28,10 +28,10 @@ def test_the_examples_run(
     memory: Memory, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = create_key(memory.store, role="admin")[1]
-    monkeypatch.setenv("RECOLLECT_API_KEY", key)
+    monkeypatch.setenv("HOLDFAST_API_KEY", key)
     with served(memory) as address:
         said = [printed(memory, block, address, key, capsys) for block in python_blocks()]
-        for command in re.findall(r"^recollect (.*)$", PAGE, re.MULTILINE):
+        for command in re.findall(r"^holdfast (.*)$", PAGE, re.MULTILINE):
             words = shlex.split(command.replace(ADDRESS, address))
             assert main(words) == 0, capsys.readouterr().err
     assert "I moved to Lisbon." in said[0]
@@ -62,6 +62,6 @@ def printed(
 
 def test_every_error_of_the_page_exists() -> None:
     named = re.findall(r"`(\w+)`", PAGE[PAGE.index("| error") : PAGE.index("A call is sent again")])
-    found = [name for name in named if hasattr(recollect.errors, name)]
+    found = [name for name in named if hasattr(holdfast.errors, name)]
     assert {"Denied", "Throttled", "Unavailable", "ServiceError", "StoreFull"} <= set(found)
     assert set(named) - set(found) == {"retry_after", "timeout"}

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.api.catalogue import ALL
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.api.catalogue import ALL
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.client.script import NOW, STEPS
 from tests.client.serving import served
 from tests.client.test_table import PUBLIC
@@ -30,16 +30,16 @@ def clock() -> list[datetime]:
 
 
 @pytest.fixture
-def twins(tmp_path: Path, clock: list[datetime]) -> Iterator[tuple[Memory, recollect.Client]]:
+def twins(tmp_path: Path, clock: list[datetime]) -> Iterator[tuple[Memory, holdfast.Client]]:
     """A memory, and the client of another one that was told the same."""
     options: dict[str, Any] = {
         "embedder": HashEmbedder(), "clock": lambda: clock[0], "worker": False,
     }  # fmt: skip
     with (
-        recollect.open(tmp_path / "here.db", **options) as here,
-        recollect.open(tmp_path / "there.db", **options) as there,
+        holdfast.open(tmp_path / "here.db", **options) as here,
+        holdfast.open(tmp_path / "there.db", **options) as there,
         served(there) as address,
-        recollect.Client(address, create_key(there.store, role="admin")[1]) as client,
+        holdfast.Client(address, create_key(there.store, role="admin")[1]) as client,
     ):
         yield here, client
 
@@ -52,7 +52,7 @@ def test_every_verb_is_in_the_script() -> None:
 
 @pytest.mark.slow
 def test_the_answers_are_the_same(
-    twins: tuple[Memory, recollect.Client], clock: list[datetime], tmp_path: Path
+    twins: tuple[Memory, holdfast.Client], clock: list[datetime], tmp_path: Path
 ) -> None:
     here, client = twins
     known: tuple[dict[str, Any], dict[str, Any]] = {"folder": tmp_path}, {"folder": tmp_path}

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import (
+import holdfast
+from holdfast.errors import (
     Closed,
     Conflict,
     Denied,
+    HoldfastError,
     InvalidInput,
     NotFound,
-    RecollectError,
     TooLarge,
 )
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.client.serving import served
 
 ANN: dict[str, Any] = {"user": "ann"}
@@ -31,7 +31,7 @@ NOBODY = "0" * 32
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         yield memory
 
 
@@ -42,8 +42,8 @@ def address(memory: Memory) -> Iterator[str]:
 
 
 @pytest.fixture
-def client(memory: Memory, address: str) -> Iterator[recollect.Client]:
-    with recollect.Client(address, create_key(memory.store, role="admin")[1]) as client:
+def client(memory: Memory, address: str) -> Iterator[holdfast.Client]:
+    with holdfast.Client(address, create_key(memory.store, role="admin")[1]) as client:
         yield client
 
 
@@ -85,24 +85,24 @@ BAD: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("call", BAD.values(), ids=BAD.keys())
 def test_what_is_wrong_is_told_as_in_this_process(
-    memory: Memory, client: recollect.Client, call: Callable[[Any], Any]
+    memory: Memory, client: holdfast.Client, call: Callable[[Any], Any]
 ) -> None:
     told = []
     for each in (memory, client):
-        with pytest.raises(RecollectError) as error:
+        with pytest.raises(HoldfastError) as error:
             call(each)
         told.append((type(error.value), getattr(error.value, "field", None)))
     assert told[0] == told[1]
 
 
-def test_a_key_used_for_something_else(client: recollect.Client) -> None:
+def test_a_key_used_for_something_else(client: holdfast.Client) -> None:
     client.remember("I moved to Lisbon.", key="k", **ANN)
     assert client.remember("I moved to Lisbon.", key="k", **ANN).duplicate
     with pytest.raises(Conflict, match="used before with another body"):
         client.remember("I moved to Porto.", key="k", **ANN)
 
 
-def test_a_body_over_the_limit(memory: Memory, client: recollect.Client) -> None:
+def test_a_body_over_the_limit(memory: Memory, client: holdfast.Client) -> None:
     text = "x" * (memory.config.limits.body_bytes + 1)
     with pytest.raises(TooLarge, match="limit"):
         client.remember([{"content": text[:1000]}] * (len(text) // 1000), **ANN)
@@ -113,15 +113,15 @@ def test_a_body_over_the_limit(memory: Memory, client: recollect.Client) -> None
 
 def test_a_key_that_is_not_known(address: str) -> None:
     for key in ("", "rk_nobody"):
-        with recollect.Client(address, key) as client, pytest.raises(Denied) as told:
+        with holdfast.Client(address, key) as client, pytest.raises(Denied) as told:
             client.recall("x", **ANN)
-        told_words = "does not accept this key" if key else "asks for a key: set RECOLLECT_API_KEY"
+        told_words = "does not accept this key" if key else "asks for a key: set HOLDFAST_API_KEY"
         assert str(told.value).startswith(f"{address} {told_words}")
         assert "rk_nobody" not in str(told.value)
 
 
 def test_a_key_that_may_only_read(memory: Memory, address: str) -> None:
-    with recollect.Client(address, create_key(memory.store, role="read")[1]) as client:
+    with holdfast.Client(address, create_key(memory.store, role="read")[1]) as client:
         assert client.recall("x", **ANN) == []
         with pytest.raises(Denied, match="may only read"):
             client.remember("x", **ANN)
@@ -131,7 +131,7 @@ def test_a_key_that_may_only_read(memory: Memory, address: str) -> None:
 
 def test_a_key_of_one_user_names_it(memory: Memory, address: str) -> None:
     secret = create_key(memory.store, workspace="lab", user="ann", role="write")[1]
-    with recollect.Client(address, secret) as client:
+    with holdfast.Client(address, secret) as client:
         # Neither the user nor the workspace need be named; "default" is the key's own.
         (event,) = client.remember("I moved to Lisbon.", workspace="default").events
         assert client.status(event).state == "stored"
@@ -144,7 +144,7 @@ def test_a_key_of_one_user_names_it(memory: Memory, address: str) -> None:
 # Many at once
 
 
-def test_sixteen_threads(client: recollect.Client) -> None:
+def test_sixteen_threads(client: holdfast.Client) -> None:
     def told(number: int) -> int:
         user = f"user {number}"
         client.remember(f"My number is {number}.", user=user)
@@ -158,7 +158,7 @@ def test_twenty_questions_awaited_together(memory: Memory, address: str) -> None
     secret = create_key(memory.store, role="admin")[1]
 
     async def main() -> None:
-        async with recollect.AsyncClient(address, secret) as client:
+        async with holdfast.AsyncClient(address, secret) as client:
             receipts = await asyncio.gather(
                 *(client.remember(f"Fact {n} is here.", **ANN) for n in range(20))
             )
@@ -178,19 +178,19 @@ def test_twenty_questions_awaited_together(memory: Memory, address: str) -> None
             await client.recall("x", **ANN)
 
     asyncio.run(main())
-    assert not [each for each in threading.enumerate() if each.name.startswith("recollect-client")]
+    assert not [each for each in threading.enumerate() if each.name.startswith("holdfast-client")]
 
 
 def test_a_loop_goes_on_while_a_call_waits(address: str) -> None:
     async def main() -> int:
         # Nobody is behind this address: the call waits between its tries.
-        async with recollect.AsyncClient("http://127.0.0.1:1", "k", retries=3) as client:
+        async with holdfast.AsyncClient("http://127.0.0.1:1", "k", retries=3) as client:
             call = asyncio.ensure_future(client.recall("x", **ANN))
             turns = 0
             while not call.done():
                 await asyncio.sleep(0.005)
                 turns += 1
-            with pytest.raises(RecollectError):
+            with pytest.raises(HoldfastError):
                 call.result()
             return turns
 
@@ -200,12 +200,12 @@ def test_a_loop_goes_on_while_a_call_waits(address: str) -> None:
 # The rest
 
 
-def test_the_clock_is_that_of_the_service(client: recollect.Client) -> None:
+def test_the_clock_is_that_of_the_service(client: holdfast.Client) -> None:
     assert abs(client.now() - datetime.now(UTC)) < timedelta(seconds=30)
     assert client.now().tzinfo is UTC
 
 
-def test_draining_goes_on_until_nothing_is_left(memory: Memory, client: recollect.Client) -> None:
+def test_draining_goes_on_until_nothing_is_left(memory: Memory, client: holdfast.Client) -> None:
     for number in range(8):
         client.remember(f"My number is {number}.", user=f"u{number}")
     done = client.drain()
@@ -217,8 +217,8 @@ def test_draining_goes_on_until_nothing_is_left(memory: Memory, client: recollec
 def test_a_memory_opened_by_its_address(
     memory: Memory, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_API_KEY", create_key(memory.store, role="write")[1])
-    with recollect.open(address) as opened:
-        assert isinstance(opened, recollect.Client)
+    monkeypatch.setenv("HOLDFAST_API_KEY", create_key(memory.store, role="write")[1])
+    with holdfast.open(address) as opened:
+        assert isinstance(opened, holdfast.Client)
         opened.remember("I moved to Lisbon.", **ANN)
         assert [hit.content for hit in opened.recall("Lisbon", **ANN)] == ["I moved to Lisbon."]

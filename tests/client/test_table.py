@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.api.catalogue import ALL
-from recollect.facts.verbs import Facts
-from recollect.graph.verbs import Graph
-from recollect.memory import Memory
-from recollect.tiers.agents import Agents
-from recollect.tiers.knowledge import Knowledge
-from recollect.tiers.notes import Notes
-from recollect.tiers.observations import Observations
-from recollect.tiers.procedures import Procedures
-from recollect.tiers.profile import Profiles
-from recollect.tiers.shares import Shares
-from recollect.tiers.summaries import Summaries
-from recollect.tiers.team import Team
+import holdfast
+from holdfast.api.catalogue import ALL
+from holdfast.facts.verbs import Facts
+from holdfast.graph.verbs import Graph
+from holdfast.memory import Memory
+from holdfast.tiers.agents import Agents
+from holdfast.tiers.knowledge import Knowledge
+from holdfast.tiers.notes import Notes
+from holdfast.tiers.observations import Observations
+from holdfast.tiers.procedures import Procedures
+from holdfast.tiers.profile import Profiles
+from holdfast.tiers.shares import Shares
+from holdfast.tiers.summaries import Summaries
+from holdfast.tiers.team import Team
 
 PARTS: dict[str, type] = {
     "agents": Agents,
@@ -55,7 +55,7 @@ def public_verbs() -> Iterator[tuple[str, Any]]:
 PUBLIC = dict(public_verbs())
 
 
-@pytest.fixture(params=[recollect.Client, recollect.AsyncClient])
+@pytest.fixture(params=[holdfast.Client, holdfast.AsyncClient])
 def client(request: pytest.FixtureRequest) -> Any:
     return request.param(NOWHERE, "rk_test")
 
@@ -73,7 +73,7 @@ def bare(function: Any) -> list[tuple[str, Any, Any]]:
 
 
 def test_there_are_parts_to_compare(tmp_path: Any) -> None:
-    with recollect.open(tmp_path / "m.db", worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", worker=False) as memory:
         for name, owner in PARTS.items():
             assert type(getattr(memory, name)) is owner
         others = {name for name, value in vars(memory).items() if not name.startswith("_")}
@@ -96,7 +96,7 @@ def test_every_public_verb_is_there(client: Any, name: str) -> None:
 
 
 def test_a_wrong_call_fails_as_it_does_here(client: Any) -> None:
-    if isinstance(client, recollect.Client):
+    if isinstance(client, holdfast.Client):
         with pytest.raises(TypeError, match="unexpected keyword argument 'usr'"):
             client.recall("x", usr="ann")  # type: ignore[call-arg]
         with pytest.raises(TypeError, match="missing a required argument: 'text'"):

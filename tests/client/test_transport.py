@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.client.transport import Request, Transport
-from recollect.errors import (
+import holdfast
+from holdfast.client.transport import Request, Transport
+from holdfast.errors import (
     Closed,
     ConfigError,
-    RecollectError,
+    HoldfastError,
     ServiceError,
     Throttled,
     Unavailable,
@@ -103,12 +103,12 @@ def script() -> Iterator[Scripted]:
 
 
 @pytest.fixture
-def client(script: Scripted) -> Iterator[recollect.Client]:
-    with recollect.Client(script.address, KEY, timeout=10) as client:
+def client(script: Scripted) -> Iterator[holdfast.Client]:
+    with holdfast.Client(script.address, KEY, timeout=10) as client:
         yield client
 
 
-def ask(client: recollect.Client) -> object:
+def ask(client: holdfast.Client) -> object:
     return client.recall("x", user="ann")
 
 
@@ -116,7 +116,7 @@ def ask(client: recollect.Client) -> object:
 
 
 def test_one_connection_serves_one_call_after_another(
-    script: Scripted, client: recollect.Client
+    script: Scripted, client: holdfast.Client
 ) -> None:
     for _ in range(5):
         ask(client)
@@ -125,7 +125,7 @@ def test_one_connection_serves_one_call_after_another(
 
 
 def test_a_connection_that_was_closed_meanwhile_is_replaced_unnoticed(
-    script: Scripted, client: recollect.Client
+    script: Scripted, client: holdfast.Client
 ) -> None:
     script.answers = [(200, {"hang up": "afterwards"}, FOUND), (200, {}, FOUND)]
     began = time.monotonic()
@@ -136,14 +136,14 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced_unnoticed(
     assert time.monotonic() - began < 30
 
 
-def test_threads_share_a_client(script: Scripted, client: recollect.Client) -> None:
+def test_threads_share_a_client(script: Scripted, client: holdfast.Client) -> None:
     with ThreadPoolExecutor(16) as pool:
         assert all(found == [] for found in pool.map(lambda _: ask(client), range(200)))
     assert len(script.requests) == 200
     assert len(script.connections) <= 16
 
 
-def test_a_large_body_arrives(script: Scripted, client: recollect.Client) -> None:
+def test_a_large_body_arrives(script: Scripted, client: holdfast.Client) -> None:
     script.answers = [(200, {}, RECEIPT)]
     text = "ü" * 4_000_000
     client.remember(text, user="ann")
@@ -154,7 +154,7 @@ def test_a_large_body_arrives(script: Scripted, client: recollect.Client) -> Non
 
 
 def test_a_connection_reset_before_it_stood_is_tried_again(
-    script: Scripted, client: recollect.Client, monkeypatch: pytest.MonkeyPatch
+    script: Scripted, client: holdfast.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, resets = socket.create_connection, [ConnectionResetError("reset by peer")]
 
@@ -171,7 +171,7 @@ def test_a_connection_reset_before_it_stood_is_tried_again(
 
 @pytest.mark.parametrize("status", [HANG_UP, 503, 429])
 def test_a_call_is_sent_again_with_the_same_key(
-    script: Scripted, client: recollect.Client, status: int
+    script: Scripted, client: holdfast.Client, status: int
 ) -> None:
     script.answers = [(status, {}, {"error": "busy"}), (200, {}, {**RECEIPT, "duplicate": True})]
     receipt = client.remember("I moved to Lisbon.", user="ann")
@@ -185,7 +185,7 @@ def test_a_call_is_sent_again_with_the_same_key(
 
 
 def test_two_calls_have_two_keys_and_the_callers_own_is_kept(
-    script: Scripted, client: recollect.Client
+    script: Scripted, client: holdfast.Client
 ) -> None:
     script.answers = [(200, {}, {**RECEIPT, "duplicate": True})]
     client.remember("x", user="ann")
@@ -200,23 +200,23 @@ def test_two_calls_have_two_keys_and_the_callers_own_is_kept(
 def test_a_service_that_stays_away_is_given_up_on(script: Scripted) -> None:
     script.answers = [(HANG_UP, {}, None)]
     with (
-        recollect.Client(script.address, KEY, retries=2) as client,
+        holdfast.Client(script.address, KEY, retries=2) as client,
         pytest.raises(Unavailable, match="the connection failed"),
     ):
         ask(client)
     assert len(script.requests) == 3
 
 
-def test_what_is_refused_is_not_sent_again(script: Scripted, client: recollect.Client) -> None:
+def test_what_is_refused_is_not_sent_again(script: Scripted, client: holdfast.Client) -> None:
     for status in (400, 401, 403, 404, 409, 413, 500, 507):
         script.requests.clear()
         script.answers = [(status, {}, {"error": "no"})]
-        with pytest.raises(RecollectError):
+        with pytest.raises(HoldfastError):
             ask(client)
         assert len(script.requests) == 1, status
 
 
-def test_a_service_that_says_when_is_asked_then(script: Scripted, client: recollect.Client) -> None:
+def test_a_service_that_says_when_is_asked_then(script: Scripted, client: holdfast.Client) -> None:
     script.answers = [(429, {"retry-after": "1"}, {"error": "slowly"}), (200, {}, FOUND)]
     began = time.monotonic()
     ask(client)
@@ -224,7 +224,7 @@ def test_a_service_that_says_when_is_asked_then(script: Scripted, client: recoll
 
 
 def test_a_wait_longer_than_the_call_may_take_is_told_at_once(
-    script: Scripted, client: recollect.Client
+    script: Scripted, client: holdfast.Client
 ) -> None:
     script.answers = [(429, {"retry-after": "60"}, {"error": "at most 10 a minute"})]
     began = time.monotonic()
@@ -237,7 +237,7 @@ def test_a_wait_longer_than_the_call_may_take_is_told_at_once(
 # Failing
 
 
-def failing(call: Callable[[], object], kind: type[RecollectError]) -> str:
+def failing(call: Callable[[], object], kind: type[HoldfastError]) -> str:
     began = time.monotonic()
     with pytest.raises(kind) as told:
         call()
@@ -248,7 +248,7 @@ def failing(call: Callable[[], object], kind: type[RecollectError]) -> str:
 
 def test_a_service_that_does_not_answer(script: Scripted) -> None:
     script.answers = [(SILENCE, {}, None)]
-    with recollect.Client(script.address, KEY, timeout=0.3) as client:
+    with holdfast.Client(script.address, KEY, timeout=0.3) as client:
         words = failing(lambda: ask(client), Unavailable)
     assert words == f"{script.address}: no answer within 0.3 s"
 
@@ -257,20 +257,20 @@ def test_an_address_where_nobody_listens() -> None:
     with socket.socket() as taken:  # Bound, so that nobody else gets it, but not listening.
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        with recollect.Client(address, KEY, retries=1) as client:
+        with holdfast.Client(address, KEY, retries=1) as client:
             words = failing(lambda: ask(client), Unavailable)
     assert words == f"{address}: nobody listens there: is the service running?"
 
 
 def test_a_service_without_tls_called_with_it(script: Scripted) -> None:
     address = script.address.replace("http", "https")
-    with recollect.Client(address, KEY, retries=9) as client:
+    with holdfast.Client(address, KEY, retries=9) as client:
         words = failing(lambda: ask(client), Unavailable)
     assert words == f"{address}: no TLS is spoken there: is it http://?"
     assert script.requests == []
 
 
-def test_a_redirect_is_not_followed(script: Scripted, client: recollect.Client) -> None:
+def test_a_redirect_is_not_followed(script: Scripted, client: holdfast.Client) -> None:
     with running() as other:
         script.answers = [(307, {"location": other.address + "/v1/recall"}, b"")]
         words = failing(lambda: ask(client), ServiceError)
@@ -280,31 +280,31 @@ def test_a_redirect_is_not_followed(script: Scripted, client: recollect.Client) 
 
 @pytest.mark.parametrize("said", [b"<html>login</html>", b"[1]", b'"x"', b'{"hits": 3}', b""])
 def test_an_answer_of_something_else(
-    script: Scripted, client: recollect.Client, said: bytes
+    script: Scripted, client: holdfast.Client, said: bytes
 ) -> None:
     script.answers = [(200, {}, said)]
     assert script.address in failing(lambda: ask(client), ServiceError)
 
 
-def test_a_path_that_the_service_does_not_know(script: Scripted, client: recollect.Client) -> None:
+def test_a_path_that_the_service_does_not_know(script: Scripted, client: holdfast.Client) -> None:
     told = {"error": "there is no POST /v1/recall: see GET /v1/openapi.json"}
-    for headers, body in (({}, {"error": "Not Found"}), ({"x-recollect-error": "NoRoute"}, told)):
+    for headers, body in (({}, {"error": "Not Found"}), ({"x-holdfast-error": "NoRoute"}, told)):
         script.answers = [(404, headers, body)]
         assert "older version" in failing(lambda: ask(client), ServiceError)
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 409, 501])
 def test_something_else_at_the_address(
-    script: Scripted, client: recollect.Client, status: int
+    script: Scripted, client: holdfast.Client, status: int
 ) -> None:
     script.answers = [(status, {}, b"<html>nothing here</html>")]
     words = failing(lambda: ask(client), ServiceError)
-    told = f"this does not look like Recollect (HTTP {status}): check the address"
+    told = f"this does not look like Holdfast (HTTP {status}): check the address"
     assert words == f"{script.address}: {told}"
 
 
 def test_a_client_that_is_closed(script: Scripted) -> None:
-    client = recollect.Client(script.address, KEY)
+    client = holdfast.Client(script.address, KEY)
     ask(client)
     client.close()
     client.close()
@@ -314,7 +314,7 @@ def test_a_client_that_is_closed(script: Scripted) -> None:
 
 def test_closing_ends_the_waiting(script: Scripted) -> None:
     script.answers = [(503, {"retry-after": "25"}, {"error": "busy"})]
-    client = recollect.Client(script.address, KEY)
+    client = holdfast.Client(script.address, KEY)
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(ask, client)
         while not script.requests:
@@ -354,10 +354,10 @@ def test_an_address_with_a_path(script: Scripted) -> None:
 
 
 def test_the_key_of_the_environment(script: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_API_KEY", "rk_theirs")
-    with recollect.open(script.address) as memory:
+    monkeypatch.setenv("HOLDFAST_API_KEY", "rk_theirs")
+    with holdfast.open(script.address) as memory:
         memory.recall("x", user="ann")
-    with recollect.open(script.address, api_key="rk_mine") as memory:
+    with holdfast.open(script.address, api_key="rk_mine") as memory:
         memory.recall("x", user="ann")
     shown = [headers["authorization"] for _, _, headers, _ in script.requests]
     assert shown == ["Bearer rk_theirs", "Bearer rk_mine"]
@@ -365,6 +365,6 @@ def test_the_key_of_the_environment(script: Scripted, monkeypatch: pytest.Monkey
 
 def test_what_belongs_to_the_service_is_not_given_to_a_client() -> None:
     with pytest.raises(ConfigError, match="config belongs to the service"):
-        recollect.open("http://localhost:3050", config={"fusion": "rrf"})
+        holdfast.open("http://localhost:3050", config={"fusion": "rrf"})
     with pytest.raises(ConfigError, match="api_key is for a service"):
-        recollect.open("memory.db", api_key=KEY)
+        holdfast.open("memory.db", api_key=KEY)

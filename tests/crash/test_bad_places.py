@@ -13,14 +13,14 @@ import apsw
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.errors import NotAStore, SchemaTooNew, StoreError, StoreFull
-from recollect.memory import Memory
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.connection import APPLICATION_ID, translated
-from recollect.testing import HashEmbedder
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.errors import NotAStore, SchemaTooNew, StoreError, StoreFull
+from holdfast.memory import Memory
+from holdfast.store.sqlite import SqliteStore
+from holdfast.store.sqlite.connection import APPLICATION_ID, translated
+from holdfast.testing import HashEmbedder
+from holdfast.write.prepare import index_row
 from tests.crash.child import ended
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -29,7 +29,7 @@ NOBODY = 65534
 
 
 def opened(path: Path) -> Memory:
-    return recollect.open(path, embedder=HashEmbedder(), worker=False)
+    return holdfast.open(path, embedder=HashEmbedder(), worker=False)
 
 
 def refused(path: Path, error: type[StoreError], match: str) -> None:
@@ -50,7 +50,7 @@ def refused(path: Path, error: type[StoreError], match: str) -> None:
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_text("Dear diary, " * 1000)
-    refused(tmp_path / "notes.db", NotAStore, "not a Recollect database")
+    refused(tmp_path / "notes.db", NotAStore, "not a Holdfast database")
 
 
 def test_a_database_with_a_ruined_page(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_newer_schema(tmp_path: Path) -> None:
     opened(path).close()
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("PRAGMA user_version = 999")
-    refused(path, SchemaTooNew, "has schema 999.*upgrade Recollect")
+    refused(path, SchemaTooNew, "has schema 999.*upgrade Holdfast")
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
     """A folder that others can reach; pytest's are closed to them."""
-    folder = Path(tempfile.mkdtemp(prefix="recollect-rights-"))
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-rights-"))
     folder.chmod(0o755)
     yield folder
     folder.chmod(0o755)
@@ -218,7 +218,7 @@ def test_a_full_disk_stops_writing_not_reading(disk: SmallDisk) -> None:
         last = memory.remember("room again", user="ann").events[0]
     with opened(path) as memory:
         kept = {
-            event.id for event in memory.store.scan(recollect.Scope("default", "ann"), limit=9999)
+            event.id for event in memory.store.scan(holdfast.Scope("default", "ann"), limit=9999)
         }
         assert kept == {first, *events, last}
         memory.drain()

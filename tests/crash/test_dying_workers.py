@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recollect
-from recollect.config import Config, Extraction, Jobs
-from recollect.errors import ModelUnavailable
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.config import Config, Extraction, Jobs
+from holdfast.errors import ModelUnavailable
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.crash.child import ended
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -48,7 +48,7 @@ def at(minutes: float) -> Callable[[], datetime]:
 
 
 def opened(path: Path, minutes: float, embedder: HashEmbedder | None = None) -> Memory:
-    return recollect.open(
+    return holdfast.open(
         path, embedder=embedder or HashEmbedder(), config=CONFIG, worker=False, clock=at(minutes)
     )
 
@@ -122,7 +122,7 @@ def test_a_worker_that_comes_too_late_changes_nothing(path: Path) -> None:
         late.remember("tea at four", user="ann")
         steps = late.worker.steps
 
-        def claim(memory: Memory, minutes: float) -> list[recollect.types.Job]:
+        def claim(memory: Memory, minutes: float) -> list[holdfast.types.Job]:
             return memory.store.claim(
                 steps,
                 limit=9,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recollect
-from recollect.extract.rules import Extracted, RulesExtractor
-from recollect.extract.spans import Turn
-from recollect.recall.when import spans
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.extract.rules import Extracted, RulesExtractor
+from holdfast.extract.spans import Turn
+from holdfast.recall.when import spans
+from holdfast.testing import HashEmbedder
 
 pytestmark = [
     pytest.mark.slow,
@@ -51,7 +51,7 @@ def killed(path: Path, seconds: float) -> None:
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        recollect.open(
+        holdfast.open(
             path, embedder=SlowEmbedder(), extractor=SlowExtractor(dates=spans), config=CONFIG
         )
         os.write(write, b"x")
@@ -65,8 +65,8 @@ def killed(path: Path, seconds: float) -> None:
     os.waitpid(pid, 0)
 
 
-def opened(path: Path) -> recollect.Memory:
-    return recollect.open(path, embedder=HashEmbedder(), worker=False, config=CONFIG)
+def opened(path: Path) -> holdfast.Memory:
+    return holdfast.open(path, embedder=HashEmbedder(), worker=False, config=CONFIG)
 
 
 def test_forty_kills_leave_no_dead_letter_and_nothing_undone(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect.errors import StoreBusy
-from recollect.memory import Memory
-from recollect.store.sqlite import SqliteStore, connection
-from recollect.store.sqlite.migrate import migrate
-from recollect.testing import HashEmbedder
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.errors import StoreBusy
+from holdfast.memory import Memory
+from holdfast.store.sqlite import SqliteStore, connection
+from holdfast.store.sqlite.migrate import migrate
+from holdfast.testing import HashEmbedder
+from holdfast.write.prepare import index_row
 from tests.crash.child import ended
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -23,7 +23,7 @@ FORKED = "StoreError: this memory was opened before a fork: open it again in thi
 
 
 def opened(path: Path) -> Memory:
-    return recollect.open(path, embedder=HashEmbedder(), worker=False)
+    return holdfast.open(path, embedder=HashEmbedder(), worker=False)
 
 
 @pytest.fixture

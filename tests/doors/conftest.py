@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.doors.calling import Clock, client_of
 
 
@@ -26,7 +26,7 @@ def settings() -> Mapping[str, Any]:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock, settings: Mapping[str, Any]) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=settings, clock=clock
     ) as memory:
         yield memory

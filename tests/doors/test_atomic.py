@@ -9,12 +9,12 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-import recollect
-from recollect.memory import Memory
-from recollect.recall.safe import parse
-from recollect.reserved import RESERVED_METADATA
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast.memory import Memory
+from holdfast.recall.safe import parse
+from holdfast.reserved import RESERVED_METADATA
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 from tests.doors.calling import NOON, Clock, client_of, given, refused
 
 BASE = "/v1/memories"
@@ -178,7 +178,7 @@ def test_a_reserved_key_is_refused_by_its_name(
 def test_who_waits_is_told_what_was_drawn_from_it(tmp_path: Path) -> None:
     config = {"extraction.quietSeconds": 0}
     with (
-        recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
+        holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
         client_of(memory) as client,
     ):
         assert tell(client, "I live in Lisbon.")["facts_extracted"] == 0
@@ -328,7 +328,7 @@ def test_a_threshold_leaves_out_what_scores_less(memory: Memory, client: TestCli
 
 def test_an_explicit_zero_is_not_an_absent_threshold(tmp_path: Path, clock: Clock) -> None:
     config = {"relevanceFloor": 0.99}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=config, clock=clock
     ) as memory:
         client = client_of(memory)
@@ -378,11 +378,11 @@ def test_as_of_sees_the_past_and_touches_nothing(
     clock.now = NOON + timedelta(days=10)
     memory.facts.update(fact.id, "I live in Rome.", user="ann")
     memory.drain()
-    before = memory.store.get(recollect.types.Scope("default", "ann"), [fact.id])
+    before = memory.store.get(holdfast.types.Scope("default", "ann"), [fact.id])
     then = ask(client, "Where do I live?", as_of=(NOON + timedelta(days=1)).isoformat())
     assert contents(then) == ["I live in Paris."]
     assert contents(ask(client, "Where do I live?")) == ["I live in Rome."]
-    assert memory.store.get(recollect.types.Scope("default", "ann"), [fact.id]) == before
+    assert memory.store.get(holdfast.types.Scope("default", "ann"), [fact.id]) == before
 
 
 # config_override
@@ -416,7 +416,7 @@ def test_the_hash_does_not_depend_on_the_order_of_names(client: TestClient) -> N
             content=f'{{"user_id": "ann", "query": "tea", "config_override": {text}}}',
             headers={"content-type": "application/json"},
         )
-        for prefix in ("X-Recollect-", "X-Atomicmem-"):
+        for prefix in ("X-Holdfast-", "X-Atomicmem-"):
             hashes.add(answer.headers[prefix + "Effective-Config-Hash"])
     assert len(hashes) == 1
     assert hashes.pop().startswith("sha256:")
@@ -428,7 +428,7 @@ def test_an_unknown_name_is_let_through_and_told(client: TestClient, path: str) 
     body |= {"query": "tea"} if "search" in path else {"conversation": "tea"}
     answer = client.post(BASE + path, json=body)
     assert answer.status_code == 200
-    for prefix in ("X-Recollect-", "X-Atomicmem-"):
+    for prefix in ("X-Holdfast-", "X-Atomicmem-"):
         assert answer.headers[prefix + "Unknown-Override-Keys"] == "audnCandidateThreshold"
         assert answer.headers[prefix + "Config-Override-Applied"] == "false"
 

@@ -17,11 +17,11 @@ from typing import IO, Any
 import apsw
 import pytest
 
-import recollect
-from recollect import doors, wiring
-from recollect.doors import http
-from recollect.doors.cli import main
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast import doors, wiring
+from holdfast.doors import http
+from holdfast.doors.cli import main
+from holdfast.testing import HashEmbedder
 
 NO_ID = "0" * 32
 COMMANDS = [
@@ -119,7 +119,7 @@ def shell(tmp_path: Path) -> Callable[..., "subprocess.Popen[bytes]"]:
     """Start a command as a process of its own, in an empty folder."""
 
     def start(*args: str, **options: Any) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "recollect.doors.cli", *args]
+        command = [sys.executable, "-m", "holdfast.doors.cli", *args]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path}
         return subprocess.Popen(command, **{**pipes, **options})
 
@@ -139,7 +139,7 @@ def remembered(run: Run, text: str = "I drink tea.", *options: str, user: str = 
 def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
     ended = run(command, "--help")
     assert ended.code == 0
-    assert f"Example: recollect {command}" in ended.out
+    assert f"Example: holdfast {command}" in ended.out
 
 
 def test_bare_call_prints_help(run: Run) -> None:
@@ -149,12 +149,12 @@ def test_bare_call_prints_help(run: Run) -> None:
 
 
 def test_version(run: Run) -> None:
-    assert run("--version").out == f"recollect {recollect.__version__}\n"
+    assert run("--version").out == f"holdfast {holdfast.__version__}\n"
 
 
 def test_help_loads_no_machinery() -> None:
     code = (
-        "import sys; from recollect.doors.cli import main; main(['--help']);"
+        "import sys; from holdfast.doors.cli import main; main(['--help']);"
         "sys.exit(any(name in sys.modules for name in ('numpy', 'apsw', 'onnxruntime', 'fastapi')))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
@@ -184,7 +184,7 @@ def test_what_was_remembered_is_recalled(run: Run) -> None:
 def test_remember_embeds_before_it_ends_and_leaves_the_rest_to_the_worker(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_EXTRACTION_QUIET_SECONDS", "60")
+    monkeypatch.setenv("HOLDFAST_EXTRACTION_QUIET_SECONDS", "60")
     began = time.monotonic()
     ended = run("remember", "tea", "--user", "ann", "--json")
     assert time.monotonic() - began < 30, "it does not wait until the conversation is quiet"
@@ -202,7 +202,7 @@ def test_remember_embeds_before_it_ends_and_leaves_the_rest_to_the_worker(
 def test_remember_embeds_and_is_done_where_nothing_is_learned(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_EXTRACTION_ENABLED", "false")
+    monkeypatch.setenv("HOLDFAST_EXTRACTION_ENABLED", "false")
     ended = run("remember", "tea", "--user", "ann")
     assert ended.out.startswith("remembered ")
     assert ended.out.endswith("(done)\n")
@@ -211,7 +211,7 @@ def test_remember_embeds_and_is_done_where_nothing_is_learned(
 
 def test_what_could_not_be_learned_from_is_told(run: Run, tmp_path: Path) -> None:
     event = remembered(run)
-    connection = apsw.Connection(str(tmp_path / "recollect.db"))
+    connection = apsw.Connection(str(tmp_path / "holdfast.db"))
     connection.execute("UPDATE jobs SET state = 'dead', error = 'no model'")
     connection.close()
     told = "dead: found by keyword and by meaning, not learned from yet: no model"
@@ -232,7 +232,7 @@ def test_remember_leaves_what_fails_to_the_worker(
 ) -> None:
     class Away(HashEmbedder):
         def embed(self, texts: list[str]) -> Any:
-            raise recollect.errors.ModelUnavailable("the model is away")
+            raise holdfast.errors.ModelUnavailable("the model is away")
 
     monkeypatch.setattr(wiring, "_local", Away)
     ended = run("remember", "tea", "--user", "ann")
@@ -302,7 +302,7 @@ def test_filters_narrow(run: Run) -> None:
 def test_a_memory_is_forgotten_and_brought_back(run: Run) -> None:
     event = remembered(run)
     ended = run("forget", event, "--user", "ann")
-    assert f"recollect forget {event} --user ann --undo" in ended.out
+    assert f"holdfast forget {event} --user ann --undo" in ended.out
     assert run("recall", "tea", "--user", "ann").out == "nothing remembered yet for user ann\n"
     assert "withheld" in run("history", event, "--user", "ann").out
     assert "forgotten already" in run("forget", event, "--user", "ann").out
@@ -335,8 +335,8 @@ def test_status_counts_the_store(run: Run) -> None:
 
 def test_jobs_are_listed_and_dead_ones_replayed(run: Run, tmp_path: Path) -> None:
     remembered(run, "tea", "--no-wait")
-    store = wiring.make_store(tmp_path / "recollect.db")
-    connection = apsw.Connection(str(tmp_path / "recollect.db"))
+    store = wiring.make_store(tmp_path / "holdfast.db")
+    connection = apsw.Connection(str(tmp_path / "holdfast.db"))
     connection.execute("UPDATE jobs SET state = 'dead', error = 'no model'")
     connection.close()
     store.close()
@@ -345,7 +345,7 @@ def test_jobs_are_listed_and_dead_ones_replayed(run: Run, tmp_path: Path) -> Non
     assert run("jobs", "--json").json["counts"] == {"ready": 0, "running": 0, "dead": 2}
     assert run("doctor").code == 1
     assert run("jobs", "replay", "999").out == "ready again: 0 jobs\n"
-    assert run("jobs", "--db", "recollect.db", "replay").out == "ready again: 2 jobs\n"
+    assert run("jobs", "--db", "holdfast.db", "replay").out == "ready again: 2 jobs\n"
     assert "2 jobs done, 0 dead" in run("worker", "--once").out
     assert run("jobs", "--state", "lost").code == 2
 
@@ -353,7 +353,7 @@ def test_jobs_are_listed_and_dead_ones_replayed(run: Run, tmp_path: Path) -> Non
 def test_doctor_finds_and_mends(run: Run, tmp_path: Path) -> None:
     remembered(run)
     assert run("doctor").code == 0
-    connection = apsw.Connection(str(tmp_path / "recollect.db"))
+    connection = apsw.Connection(str(tmp_path / "holdfast.db"))
     connection.execute("DELETE FROM vectors")
     connection.execute("UPDATE records SET terms = x'', length = 0")
     connection.close()
@@ -373,7 +373,7 @@ def test_an_export_imports_to_the_same_export(run: Run, tmp_path: Path) -> None:
     run("forget", event, "--user", "ann")
     assert "exported 2 memories" in run("export", "a.jsonl").err
     assert run("import", "a.jsonl", "--db", "b.db").out == (
-        "imported 2 memories\n2 jobs wait: `recollect worker --once` does this now\n"
+        "imported 2 memories\n2 jobs wait: `holdfast worker --once` does this now\n"
     ), "they have their vectors, but are read again"
     assert run("export", "b.jsonl", "--db", "b.db").code == 0
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
@@ -384,7 +384,7 @@ def test_an_export_imports_to_the_same_export(run: Run, tmp_path: Path) -> None:
     assert (refused.code, "exists already" in refused.err) == (2, True)
     assert run("export", "a.jsonl", "--force").code == 0
     plain = run("export", "-", "--no-vectors").out
-    assert plain.startswith('{"act":1,"event":2,"key":0,"recollect_export":2,"vectors":0}\n')
+    assert plain.startswith('{"act":1,"event":2,"key":0,"holdfast_export":2,"vectors":0}\n')
 
 
 def test_import_lists_the_lines_it_refuses(run: Run, tmp_path: Path) -> None:
@@ -417,8 +417,8 @@ def test_a_backup_is_restored(run: Run, tmp_path: Path) -> None:
 def test_a_damaged_memory_is_replaced_by_its_backup(run: Run, tmp_path: Path) -> None:
     remembered(run)
     run("backup", "a.backup")
-    (tmp_path / "recollect.db").write_bytes(b"broken" * 1000)
-    (tmp_path / "recollect.db-wal").write_bytes(b"an old log" * 1000)
+    (tmp_path / "holdfast.db").write_bytes(b"broken" * 1000)
+    (tmp_path / "holdfast.db-wal").write_bytes(b"an old log" * 1000)
     assert run("recall", "tea", "--user", "ann").code == 2
     assert run("restore", "a.backup", "--force").code == 0
     assert "I drink tea." in run("recall", "tea", "--user", "ann").out
@@ -427,7 +427,7 @@ def test_a_damaged_memory_is_replaced_by_its_backup(run: Run, tmp_path: Path) ->
 def test_a_memory_in_use_is_not_replaced(run: Run, tmp_path: Path) -> None:
     remembered(run)
     run("backup", "a.backup")
-    with recollect.open(tmp_path / "recollect.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "holdfast.db", embedder=HashEmbedder(), worker=False) as memory:
         refused = run("restore", "a.backup", "--force")
         assert (refused.code, "another process has" in refused.err) == (2, True)
         memory.remember("still here", user="ann")
@@ -455,18 +455,18 @@ def test_what_is_no_sound_backup_is_refused_and_changes_nothing(run: Run, tmp_pa
         "PRAGMA application_id = 0x5245434C; PRAGMA user_version = 999; CREATE TABLE t(x)"
     )
     newer.close()
-    before = (tmp_path / "recollect.db").read_bytes()
+    before = (tmp_path / "holdfast.db").read_bytes()
     for name in ("text", "empty", "cut", "scrambled", "foreign", "newer", "missing"):
         ended = run("restore", name, "--force")
         assert ended.code == 2, name
         assert name in ended.err
         assert ".part" not in ended.err
-    assert (tmp_path / "recollect.db").read_bytes() == before
+    assert (tmp_path / "holdfast.db").read_bytes() == before
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
 
 
 def test_a_store_in_use_is_no_backup(run: Run, tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "live.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "live.db", embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("tea", user="ann")
         ended = run("restore", "live.db", "--db", "new.db")
     assert (ended.code, "is a store in use" in ended.err) == (2, True)
@@ -518,7 +518,7 @@ def test_keys_on_a_file_that_does_not_exist_yet(run: Run) -> None:
 
 
 def test_keys_while_the_memory_is_open(run: Run, tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "recollect.db", embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "holdfast.db", embedder=HashEmbedder()) as memory:
         assert run("keys", "create").code == 0
         assert len(memory.store.api_keys()) == 1
     assert run("keys", "list").code == 0
@@ -544,7 +544,7 @@ def test_serve_says_why_it_cannot_listen(run: Run) -> None:
 def test_serve_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     # What is imported anew is not left behind: others look for parts of it by name.
     monkeypatch.setattr(doors, "http", http)
-    for name in [each for each in sys.modules if each.startswith("recollect.doors.http")]:
+    for name in [each for each in sys.modules if each.startswith("holdfast.doors.http")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
     ended = run("serve")
@@ -558,7 +558,7 @@ def test_serve_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -
 def test_reading_does_not_create_a_memory(run: Run, tmp_path: Path, name: str) -> None:
     ended = run(*READERS[name])
     assert ended.code == 2
-    assert ended.err.startswith("error: no memory at recollect.db: ")
+    assert ended.err.startswith("error: no memory at holdfast.db: ")
     assert ended.out == ""
     assert list(tmp_path.iterdir()) == []
 
@@ -624,7 +624,7 @@ def test_files_that_are_no_memory_are_told_apart(run: Run, tmp_path: Path) -> No
     )
     newer.close()
     for name, words in {
-        "text.db": "is not a Recollect database",
+        "text.db": "is not a Holdfast database",
         "foreign.db": "of another program",
         "newer.db": "has schema 999",
     }.items():
@@ -634,7 +634,7 @@ def test_files_that_are_no_memory_are_told_apart(run: Run, tmp_path: Path) -> No
 
 
 def test_a_wrong_setting_is_told_with_the_nearest(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "recollect.yml").write_text("serchTopK: 5\n")
+    (tmp_path / "holdfast.yml").write_text("serchTopK: 5\n")
     ended = run("keys", "create")
     assert (ended.code, 'did you mean "searchTopK"?' in ended.err) == (2, True)
     (tmp_path / "good.yml").write_text("searchTopK: 5\n")
@@ -644,7 +644,7 @@ def test_a_wrong_setting_is_told_with_the_nearest(run: Run, tmp_path: Path) -> N
 def test_the_memory_is_named_by_option_then_environment(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_DB", "from_env.db")
+    monkeypatch.setenv("HOLDFAST_DB", "from_env.db")
     remembered(run)
     remembered(run, "tea", "--db", "sqlite:///from_option.db")
     assert {path.name for path in tmp_path.glob("*.db")} == {"from_env.db", "from_option.db"}
@@ -685,7 +685,7 @@ def test_a_worker_ends_gracefully(
     assert importer.returncode == 0
     jobs = 2 * 50  # To embed each, and to learn from it.
     worker = shell("worker", "--json")
-    store = wiring.make_store(tmp_path / "recollect.db")
+    store = wiring.make_store(tmp_path / "holdfast.db")
     deadline = time.monotonic() + 60
     while store.counts().ready == jobs and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -728,13 +728,13 @@ def test_ctrl_c_is_silent(shell: Callable[..., "subprocess.Popen[bytes]"], tmp_p
 
 def test_a_backup_never_lands_on_a_store_in_use_or_on_itself(tmp_path: Path, run: Run) -> None:
     path, other = tmp_path / "a.db", tmp_path / "b.db"
-    with recollect.open(path, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("kept", user="ann")
         itself = run("backup", str(path), "--db", str(path), "--force")
         assert (itself.code, "the memory itself" in itself.err) == (2, True)
         export = run("export", str(path), "--db", str(path), "--force")
         assert (export.code, "never overwrites" in export.err) == (2, True)
-        with recollect.open(other, embedder=HashEmbedder(), worker=False):
+        with holdfast.open(other, embedder=HashEmbedder(), worker=False):
             used = run("backup", str(other), "--db", str(path), "--force")
             assert (used.code, "in use" in used.err) == (2, True)
         assert memory.recall("kept", user="ann")[0].content == "kept"

@@ -1,4 +1,4 @@
-"""`recollect facts`: list, change, answer, settle; and a fact's history."""
+"""`holdfast facts`: list, change, answer, settle; and a fact's history."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import holdfast
 from tests.doors import test_cli
 from tests.doors.test_cli import NO_ID, Ended, Run, remembered
 
@@ -106,7 +106,7 @@ def test_a_first_fact_makes_the_memory(run: Run, tmp_path: Path) -> None:
     assert re.fullmatch(r"add: I live in Lisbon\. \([0-9a-f]{32}\)\nbecause: new\n", ended.out), (
         ended.out
     )
-    assert (tmp_path / "recollect.db").exists()
+    assert (tmp_path / "holdfast.db").exists()
 
 
 def test_what_became_of_a_fact_is_told(moved: Run) -> None:
@@ -237,7 +237,7 @@ def test_a_contradiction_shows_both_sides(run: Run) -> None:
 
 
 def dispute(run: Run) -> tuple[str, Ended]:
-    with recollect.open("recollect.db", worker=False) as memory:
+    with holdfast.open("holdfast.db", worker=False) as memory:
         memory.facts.add("I live in Paris.", user="ann", agent="cook")
         memory.facts.add("I live in Rome.", user="ann", agent="guide")
     (found,) = run("facts", "conflicts", "--user", "ann", "--json").json

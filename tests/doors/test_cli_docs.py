@@ -31,7 +31,7 @@ def test_every_command_of_the_contract_is_there() -> None:
 def test_a_command_says_what_it_does_with_an_example(name: str) -> None:
     command = COMMANDS[name]
     assert command.help
-    assert command.epilog.startswith(f"Example: recollect {name}")
+    assert command.epilog.startswith(f"Example: holdfast {name}")
     assert all(param.help for param in command.params)
 
 
@@ -47,7 +47,7 @@ def test_a_command_takes_the_options_that_all_take(name: str) -> None:
 def test_a_command_and_its_options_are_documented(name: str) -> None:
     _, _, rest = PAGE.read_text().partition(f"\n## {name}\n")
     section = rest.partition("\n## ")[0]
-    assert f"Example: `recollect {name}" in section
+    assert f"Example: `holdfast {name}" in section
     options = {option for param in COMMANDS[name].params for option in param.opts}
     for option in options - set(SHARED):
         if option.startswith("-"):
@@ -62,8 +62,8 @@ def test_the_commands_of_a_howto_work_one_after_another(name: str, tmp_path: Pat
         (tmp_path / "chat.jsonl").write_text(messages)
     script = [
         "set -e -o pipefail",
-        f'recollect() {{ {sys.executable} -m recollect.doors.cli "$@"; }}',
-        'recollect remember "Ann lives in Lisbon." --user ann',
+        f'holdfast() {{ {sys.executable} -m holdfast.doors.cli "$@"; }}',
+        'holdfast remember "Ann lives in Lisbon." --user ann',
         *re.findall(r"```sh\n(.*?)```", text, re.DOTALL),
     ]
     ended = subprocess.run(

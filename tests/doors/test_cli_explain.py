@@ -1,4 +1,4 @@
-"""`recollect explain`: the head, the table at every width, JSON, and how it says no."""
+"""`holdfast explain`: the head, the table at every width, JSON, and how it says no."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""`recollect graph`: every format, every way to say no, and names joined and parted by hand."""
+"""`holdfast graph`: every format, every way to say no, and names joined and parted by hand."""
 
 import json
 import re
@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.doors import test_cli
 from tests.doors.test_cli import Ended, Run, remembered
 
@@ -40,7 +40,7 @@ def written(run: Run) -> Run:
 
 
 def write(entities: list[Any], relations: list[Any], **given: Any) -> None:
-    with recollect.open("recollect.db", worker=False) as memory:
+    with holdfast.open("holdfast.db", worker=False) as memory:
         memory.graph.write(entities, relations, **{"user": "ann", **given})
 
 
@@ -88,7 +88,7 @@ def test_what_lies_around_one_entity(written: Run) -> None:
 
 
 def test_json_is_what_python_answers(written: Run) -> None:
-    with recollect.open("recollect.db", worker=False) as memory:
+    with holdfast.open("holdfast.db", worker=False) as memory:
         around = memory.graph.traverse("Priya", user="ann")
     told = show(written, "--entity", "Priya", "--format", "json").json
     assert [node["id"] for node in told["nodes"]] == [node.id for node in around.nodes]
@@ -153,7 +153,7 @@ def test_an_empty_graph_says_what_to_do(run: Run) -> None:
     ended = show(run, user="nobody")
     assert ended.code == 0
     assert ended.out.startswith("no entities yet for user nobody: ")
-    assert "recollect remember" in ended.out
+    assert "holdfast remember" in ended.out
     assert names(show(run, "--json", user="nobody")) == set()
     for format in ("mermaid", "svg"):
         drawn = show(run, "--format", format, user="nobody")
@@ -219,7 +219,7 @@ def test_a_file_is_overwritten_only_by_force(written: Run, tmp_path: Path) -> No
 
 
 def test_a_picture_never_replaces_a_memory(written: Run, tmp_path: Path) -> None:
-    ended = show(written, "--out", "recollect.db", "--force", "--format", "svg")
+    ended = show(written, "--out", "holdfast.db", "--force", "--format", "svg")
     assert ended.code == 2
     assert "is a database" in ended.err
     assert names(show(written, "--json")) == ALL
@@ -296,7 +296,7 @@ def test_no_user_mends_another_s(written: Run) -> None:
 def at(moment: str) -> Memory:
     """The memory as it was opened at a time."""
     then = datetime.fromisoformat(moment)
-    return recollect.open("recollect.db", embedder=HashEmbedder(), worker=False, clock=lambda: then)
+    return holdfast.open("holdfast.db", embedder=HashEmbedder(), worker=False, clock=lambda: then)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`recollect knowledge`: documents and values under keys."""
+"""`holdfast knowledge`: documents and values under keys."""
 
 import re
 from pathlib import Path

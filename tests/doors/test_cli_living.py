@@ -1,4 +1,4 @@
-"""`recollect feedback`, `compact`, `decay` and `erase`."""
+"""`holdfast feedback`, `compact`, `decay` and `erase`."""
 
 import io
 import json
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 from tests.doors import test_cli
 from tests.doors.test_cli import NO_ID, Run, remembered
 from tests.life.living import derived
@@ -37,7 +37,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 def a_year_ago() -> Memory:
     """The memory as it was opened then."""
     then = datetime.now(UTC) - timedelta(days=365)
-    return recollect.open("recollect.db", embedder=HashEmbedder(), worker=False, clock=lambda: then)
+    return holdfast.open("holdfast.db", embedder=HashEmbedder(), worker=False, clock=lambda: then)
 
 
 def put(*contents: str, **given: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""`recollect notes`, `profile` and `procedures`."""
+"""`holdfast notes`, `profile` and `procedures`."""
 
 import re
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_a_day_begins_at_the_midnight_of_its_zone(run: Run) -> None:
     assert [each["category"] for each in run(*day, "--json").json] == ["decision"]
     assert "We decided to ship on Friday." in run(*day).out
     assert run(*day, "--tz", "Europe/Lisbon", "--json").json != []
-    assert run(*day, "--tz", "Asia/Kathmandu").out == "no notes: `recollect notes add` makes one\n"
+    assert run(*day, "--tz", "Asia/Kathmandu").out == "no notes: `holdfast notes add` makes one\n"
     next_day = ("notes", "day", "2026-03-02", "--user", "ann")
     assert len(run(*next_day, "--tz", "+05:45", "--json").json) == 1
 
@@ -64,9 +64,7 @@ def test_a_category_narrows_and_others_see_nothing(run: Run) -> None:
     listed = run("notes", "list", "--user", "ann", "--category", "outcome", "--json").json
     assert [each["content"] for each in listed] == ["The release went well."]
     assert len(run("notes", "list", "--user", "ann", "-n", "1", "--json").json) == 1
-    assert (
-        run("notes", "list", "--user", "bob").out == "no notes: `recollect notes add` makes one\n"
-    )
+    assert run("notes", "list", "--user", "bob").out == "no notes: `holdfast notes add` makes one\n"
     assert run("notes", "list", "--user", "bob", "--json").json == []
 
 
@@ -93,9 +91,7 @@ def test_wrong_notes_name_the_field(run: Run, command: list[str], named: str) ->
 def test_a_forgotten_note_is_gone(run: Run) -> None:
     id = noted(run)["id"]
     assert run("forget", id, "--user", "ann").code == 0
-    assert (
-        run("notes", "list", "--user", "ann").out == "no notes: `recollect notes add` makes one\n"
-    )
+    assert run("notes", "list", "--user", "ann").out == "no notes: `holdfast notes add` makes one\n"
     assert run("recall", "ship Friday", "--user", "ann", "--json").json["count"] == 0
 
 
@@ -208,7 +204,7 @@ def test_no_procedures(run: Run) -> None:
     release(run)
     assert (
         run("procedures", "list", "--user", "bob").out
-        == "no procedures: `recollect procedures add` makes one\n"
+        == "no procedures: `holdfast procedures add` makes one\n"
     )
     assert run("procedures", "list", "--user", "bob", "--json").json == []
 

@@ -1,4 +1,4 @@
-"""`recollect team`, `shares` and `agents`."""
+"""`holdfast team`, `shares` and `agents`."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import holdfast
 from tests.doors import test_cli
 from tests.doors.test_cli import NO_ID, Run, remembered
 
@@ -144,7 +144,7 @@ def test_no_shares(run: Run) -> None:
     remembered(run)
     assert (
         run("shares", "list", "--user", "ann").out
-        == "no shares: `recollect shares grant` makes one\n"
+        == "no shares: `holdfast shares grant` makes one\n"
     )
     assert run("shares", "list", "--json").json == []
 
@@ -208,5 +208,5 @@ def test_wrong_trust_sets_nothing(run: Run, given: str, told: str) -> None:
     ended = run("agents", "trust", "--set", "guide=0.9", "--set", given)
     assert (ended.code, ended.out) == (2, "")
     assert told in ended.err
-    with recollect.open("recollect.db", worker=False) as memory:
+    with holdfast.open("holdfast.db", worker=False) as memory:
         assert memory.agents.trust() == {}

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from recollect.doors.dialects.deerflow import _asked
-from recollect.doors.http.wire import Asked
-from recollect.errors import InvalidInput, StoreBusy
-from recollect.memory import Memory
+from holdfast.doors.dialects.deerflow import _asked
+from holdfast.doors.http.wire import Asked
+from holdfast.errors import InvalidInput, StoreBusy
+from holdfast.memory import Memory
 from tests.doors.calling import Clock, client_of, given, refused
 
 BASE = "/api/memory"
-ANN = {"X-Recollect-User": "ann"}
+ANN = {"X-Holdfast-User": "ann"}
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_what_deerflow_says_of_a_fact_lives_through_import_and_change(
     exported = given(client.get(BASE + "/export"))
     for who in ("ann", "bob"):
         clock.now += timedelta(hours=1)
-        again = client.post(BASE + "/import", json=exported, headers={"X-Recollect-User": who})
+        again = client.post(BASE + "/import", json=exported, headers={"X-Holdfast-User": who})
         assert kept(given(again)) == made
     assert set(kept(given(client.delete(f"{BASE}/facts/fact-2")))) == {"fact_1", other}
 
@@ -233,7 +233,7 @@ def test_an_export_can_be_imported(memory: Memory, client: TestClient, clock: Cl
     add(client, "Water boils at 100 degrees.", category="knowledge")
     exported = given(client.get(BASE + "/export"))
     clock.now += timedelta(days=2)
-    there = given(client.post(BASE + "/import", json=exported, headers={"X-Recollect-User": "bob"}))
+    there = given(client.post(BASE + "/import", json=exported, headers={"X-Holdfast-User": "bob"}))
     kept = ("content", "category", "confidence", "createdAt", "categoryExtension")
 
     def told(document: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -369,7 +369,7 @@ def test_an_import_makes_nothing_the_word_of_the_user(memory: Memory, client: Te
             name: {**part, "updatedAt": again["user"][name]["updatedAt"]}
             for name, part in exported["user"].items()
         }
-    bob = {"X-Recollect-User": "bob"}
+    bob = {"X-Holdfast-User": "bob"}
     there = given(client.post(BASE + "/import", json=exported, headers=bob))
     assert origins(memory, "bob") == dict.fromkeys(before, "import")
     (nurse,) = (each for each in there["facts"] if "nurse" in each["content"])
@@ -412,14 +412,14 @@ def test_the_user_is_said_by_key_header_or_query(memory: Memory) -> None:
     twice = whole.get(BASE, headers=ANN, params={"user_id": "bob"})
     assert "differ" in refused(twice, 400)
     memory.facts.add("I work as a nurse.", user="Zoë")
-    named = given(whole.get(BASE, headers={"X-Recollect-User": "Zoë".encode()}))
+    named = given(whole.get(BASE, headers={"X-Holdfast-User": "Zoë".encode()}))
     assert said(named) == ["I work as a nurse."]
     with pytest.raises(InvalidInput, match="is not UTF-8"):  # The test client cannot send it.
         asyncio.run(_asked(Asked(), "\xff"))
     own = client_of(memory, user="ann")
     given(own.get(BASE))
     given(own.get(BASE, headers=ANN))
-    for foreign in ({"X-Recollect-User": "bob"}, {"X-Recollect-User": "nobody"}):
+    for foreign in ({"X-Holdfast-User": "bob"}, {"X-Holdfast-User": "nobody"}):
         words = refused(own.get(BASE, headers=foreign), 403)
         assert words == "user_id is not the user of this key"
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.models.remote import MOST_AT_ONCE
-from recollect.store.base import Spent
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.models.remote import MOST_AT_ONCE
+from holdfast.store.base import Spent
 from tests.doors.calling import NOON, Clock, given, refused
 from tests.doors.embedding import endpoint
 from tests.doors.live import Api, live, wait_until
@@ -29,7 +29,7 @@ QUESTION = "Where did I move to in March, and why did I do so?"
 
 @contextmanager
 def opened(path: Path, settings: dict[str, Any], clock: Clock | None = None) -> Iterator[Memory]:
-    with recollect.open(path / "m.db", config=settings, worker=False, clock=clock) as memory:
+    with holdfast.open(path / "m.db", config=settings, worker=False, clock=clock) as memory:
         yield memory
 
 

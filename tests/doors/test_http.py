@@ -12,19 +12,19 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-import recollect
-from recollect import errors
-from recollect.config import load
-from recollect.doors.http.app import create_app
-from recollect.doors.http.faults import fault_of
-from recollect.doors.http.override import config_hash
-from recollect.doors.http.wait import WaitingRoom
-from recollect.errors import ModelUnavailable
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.recall.safe import parse
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast import errors
+from holdfast.config import load
+from holdfast.doors.http.app import create_app
+from holdfast.doors.http.faults import fault_of
+from holdfast.doors.http.override import config_hash
+from holdfast.doors.http.wait import WaitingRoom
+from holdfast.errors import ModelUnavailable
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.recall.safe import parse
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 
 INGEST = "/v1/memories/ingest"
 SEARCH = "/v1/memories/search"
@@ -36,7 +36,7 @@ SMALL = {"limits.bodyBytes": 2000, "limits.messageBytes": 1000, "limits.queryByt
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=AT_ONCE) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), config=AT_ONCE) as memory:
         yield memory
 
 
@@ -191,7 +191,7 @@ class DeadEmbedder(HashEmbedder):
 
 
 def test_wait_ends_when_the_model_is_away(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=DeadEmbedder()) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=DeadEmbedder()) as memory:
         receipt = memory.remember("tea", user="alice")
         room = WaitingRoom(1)
         state = room.settled(memory, Scope("default", "alice"), receipt, timeout_s=0.2)
@@ -202,7 +202,7 @@ def test_wait_ends_when_the_model_is_away(tmp_path: Path) -> None:
 
 
 def test_wait_ends_when_the_service_stops(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         receipt = memory.remember("tea", user="alice")
         room = WaitingRoom(1)
         with ThreadPoolExecutor(1) as pool:
@@ -212,7 +212,7 @@ def test_wait_ends_when_the_service_stops(tmp_path: Path) -> None:
 
 
 def test_with_too_many_waiting_the_answer_comes_at_once(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         receipt = memory.remember("tea", user="alice")
         assert WaitingRoom(0).settled(memory, Scope("default", "alice"), receipt) == "stored"
 
@@ -293,7 +293,7 @@ def test_a_bad_body_is_told_what_is_wrong(
     tmp_path: Path, case: tuple[str, dict[str, Any], int, str]
 ) -> None:
     path, body, status, words = case
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=SMALL) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), config=SMALL) as memory:
         client = client_of(memory, create_key(memory.store)[1])
         content = json.dumps(body)  # Not json=: it would refuse what we want to send.
         answer = client.post(path, content=content, headers={"content-type": "application/json"})
@@ -352,7 +352,7 @@ def test_an_error_message_stays_short(client: TestClient) -> None:
 
 
 def test_a_body_over_the_limit_is_cut_off(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=SMALL) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), config=SMALL) as memory:
         client = client_of(memory, create_key(memory.store)[1])
         large = json.dumps({"user_id": "a", "conversation": "x" * 2000}).encode()
         headers = {"content-type": "application/json"}
@@ -550,7 +550,7 @@ def override(client: TestClient, values: Any, path: str = SEARCH) -> Response:
 def test_the_seeds_boost_is_a_setting_of_the_request(client: TestClient) -> None:
     answer = override(client, {"instructionBoostEnabled": True, "instructionBoostWeight": 0.15})
     assert answer.status_code == 200
-    for prefix in ("X-Recollect-", "X-Atomicmem-"):
+    for prefix in ("X-Holdfast-", "X-Atomicmem-"):
         listed = answer.headers[prefix + "Config-Override-Keys"]
         assert listed == "instructionBoostEnabled,instructionBoostWeight"
         assert answer.headers[prefix + "Config-Override-Applied"] == "true"
@@ -560,7 +560,7 @@ def test_known_settings_are_applied_and_told(client: TestClient) -> None:
     answer = override(client, {"rrf.k": 10, "contextBudgetTokens": 100, "new.one": 1})
     assert answer.status_code == 200
     effective = load({**AT_ONCE, "rrf.k": 10, "contextBudgetTokens": 100})
-    for prefix in ("X-Recollect-", "X-Atomicmem-"):
+    for prefix in ("X-Holdfast-", "X-Atomicmem-"):
         assert answer.headers[prefix + "Config-Override-Applied"] == "true"
         assert answer.headers[prefix + "Config-Override-Keys"] == "rrf.k,contextBudgetTokens"
         assert answer.headers[prefix + "Unknown-Override-Keys"] == "new.one"
@@ -573,7 +573,7 @@ def test_what_is_stored_has_settings_of_its_own(client: TestClient) -> None:
     answer = override(client, values, INGEST)
     assert answer.status_code == 200
     effective = load({**AT_ONCE, "extraction.provider": "rules", "extraction.enabled": False})
-    for prefix in ("X-Recollect-", "X-Atomicmem-"):
+    for prefix in ("X-Holdfast-", "X-Atomicmem-"):
         listed = answer.headers[prefix + "Config-Override-Keys"]
         assert listed == "extraction.provider,extraction.enabled"
         assert answer.headers[prefix + "Config-Override-Applied"] == "true"
@@ -625,7 +625,7 @@ def test_a_bad_override_is_refused(client: TestClient, path: str, case: tuple[An
 
 def test_an_unknown_name_cannot_break_out_of_its_header(client: TestClient) -> None:
     answer = override(client, {"a\r\nSet-Cookie: x": 1, "b,c": 2, "é": 3})
-    assert answer.headers["X-Recollect-Unknown-Override-Keys"] == (
+    assert answer.headers["X-Holdfast-Unknown-Override-Keys"] == (
         "a%0D%0ASet-Cookie%3A%20x,b%2Cc,%C3%A9"
     )
     assert "set-cookie" not in answer.headers
@@ -653,7 +653,7 @@ class BrokenEmbedder(HashEmbedder):
 
 
 def test_a_dead_letter_degrades_health(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=BrokenEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=BrokenEmbedder(), worker=False) as memory:
         client = TestClient(create_app(memory), "http://localhost")
         memory.remember("tea", user="alice")
         assert memory.drain().dead == 1
@@ -677,7 +677,7 @@ STATUS = {
     errors.NotAStore: 500, errors.SchemaTooNew: 500, errors.ModelError: 503,
     errors.ModelUnavailable: 503, errors.NotAsked: 503, errors.OverBudget: 503,
     errors.Refused: 503, errors.Unreadable: 503, errors.Harmful: 503, errors.TookTooLong: 503,
-    errors.DamagedRow: 500, errors.RecollectError: 500, errors.Throttled: 429,
+    errors.DamagedRow: 500, errors.HoldfastError: 500, errors.Throttled: 429,
     # Of the client: a service that is one itself has nothing to tell of them.
     errors.ServiceError: 500, errors.Denied: 500, errors.Unavailable: 500,
 }  # fmt: skip

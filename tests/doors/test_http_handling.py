@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from recollect.memory import Memory
-from recollect.types import Scope
+from holdfast.memory import Memory
+from holdfast.types import Scope
 from tests.doors.calling import given, refused
 
 ANN = Scope("default", "ann")
@@ -38,8 +38,8 @@ def test_what_one_agent_keeps_is_found_by_it_alone(client: TestClient, who: dict
 
 def test_settings_of_the_write_are_kept_with_it(memory: Memory, client: TestClient) -> None:
     answer = tell(client, config_override={"extraction.provider": "rules", "rrf.k": 9})
-    assert answer.headers["X-Recollect-Config-Override-Keys"] == "extraction.provider"
-    assert answer.headers["X-Recollect-Unknown-Override-Keys"] == "rrf.k"
+    assert answer.headers["X-Holdfast-Config-Override-Keys"] == "extraction.provider"
+    assert answer.headers["X-Holdfast-Unknown-Override-Keys"] == "rrf.k"
     (turn,) = memory.store.scan(ANN)
     assert (turn.data, turn.metadata) == ({"provider": "rules"}, {})
 

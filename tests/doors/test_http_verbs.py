@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.api.catalogue import ALL
-from recollect.memory import Memory
-from recollect.store.base import Answered
-from recollect.testing import HashEmbedder
-from recollect.types import Drained, Scope
+import holdfast
+from holdfast.api.catalogue import ALL
+from holdfast.memory import Memory
+from holdfast.store.base import Answered
+from holdfast.testing import HashEmbedder
+from holdfast.types import Drained, Scope
 from tests.doors.calling import client_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -28,7 +28,7 @@ HOST = "http://localhost:3050"
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     settings = {"extraction.provider": "rules", "service.requestsPerMinute": 0}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), config=settings, worker=False
     ) as memory:
         yield memory
@@ -386,8 +386,8 @@ def test_settings_can_be_changed_for_one_call(client: TestClient) -> None:
     body = {"user_id": "ann", "query": "x", "config_override": {"rrf.k": 30, "future": 1}}
     answer = client.post("/v1/recall", json=body)
     assert answer.status_code == 200
-    assert answer.headers["x-recollect-config-override-keys"] == "rrf.k"
-    assert answer.headers["x-recollect-unknown-override-keys"] == "future"
+    assert answer.headers["x-holdfast-config-override-keys"] == "rrf.k"
+    assert answer.headers["x-holdfast-unknown-override-keys"] == "future"
     for wrong in ({"rrf.k": "x"}, {"rrf": {"k": 1}}, 7, {"jobs.batch": 1}):
         refused = client.post("/v1/recall", json={**body, "config_override": wrong})
         assert refused.status_code == 400
@@ -436,7 +436,7 @@ def test_a_store_goes_out_and_comes_in(client: TestClient, tmp_path: Path) -> No
     assert small.text.count("\n") <= lines.text.count("\n")
     other_db = tmp_path / "other.db"
     with (
-        recollect.open(other_db, embedder=HashEmbedder(), worker=False) as other,
+        holdfast.open(other_db, embedder=HashEmbedder(), worker=False) as other,
         client_of(other, role="admin") as there,
     ):
         done = there.post("/v1/import", content=lines.content).json()
@@ -446,7 +446,7 @@ def test_a_store_goes_out_and_comes_in(client: TestClient, tmp_path: Path) -> No
         ).json()
         assert (more["new"]["event"], more["failed"]) == (1, 1)
         assert len(other.list(user="ann").memories) == 3
-        odd = there.post("/v1/import", content=b'{"recollect_export": 99}\n')
+        odd = there.post("/v1/import", content=b'{"holdfast_export": 99}\n')
         assert (odd.status_code, "format 99" in odd.text, "reads 1 and 2" in odd.text) == (
             400,
             True,

@@ -10,27 +10,27 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors import logs
-from recollect.doors.http.app import create_app
-from recollect.errors import ConfigError
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors import logs
+from holdfast.doors.http.app import create_app
+from holdfast.errors import ConfigError
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 CANARY = "zanzibar"
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         yield memory
 
 
 @pytest.fixture
 def put_back() -> Iterator[None]:
     """The logging of this process is left as it was."""
-    names = ("", "recollect", *logs._OTHERS)
+    names = ("", "holdfast", *logs._OTHERS)
     levels = {name: logging.getLogger(name).level for name in names}
     handlers = list(logging.getLogger().handlers)
     yield
@@ -67,7 +67,7 @@ def test_a_line_of_json_for_every_request(memory: Memory) -> None:
     assert first.pop("ms") > 0
     assert first.pop("bytes") > 0
     assert first == {
-        "level": "info", "logger": "recollect.access", "message": "request", "method": "POST",
+        "level": "info", "logger": "holdfast.access", "message": "request", "method": "POST",
         "route": "/v1/memories/ingest", "status": 200, "request": "mine-1", "key": "KEY",
     }  # fmt: skip
     assert re.fullmatch(r"/v1/memories/\{\w+\}", second["route"])
@@ -79,7 +79,7 @@ def test_a_line_of_json_for_every_request(memory: Memory) -> None:
 def test_a_line_of_text_for_every_request(memory: Memory) -> None:
     first, *_ = lines = logged(memory, "text").splitlines()
     assert len(lines) == 4
-    words = r"\S+Z INFO recollect.access request method=POST route=/v1/memories/ingest status=200"
+    words = r"\S+Z INFO holdfast.access request method=POST route=/v1/memories/ingest status=200"
     assert re.match(words, first)
     assert "key=KEY" in first
 
@@ -97,7 +97,7 @@ def test_of_an_error_only_its_kind_and_place(format: str) -> None:
     try:
         raise ValueError(CANARY)
     except ValueError:
-        logging.getLogger("recollect.worker").exception("it failed")
+        logging.getLogger("holdfast.worker").exception("it failed")
     text = out.getvalue()
     assert CANARY not in text
     assert "ValueError" in text
@@ -110,7 +110,7 @@ def test_configured_twice_a_line_comes_once() -> None:
     out = io.StringIO()
     for _ in range(2):
         logs.configure("text", stream=out)
-    logging.getLogger("recollect").info("once")
+    logging.getLogger("holdfast").info("once")
     assert out.getvalue().count("once") == 1
 
 

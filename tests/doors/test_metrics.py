@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.types import Scope
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.types import Scope
 from tests.doors.calling import Clock, client_of
 from tests.doors.live import Api, Ear, live
 
@@ -50,17 +50,17 @@ def test_requests_are_counted_by_route_and_class(client: TestClient) -> None:
     client.get("/nowhere")
     client.request("BREW", "/coffee")
     found = asked(client)
-    total = "recollect_requests_total"
+    total = "holdfast_requests_total"
     route = 'method="POST",route="/v1/memories/ingest"'
     assert found[f'{total}{{{route},status="2xx"}}'] == 3
     assert found[f'{total}{{{route},status="4xx"}}'] == 1
     assert found[f'{total}{{method="GET",route="-",status="4xx"}}'] == 1
     assert found[f'{total}{{method="OTHER",route="-",status="4xx"}}'] == 1
-    seconds = "recollect_request_seconds"
+    seconds = "holdfast_request_seconds"
     last = f'{seconds}_bucket{{route="/v1/memories/ingest",le="+Inf"}}'
     assert found[last] == found[f'{seconds}_count{{route="/v1/memories/ingest"}}'] == 4
     assert found[f'{seconds}_sum{{route="/v1/memories/ingest"}}'] > 0
-    assert found["recollect_requests_in_flight"] == 1, "the one that asks"
+    assert found["holdfast_requests_in_flight"] == 1, "the one that asks"
 
 
 def test_buckets_add_up(client: TestClient) -> None:
@@ -82,12 +82,12 @@ def test_the_queue_and_what_it_cost(client: TestClient, memory: Memory, clock: C
     memory.store.fail(job, error="broken", due=None)
     clock.now += timedelta(seconds=90)
     found = asked(client)
-    assert found['recollect_jobs{state="dead"}'] == 1
-    assert found['recollect_jobs{state="ready"}'] == memory.store.counts().ready > 0
-    assert 80 <= found["recollect_oldest_job_seconds"] <= 90
-    assert found["recollect_llm_calls_today"] == 2
-    assert found['recollect_llm_tokens_today{kind="prompt"}'] == 30
-    assert found["recollect_llm_cost_today"] == 0.25
+    assert found['holdfast_jobs{state="dead"}'] == 1
+    assert found['holdfast_jobs{state="ready"}'] == memory.store.counts().ready > 0
+    assert 80 <= found["holdfast_oldest_job_seconds"] <= 90
+    assert found["holdfast_llm_calls_today"] == 2
+    assert found['holdfast_llm_tokens_today{kind="prompt"}'] == 30
+    assert found["holdfast_llm_cost_today"] == 0.25
 
 
 def test_what_the_worker_did(client: TestClient, memory: Memory) -> None:
@@ -95,10 +95,10 @@ def test_what_the_worker_did(client: TestClient, memory: Memory) -> None:
     memory.drain()
     memory.recall("tea", user="ann")
     found = asked(client)
-    assert found['recollect_jobs_done_total{step="embed"}'] >= 1
-    assert found['recollect_jobs_done_total{step="extract"}'] >= 1
-    assert found["recollect_indexes"] >= 1
-    assert found["recollect_index_bytes"] > 0
+    assert found['holdfast_jobs_done_total{step="embed"}'] >= 1
+    assert found['holdfast_jobs_done_total{step="extract"}'] >= 1
+    assert found["holdfast_indexes"] >= 1
+    assert found["holdfast_index_bytes"] > 0
 
 
 def test_webhooks_streams_and_the_process(memory: Memory) -> None:
@@ -108,11 +108,11 @@ def test_webhooks_streams_and_the_process(memory: Memory) -> None:
         api = Api(port, admin)
         assert api("POST", "/v1/webhooks", {"url": "https://example.org/"})[0] == 201
         found = figures(api("GET", "/metrics")[1])
-    assert found["recollect_streams"] == 1
-    assert found['recollect_webhooks{state="ok"}'] == 1
+    assert found["holdfast_streams"] == 1
+    assert found['holdfast_webhooks{state="ok"}'] == 1
     assert found["process_resident_memory_bytes"] > 10_000_000
     assert found["process_open_fds"] > 3
-    assert found[f'recollect_build_info{{version="{recollect.__version__}"}}'] == 1
+    assert found[f'holdfast_build_info{{version="{holdfast.__version__}"}}'] == 1
 
 
 def test_no_user_no_id_no_word_is_in_it(client: TestClient, memory: Memory) -> None:

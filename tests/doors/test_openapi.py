@@ -14,15 +14,15 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-import recollect
-from recollect.api import bounds
-from recollect.api.catalogue import ALL
-from recollect.api.examples import example
-from recollect.api.verb import BODILESS
-from recollect.config import Limits
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.api import bounds
+from holdfast.api.catalogue import ALL
+from holdfast.api.examples import example
+from holdfast.api.verb import BODILESS
+from holdfast.config import Limits
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.testing import HashEmbedder
 
 _NAME = re.compile(r"\{[^}]*\}")
 
@@ -34,7 +34,7 @@ THERE: dict[str, str] = {}
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     db = tmp_path_factory.mktemp("openapi") / "m.db"
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("tea", user="ann", session="monday")
         note = memory.notes.add("Chose Postgres.", user="ann")
         procedure = memory.procedures.add("Release", steps=["tag"], user="ann")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recollect.doors.picture import COLOURS, as_json, mermaid, plain, short, table
-from recollect.doors.picture_svg import svg
-from recollect.graph.vocabulary import ENTITY_TYPES
-from recollect.types import Edge, Event, Node, Subgraph
+from holdfast.doors.picture import COLOURS, as_json, mermaid, plain, short, table
+from holdfast.doors.picture_svg import svg
+from holdfast.graph.vocabulary import ENTITY_TYPES
+from holdfast.types import Edge, Event, Node, Subgraph
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.api.catalogue import ALL
-from recollect.api.codec import dumps
-from recollect.api.verb import Verb
-from recollect.doors.mcp import resources, tools
-from recollect.doors.mcp.asker import Asker
-from recollect.errors import NotFound
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.types import ALL_TIERS, Scope
+import holdfast
+from holdfast.api.catalogue import ALL
+from holdfast.api.codec import dumps
+from holdfast.api.verb import Verb
+from holdfast.doors.mcp import resources, tools
+from holdfast.doors.mcp.asker import Asker
+from holdfast.errors import NotFound
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.types import ALL_TIERS, Scope
 from tests.doors.calling import Clock, client_of
 
 ANN = Scope("default", "ann")
@@ -72,7 +72,7 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     clock = Clock()
     with (
-        recollect.open(
+        holdfast.open(
             Path(tmp_path_factory.mktemp("private")) / "m.db",
             embedder=HashEmbedder(),
             worker=False,
@@ -239,12 +239,12 @@ def test_no_tool_and_no_resource_of_mcp_tells_others(world: World) -> None:
                     lambda tool=tool, asked=asked, who=who: tool.run(memory, who, asked)
                 )
         uris = [each.uri for each in resources.RESOURCES]
-        uris += [f"recollect://memory/{id}" for id in world.values["id"]]
+        uris += [f"holdfast://memory/{id}" for id in world.values["id"]]
         for uri in uris:
             name = uri.rpartition("/")[0]
             texts[name] = texts.get(name, "") + _told(
                 lambda uri=uri, who=who: resources.read(memory, who, uri).contents[0].text
             )
         told[agent] = {name for name, text in texts.items() if MARK in text}
-    assert told["a"] >= {"recall", "context", "profile", "notes", "recollect://memory"}
+    assert told["a"] >= {"recall", "context", "profile", "notes", "holdfast://memory"}
     assert (told[None], told["b"]) == (set(), set())

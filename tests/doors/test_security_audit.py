@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.http.auditing import digest_of
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.store.base import AuditLine
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.doors.http.auditing import digest_of
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.store.base import AuditLine
+from holdfast.testing import HashEmbedder
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         yield memory
 
 
@@ -68,7 +68,7 @@ def test_what_changes_something_is_noted_with_its_id(memory: Memory, admin: Test
 
 
 def test_another_store_has_another_digest_of_the_same_user(memory: Memory, tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "other.db", embedder=HashEmbedder(), worker=False) as other:
+    with holdfast.open(tmp_path / "other.db", embedder=HashEmbedder(), worker=False) as other:
         digests = [digest_of(each.store, "default", "ann") for each in (memory, other, memory)]
     assert digests[0] == digests[2] != digests[1]
 
@@ -172,7 +172,7 @@ BREAKS = {
 @pytest.mark.parametrize(("statement", "line"), BREAKS.values(), ids=BREAKS)
 def test_what_was_tampered_with_is_found(tmp_path: Path, statement: str, line: int) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(), worker=False) as memory:
         for number in range(5):
             memory.store.note_audit(AuditLine(NOW, "default", f"k{number}", "x", "done"))
         admin = client_of(memory, create_key(memory.store, role="admin")[1])
@@ -184,7 +184,7 @@ def test_what_was_tampered_with_is_found(tmp_path: Path, statement: str, line: i
     with connection:
         connection.execute(statement)
     connection.close()
-    with recollect.open(path, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(), worker=False) as memory:
         admin = client_of(memory, create_key(memory.store, role="admin")[1])
         answer = admin.get("/v1/audit/verify").json()
         assert (answer["ok"], answer["broken_at"]) == (False, line)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.doors.test_security_outgoing import A_FILE, say, server
 
 FETCH = "/v1/documents/fetch"
@@ -24,7 +24,7 @@ ON = {"outgoing.fetch": True, "outgoing.hosts": "127.0.0.1", "outgoing.mostBytes
 def asking(
     tmp_path: Path, config: dict[str, Any], **key: Any
 ) -> Iterator[tuple[TestClient, Memory]]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=config
     ) as memory:
         headers = {"x-api-key": create_key(memory.store, **key)[1]}

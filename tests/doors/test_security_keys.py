@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.http.keyring import Keyring
-from recollect.doors.http.security import check_no_auth
-from recollect.errors import ConfigError
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.types import ApiKey
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.doors.http.keyring import Keyring
+from holdfast.doors.http.security import check_no_auth
+from holdfast.errors import ConfigError
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.types import ApiKey
 from tests.doors.live import wait_until
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ RECALL: dict[str, Any] = {"json": {"user_id": "ann", "query": "tea"}}
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         yield memory
 
 
@@ -217,8 +217,8 @@ SHOWN: dict[str, dict[str, str]] = {
     "another scheme": {"authorization": "Basic YTpi"},
     "an empty key": {"x-api-key": ""},
     "the word None": {"x-api-key": "None"},
-    "an empty session": {"cookie": "recollect_session="},
-    "a session of nobody": {"cookie": "recollect_session=..; recollect_session=a.9999999999.b"},
+    "an empty session": {"cookie": "holdfast_session="},
+    "a session of nobody": {"cookie": "holdfast_session=..; holdfast_session=a.9999999999.b"},
     "a prefix": {"authorization": "Bearer rk_"},
     "a surrogate": {"authorization": "Bearer \xff\xfe"},
 }
@@ -273,7 +273,7 @@ def test_no_auth_on_the_loopback(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.0.2", "example.org", "10.0.0.1"])
 def test_no_auth_anywhere_else_is_refused_in_words(host: str, tmp_path: Path) -> None:
-    from recollect.doors.http.serving import serve
+    from holdfast.doors.http.serving import serve
 
     with pytest.raises(ConfigError, match="only for the loopback"):
         serve(tmp_path / "m.db", host=host, no_auth=True)

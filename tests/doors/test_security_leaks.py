@@ -18,12 +18,12 @@ from fastapi import Request, Response
 from fastapi.testclient import TestClient
 from starlette.routing import Route as StarletteRoute
 
-import recollect
-from recollect.doors import logs
-from recollect.doors.http.app import create_app
-from recollect.errors import ModelError
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors import logs
+from holdfast.doors.http.app import create_app
+from holdfast.errors import ModelError
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.service.asking import Question, Route, routes_of
 from tests.service.world import ASKED, CANARY, SECRET, SETTINGS, World, made
 
@@ -71,7 +71,7 @@ def seen() -> Iterator[Seen]:
     yield handler
     root.handlers[:] = before
     root.setLevel(level)
-    logging.getLogger("recollect").setLevel(logging.NOTSET)
+    logging.getLogger("holdfast").setLevel(logging.NOTSET)
 
 
 def questions(route: Route, world: World) -> Iterator[Question]:
@@ -106,7 +106,7 @@ def opened(world: World, stack: ExitStack, db: Path) -> Memory:
         "extraction.llm.apiKey": OUR_SECRET, "outgoing.fetch": True,
     }  # fmt: skip
     return stack.enter_context(
-        recollect.open(db, embedder=Leaky(), worker=False, clock=lambda: ASKED, config=config)
+        holdfast.open(db, embedder=Leaky(), worker=False, clock=lambda: ASKED, config=config)
     )
 
 

@@ -20,17 +20,17 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.http.limits import Backlog, Rates
-from recollect.doors.http.protocol import impatient
-from recollect.doors.http.repeated import answered_once
-from recollect.doors.http.strict import parsed
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.settings import Service
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.doors.http.limits import Backlog, Rates
+from holdfast.doors.http.protocol import impatient
+from holdfast.doors.http.repeated import answered_once
+from holdfast.doors.http.strict import parsed
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.settings import Service
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 from tests.doors.live import wait_until
 
 JSON = {"content-type": "application/json"}
@@ -44,7 +44,7 @@ SECURITY = (
 @contextmanager
 def opened(tmp_path: Path, **settings: Any) -> Iterator[Memory]:
     config = {name.replace("__", "."): value for name, value in settings.items()}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=config
     ) as memory:
         yield memory
@@ -172,7 +172,7 @@ def test_any_json_is_counted_exactly_in_pieces_of_any_size(
 ) -> None:
     body, values = json.dumps(value, indent=indent).encode(), count(value)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("recollect.doors.http.strict._PIECE_BYTES", size)
+        patched.setattr("holdfast.doors.http.strict._PIECE_BYTES", size)
         assert parsed(body, Service(json_values=values, json_depth=100)) == value
         if values > 1:
             assert refusal(body, Service(json_values=values - 1, json_depth=100))[0] == 422
@@ -542,8 +542,8 @@ def asked(port: int, path: str, secret: str = "", body: bytes = b"") -> tuple[in
 def test_slow_sign_ins_hold_up_sign_ins_alone_and_not_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.doors.http.guard._OPEN_AT_ONCE", 3)
-    monkeypatch.setattr("recollect.doors.http.guard._OPEN_BODY_SECONDS", 6.0)
+    monkeypatch.setattr("holdfast.doors.http.guard._OPEN_AT_ONCE", 3)
+    monkeypatch.setattr("holdfast.doors.http.guard._OPEN_BODY_SECONDS", 6.0)
     with opened(tmp_path, service__connections=2) as memory, ExitStack() as stack:
         secret = create_key(memory.store)[1]
         port = stack.enter_context(live(create_app(memory), seconds=30))
@@ -605,10 +605,10 @@ class Hanging(HashEmbedder):
 def test_keys_and_health_do_not_wait_for_a_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.doors.http.app._THREADS", 1)
+    monkeypatch.setattr("holdfast.doors.http.app._THREADS", 1)
     embedder, body = Hanging(), b'{"user_id": "ann", "query": "tea"}'
     with (
-        recollect.open(tmp_path / "m.db", embedder=embedder, worker=False) as memory,
+        holdfast.open(tmp_path / "m.db", embedder=embedder, worker=False) as memory,
         ExitStack() as stack,
     ):
         memory.remember("tea", user="ann")
@@ -631,7 +631,7 @@ def test_keys_and_health_do_not_wait_for_a_thread(
 def test_the_same_request_waits_for_itself_but_not_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.doors.http.repeated._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.doors.http.repeated._WAIT_SECONDS", 0.05)
     begun, go, done = threading.Event(), threading.Event(), []
     ann = Scope("default", "ann")
 
@@ -654,8 +654,8 @@ def test_the_same_request_waits_for_itself_but_not_for_ever(
         for number in range(100):  # None of them shares a lock with it.
             assert ask(f"other {number}", lambda _: b"quick") == (b"quick", False)
         # With too many who wait nobody waits at all.
-        monkeypatch.setattr("recollect.doors.http.repeated._WAIT_SECONDS", 60.0)
-        monkeypatch.setattr("recollect.doors.http.repeated._MOST_WAITING", 0)
+        monkeypatch.setattr("holdfast.doors.http.repeated._WAIT_SECONDS", 60.0)
+        monkeypatch.setattr("holdfast.doors.http.repeated._MOST_WAITING", 0)
         with pytest.raises(HTTPException, match="under way"):
             ask("one", slowly)
         go.set()

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from recollect.config import Config, load
-from recollect.outgoing import AddressRefused, CallFailed, is_public, request
+from holdfast.config import Config, load
+from holdfast.outgoing import AddressRefused, CallFailed, is_public, request
 
 #: In two parts: a test of the repository looks for addresses of files.
 A_FILE = "file:" + "///etc/passwd"

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.errors import InvalidInput
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.store.base import Answered
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.errors import InvalidInput
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.store.base import Answered
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 
 RULE = "Always answer in French."
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("Acme keeps bees.", user="ann", workspace="acme")
         memory.remember("Globex keeps cats.", user="bob", workspace="globex")
         yield memory

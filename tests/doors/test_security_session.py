@@ -10,12 +10,12 @@ import apsw
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.http.guard import COOKIE
-from recollect.keys import create_key, rotate_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.doors.http.guard import COOKIE
+from holdfast.keys import create_key, rotate_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.service.asking import routes_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ class Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         yield memory
 
 
@@ -167,16 +167,16 @@ def test_a_session_ends_with_the_process_that_signed_it(page: TestClient, memory
     ("headers", "status"),
     [
         ({}, 403),
-        ({"x-recollect-request": "1"}, 200),
-        ({"x-recollect-request": "0"}, 403),
+        ({"x-holdfast-request": "1"}, 200),
+        ({"x-holdfast-request": "0"}, 403),
         ({"origin": "http://localhost:3050"}, 200),
         # Another program's page on this machine: the browser gives it our cookies.
         ({"origin": "http://localhost:8080"}, 403),
         ({"origin": "http://localhost"}, 403),
         ({"origin": "http://127.0.0.1:3050"}, 403),
-        ({"origin": "https://evil.example", "x-recollect-request": "1"}, 403),
-        ({"origin": "null", "x-recollect-request": "1"}, 403),
-        ({"sec-fetch-site": "cross-site", "x-recollect-request": "1"}, 403),
+        ({"origin": "https://evil.example", "x-holdfast-request": "1"}, 403),
+        ({"origin": "null", "x-holdfast-request": "1"}, 403),
+        ({"sec-fetch-site": "cross-site", "x-holdfast-request": "1"}, 403),
     ],
 )
 def test_what_a_session_changes_must_come_from_our_page(
@@ -231,7 +231,7 @@ def test_a_link_to_us_may_stand_anywhere(memory: Memory) -> None:
 
 def test_names_that_the_operator_gave_are_ours(tmp_path: Path) -> None:
     config = {"service.hosts": "memory.example, Other.example"}
-    with recollect.open(tmp_path / "n.db", embedder=HashEmbedder(), config=config) as memory:
+    with holdfast.open(tmp_path / "n.db", embedder=HashEmbedder(), config=config) as memory:
         client = TestClient(create_app(memory, hosts=["10.0.0.7"]), "http://localhost")
         for host in ("memory.example", "other.example:443", "10.0.0.7:3050", "[::1]:3050"):
             assert client.get("/health", headers={"host": host}).status_code == 200, host

@@ -17,16 +17,16 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.keys import create_key
-from recollect.store.happenings import Webhook
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast.keys import create_key
+from holdfast.store.happenings import Webhook
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 from tests.doors.live import Ear, Receiver, wait_until
 
 pytestmark = pytest.mark.slow
 
-SERVE = [sys.executable, "-m", "recollect.doors.cli", "serve", "--port", "0"]
+SERVE = [sys.executable, "-m", "holdfast.doors.cli", "serve", "--port", "0"]
 CLIENTS = 50
 
 
@@ -43,7 +43,7 @@ def serving(db: Path, *options: str, **environment: str) -> Iterator[tuple[Any, 
         try:
             assert process.stdout is not None
             for line in process.stdout:
-                if match := re.search(r"^Recollect listens on http://127.0.0.1:(\d+)$", line):
+                if match := re.search(r"^Holdfast listens on http://127.0.0.1:(\d+)$", line):
                     yield process, int(match[1])
                     return
             raise AssertionError(db.with_suffix(".log").read_text())
@@ -52,7 +52,7 @@ def serving(db: Path, *options: str, **environment: str) -> Iterator[tuple[Any, 
 
 
 def a_key(db: Path) -> str:
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         return create_key(memory.store, role="admin")[1]
 
 
@@ -104,7 +104,7 @@ def test_what_was_acknowledged_is_on_disk_and_nobody_hangs(tmp_path: Path) -> No
                 assert ear.event()["event"] == "end"
     stored = {id: text for writer in writers for id, text in writer.stored.items()}
     assert {status for writer in writers for status in writer.others} <= {503}
-    with recollect.open(db, embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory:
         kept = memory.store.events(Scope("default", "ann"), list(stored))
         assert {event.id: event.content for event in kept} == stored
         assert memory.store.counts().running == 0, "the worker handed back what it held"
@@ -155,7 +155,7 @@ def test_systemd_is_told(tmp_path: Path) -> None:
 
 
 def test_json_lines_of_a_process(tmp_path: Path) -> None:
-    with serving(tmp_path / "m.db", RECOLLECT_SERVICE_LOG_FORMAT="json") as (process, port):
+    with serving(tmp_path / "m.db", HOLDFAST_SERVICE_LOG_FORMAT="json") as (process, port):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         connection.request("GET", "/health?q=secret")
         assert connection.getresponse().read() == b'{"status":"ok"}'
@@ -170,11 +170,11 @@ def test_json_lines_of_a_process(tmp_path: Path) -> None:
 
 def test_a_worker_apart_sends_webhooks(tmp_path: Path) -> None:
     db = tmp_path / "m.db"
-    environment = {**os.environ, "RECOLLECT_OUTGOING_HOSTS": "127.0.0.1"}
-    command = [sys.executable, "-m", "recollect.doors.cli", "worker", "--db", str(db)]
+    environment = {**os.environ, "HOLDFAST_OUTGOING_HOSTS": "127.0.0.1"}
+    command = [sys.executable, "-m", "holdfast.doors.cli", "worker", "--db", str(db)]
     with (
         Receiver() as receiver,
-        recollect.open(db, embedder=HashEmbedder(), worker=False) as memory,
+        holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory,
         subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process,
     ):
         try:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.doors.http import stream
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast.doors.http import stream
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 from tests.doors.live import Api, Ear, live, wait_until
 
 CANARY = "zanzibar"
@@ -22,7 +22,7 @@ CANARY = "zanzibar"
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         yield memory
 
 
@@ -73,7 +73,7 @@ def test_what_another_process_writes_is_told(
 ) -> None:
     with Ear(port, key, "?user_id=ann") as ear:
         ear.frame()
-        with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as other:
+        with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as other:
             id = other.remember("tea", user="ann").events[0]
         assert ear.event()["id"] == id
 

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from recollect.doors.http.sweeping import sweeping
+from holdfast.doors.http.sweeping import sweeping
 
 LOOK = 0.005
 

@@ -10,12 +10,12 @@ from fastapi.testclient import TestClient
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-import recollect
-from recollect.doors.http import tracing
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.http import tracing
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.doors.live import Receiver
 
 CANARY = "zanzibar"
@@ -34,7 +34,7 @@ def memory(
 ) -> Iterator[Memory]:
     monkeypatch.setattr(tracing, "_EXPORT_SECONDS", 60.0)  # As a busy machine may need.
     config = {"service.tracesUrl": collector.url}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=config
     ) as memory:
         yield memory
@@ -48,7 +48,7 @@ def spans(collector: Receiver) -> dict[str, Span]:
         sent = ExportTraceServiceRequest.FromString(body)
         for resource in sent.resource_spans:
             names = {each.key: each.value.string_value for each in resource.resource.attributes}
-            assert names["service.name"] == "recollect"
+            assert names["service.name"] == "holdfast"
             for scope in resource.scope_spans:
                 found |= {span.name: span for span in scope.spans}
     return found
@@ -76,7 +76,7 @@ def test_requests_and_verbs_have_spans(memory: Memory, collector: Receiver) -> N
     assert told["http.route"].string_value == "/v1/memories/ingest"
     assert told["http.response.status_code"].int_value == 200
     counted = {each.key: each.value.int_value for each in verb.attributes}
-    assert counted["recollect.count"] == 1
+    assert counted["holdfast.count"] == 1
     everything = b"".join(body for _, body in collector.got)
     for secret in (CANARY, key):
         assert secret.encode() not in everything
@@ -85,7 +85,7 @@ def test_requests_and_verbs_have_spans(memory: Memory, collector: Receiver) -> N
 def test_a_verb_that_fails_says_so_without_the_words(memory: Memory, collector: Receiver) -> None:
     with (
         TestClient(create_app(memory), "http://localhost:3050"),
-        pytest.raises(recollect.RecollectError),
+        pytest.raises(holdfast.HoldfastError),
     ):
         memory.recall(CANARY * 100_000, user="ann")
     span = spans(collector)["memory.recall"]
@@ -97,10 +97,10 @@ def test_a_verb_that_fails_says_so_without_the_words(memory: Memory, collector: 
 
 def test_without_an_address_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     code = (
-        "import sys, recollect\n"
-        "from recollect.doors.http.serving import create_app\n"
-        "from recollect.testing import HashEmbedder\n"
-        f"with recollect.open({str(tmp_path / 'm.db')!r}, embedder=HashEmbedder()) as memory:\n"
+        "import sys, holdfast\n"
+        "from holdfast.doors.http.serving import create_app\n"
+        "from holdfast.testing import HashEmbedder\n"
+        f"with holdfast.open({str(tmp_path / 'm.db')!r}, embedder=HashEmbedder()) as memory:\n"
         "    create_app(memory)\n"
         "ours = ('opentelemetry.sdk', 'opentelemetry.exporter')\n"
         "print([name for name in sys.modules if name.startswith(ours)])\n"

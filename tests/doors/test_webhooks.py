@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors import webhooks
-from recollect.doors.webhooks import Sender
-from recollect.memory import Memory
-from recollect.store.happenings import Webhook
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors import webhooks
+from holdfast.doors.webhooks import Sender
+from holdfast.memory import Memory
+from holdfast.store.happenings import Webhook
+from holdfast.testing import HashEmbedder
 from tests.doors.calling import Clock, client_of
 from tests.doors.live import Receiver, wait_until
 
@@ -63,9 +63,9 @@ def test_a_delivery_is_signed_and_holds_no_word(
     assert CANARY not in body.decode()
     assert (told["workspace_id"], told["user_id"]) == ("default", "ann")
     assert told["webhook"] == hook["id"]
-    assert told["delivery"] == headers["x-recollect-delivery"]
+    assert told["delivery"] == headers["x-holdfast-delivery"]
     assert [(each["type"], each["id"]) for each in told["events"]] == [("memory.stored", id)]
-    fields = dict(part.split("=", 1) for part in headers["x-recollect-signature"].split(","))
+    fields = dict(part.split("=", 1) for part in headers["x-holdfast-signature"].split(","))
     assert int(fields["t"]) == int(clock.now.timestamp())
     signed = f"{fields['t']}.".encode() + body
     expected = hmac.new(hook["secret"].encode(), signed, hashlib.sha256).hexdigest()
@@ -236,7 +236,7 @@ def test_two_senders_do_not_send_twice(
     hook = made(client, receiver.url)
     memory.remember("one", user="ann")
     receiver.pause.clear()
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=HERE, clock=clock
     ) as other:
         outcome: list[bool] = []
@@ -282,7 +282,7 @@ def test_the_sender_ends_in_time_though_a_receiver_hangs(
 def test_switched_off_nothing_is_sent(tmp_path: Path, receiver: Receiver) -> None:
     off = {"outgoing.webhooks": False}
     with (
-        recollect.open(
+        holdfast.open(
             tmp_path / "off.db", embedder=HashEmbedder(), worker=False, config=off
         ) as memory,
         client_of(memory, role="admin") as client,
@@ -410,7 +410,7 @@ def test_what_is_done_to_them_is_audited(client: TestClient, memory: Memory) -> 
 
 
 def test_there_are_only_so_many(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.doors.http.hooks._MOST_HOOKS", 1)
+    monkeypatch.setattr("holdfast.doors.http.hooks._MOST_HOOKS", 1)
     made(client, "https://example.org/")
     answer = client.post(PATH, json={"url": "https://example.org/"})
     assert answer.status_code == 409
@@ -420,7 +420,7 @@ def test_there_are_only_so_many(client: TestClient, monkeypatch: pytest.MonkeyPa
 def test_a_user_has_only_so_many(
     client: TestClient, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.doors.http.hooks._MOST_OF_A_USER", 2)
+    monkeypatch.setattr("holdfast.doors.http.hooks._MOST_OF_A_USER", 2)
     ann = client_of(memory, role="admin", user="ann")
     for _ in range(2):
         made(ann, "https://example.org/")

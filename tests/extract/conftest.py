@@ -20,6 +20,6 @@ def process() -> Iterator[Model]:
 
 @pytest.fixture
 def model(process: Model, monkeypatch: pytest.MonkeyPatch) -> Model:
-    monkeypatch.delenv("RECOLLECT_EXTRACTION_PROVIDER")  # That all other tests have.
+    monkeypatch.delenv("HOLDFAST_EXTRACTION_PROVIDER")  # That all other tests have.
     process.is_("good")
     return process

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import recollect
-from recollect.extract.rules import Extracted, Extractor, RulesExtractor
-from recollect.extract.spans import Turn
-from recollect.memory import Memory
-from recollect.recall.when import spans
-from recollect.store.base import Dumped
-from recollect.testing import HashEmbedder
-from recollect.types import Edge, Job, Node, Scope
+import holdfast
+from holdfast.extract.rules import Extracted, Extractor, RulesExtractor
+from holdfast.extract.spans import Turn
+from holdfast.memory import Memory
+from holdfast.recall.when import spans
+from holdfast.store.base import Dumped
+from holdfast.testing import HashEmbedder
+from holdfast.types import Edge, Job, Node, Scope
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN = Scope("default", "ann")
@@ -48,7 +48,7 @@ class Stepping:
         **extraction: Any,
     ) -> None:
         self.now = START
-        self.memory: Memory = recollect.open(
+        self.memory: Memory = holdfast.open(
             path,
             embedder=HashEmbedder(16),
             extractor=extractor,

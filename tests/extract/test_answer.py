@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import ModelError, Unreadable
-from recollect.extract.answer import (
+from holdfast.errors import ModelError, Unreadable
+from holdfast.extract.answer import (
     FACT_KINDS,
     USER,
     Entity,
@@ -19,7 +19,7 @@ from recollect.extract.answer import (
     Relation,
     read,
 )
-from recollect.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES, Typed
+from holdfast.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES, Typed
 
 TURNS = ("t1", "t2", "t3")
 KNOWN = {"e1": "Ann Reed", "e2": "Lisbon"}

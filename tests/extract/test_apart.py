@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import Closed, Harmful, ModelError, ModelUnavailable, TookTooLong
-from recollect.extract.apart import Apart, Asked, Made
-from recollect.extract.nlp import named
-from recollect.extract.rules import Extracted
-from recollect.extract.spans import Turn
-from recollect.recall.when import spans
-from recollect.types import Event
+from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookTooLong
+from holdfast.extract.apart import Apart, Asked, Made
+from holdfast.extract.nlp import named
+from holdfast.extract.rules import Extracted
+from holdfast.extract.spans import Turn
+from holdfast.recall.when import spans
+from holdfast.types import Event
 from tests.extract.stepping import RULES, START, Recorder, Stepping
 
 RULES_MADE = Made(partial(named, "rules", spans))

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.extract.drafts import Drafted
-from recollect.extract.fact_words import headline, keywords
-from recollect.extract.facts import facts_of
-from recollect.extract.gates import refused
-from recollect.extract.reading import read
-from recollect.extract.rules import RulesExtractor
-from recollect.extract.spans import Turn
-from recollect.facts.values import CATEGORIES, FactDraft
-from recollect.recall.when import spans
-from recollect.types import ORIGIN_OF_ROLE, Event
+from holdfast.extract.drafts import Drafted
+from holdfast.extract.fact_words import headline, keywords
+from holdfast.extract.facts import facts_of
+from holdfast.extract.gates import refused
+from holdfast.extract.reading import read
+from holdfast.extract.rules import RulesExtractor
+from holdfast.extract.spans import Turn
+from holdfast.facts.values import CATEGORIES, FactDraft
+from holdfast.recall.when import spans
+from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
 RULES = RulesExtractor(dates=spans)

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recollect
-from recollect.errors import Closed, ConfigError, InvalidInput, ModelError
-from recollect.extract.rules import Extracted
-from recollect.extract.spans import Turn
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.transfer import export_to, import_from
+import holdfast
+from holdfast.errors import Closed, ConfigError, InvalidInput, ModelError
+from holdfast.extract.rules import Extracted
+from holdfast.extract.spans import Turn
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.transfer import export_to, import_from
 from tests.extract.chatting import Model
 from tests.extract.stepping import RULES, Recorder, Stepping
 from tests.extract.test_step_llm import a_talk, turns_of
@@ -58,7 +58,7 @@ class Watched:
 
 def watched(path: Path, embedder: Watched) -> Memory:
     rules = {"extraction": {"provider": "rules"}}
-    return recollect.open(path / "m.db", embedder=embedder, worker=False, config=rules)
+    return holdfast.open(path / "m.db", embedder=embedder, worker=False, config=rules)
 
 
 def facts(memory: Memory, user: str = "ann") -> list[str]:
@@ -121,7 +121,7 @@ def test_a_quick_turn_that_cannot_be_read_is_left_to_the_queue(tmp_path: Path) -
     made = Stepping(tmp_path / "m.db", Recorder())
     with made.memory as memory:
         reader = Recorder(ModelError("nonsense"))
-        broken = recollect.open(
+        broken = holdfast.open(
             tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, extractor=reader,
             clock=lambda: made.now, config={"extraction": {"provider": "rules"}},
         )  # fmt: skip
@@ -143,7 +143,7 @@ def test_a_quick_write_that_is_stored_does_not_fail(
     which gives up after it was asked for the time of the write."""
     made = Stepping(tmp_path / "m.db", RULES)
     ticks = iter([made.now, made.now])
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=lambda: next(ticks),
         config={"extraction": {"provider": "rules"}},
     ) as broken:  # fmt: skip
@@ -289,7 +289,7 @@ def test_a_retry_with_a_key_must_say_the_same_quick_or_not(tmp_path: Path) -> No
         for quick in (True, False):
             assert memory.remember(NURSE, **who, quick=quick).events == first.events
         for more in ({"extract": False}, {"quick": True, "visibility": "agent_only"}):
-            with pytest.raises(recollect.errors.Conflict):
+            with pytest.raises(holdfast.errors.Conflict):
                 memory.remember(NURSE, **who, **more)
 
 

@@ -14,8 +14,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from recollect.config import load
-from recollect.errors import (
+from holdfast.config import load
+from holdfast.errors import (
     ConfigError,
     ModelError,
     ModelUnavailable,
@@ -24,18 +24,18 @@ from recollect.errors import (
     Refused,
     Unreadable,
 )
-from recollect.extract.answer import read
-from recollect.extract.budget import Limit, Price
-from recollect.extract.drafts import Drafted, drafted
-from recollect.extract.llm import LlmExtractor, asking
-from recollect.extract.prompt import Known, build
-from recollect.extract.spending import Purse
-from recollect.facts.values import FactDraft
-from recollect.graph.vocabulary import Typed
-from recollect.models.breaker import Breaker
-from recollect.models.llm import Generated, RemoteGenerator, Usage
-from recollect.store.base import Spent
-from recollect.types import Event, Scope
+from holdfast.extract.answer import read
+from holdfast.extract.budget import Limit, Price
+from holdfast.extract.drafts import Drafted, drafted
+from holdfast.extract.llm import LlmExtractor, asking
+from holdfast.extract.prompt import Known, build
+from holdfast.extract.spending import Purse
+from holdfast.facts.values import FactDraft
+from holdfast.graph.vocabulary import Typed
+from holdfast.models.breaker import Breaker
+from holdfast.models.llm import Generated, RemoteGenerator, Usage
+from holdfast.store.base import Spent
+from holdfast.types import Event, Scope
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SCOPE = Scope("default", "ann")

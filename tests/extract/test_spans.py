@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.extract.spans import Known, Names, apart, tidy
-from recollect.extract.spans_types import Kinds
+from holdfast.extract.spans import Known, Names, apart, tidy
+from holdfast.extract.spans_types import Kinds
 
 HERE = Path(__file__).parent
 

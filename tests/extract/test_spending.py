@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import ModelError, ModelUnavailable, NotAsked, OverBudget, Refused
-from recollect.extract.budget import Limit, Price, Size
-from recollect.extract.llm import LlmExtractor
-from recollect.extract.spending import Purse
-from recollect.models.breaker import Breaker
-from recollect.models.llm import Generated
-from recollect.store.base import Spent, Store
-from recollect.store.sqlite import SqliteStore
-from recollect.types import Event, Scope
+from holdfast.errors import ModelError, ModelUnavailable, NotAsked, OverBudget, Refused
+from holdfast.extract.budget import Limit, Price, Size
+from holdfast.extract.llm import LlmExtractor
+from holdfast.extract.spending import Purse
+from holdfast.models.breaker import Breaker
+from holdfast.models.llm import Generated
+from holdfast.store.base import Spent, Store
+from holdfast.store.sqlite import SqliteStore
+from holdfast.types import Event, Scope
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recollect.extract.rules import Extracted
-from recollect.extract.spans import Turn
+from holdfast.extract.rules import Extracted
+from holdfast.extract.spans import Turn
 from tests.extract.stepping import RULES, Recorder, Stepping
 
 CLARA = "My sister Clara works at Blue Bottle."

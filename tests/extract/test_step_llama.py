@@ -22,7 +22,7 @@ TURNS = (
 def test_whatever_a_weak_model_says_nothing_is_lost_and_nothing_breaks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("RECOLLECT_EXTRACTION_PROVIDER")  # That all other tests have.
+    monkeypatch.delenv("HOLDFAST_EXTRACTION_PROVIDER")  # That all other tests have.
     with running() as url:
         llm = {"url": url, "model": "smollm2", "timeoutSeconds": 60, "maxAnswerTokens": 96}
         jobs = {"maxAttempts": 2, "backoffSeconds": 0.01}

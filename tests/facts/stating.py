@@ -6,19 +6,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from recollect.config import Config
-from recollect.facts.doubt import Opinion, nobody
-from recollect.facts.values import Fact, FactDraft
-from recollect.facts.verbs import TIERS, Facts
-from recollect.index.postings import packed
-from recollect.store.base import Derived, Entry
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.text import terms
-from recollect.types import Scope
-from recollect.write.ids import Ids
-from recollect.write.worker import Worker
+from holdfast.config import Config
+from holdfast.facts.doubt import Opinion, nobody
+from holdfast.facts.values import Fact, FactDraft
+from holdfast.facts.verbs import TIERS, Facts
+from holdfast.index.postings import packed
+from holdfast.store.base import Derived, Entry
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.text import terms
+from holdfast.types import Scope
+from holdfast.write.ids import Ids
+from holdfast.write.worker import Worker
 
 ANN = Scope("default", "ann")
 DAY = timedelta(days=1)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import InvalidInput, NotFound
-from recollect.facts.disputes import winner
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.facts.disputes import winner
 from tests.facts.stating import ANN, DAY, Stated
 
 HOUR = timedelta(hours=1)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.facts.claim import read
-from recollect.facts.doubt import followed, shown
-from recollect.facts.reconcile import Known, New, Outcome
-from recollect.facts.relate import Thresholds
-from recollect.facts.slots import USER
-from recollect.testing.store_suite import NOON
+from holdfast.facts.claim import read
+from holdfast.facts.doubt import followed, shown
+from holdfast.facts.reconcile import Known, New, Outcome
+from holdfast.facts.relate import Thresholds
+from holdfast.facts.slots import USER
+from holdfast.testing.store_suite import NOON
 
 LIMITS = Thresholds()
 SAID = New(read("The flat on the hill was sold.", USER, ""), NOON)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 WORK, HOME = "I work at Google.", "I live in Paris."
 UNCHANGED = [
@@ -51,7 +51,7 @@ CHANGED = [
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as opened:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as opened:
         yield opened
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect.facts.claim import read
-from recollect.facts.follow import MOST_CANDIDATES, Facts, likest
-from recollect.facts.reconcile import Known
-from recollect.facts.values import FactDraft
-from recollect.facts.verbs import Facts as Verbs
-from recollect.index.postings import packed
-from recollect.store.sqlite import SqliteStore
-from recollect.testing.store_suite import NOON
-from recollect.text import terms
+from holdfast.facts.claim import read
+from holdfast.facts.follow import MOST_CANDIDATES, Facts, likest
+from holdfast.facts.reconcile import Known
+from holdfast.facts.values import FactDraft
+from holdfast.facts.verbs import Facts as Verbs
+from holdfast.index.postings import packed
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.store_suite import NOON
+from holdfast.text import terms
 from tests.facts.stating import ANN, DAY, Stated
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput, NotFound
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -18,7 +18,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     ticks = count()
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         worker=False,

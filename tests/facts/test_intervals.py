@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.facts.claim import read
-from recollect.facts.values import Fact
-from recollect.memory import Memory
-from recollect.testing.store_suite import NOON
-from recollect.types import Scope
+from holdfast.facts.claim import read
+from holdfast.facts.values import Fact
+from holdfast.memory import Memory
+from holdfast.testing.store_suite import NOON
+from holdfast.types import Scope
 from tests.facts.stating import DAY, Stated
 from tests.ticking import ticking
 

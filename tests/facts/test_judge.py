@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import ModelUnavailable
-from recollect.facts.judge import LlmJudge, Verdict, prompt, verdict
-from recollect.facts.opinion import Opinions, settled
-from recollect.facts.values import Fact
+from holdfast.errors import ModelUnavailable
+from holdfast.facts.judge import LlmJudge, Verdict, prompt, verdict
+from holdfast.facts.opinion import Opinions, settled
+from holdfast.facts.values import Fact
 from tests.facts.stating import ANN, Stated
 
 

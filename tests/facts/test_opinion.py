@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from recollect.errors import ModelUnavailable
-from recollect.facts.claim import read
-from recollect.facts.judge import Verdict
-from recollect.facts.opinion import MOST_QUESTIONS, Opinions, Unanswered, settled
-from recollect.facts.reconcile import Known, New, Outcome
-from recollect.facts.slots import USER
-from recollect.testing.store_suite import NOON
+from holdfast.errors import ModelUnavailable
+from holdfast.facts.claim import read
+from holdfast.facts.judge import Verdict
+from holdfast.facts.opinion import MOST_QUESTIONS, Opinions, Unanswered, settled
+from holdfast.facts.reconcile import Known, New, Outcome
+from holdfast.facts.slots import USER
+from holdfast.testing.store_suite import NOON
 
 SUPERSEDE = Verdict("supersede", (0,), 0.9)
 ADD = Verdict("add", (), 1.0)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from recollect.models.local import LocalEmbedder
+from holdfast.models.local import LocalEmbedder
 from scripts.eval_facts import Judged, judged
 from tests.facts.pairs import PAIRS
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import InvalidInput, TooLarge
-from recollect.facts.follow import Facts
-from recollect.facts.plan import Plan, Tools, draft_id
-from recollect.types import Scope
+from holdfast.errors import InvalidInput, TooLarge
+from holdfast.facts.follow import Facts
+from holdfast.facts.plan import Plan, Tools, draft_id
+from holdfast.types import Scope
 from tests.facts.pairs import PAIRS
 from tests.facts.stating import ANN, DAY, Stated
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
 from tests.facts.stating import ANN, Stated
 
 Span = tuple[str, datetime | None]
@@ -19,7 +19,7 @@ Span = tuple[str, datetime | None]
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     ticks = count()
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         config={"extraction": {"provider": "rules"}},

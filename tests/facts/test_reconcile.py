@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.facts.claim import read
-from recollect.facts.reconcile import (
+from holdfast.facts.claim import read
+from holdfast.facts.reconcile import (
     ENDS,
     Known,
     New,
@@ -19,8 +19,8 @@ from recollect.facts.reconcile import (
     reconcile,
     weighed,
 )
-from recollect.facts.relate import Thresholds
-from recollect.testing.store_suite import NOON
+from holdfast.facts.relate import Thresholds
+from holdfast.testing.store_suite import NOON
 from tests.facts.pairs import PAIRS
 
 DAY = timedelta(days=1)

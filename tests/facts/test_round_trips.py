@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.memory import Memory
-from recollect.testing.store_suite import NOON
+from holdfast.memory import Memory
+from holdfast.testing.store_suite import NOON
 from tests.facts.more_pairs import MORE_PAIRS
 from tests.facts.pairs import PAIRS, Pair
 from tests.ticking import ticking

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
 from tests.facts.stating import DAY
 
 
@@ -32,7 +32,7 @@ def clock() -> Clock:
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     settings = {"extraction": {"enabled": False}}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", config=settings, worker=False, clock=clock, embedder=HashEmbedder(16)
     ) as opened:
         yield opened

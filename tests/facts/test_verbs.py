@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recollect.errors import (
+from holdfast.errors import (
     InvalidInput,
     ModelUnavailable,
     NotFound,
@@ -18,8 +18,8 @@ from recollect.errors import (
     StoreBusy,
     TooLarge,
 )
-from recollect.models.local import LocalEmbedder
-from recollect.types import Scope
+from holdfast.models.local import LocalEmbedder
+from holdfast.types import Scope
 from tests.facts.stating import ANN, DAY, Stated
 
 

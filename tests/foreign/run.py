@@ -1,4 +1,4 @@
-"""Programs of other people against Recollect: `make foreign`, `python -m tests.foreign.run NAME`.
+"""Programs of other people against Holdfast: `make foreign`, `python -m tests.foreign.run NAME`.
 
 A client is a folder beside this file:
 
@@ -8,8 +8,8 @@ A client is a folder beside this file:
   prints is shown when something is wrong.
 
 It is run in an environment of its own (kept under `.cache/foreign`), against a fresh service over
-a fresh store, with these variables: `RECOLLECT_URL`, `RECOLLECT_KEY` (an admin key),
-`RECOLLECT_DB`, `RECOLLECT_BIN` (the command `recollect`), and `RECOLLECT_UPSTREAM`, the address of
+a fresh store, with these variables: `HOLDFAST_URL`, `HOLDFAST_KEY` (an admin key),
+`HOLDFAST_DB`, `HOLDFAST_BIN` (the command `holdfast`), and `HOLDFAST_UPSTREAM`, the address of
 the scripted model (`tests/doors/proxy/upstream.py`) that the proxy of that service stands before.
 
 What is known to fail is a line `<client>/<name>: <reason>` in `expected.d/*.txt`; one that passes,
@@ -113,20 +113,20 @@ def run_client(folder: Path, expected: Mapping[str, str], limit: float) -> Verdi
         settings = {"proxy": {"url": model.url, "apiKey": "sk-upstream"}}
         with serving(db, settings=settings) as service:
             told = {
-                "RECOLLECT_URL": f"http://127.0.0.1:{service.port}",
-                "RECOLLECT_KEY": service.key,
-                "RECOLLECT_DB": str(db),
-                "RECOLLECT_BIN": str(_command(Path(where))),
-                "RECOLLECT_UPSTREAM": model.url,
+                "HOLDFAST_URL": f"http://127.0.0.1:{service.port}",
+                "HOLDFAST_KEY": service.key,
+                "HOLDFAST_DB": str(db),
+                "HOLDFAST_BIN": str(_command(Path(where))),
+                "HOLDFAST_UPSTREAM": model.url,
             }
             return run_check(folder.name, place, expected, limit, {**told, "PATH": paths})
 
 
 def _command(where: Path) -> Path:
-    """`recollect` as a check can call it: it would take our variables for settings, and refuse."""
-    command = where / "recollect"
-    program = Path(sys.executable).with_name("recollect")
-    ours = "RECOLLECT_URL RECOLLECT_KEY RECOLLECT_BIN RECOLLECT_UPSTREAM"
+    """`holdfast` as a check can call it: it would take our variables for settings, and refuse."""
+    command = where / "holdfast"
+    program = Path(sys.executable).with_name("holdfast")
+    ours = "HOLDFAST_URL HOLDFAST_KEY HOLDFAST_BIN HOLDFAST_UPSTREAM"
     command.write_text(f'#!/bin/sh\nunset {ours}\nexec "{program}" "$@"\n')
     command.chmod(0o755)
     return command

@@ -14,11 +14,11 @@ def checked(
     tmp_path: Path, script: str, expected: dict[str, str] | None = None, limit: float = 60.0
 ) -> run.Verdict:
     (tmp_path / "check.py").write_text(script)
-    return run.run_check("tiny", tmp_path, expected or {}, limit, {"RECOLLECT_URL": "http://x"})
+    return run.run_check("tiny", tmp_path, expected or {}, limit, {"HOLDFAST_URL": "http://x"})
 
 
 def test_a_client_whose_scenarios_pass_is_good(tmp_path: Path) -> None:
-    script = "import os\nprint('PASS tiny/' + os.environ['RECOLLECT_URL'][:4])\nprint('noise')"
+    script = "import os\nprint('PASS tiny/' + os.environ['HOLDFAST_URL'][:4])\nprint('noise')"
     verdict = checked(tmp_path, script)
     assert verdict.is_good
     assert verdict.passed == ["tiny/http"]

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import recollect
-from recollect.graph.check import EntityDraft, RelationDraft
-from recollect.graph.vocabulary import Typed, entity_type, relation_type
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.types import Scope
+import holdfast
+from holdfast.graph.check import EntityDraft, RelationDraft
+from holdfast.graph.vocabulary import Typed, entity_type, relation_type
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.types import Scope
 
 ANN = Scope("default", "ann")
 DAY = timedelta(days=1)
@@ -24,7 +24,7 @@ class Heard:
 
     def __init__(self, path: Path) -> None:
         self.now = NOON
-        self.memory: Memory = recollect.open(
+        self.memory: Memory = holdfast.open(
             path, embedder=HashEmbedder(16), worker=False, clock=lambda: self.now
         )
 

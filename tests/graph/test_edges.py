@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.errors import InvalidInput
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, clock=lambda: NOON
     ) as memory:
         memory.graph.write(
             [],
             [
-                {"source": "Ann", "type": "works_on", "target": "Recollect"},
+                {"source": "Ann", "type": "works_on", "target": "Holdfast"},
                 {"source": "Bob", "type": "knows", "target": "Ann"},
             ],
             user="ann",
@@ -34,7 +34,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def test_edges_are_listed_as_they_were_learned(memory: Memory) -> None:
     edges = memory.graph.edges(user="ann")
-    assert [edge.content for edge in edges] == ["Ann works on Recollect", "Bob knows Ann"]
+    assert [edge.content for edge in edges] == ["Ann works on Holdfast", "Bob knows Ann"]
     assert memory.graph.edges(user="ann", type="works_on") == edges[:1]
     assert memory.graph.edges(user="ann", limit=1) == edges[:1]
     assert memory.graph.edges(user="bob") == []
@@ -47,7 +47,7 @@ def test_edges_that_did_not_hold_are_left_out(memory: Memory) -> None:
 
 def test_of_edges_that_say_the_same_one_is_told(memory: Memory) -> None:
     memory.graph.write(
-        [], [{"source": "Anna", "type": "works_on", "target": "Recollect"}], user="ann"
+        [], [{"source": "Anna", "type": "works_on", "target": "Holdfast"}], user="ann"
     )
     memory.graph.merge("Ann", "Anna", user="ann")
     found = memory.graph.edges(user="ann", type="works_on")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.errors import NotFound
-from recollect.graph.planned import again
-from recollect.graph.resolve import Resolver
-from recollect.testing import HashEmbedder
-from recollect.types import Node, Record, Scope
+import holdfast
+from holdfast.errors import NotFound
+from holdfast.graph.planned import again
+from holdfast.graph.resolve import Resolver
+from holdfast.testing import HashEmbedder
+from holdfast.types import Node, Record, Scope
 from tests.graph.hearing import ANN, DAY, Heard, entity, relation
 
 
@@ -315,7 +315,7 @@ def test_who_a_text_speaks_of(heard: Heard) -> None:
 def test_what_is_heard_all_the_time_keeps_a_bounded_list_of_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.graph.planned._MOST_SOURCES", 3)
+    monkeypatch.setattr("holdfast.graph.planned._MOST_SOURCES", 3)
     heard = Heard(tmp_path / "heard.db")
     with heard.memory:
         turns = [heard.hear("Bob: person") for _ in range(5)]
@@ -354,12 +354,12 @@ def test_no_process_overwrites_what_another_has_written(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
 
     def write(number: int) -> None:
-        with recollect.open(path, worker=False, embedder=HashEmbedder(16)) as memory:
+        with holdfast.open(path, worker=False, embedder=HashEmbedder(16)) as memory:
             for each in range(15):
                 thing = {"name": "Acme", "aliases": [f"alias {number} {each}"]}
                 memory.graph.write([thing], user="ann")
 
-    with recollect.open(path, worker=False, embedder=HashEmbedder(16)) as memory:
+    with holdfast.open(path, worker=False, embedder=HashEmbedder(16)) as memory:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(write, range(4)))
         (acme,) = memory.graph.entities(user="ann")
@@ -371,8 +371,8 @@ def test_what_another_process_makes_while_a_plan_is_made_is_not_merged_with_itse
 ) -> None:
     path = tmp_path / "m.db"
     with (
-        recollect.open(path, worker=False, embedder=HashEmbedder(16)) as one,
-        recollect.open(path, worker=False, embedder=HashEmbedder(16)) as other,
+        holdfast.open(path, worker=False, embedder=HashEmbedder(16)) as one,
+        holdfast.open(path, worker=False, embedder=HashEmbedder(16)) as other,
     ):
         graphs = one.graph._graphs
         names, calls = graphs.resolver, []

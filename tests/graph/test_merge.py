@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import InvalidInput, NotFound, ScopeError
-from recollect.graph.adjacency import adjacency
-from recollect.graph.elements import Entity, Merging, Relation, Span
-from recollect.graph.joining import joined
-from recollect.graph.walk import walk
-from recollect.memory import Memory
-from recollect.store.base import FOREVER_US
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact
-from recollect.types import Merge, Scope, Subgraph
+import holdfast
+from holdfast.errors import InvalidInput, NotFound, ScopeError
+from holdfast.graph.adjacency import adjacency
+from holdfast.graph.elements import Entity, Merging, Relation, Span
+from holdfast.graph.joining import joined
+from holdfast.graph.walk import walk
+from holdfast.memory import Memory
+from holdfast.store.base import FOREVER_US
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON, a_fact
+from holdfast.types import Merge, Scope, Subgraph
 
 ANN = Scope("default", "ann")
 DAY = timedelta(days=1)
@@ -28,13 +28,13 @@ NAMES = ["Ash", "Birch Wood", "Cedar", "Dogwood Tree", "Elm", "Fir"]
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=lambda: NOON
     ) as opened:
         yield opened
 
 
-def write(memory: Memory, *relations: str, **given: Any) -> recollect.types.GraphReceipt:
+def write(memory: Memory, *relations: str, **given: Any) -> holdfast.types.GraphReceipt:
     """Relations as "Birch_Wood supports Elm 0.5"."""
     told = []
     for each in relations:
@@ -85,9 +85,7 @@ def test_undoing_merges_in_any_order_restores_the_graph(
     tmp_path_factory: pytest.TempPathFactory, edges: list[Any], pairs: list[Any], chance: Any
 ) -> None:
     path = tmp_path_factory.mktemp("merges") / "m.db"
-    with recollect.open(
-        path, embedder=HashEmbedder(16), worker=False, clock=lambda: NOON
-    ) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False, clock=lambda: NOON) as memory:
         memory.graph.write(
             [{"name": name, "type": "concept", "aliases": [f"{name} too"]} for name in NAMES],
             [

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from recollect.graph.adjacency import Adjacency, When, adjacency
-from recollect.graph.elements import entity, merging, relation
-from recollect.graph.overview import overview, told
-from recollect.testing.store_suite import NOON
-from recollect.types import Record
+from holdfast.graph.adjacency import Adjacency, When, adjacency
+from holdfast.graph.elements import entity, merging, relation
+from holdfast.graph.overview import overview, told
+from holdfast.testing.store_suite import NOON
+from holdfast.types import Record
 
 DAY = timedelta(days=1)
 

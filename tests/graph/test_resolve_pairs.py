@@ -2,8 +2,8 @@
 
 import pytest
 
-from recollect.graph.likeness import Name, likeness
-from recollect.graph.resolve import PARTLY, Known, Resolver
+from holdfast.graph.likeness import Name, likeness
+from holdfast.graph.resolve import PARTLY, Known, Resolver
 
 #: type: pairs that are one entity.
 SAME = {

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from recollect.graph.adjacency import Adjacency, When, adjacency
-from recollect.graph.elements import Entity, Merging, Relation, Span, us
-from recollect.graph.planned import digest
-from recollect.graph.shown import subgraph
-from recollect.graph.walk import walk
-from recollect.store.base import FOREVER_US
-from recollect.testing.store_suite import NOON
+from holdfast.graph.adjacency import Adjacency, When, adjacency
+from holdfast.graph.elements import Entity, Merging, Relation, Span, us
+from holdfast.graph.planned import digest
+from holdfast.graph.shown import subgraph
+from holdfast.graph.walk import walk
+from holdfast.store.base import FOREVER_US
+from holdfast.testing.store_suite import NOON
 from tests.graph.hearing import Heard, entity
 
 ENTITIES, EDGES, MERGES = 20_000, 100_000, 2_000

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import InvalidInput
-from recollect.testing.store_suite import NOON, a_fact
-from recollect.types import Record, Subgraph
+from holdfast.errors import InvalidInput
+from holdfast.testing.store_suite import NOON, a_fact
+from holdfast.types import Record, Subgraph
 from tests.graph.hearing import ANN, DAY, Heard, entity, relation
 
 HOUR = timedelta(hours=1)

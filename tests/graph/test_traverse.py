@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput
-from recollect.graph.follow import Graphs
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact
-from recollect.transfer import export_to, import_from
-from recollect.types import Scope, Subgraph
+import holdfast
+from holdfast.errors import InvalidInput
+from holdfast.graph.follow import Graphs
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON, a_fact
+from holdfast.transfer import export_to, import_from
+from holdfast.types import Scope, Subgraph
 
 DAY = timedelta(days=1)
 ANN = Scope("default", "ann")
@@ -23,7 +23,7 @@ ANN = Scope("default", "ann")
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=lambda: NOON
     ) as opened:
         yield opened
@@ -276,7 +276,7 @@ def test_the_graph_survives_an_export_and_an_import(memory: Memory, tmp_path: Pa
     write(memory, "Ann lives_in Lisboa 0.6", "Lisbon part_of Portugal", at=NOON - DAY)
     out = io.BytesIO()
     export_to(memory.store, out)
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "copy.db", embedder=HashEmbedder(16), worker=False, clock=lambda: NOON
     ) as copy:
         done = import_from(copy, io.BytesIO(out.getvalue()))

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import Closed, InvalidInput, ScopeError, TooLarge
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.types import Edge, Node, Scope
+import holdfast
+from holdfast.errors import Closed, InvalidInput, ScopeError, TooLarge
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.types import Edge, Node, Scope
 
 ANN = Scope("default", "ann")
 DAY = timedelta(days=1)
@@ -22,13 +22,13 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=lambda: NOON
     ) as opened:
         yield opened
 
 
-def write(memory: Memory, *relations: str, **given: Any) -> recollect.types.GraphReceipt:
+def write(memory: Memory, *relations: str, **given: Any) -> holdfast.types.GraphReceipt:
     """Relations as "Ann plays_for Falcons"."""
     split = [
         dict(zip(("source", "type", "target"), each.split(), strict=True)) for each in relations

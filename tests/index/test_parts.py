@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import StoreBusy
-from recollect.index.resident import Part, Shelf, View
-from recollect.memory import Memory
-from recollect.store.base import Change, Derived, Feed, Head, Vector
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact, a_name, told
-from recollect.text import term_id, terms
-from recollect.types import TEAM, Scope
+import holdfast
+from holdfast.errors import StoreBusy
+from holdfast.index.resident import Part, Shelf, View
+from holdfast.memory import Memory
+from holdfast.store.base import Change, Derived, Feed, Head, Vector
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON, a_fact, a_name, told
+from holdfast.text import term_id, terms
+from holdfast.types import TEAM, Scope
 
 ANN = Scope("home", "ann")
 TEAM_OF_ANN = Scope("home", TEAM)
@@ -32,7 +32,7 @@ OF_BOB = Part(BOB, frozenset({"note", "graph"}), (("graph", "s1"), ("note", "s2"
 
 def open_memory(path: Path) -> Memory:
     config = {"extraction": {"enabled": False}}
-    return recollect.open(path / "m.db", embedder=HashEmbedder(16), worker=False, config=config)
+    return holdfast.open(path / "m.db", embedder=HashEmbedder(16), worker=False, config=config)
 
 
 @pytest.fixture

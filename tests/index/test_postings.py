@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index.postings import Segment, merged, packed, segment
-from recollect.text import term_id
+from holdfast.index.postings import Segment, merged, packed, segment
+from holdfast.text import term_id
 
 WORDS = st.sampled_from(["ant", "bee", "cat", "dog", "eel", "fox", "東京", "inv-1", "🚀"])
 DOCUMENTS = st.lists(st.lists(WORDS, max_size=8), max_size=8)

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import recollect
-from recollect.index.resident import Shelf, View
-from recollect.memory import Memory
-from recollect.store.base import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact, a_name, told
-from recollect.text import term_id, terms
-from recollect.types import Scope
+import holdfast
+from holdfast.index.resident import Shelf, View
+from holdfast.memory import Memory
+from holdfast.store.base import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON, a_fact, a_name, told
+from holdfast.text import term_id, terms
+from holdfast.types import Scope
 
 ANN = Scope("default", "ann")
 BOB = Scope("default", "bob")
@@ -25,7 +25,7 @@ BOB = Scope("default", "bob")
 def open_memory(path: Path) -> Memory:
     """A memory that embeds and understands nothing: what is in the index is what a test put."""
     config = {"extraction": {"enabled": False}}
-    return recollect.open(path / "m.db", embedder=HashEmbedder(16), worker=False, config=config)
+    return holdfast.open(path / "m.db", embedder=HashEmbedder(16), worker=False, config=config)
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import recollect
-from recollect.index.postings import packed
-from recollect.memory import Memory
-from recollect.store.base import Derived
-from recollect.testing import HashEmbedder
-from recollect.text import terms
-from recollect.types import Record, Scope
+import holdfast
+from holdfast.index.postings import packed
+from holdfast.memory import Memory
+from holdfast.store.base import Derived
+from holdfast.testing import HashEmbedder
+from holdfast.text import terms
+from holdfast.types import Record, Scope
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -108,7 +108,7 @@ class Living:
 def living(path: Path) -> Iterator[Living]:
     """A memory for one test."""
     clock = [NOON]
-    with recollect.open(
+    with holdfast.open(
         path,
         config={"extraction": {"enabled": False}},
         embedder=HashEmbedder(32),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.life.fading import (
+from holdfast.life.fading import (
     BLAMED,
     NOTE_HIDDEN,
     PRAISED,
@@ -21,7 +21,7 @@ from recollect.life.fading import (
     touched,
     until,
 )
-from recollect.types import Record
+from holdfast.types import Record
 from tests.life.living import DAY, NOON, a_record
 
 DAY_US = 86_400_000_000

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import InvalidInput, NotFound
-from recollect.life.fading import strength
-from recollect.life.feedback import feedback, used
-from recollect.types import Scope
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.life.fading import strength
+from holdfast.life.feedback import feedback, used
+from holdfast.types import Scope
 from tests.life.living import ANN, DAY, Living, derived
 
 

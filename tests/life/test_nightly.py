@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import InvalidInput
-from recollect.facts.values import Dispute
-from recollect.life.nightly import JOBS, Keeper, Rules
-from recollect.types import Scope
+from holdfast.errors import InvalidInput
+from holdfast.facts.values import Dispute
+from holdfast.life.nightly import JOBS, Keeper, Rules
+from holdfast.types import Scope
 from tests.life.living import ANN, DAY, NOON, Living, derived, living
 
 SAME = ["The build runs on Linux", "The build runs on Linux.", "the build runs on Linux!"]

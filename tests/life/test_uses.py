@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import StoreBusy
-from recollect.life.uses import Uses
-from recollect.recall.hits import hit
-from recollect.types import Hit, Scope
+from holdfast.errors import StoreBusy
+from holdfast.life.uses import Uses
+from holdfast.recall.hits import hit
+from holdfast.types import Hit, Scope
 from tests.life.living import ANN, DAY, Living, derived
 
 
@@ -84,7 +84,7 @@ def test_turns_and_rules_are_told_however_often(alive: Living) -> None:
 def test_a_busy_store_fails_nobody(alive: Living, caplog: pytest.LogCaptureFixture) -> None:
     (id,) = alive.put(derived("The build runs on Linux."))
     store: Any = Counted(alive, busy=True)
-    with caplog.at_level(logging.WARNING, logger="recollect"):
+    with caplog.at_level(logging.WARNING, logger="holdfast"):
         Uses(store).note(ANN, told(alive, id), alive.now)
     assert alive.get(id).uses == 0
     assert caplog.messages == ["a use was not noted: StoreBusy"]

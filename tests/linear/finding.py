@@ -152,7 +152,7 @@ def _our_lines(frame: FrameType | None) -> list[tuple[str, int]]:
         frame = frame.f_back
     lines: list[tuple[str, int]] = []
     ours = "" if frame is None else _of(frame)
-    while frame is not None and ours.startswith("recollect") and _of(frame) == ours:
+    while frame is not None and ours.startswith("holdfast") and _of(frame) == ours:
         lines.append((_of(frame), frame.f_lineno))
         if frame.f_code.co_name == "<module>":
             break
@@ -165,9 +165,9 @@ def _of(frame: FrameType) -> str:
 
 
 def _modules() -> Iterator[ModuleType]:
-    package = importlib.import_module("recollect")
+    package = importlib.import_module("holdfast")
     yield package
-    for each in pkgutil.walk_packages(package.__path__, "recollect."):
+    for each in pkgutil.walk_packages(package.__path__, "holdfast."):
         if not each.name.endswith(_PROGRAMS):
             yield importlib.import_module(each.name)
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-import recollect
+import holdfast
 from tests.linear.finding import Found, found_in_a_fresh_process
 from tests.linear.growth import SIZES, STEPS, Grown, grown
 from tests.linear.texts import KINDS, Shape, near_misses
 
 _SEARCHING = frozenset({"search", "finditer", "findall", "sub", "subn", "split"})
 
-_ROOT = Path(recollect.__file__).parent
+_ROOT = Path(holdfast.__file__).parent
 MODULES = sorted(
-    ".".join(("recollect", *file.relative_to(_ROOT).with_suffix("").parts))
+    ".".join(("holdfast", *file.relative_to(_ROOT).with_suffix("").parts))
     for file in _ROOT.rglob("*.py")
     if "import re\n" in file.read_text("utf-8")
 )
@@ -37,10 +37,10 @@ def test_patterns_are_found_wherever_they_are_kept(patterns: list[Found]) -> Non
     assert len(patterns) > 700
     assert modules <= {*MODULES}, "which modules use `re` is told by their text"
     # In a table; in a dictionary; made by a helper of another line; only compiled when called.
-    assert "recollect.facts.slots" in modules
-    assert "recollect.tiers.documents.tags" in modules
-    assert "recollect.extract.signal_cues" in modules
-    assert "recollect.graph.names" in modules
+    assert "holdfast.facts.slots" in modules
+    assert "holdfast.tiers.documents.tags" in modules
+    assert "holdfast.extract.signal_cues" in modules
+    assert "holdfast.graph.names" in modules
 
 
 def test_what_is_not_linear_is_told() -> None:

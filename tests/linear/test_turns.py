@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.recall.excerpt import excerpt
-from recollect.testing import HashEmbedder
-from recollect.text import terms
-from recollect.write.echo import without_recalled
-from recollect.write.rules import rules_in
-from recollect.write.spoken import spoken
+import holdfast
+from holdfast.memory import Memory
+from holdfast.recall.excerpt import excerpt
+from holdfast.testing import HashEmbedder
+from holdfast.text import terms
+from holdfast.write.echo import without_recalled
+from holdfast.write.rules import rules_in
+from holdfast.write.spoken import spoken
 from tests.linear.growth import SIZES, grown
 from tests.linear.texts import KINDS, distinct
 
@@ -42,7 +42,7 @@ _users = count()
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     path: Path = tmp_path_factory.mktemp("linear") / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False) as opened:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False) as opened:
         lived(opened, "I like tea.")()  # What is made once is made now.
         yield opened
 

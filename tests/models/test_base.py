@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recollect.errors import ModelError
-from recollect.models.base import Embedder, check_vectors
-from recollect.models.local import LocalEmbedder
-from recollect.models.remote import RemoteEmbedder
+from holdfast.errors import ModelError
+from holdfast.models.base import Embedder, check_vectors
+from holdfast.models.local import LocalEmbedder
+from holdfast.models.remote import RemoteEmbedder
 
 
 def vectors(*rows: list[float]) -> NDArray[np.float64]:

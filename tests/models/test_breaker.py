@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from recollect.errors import ModelError, ModelUnavailable, NotAsked, Refused
-from recollect.models.breaker import Breaker
+from holdfast.errors import ModelError, ModelUnavailable, NotAsked, Refused
+from holdfast.models.breaker import Breaker
 
 
 class Clock:

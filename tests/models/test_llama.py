@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.errors import ModelError, ModelUnavailable, Unreadable
-from recollect.extract.answer import USER, Extraction, read
-from recollect.extract.prompt import Known, Prompt, build
-from recollect.models.llm import Generated, RemoteGenerator
-from recollect.tokens import count_tokens
-from recollect.types import Event
+from holdfast.errors import ModelError, ModelUnavailable, Unreadable
+from holdfast.extract.answer import USER, Extraction, read
+from holdfast.extract.prompt import Known, Prompt, build
+from holdfast.models.llm import Generated, RemoteGenerator
+from holdfast.tokens import count_tokens
+from holdfast.types import Event
 from tests.models.llama_server import CONTEXT_TOKENS, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

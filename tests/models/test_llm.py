@@ -13,8 +13,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from recollect.errors import ConfigError, ModelError, ModelUnavailable, Refused
-from recollect.models.llm import Generated, RemoteGenerator, Usage
+from holdfast.errors import ConfigError, ModelError, ModelUnavailable, Refused
+from holdfast.models.llm import Generated, RemoteGenerator, Usage
 
 KEY = "sk-very-secret-key"
 SECRET = "Ann hides the key under the blue pot"

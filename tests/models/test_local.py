@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.errors import ModelError
-from recollect.models.local import FOLDER, LocalEmbedder, equal_lengths
+from holdfast.errors import ModelError
+from holdfast.models.local import FOLDER, LocalEmbedder, equal_lengths
 
 EMBEDDER = LocalEmbedder()
 TEXTS = [
@@ -105,13 +105,13 @@ def test_a_damaged_installation_says_so(tmp_path: Path, model: bytes | None) -> 
     (tmp_path / "vocab.txt").write_bytes((FOLDER / "vocab.txt").read_bytes())
     if model is not None:
         (tmp_path / "model.onnx").write_bytes(model)
-    with pytest.raises(ModelError, match="reinstall recollect"):
+    with pytest.raises(ModelError, match="reinstall holdfast"):
         LocalEmbedder(folder=tmp_path).embed(["hello"])
 
 
 def test_a_damaged_vocabulary_says_so(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("nothing\n")
-    with pytest.raises(ModelError, match="reinstall recollect"):
+    with pytest.raises(ModelError, match="reinstall holdfast"):
         LocalEmbedder(folder=tmp_path).embed(["hello"])
 
 
@@ -123,7 +123,7 @@ def test_the_shipped_files_are_those_of_the_readme() -> None:
 
 def test_onnxruntime_is_loaded_only_when_something_is_embedded() -> None:
     script = (
-        "import sys; from recollect.models.local import LocalEmbedder; LocalEmbedder().embed([]);"
+        "import sys; from holdfast.models.local import LocalEmbedder; LocalEmbedder().embed([]);"
         "sys.exit('onnxruntime' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect.errors import ConfigError, ModelError, ModelUnavailable
-from recollect.models.remote import RemoteEmbedder
+from holdfast.errors import ConfigError, ModelError, ModelUnavailable
+from holdfast.models.remote import RemoteEmbedder
 
 KEY = "sk-very-secret-key"
 

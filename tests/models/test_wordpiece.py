@@ -12,9 +12,9 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
-from recollect.models import wordpiece
-from recollect.models.local import FOLDER
-from recollect.models.wordpiece import WordPiece, split_words
+from holdfast.models import wordpiece
+from holdfast.models.local import FOLDER
+from holdfast.models.wordpiece import WordPiece, split_words
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow

@@ -3,7 +3,7 @@
 import random
 from datetime import UTC, datetime, timedelta
 
-from recollect.types import Hit
+from holdfast.types import Hit
 
 #: What hostile memories are made of.
 PIECES = [

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from recollect.config import Config
-from recollect.index.resident import View
-from recollect.recall.query import query
-from recollect.recall.stage import Candidate, Moment
-from recollect.store.base import FOREVER_US
-from recollect.types import Scope
+from holdfast.config import Config
+from holdfast.index.resident import View
+from holdfast.recall.query import query
+from holdfast.recall.stage import Candidate, Moment
+from holdfast.store.base import FOREVER_US
+from holdfast.types import Scope
 
 NOW = datetime(2024, 5, 15, 10, 30, tzinfo=UTC)
 

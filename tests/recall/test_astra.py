@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.recall.astra import (
+from holdfast.recall.astra import (
     AstraItem,
     AstraLayout,
     block,
@@ -18,7 +18,7 @@ from recollect.recall.astra import (
     render,
     unmark,
 )
-from recollect.types import Hit
+from holdfast.types import Hit
 
 EXAMPLE = """\
 [Memory: decision | 2026-01-15]

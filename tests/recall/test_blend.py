@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Memory:
-    return recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(dim=32))
+    return holdfast.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(dim=32))
 
 
 def turn(content: str, name: str | None = None, role: str = "user") -> dict[str, str]:
@@ -78,7 +78,7 @@ def test_who_asks_when_gets_what_mentions_a_time(memory: Memory) -> None:
 def test_a_score_is_the_weighted_mean_of_its_features(memory: Memory) -> None:
     memory.remember(turn("zebra"), user="ann")
     (hit,) = memory.recall("zebra", user="ann")
-    weights = recollect.wiring.Config().blend
+    weights = holdfast.wiring.Config().blend
     best_at = weights.window + weights.people + weights.cover + weights.role
     asked = best_at + weights.session + weights.speaker + weights.length
     length = math.log(1 + 1) / math.log(1 + 40)  # One term of forty.

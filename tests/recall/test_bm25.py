@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recollect
-from recollect.index.resident import Shelf, View
-from recollect.memory import Memory
-from recollect.recall.bm25 import bm25, postings
-from recollect.testing import HashEmbedder
-from recollect.text import terms
-from recollect.types import Scope
+import holdfast
+from holdfast.index.resident import Shelf, View
+from holdfast.memory import Memory
+from holdfast.recall.bm25 import bm25, postings
+from holdfast.testing import HashEmbedder
+from holdfast.text import terms
+from holdfast.types import Scope
 
 
 def open_memory(path: Path) -> Memory:
-    return recollect.open(path, embedder=HashEmbedder(16), worker=False)
+    return holdfast.open(path, embedder=HashEmbedder(16), worker=False)
 
 
 @pytest.fixture

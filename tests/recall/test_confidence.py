@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.confidence import confident
-from recollect.recall.stage import Candidate
+from holdfast.recall.confidence import confident
+from holdfast.recall.stage import Candidate
 
 SESSION, NOTE = 0, 3
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 BEGIN = datetime(2024, 5, 1, 9, tzinfo=UTC)
 OLD = "My budget for the garden is $500, the budget for the garden must do."
@@ -18,7 +18,7 @@ OTHERS = ["The roses need water.", "The garage is full of boxes.", "I sold the o
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(64), worker=False,
         clock=lambda: BEGIN + timedelta(days=30),
     ) as opened:  # fmt: skip

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.deerflow import format_memory_for_injection
-from recollect.recall.deerflow_map import (
+from holdfast.recall.deerflow import format_memory_for_injection
+from holdfast.recall.deerflow_map import (
     CATEGORIES,
     GUARANTEED,
     SUMMARIES,
@@ -21,8 +21,8 @@ from recollect.recall.deerflow_map import (
     parse_summaries,
     render,
 )
-from recollect.tokens import count_tokens
-from recollect.types import Hit
+from holdfast.tokens import count_tokens
+from holdfast.types import Hit
 from tests.recall import hostile
 
 AT = datetime(2026, 3, 1, 10, tzinfo=UTC)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import recollect
-from recollect.index.resident import Shelf
-from recollect.memory import Memory
-from recollect.recall.around import neighbours
-from recollect.store.base import Derived
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact
-from recollect.types import Scope
+import holdfast
+from holdfast.index.resident import Shelf
+from holdfast.memory import Memory
+from holdfast.recall.around import neighbours
+from holdfast.store.base import Derived
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON, a_fact
+from holdfast.types import Scope
 
 DAY = timedelta(days=1)
 LISBON = a_fact(50, content="Ann lives in Lisbon.")
@@ -27,7 +27,7 @@ PORTO = a_fact(
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=lambda: NOON + 30 * DAY
     ) as opened:
         yield opened

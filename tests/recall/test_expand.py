@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Memory
-from recollect.errors import InvalidInput, NotFound
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast import Memory
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.testing import HashEmbedder
 
 LONG = "The cat sat down. " * 200
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as opened:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as opened:
         yield opened
 
 

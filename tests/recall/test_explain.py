@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.recall.explain import in_words
-from recollect.recall.stage import Candidate
-from recollect.recall.trace import compared
-from recollect.testing import HashEmbedder
-from recollect.types import Hit
+import holdfast
+from holdfast.memory import Memory
+from holdfast.recall.explain import in_words
+from holdfast.recall.stage import Candidate
+from holdfast.recall.trace import compared
+from holdfast.testing import HashEmbedder
+from holdfast.types import Hit
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TURNS = (
@@ -34,7 +34,7 @@ def learns(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def memory(tmp_path: Path, learns: bool) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(64),
         worker=False,

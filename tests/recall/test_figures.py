@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.figures import Said, asked, read
-from recollect.text import terms
+from holdfast.recall.figures import Said, asked, read
+from holdfast.text import terms
 
 
 @pytest.mark.parametrize(

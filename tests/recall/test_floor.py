@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import recollect
-from recollect.recall.floor import STRONG, bar, coverage, relevant
-from recollect.recall.stage import Candidate
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.recall.floor import STRONG, bar, coverage, relevant
+from holdfast.recall.stage import Candidate
+from holdfast.testing import HashEmbedder
 
 SIZE = 100
 NAN = float("nan")
@@ -92,7 +92,7 @@ class Opposed(HashEmbedder):
 
 
 def test_what_is_as_unlike_the_question_as_can_be_goes(tmp_path: Path) -> None:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=Opposed(), worker=False, config={"relevanceFloor": 0.3}
     ) as memory:
         for said in ("My sister keeps bees.", "Bees frighten my little brother."):

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import recollect
-from recollect.graph.adjacency import adjacency
-from recollect.graph.elements import Entity, Relation, Span
-from recollect.graph.follow import Graphs
-from recollect.graph.walk import walk
-from recollect.index.resident import Shelf
-from recollect.memory import Memory
-from recollect.recall.graph import reached, spread
-from recollect.recall.query import query
-from recollect.store.base import FOREVER_US
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON, a_fact
-from recollect.types import Hit, Scope
+import holdfast
+from holdfast.graph.adjacency import adjacency
+from holdfast.graph.elements import Entity, Relation, Span
+from holdfast.graph.follow import Graphs
+from holdfast.graph.walk import walk
+from holdfast.index.resident import Shelf
+from holdfast.memory import Memory
+from holdfast.recall.graph import reached, spread
+from holdfast.recall.query import query
+from holdfast.store.base import FOREVER_US
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON, a_fact
+from holdfast.types import Hit, Scope
 from tests.graph.hearing import Heard
 
 DAY = timedelta(days=1)
@@ -31,7 +31,7 @@ ANSWER = "Falcons coached by Zoe"
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=lambda: NOON
     ) as opened:
         yield opened

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.hits import hit
-from recollect.reserved import RESERVED_METADATA, SYSTEM
-from recollect.types import ALL_TIERS, Record
+from holdfast.recall.hits import hit
+from holdfast.reserved import RESERVED_METADATA, SYSTEM
+from holdfast.types import ALL_TIERS, Record
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 KEYS = st.one_of(st.sampled_from(sorted(RESERVED_METADATA)), st.text(max_size=8))

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.recall.lane import PLACES, is_rule, placed
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.memory import Memory
+from holdfast.recall.lane import PLACES, is_rule, placed
+from holdfast.testing import HashEmbedder
 from tests.recall.moments import a_view, scored
 
 RULE = "Always cite sources when I ask about history."
@@ -17,7 +17,7 @@ RULE = "Always cite sources when I ask about history."
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Memory:
-    memory = recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(dim=256))
+    memory = holdfast.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(dim=256))
     memory.remember(
         [{"content": RULE, "metadata": {"turn": 1}}, {"role": "assistant", "content": "I will."}],
         user="ann",
@@ -40,7 +40,7 @@ def test_a_rule_is_a_record_of_its_own_with_its_parts(memory: Memory) -> None:
         "condition": "when I ask about history",
     }  # fmt: skip
     assert rule.source_metadata == ({"turn": 1},)
-    (turn,) = memory.store.events(rule_scope := recollect.Scope("default", "ann"), rule.sources)
+    (turn,) = memory.store.events(rule_scope := holdfast.Scope("default", "ann"), rule.sources)
     assert turn.content == RULE
     assert memory.store.get(rule_scope, [rule.id])[0].importance >= 0.95
 
@@ -94,7 +94,7 @@ def test_the_lane_looks_at_who_spoke_whatever_a_store_holds() -> None:
 
 
 def test_where_only_people_talk_there_is_no_lane(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "p.db", worker=False, embedder=HashEmbedder()) as people:
+    with holdfast.open(tmp_path / "p.db", worker=False, embedder=HashEmbedder()) as people:
         people.remember(
             [{"content": RULE, "name": "Ann"}, {"content": "No.", "name": "Bob"}], user="x"
         )
@@ -105,7 +105,7 @@ def test_where_only_people_talk_there_is_no_lane(tmp_path: Path) -> None:
 def test_a_rule_is_found_before_its_vector_is_there_and_without_a_shared_word(
     tmp_path: Path,
 ) -> None:
-    with recollect.open(tmp_path / "p.db", worker=False, embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "p.db", worker=False, embedder=HashEmbedder()) as memory:
         memory.remember("Always cite sources for every claim.", user="alice")
         (hit,) = memory.recall("what is my answering style?", user="alice")
         assert hit.why["lane"] == "instruction"
@@ -140,7 +140,7 @@ def test_a_rule_that_was_replaced_is_not_told_and_its_history_is(memory: Memory)
 
 
 def test_a_rule_held_until_it_was_replaced(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "t.db", worker=False, embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "t.db", worker=False, embedder=HashEmbedder()) as memory:
         for text, day in (("French", "2024-01-01"), ("English", "2025-01-01")):
             memory.remember(f"From now on answer in {text}.", user="ann", at=f"{day}T00:00Z")
         memory.drain()

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.recall.language import NOTE, english_only
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.recall.language import NOTE, english_only
+from holdfast.testing import HashEmbedder
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_english_and_what_has_no_language_are_not(text: str) -> None:
 
 
 def test_the_answer_says_so_and_is_found_all_the_same(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder()) as memory:
         memory.remember(
             [{"content": "我搬到了里斯本。"}, {"content": "J'habite Évora."}], user="ann"
         )

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import NotFound, ScopeError
-from recollect.memory import Memory
-from recollect.recall.ledger import Packing, keep
-from recollect.recall.query import query
-from recollect.testing import HashEmbedder
-from recollect.types import Context, Hit, Hits, Scope
-from recollect.write.worker import Worker
+import holdfast
+from holdfast.errors import NotFound, ScopeError
+from holdfast.memory import Memory
+from holdfast.recall.ledger import Packing, keep
+from holdfast.recall.query import query
+from holdfast.testing import HashEmbedder
+from holdfast.types import Context, Hit, Hits, Scope
+from holdfast.write.worker import Worker
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RULE = "Always cite sources when I ask about history."
@@ -41,7 +41,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(64), worker=False, clock=clock
     ) as opened:
         yield opened
@@ -144,11 +144,11 @@ def test_a_context_is_its_users_own(memory: Memory) -> None:
 
 def test_a_note_outlives_the_process_and_holds_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(64), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(64), worker=False) as memory:
         told(memory, "Zanzibar is where the pelicans nest.")
         context = memory.context("Where do they nest?", user="ann", explain=True)
         assert "pelicans" in context.text
-    with recollect.open(path, embedder=HashEmbedder(64), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(64), worker=False) as memory:
         kept = memory.explain(context.id, user="ann")
         assert "sources" in kept.candidates[0].why
         assert "elicans" not in repr(kept)

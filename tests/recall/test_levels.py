@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.recall.levels import (
+from holdfast.recall.levels import (
     HEADLINE_TOKENS,
     LEVELS,
     OVERVIEW_TOKENS,
@@ -13,7 +13,7 @@ from recollect.recall.levels import (
     overview,
     told,
 )
-from recollect.tokens import count_tokens
+from holdfast.tokens import count_tokens
 
 SHORT = "I moved to Lisbon in March and I like it."
 LONG = "Hello there! The boat leaves at nine. " + "The cook makes soup for all of us. " * 30

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 MANY = 5_000
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as opened:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as opened:
         yield opened
 
 
@@ -29,7 +29,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     texts[17] += " Paid by Thistlewood."
     texts[42] += " The customer said: never again on a Monday."
     texts[43] += " The Monday customer again said never."
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False) as opened:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False) as opened:
         opened.remember([{"content": text} for text in texts], user="ann")
         opened.drain()
         yield opened

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import InvalidInput
-from recollect.recall import astra, deerflow_map, safe
-from recollect.recall.levels import HEADLINE_TOKENS, OVERVIEW_TOKENS
-from recollect.recall.pack import READABLE, RESERVE_SHARE, Packed, pack
-from recollect.testing import HashEmbedder
-from recollect.tokens import count_tokens
-from recollect.types import Hit
+import holdfast
+from holdfast.errors import InvalidInput
+from holdfast.recall import astra, deerflow_map, safe
+from holdfast.recall.levels import HEADLINE_TOKENS, OVERVIEW_TOKENS
+from holdfast.recall.pack import READABLE, RESERVE_SHARE, Packed, pack
+from holdfast.testing import HashEmbedder
+from holdfast.tokens import count_tokens
+from holdfast.types import Hit
 from tests.recall import hostile
 
 AT = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -319,7 +319,7 @@ def _seconds(do: Callable[[], object]) -> float:
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("budget", [0, 50, 200, 1_000, 200_000])
 def test_a_context_keeps_its_budget(tmp_path: Path, budget: int, format: str) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember([{"content": f"cat {i} " + t} for i, t in enumerate(_TEXTS)], user="ann")
         context = memory.context("cat", user="ann", budget_tokens=budget, format=format)
         assert context.tokens == count_tokens(context.text) <= budget
@@ -328,7 +328,7 @@ def test_a_context_keeps_its_budget(tmp_path: Path, budget: int, format: str) ->
 
 
 def test_the_default_budget_is_that_of_the_configuration(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember("cat", user="ann")
         assert len(memory.context("cat", user="ann").hits) == 1
         none = memory.context("cat", user="ann", overrides={"contextBudgetTokens": 1})
@@ -336,7 +336,7 @@ def test_the_default_budget_is_that_of_the_configuration(tmp_path: Path) -> None
 
 
 def test_the_talk_before_the_question_orders_the_facts_of_deerflow(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember([{"content": "a grey cat"}, {"content": "a cat on a boat"}], user="ann")
         talk = [
             {"role": "user", "content": "Tell me about the boat."},

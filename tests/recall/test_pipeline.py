@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.errors import ConfigError, InvalidInput
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.errors import ConfigError, InvalidInput
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 BOTH = ["session", "procedure"]
 
@@ -19,7 +19,7 @@ def opened(path: Path, **weights: float) -> Iterator[Memory]:
     """A memory whose profile `zoology` weighs the tiers so; it has turns and a rule."""
     profile = {"zoology": {"weights": weights, "triggers": ["zebra"]}}
     config = {"boosting": {"profiles": profile}, "fusion": "rrf", "stages.similar": False}
-    with recollect.open(path, worker=False, embedder=HashEmbedder(), config=config) as memory:
+    with holdfast.open(path, worker=False, embedder=HashEmbedder(), config=config) as memory:
         if not memory.store.stats()["events"]:
             memory.remember("Always draw the zebra when I ask about stripes.", user="ann")
             memory.remember([{"content": f"The zebra number {i} slept."} for i in range(6)],
@@ -111,8 +111,8 @@ class Overlap:
 
 
 def test_a_reranker_orders_the_first_and_its_failure_is_told(tmp_path: Path) -> None:
-    def found(reranker: Overlap) -> recollect.types.Hits:
-        with recollect.open(
+    def found(reranker: Overlap) -> holdfast.types.Hits:
+        with holdfast.open(
             tmp_path / "m.db", worker=False, embedder=HashEmbedder(), reranker=reranker
         ) as memory:
             if not memory.store.stats()["events"]:
@@ -128,7 +128,7 @@ def test_a_reranker_orders_the_first_and_its_failure_is_told(tmp_path: Path) -> 
 
 
 def test_without_a_limit_broad_questions_get_more(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder()) as memory:
         memory.remember([{"content": f"I saw zebra {i} at the zoo."} for i in range(40)],
                         user="ann")  # fmt: skip
         memory.drain()
@@ -140,7 +140,7 @@ def test_without_a_limit_broad_questions_get_more(tmp_path: Path) -> None:
 
 
 def test_the_seeds_boost_is_off_on_request_on_and_never_leaks(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder()) as memory:
         memory.remember("Always draw the zebra when I ask about stripes.", user="ann")
         memory.remember([{"content": f"The zebra number {i} slept."} for i in range(20)],
                         user="ann")  # fmt: skip

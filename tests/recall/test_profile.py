@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.config import Boosting, Config, load
-from recollect.errors import InvalidInput
-from recollect.models.local import LocalEmbedder
-from recollect.profiles import BUILT_IN, GENERAL, Profile
-from recollect.recall.examples import EVERYDAY, EXAMPLES
-from recollect.recall.profile import (
+from holdfast.config import Boosting, Config, load
+from holdfast.errors import InvalidInput
+from holdfast.models.local import LocalEmbedder
+from holdfast.profiles import BUILT_IN, GENERAL, Profile
+from holdfast.recall.examples import EVERYDAY, EXAMPLES
+from holdfast.recall.profile import (
     BARE,
     CLEAR,
     Detected,
@@ -26,8 +26,8 @@ from recollect.recall.profile import (
     phrases,
     tier_weights,
 )
-from recollect.recall.triggers import SENSES
-from recollect.types import ALL_TIERS
+from holdfast.recall.triggers import SENSES
+from holdfast.types import ALL_TIERS
 
 HERE = Path(__file__).parent
 EMBEDDER = LocalEmbedder()

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import InvalidInput
-from recollect.recall.query import FILTERS, Query, query
-from recollect.types import Scope
+from holdfast.errors import InvalidInput
+from holdfast.recall.query import FILTERS, Query, query
+from holdfast.types import Scope
 
 
 def asked(filters: Any) -> Query:

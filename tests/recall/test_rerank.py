@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import ModelError, ModelUnavailable
-from recollect.recall.rerank import asking, reranked
-from recollect.recall.stage import Candidate, by_score
-from recollect.text import terms
+from holdfast.errors import ModelError, ModelUnavailable
+from holdfast.recall.rerank import asking, reranked
+from holdfast.recall.stage import Candidate, by_score
+from holdfast.text import terms
 
 TEXTS = {
     0: "We talked about the weather.",

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.safe import Item, SafeLayout, Section, item, line, parse, render
-from recollect.tokens import count_tokens
-from recollect.types import Hit
+from holdfast.recall.safe import Item, SafeLayout, Section, item, line, parse, render
+from holdfast.tokens import count_tokens
+from holdfast.types import Hit
 from tests.recall import hostile
 
 DAY = date(2026, 3, 1)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.errors import InvalidInput
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -33,7 +33,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(32), worker=False, clock=clock
     ) as opened:
         yield opened

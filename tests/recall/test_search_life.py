@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recollect.life.feedback import feedback, used
-from recollect.recall.query import query
-from recollect.recall.search import filtered, present, visible
-from recollect.types import Scope
+from holdfast.life.feedback import feedback, used
+from holdfast.recall.query import query
+from holdfast.recall.search import filtered, present, visible
+from holdfast.types import Scope
 from tests.life.living import ANN, DAY, NOON, Living, derived, living
 
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recollect
-from recollect.config import Config
-from recollect.errors import NotFound
-from recollect.memory import Memory
-from recollect.recall.expand import expand
-from recollect.recall.query import query
-from recollect.recall.searcher import Searcher
-from recollect.store.base import Derived
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import a_fact
-from recollect.types import TEAM, Hit, Hits, Scope
-from recollect.write.passages import RECIPE
+import holdfast
+from holdfast.config import Config
+from holdfast.errors import NotFound
+from holdfast.memory import Memory
+from holdfast.recall.expand import expand
+from holdfast.recall.query import query
+from holdfast.recall.searcher import Searcher
+from holdfast.store.base import Derived
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import a_fact
+from holdfast.types import TEAM, Hit, Hits, Scope
+from holdfast.write.passages import RECIPE
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN, BOB, ZOE = Scope("home", "ann"), Scope("home", "bob"), Scope("work", "zoe")
@@ -40,7 +40,7 @@ class House:
 
     def __init__(self, path: Path) -> None:
         self.clock = Clock()
-        self.memory: Memory = recollect.open(
+        self.memory: Memory = holdfast.open(
             path / "m.db", embedder=HashEmbedder(16), worker=False, clock=self.clock,
             config={"extraction": {"enabled": False}},
         )  # fmt: skip
@@ -189,7 +189,7 @@ def test_what_is_shared_tells_what_it_says_and_not_where_it_was_said(house: Hous
     house.put(owner, 50, tier="note", kind="note", data={"mood": "low"}, sources=(turn,))
     house.shares.grant(user="zoe", workspace="work", to="home", segments=["daily_memory"])
     (hit,) = house.ask(ANN)
-    assert (hit.content, dict(hit.metadata)) == (CAT, {"recollect": {"mood": "low"}})
+    assert (hit.content, dict(hit.metadata)) == (CAT, {"holdfast": {"mood": "low"}})
     assert (hit.sources, hit.source_metadata, hit.session) == ((), (), None)
     assert house.ask(ANN, filters={"session": "s1"}) == []
     with pytest.raises(NotFound):

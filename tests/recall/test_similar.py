@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import recollect
-from recollect.index.postings import packed
-from recollect.index.resident import Shelf
-from recollect.recall.similar import distinct
-from recollect.recall.stage import Candidate, by_score
-from recollect.testing import HashEmbedder
-from recollect.text import terms
-from recollect.types import Scope
+import holdfast
+from holdfast.index.postings import packed
+from holdfast.index.resident import Shelf
+from holdfast.recall.similar import distinct
+from holdfast.recall.stage import Candidate, by_score
+from holdfast.testing import HashEmbedder
+from holdfast.text import terms
+from holdfast.types import Scope
 
 DAY_US = 86_400_000_000
 
@@ -164,7 +164,7 @@ def test_the_same_list_comes_back_where_nothing_goes() -> None:
 
 
 def test_the_columns_of_a_real_index_will_do(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(32)) as memory:
+    with holdfast.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(32)) as memory:
         texts = ["I live in Rome.", "I live in Rome", "I don't live in Rome."]
         memory.remember([{"content": text} for text in texts], user="ann")
         view = Shelf(memory.store, most_bytes=1 << 30).view(Scope("default", "ann"), None)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.life.feedback import feedback, used
-from recollect.recall.stage import Candidate
-from recollect.recall.strength import BAND, near_ties
+from holdfast.life.feedback import feedback, used
+from holdfast.recall.stage import Candidate
+from holdfast.recall.strength import BAND, near_ties
 from tests.life.living import ANN, DAY, Living, derived, living
 from tests.recall.moments import scored
 

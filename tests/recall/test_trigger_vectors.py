@@ -4,11 +4,11 @@ import threading
 
 import numpy as np
 
-from recollect.models.local import LocalEmbedder
-from recollect.profiles import BUILT_IN, Profile
-from recollect.recall.profile import phrases
-from recollect.recall.trigger_vectors import TriggerVectors, made, shipped
-from recollect.testing import HashEmbedder
+from holdfast.models.local import LocalEmbedder
+from holdfast.profiles import BUILT_IN, Profile
+from holdfast.recall.profile import phrases
+from holdfast.recall.trigger_vectors import TriggerVectors, made, shipped
+from holdfast.testing import HashEmbedder
 
 
 def test_they_are_what_the_model_makes_today() -> None:

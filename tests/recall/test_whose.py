@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.recall.whose import whose
+from holdfast.recall.whose import whose
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect import Memory
-from recollect.errors import ConfigError
-from recollect.index.resident import Part
-from recollect.recall.search import Ranking
-from recollect.recall.stage import Candidate
-from recollect.recall.writers import PAGE, WORTH, alone, places, spread, with_others
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast import Memory
+from holdfast.errors import ConfigError
+from holdfast.index.resident import Part
+from holdfast.recall.search import Ranking
+from holdfast.recall.stage import Candidate
+from holdfast.recall.writers import PAGE, WORTH, alone, places, spread, with_others
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 from tests.recall.moments import a_moment, scored
 
 QUESTION = "What about the roof?"
@@ -159,7 +159,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def opened(folder: Path, **config: Any) -> Memory:
     config["extraction"] = {"enabled": False}
-    return recollect.open(
+    return holdfast.open(
         folder / "memory.db", embedder=HashEmbedder(64), worker=False, config=config
     )
 
@@ -184,12 +184,12 @@ def of_dinner(memory: Memory, count: int) -> None:
     say(memory, turns(count, words, role="user"), session="dinner")
 
 
-def first(memory: Memory, text: str = QUESTION, **more: Any) -> list[recollect.Hit]:
+def first(memory: Memory, text: str = QUESTION, **more: Any) -> list[holdfast.Hit]:
     memory.drain()
     return list(memory.recall(text, user="ann", **{"limit": 10, **more}))
 
 
-def flood(hits: list[recollect.Hit]) -> int:
+def flood(hits: list[holdfast.Hit]) -> int:
     return sum("roof, roof" in hit.content for hit in hits)
 
 
@@ -296,7 +296,7 @@ def test_what_an_agent_writes_is_not_the_users_word_whatever_it_says(memory: Mem
 @pytest.mark.parametrize("tiers", [["fact"], ["fact", "session"]])
 def test_what_was_understood_of_the_users_words_is_theirs(tmp_path: Path, tiers: list[str]) -> None:
     config = {"extraction": {"provider": "rules"}}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "memory.db", embedder=HashEmbedder(64), worker=False, config=config
     ) as memory:
         for kind in ("red", "blue", "green", "slate", "copper", "thatched", "flat", "steep"):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from recollect.api.catalogue import ALL
-from recollect.api.verb import BODILESS, Verb
+from holdfast.api.catalogue import ALL
+from holdfast.api.verb import BODILESS, Verb
 from tests.service.by_hand import ROUTES, Asked
 from tests.service.world import World
 

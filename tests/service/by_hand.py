@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from recollect.types import Role
+from holdfast.types import Role
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -50,7 +50,7 @@ class Asked:
 
 def _proxied(role: Role, body: Any = None, *, whose: bool = False) -> Asked:
     """A route of the proxy: nobody listens where the settings of the tests say that a model is."""
-    header = "X-Recollect-User" if whose else ""
+    header = "X-Holdfast-User" if whose else ""
     return Asked(
         role, user=False, workspace=False, body=body, user_header=header,
         status=502, apart=True, subject="quokka", creates=True,
@@ -137,7 +137,7 @@ _AS_DEERFLOW: Mapping[tuple[str, str], Asked] = {
     ),
     ("DELETE", "/api/memory/facts/{id}"): Asked("write"),
 }
-_MCP: Mapping[str, Any] = {"user_header": "X-Recollect-User", "apart": True, **_NO_SCOPE}
+_MCP: Mapping[str, Any] = {"user_header": "X-Holdfast-User", "apart": True, **_NO_SCOPE}
 _AS_MCP: Mapping[tuple[str, str], Asked] = {
     ("POST", "/mcp"): Asked(
         headers={"accept": "application/json, text/event-stream"},

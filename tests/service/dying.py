@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from recollect.doors.http.app import create_app
-from recollect.memory import Memory
-from recollect.store.sqlite.writer import Work, Writer
+from holdfast.doors.http.app import create_app
+from holdfast.memory import Memory
+from holdfast.store.sqlite.writer import Work, Writer
 from tests.api.world import opened
 
 T = TypeVar("T")

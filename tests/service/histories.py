@@ -24,15 +24,15 @@ from fastapi.testclient import TestClient
 from mcp import Client
 from typer.main import get_command
 
-from recollect import wiring
-from recollect.doors.cli.app import app
-from recollect.doors.http.app import create_app
-from recollect.doors.mcp import resources, tools
-from recollect.doors.mcp.asker import Asker
-from recollect.doors.mcp.server import One, server
-from recollect.errors import RecollectError
-from recollect.keys import create_key
-from recollect.memory import Memory
+from holdfast import wiring
+from holdfast.doors.cli.app import app
+from holdfast.doors.http.app import create_app
+from holdfast.doors.mcp import resources, tools
+from holdfast.doors.mcp.asker import Asker
+from holdfast.doors.mcp.server import One, server
+from holdfast.errors import HoldfastError
+from holdfast.keys import create_key
+from holdfast.memory import Memory
 from tests.service.asking import Question, Route, routes_of
 from tests.service.world import BEGAN, HASHES, SETTINGS, World
 
@@ -327,7 +327,7 @@ def _commands(told: History, db: Path, seen: Played, clock: _Clock) -> None:
         out.flush()
         out.seek(0)
         printed = f"{code} {out.read()}{err.getvalue()}".replace(str(db), "DB")
-        seen.answers.append((f"{who}: recollect {' '.join(asked)}", printed.encode()))
+        seen.answers.append((f"{who}: holdfast {' '.join(asked)}", printed.encode()))
 
 
 @cache
@@ -338,8 +338,8 @@ def _command() -> Any:
 
 def _run(args: Sequence[str]) -> str:
     try:
-        return str(_command()(list(args), prog_name="recollect", standalone_mode=False))
-    except RecollectError as error:
+        return str(_command()(list(args), prog_name="holdfast", standalone_mode=False))
+    except HoldfastError as error:
         return f"{type(error).__name__}: {error}"
 
 
@@ -356,7 +356,7 @@ def _of_time_alone(clock: _Clock) -> Iterator[None]:
     def noise(size: int) -> bytes:
         return random.Random(clock.now.timestamp()).randbytes(size)
 
-    with mock.patch("recollect.write.ids.os.urandom", noise):
+    with mock.patch("holdfast.write.ids.os.urandom", noise):
         yield
 
 

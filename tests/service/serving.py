@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SERVE = [sys.executable, "-m", "recollect.doors.cli", "serve"]
+SERVE = [sys.executable, "-m", "holdfast.doors.cli", "serve"]
 
 
 @dataclass
@@ -78,7 +78,7 @@ def serving(
             words = ""
             for line in process.stdout:
                 words += line
-                if match := re.search(r"^Recollect listens on http://[^:]+:(\d+)$", line):
+                if match := re.search(r"^Holdfast listens on http://[^:]+:(\d+)$", line):
                     yield Service(process, int(match[1]), words, time.monotonic() - began)
                     break
             else:

@@ -14,13 +14,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import recollect
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.models.base import Embedder
-from recollect.store.base import EXTERNAL
-from recollect.store.happenings import Webhook
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.models.base import Embedder
+from holdfast.store.base import EXTERNAL
+from holdfast.store.happenings import Webhook
+from holdfast.testing import HashEmbedder
 
 BEGAN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 #: When it is asked: every key that expires has done so.
@@ -60,7 +60,7 @@ class World:
 @contextmanager
 def opened(db: Path, *, now: datetime, embedder: Embedder | None = HASHES) -> Iterator[Memory]:
     """A memory whose clock stands still; without an embedder, with the shipped one."""
-    with recollect.open(
+    with holdfast.open(
         db, embedder=embedder, worker=False, clock=lambda: now, config=SETTINGS
     ) as memory:
         yield memory

@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from recollect.store.base import (
+from holdfast.store.base import (
     Appended,
     Change,
     Derived,
@@ -18,10 +18,10 @@ from recollect.store.base import (
     Entry,
     Spent,
 )
-from recollect.store.sqlite import SqliteStore
-from recollect.testing.store_suite import told
-from recollect.types import Event, Job, Record, Scope
-from recollect.write.prepare import index_row
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.store_suite import told
+from holdfast.types import Event, Job, Record, Scope
+from holdfast.write.prepare import index_row
 
 
 class LeaksAcrossUsers(SqliteStore):

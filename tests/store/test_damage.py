@@ -11,14 +11,14 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect.errors import DamagedRow
-from recollect.memory import Memory
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import HashEmbedder
-from recollect.transfer import export_to
-from recollect.types import Finding
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.errors import DamagedRow
+from holdfast.memory import Memory
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing import HashEmbedder
+from holdfast.transfer import export_to
+from holdfast.types import Finding
+from holdfast.write.prepare import index_row
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.db"))[-1]
 CONFIG = {"extraction": {"enabled": False}}
@@ -52,7 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opened(path: Path) -> Memory:
-    return recollect.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG)
+    return holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG)
 
 
 def text_columns() -> Iterator[tuple[str, str]]:
@@ -147,7 +147,7 @@ def test_one_damaged_row_leaves_the_rest(
 @pytest.mark.parametrize("column", ["session", "agent"])
 def test_a_damaged_job_does_not_stop_the_others(tmp_path: Path, column: str) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember("I moved to Porto.", user="ann", session="s1", agent="a")
         memory.remember("I moved to Lisbon.", user="bob", session="s2", agent="b")
     file = apsw.Connection(str(path))
@@ -156,7 +156,7 @@ def test_a_damaged_job_does_not_stop_the_others(tmp_path: Path, column: str) -> 
         " (SELECT min(id) FROM jobs WHERE step = 'extract')"
     )
     file.close()
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False) as memory:
         assert memory.drain(timeout=60).pending == 0
         assert memory.facts.list(user="bob")
         assert memory.store.counts().dead == 1
@@ -164,14 +164,14 @@ def test_a_damaged_job_does_not_stop_the_others(tmp_path: Path, column: str) -> 
 
 def test_a_bit_on_the_disk_is_found_and_named(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
         for place in ("Porto", "Lisbon", "Faro"):
             memory.remember(f"I moved to {place}.", user="ann", key=place)
     content = bytearray(path.read_bytes())
     at = content.index(b"I moved to Lisbon.")
     content[at] |= 0x80  # One bit of the page.
     path.write_bytes(content)
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
         assert [each.content for each in memory.list(user="ann").memories] == [
             "I moved to Faro.",
             "I moved to Porto.",
@@ -179,7 +179,7 @@ def test_a_bit_on_the_disk_is_found_and_named(tmp_path: Path) -> None:
         found = memory.recall("Where did I move?", user="ann")
         assert {hit.content for hit in found} == {"I moved to Faro.", "I moved to Porto."}
         assert b"Lisbon." not in exported(memory)
-        (lisbon,) = memory.store.events_of_key(recollect.Scope("default", "ann"), "Lisbon")
+        (lisbon,) = memory.store.events_of_key(holdfast.Scope("default", "ann"), "Lisbon")
         assert f"1 damaged rows; events '{lisbon}' of owner 1: content is not UTF-8" in (
             finding(memory.store).detail
         )
@@ -199,12 +199,12 @@ def test_a_torn_index_row_or_vector_hides_only_itself(
     tmp_path: Path, table: str, column: str, check: str
 ) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
         for place in ("Porto", "Lisbon", "Faro"):
             memory.remember(f"I moved to {place}.", user="ann")
         memory.drain()
     assert spoil(path, table, column, "x'01020304'")
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
         found = {hit.content for hit in memory.recall("Where did I move?", user="ann")}
         assert found >= {"I moved to Lisbon.", "I moved to Faro."}
         assert not finding(memory.store, check).ok
@@ -216,10 +216,10 @@ def test_a_torn_index_row_or_vector_hides_only_itself(
 
 def test_what_was_set_aside_is_erased_with_its_user(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
         memory.remember("I moved to Lisbon.", user="ann")
     spoil(path, "events", "name", NO_TEXT)
-    with recollect.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
+    with holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
         memory.store.rebuild(index_row, steps=[])
         assert b"moved to Lisbon" in path.read_bytes() + Path(f"{path}-wal").read_bytes()
         memory.erase(user="ann")
@@ -234,6 +234,6 @@ def test_a_row_that_is_asked_for_by_itself_is_said_to_be_damaged(tmp_path: Path)
     store = SqliteStore(tmp_path / "m.db")
     with store._pool.reader() as connection, pytest.raises(UnicodeDecodeError):
         assert connection.execute("SELECT name FROM secrets").get
-    with pytest.raises(DamagedRow, match="recollect doctor"), store._pool.reader() as connection:
+    with pytest.raises(DamagedRow, match="holdfast doctor"), store._pool.reader() as connection:
         assert connection.execute("SELECT name FROM secrets").get
     store.close()

@@ -15,11 +15,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.errors import StoreError, StoreFull
-from recollect.store.base import Appended
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.connection import BUSY_SECONDS
-from recollect.testing.store_suite import ANN, NOON, an_entry
+from holdfast.errors import StoreError, StoreFull
+from holdfast.store.base import Appended
+from holdfast.store.sqlite import SqliteStore
+from holdfast.store.sqlite.connection import BUSY_SECONDS
+from holdfast.testing.store_suite import ANN, NOON, an_entry
 
 
 class Disk:

@@ -9,11 +9,11 @@ import apsw
 import numpy as np
 import pytest
 
-from recollect.errors import StoreBusy
-from recollect.index.postings import packed
-from recollect.store.base import KeyUse, Vector
-from recollect.store.sqlite import SqliteStore, connection
-from recollect.testing.store_suite import (
+from holdfast.errors import StoreBusy
+from holdfast.index.postings import packed
+from holdfast.store.base import KeyUse, Vector
+from holdfast.store.sqlite import SqliteStore, connection
+from holdfast.testing.store_suite import (
     BOB,
     EMBED,
     NOON,
@@ -23,9 +23,9 @@ from recollect.testing.store_suite import (
     claim,
     put,
 )
-from recollect.text import terms
-from recollect.types import Scope
-from recollect.write.prepare import index_row
+from holdfast.text import terms
+from holdfast.types import Scope
+from holdfast.write.prepare import index_row
 
 GONE = Scope("home", "canary-name")
 DIM = 64

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.sqlite import SqliteStore
-from recollect.testing.store_suite import (
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.store_suite import (
     ANN,
     BOB,
     NOON,
@@ -19,13 +19,13 @@ from recollect.testing.store_suite import (
     claim_group,
     say,
 )
-from recollect.write.passages import record_texts
-from recollect.write.prepare import index_row
+from holdfast.write.passages import record_texts
+from holdfast.write.prepare import index_row
 
 CLAIMER = """
 import sys
-from recollect.store.sqlite import SqliteStore
-from recollect.testing.store_suite import claim_group
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.store_suite import claim_group
 store = SqliteStore(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -37,8 +37,8 @@ while jobs := claim_group(store, most=3):
 
 DIER = """
 import os, signal, sys
-from recollect.store.sqlite import SqliteStore
-from recollect.testing.store_suite import claim_group
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.store_suite import claim_group
 store = SqliteStore(sys.argv[1])
 print(*(job.id for job in claim_group(store, float(sys.argv[2]))), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import apsw
 
-from recollect.store.base import ContextNote
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.ledger import MOST_NOTES
-from recollect.types import Scope
+from holdfast.store.base import ContextNote
+from holdfast.store.sqlite import SqliteStore
+from holdfast.store.sqlite.ledger import MOST_NOTES
+from holdfast.types import Scope
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN, BOB = Scope("default", "ann"), Scope("default", "bob")

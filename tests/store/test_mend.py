@@ -7,9 +7,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.store.base import Made, Share
-from recollect.store.sqlite import SqliteStore
-from recollect.testing.store_suite import (
+from holdfast.store.base import Made, Share
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.store_suite import (
     ANN,
     BOB,
     DIM,
@@ -28,8 +28,8 @@ from recollect.testing.store_suite import (
     subjects,
     vector,
 )
-from recollect.types import Event, Record
-from recollect.write.prepare import index_row
+from holdfast.types import Event, Record
+from holdfast.write.prepare import index_row
 
 Damage = Callable[..., None]
 

@@ -11,18 +11,18 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
-from recollect.errors import NotAStore, SchemaTooNew
-from recollect.memory import Memory
-from recollect.store.base import Spent
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.connection import APPLICATION_ID
-from recollect.store.sqlite.migrate import migrations
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import a_name, an_entry, say
-from recollect.transfer import export_to, import_from
-from recollect.types import ALL_TIERS, Hit, Record, Scope
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.errors import NotAStore, SchemaTooNew
+from holdfast.memory import Memory
+from holdfast.store.base import Spent
+from holdfast.store.sqlite import SqliteStore
+from holdfast.store.sqlite.connection import APPLICATION_ID
+from holdfast.store.sqlite.migrate import migrations
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import a_name, an_entry, say
+from holdfast.transfer import export_to, import_from
+from holdfast.types import ALL_TIERS, Hit, Record, Scope
+from holdfast.write.prepare import index_row
 
 NEWEST = migrations()[-1][0]
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.db"))
@@ -32,7 +32,7 @@ ANN = Scope("default", "ann")
 def open_memory(path: Path) -> Memory:
     """A memory that embeds, but understands nothing: what the file holds stays as it is."""
     config = {"extraction": {"enabled": False}}
-    return recollect.open(path, embedder=HashEmbedder(16), worker=False, config=config)
+    return holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=config)
 
 
 def version_of(path: Path) -> tuple[int, int]:
@@ -139,7 +139,7 @@ def test_what_was_done_in_a_golden_file_is_still_known(golden: Path) -> None:
         assert actions == ["stored", "forgotten", "restored"]
         forgotten = memory.store.scan(ANN), memory.store.changes(ANN, after=0)
         assert len(forgotten[1]) - len(forgotten[0]) == 1
-        with pytest.raises(recollect.RecollectError, match="turn-1"):
+        with pytest.raises(holdfast.HoldfastError, match="turn-1"):
             memory.remember("something else", user="ann", key="turn-1")
 
 
@@ -308,9 +308,7 @@ def test_an_export_made_before_there_were_derived_records_is_still_read(tmp_path
         out = io.BytesIO()
         export_to(memory.store, out)
         # But for the number of the format and the line that closes it.
-        lines = (
-            out.getvalue().replace(b'"recollect_export":2', b'"recollect_export":1').splitlines()
-        )
+        lines = out.getvalue().replace(b'"holdfast_export":2', b'"holdfast_export":1').splitlines()
         assert lines[:-1] == old.read_bytes().splitlines()
         assert [each.detail for each in memory.store.check(index_row) if not each.ok] == []
 
@@ -327,7 +325,7 @@ def test_a_newer_file_is_refused_in_words_and_left_alone(tmp_path: Path) -> None
         open_memory(path)
     assert str(path) in str(told.value)
     assert f"schema {NEWEST + 1}" in str(told.value)
-    assert "upgrade Recollect" in str(told.value)
+    assert "upgrade Holdfast" in str(told.value)
     assert path.read_bytes() == before
 
 
@@ -345,7 +343,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     # A table of ours is there already, by accident and without our mark: refused, not half made.
     change(path, f"PRAGMA application_id = {APPLICATION_ID}", "CREATE TABLE vectors (x)")
-    with pytest.raises(recollect.RecollectError, match="vectors"):
+    with pytest.raises(holdfast.HoldfastError, match="vectors"):
         open_memory(path)
     assert version_of(path)[1] == 0
     assert {name for name, _ in schema_of(path)} == {"vectors"}
@@ -355,11 +353,11 @@ def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 OPENER = """
 import sys
-import recollect
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.testing import HashEmbedder
 print("ready", flush=True)
 sys.stdin.readline()
-with recollect.open(sys.argv[1], embedder=HashEmbedder(16), worker=False) as memory:
+with holdfast.open(sys.argv[1], embedder=HashEmbedder(16), worker=False) as memory:
     memory.remember(f"cat of process {sys.argv[2]}", user="ann")
 print("done", flush=True)
 """

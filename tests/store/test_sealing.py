@@ -6,9 +6,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.errors import NotAStore
-from recollect.store.sealing import is_sealed, seal, unseal
-from recollect.store.sqlite import SqliteStore
+from holdfast.errors import NotAStore
+from holdfast.store.sealing import is_sealed, seal, unseal
+from holdfast.store.sqlite import SqliteStore
 from tests.doors import test_cli
 from tests.doors.test_cli import Run, remembered
 
@@ -101,4 +101,4 @@ def test_a_backup_is_no_memory_to_work_in(run: Run) -> None:
     run("backup", "a.backup")
     ended = run("recall", "tea", "--user", "ann", "--db", "a.backup")
     assert ended.code == 2
-    assert "a.backup is a backup: `recollect restore` makes a memory of it" in ended.err
+    assert "a.backup is a backup: `holdfast restore` makes a memory of it" in ended.err

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.sqlite import SqliteStore
-from recollect.testing.store_suite import StoreSuite
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.store_suite import StoreSuite
 
 
 class TestSqliteStore(StoreSuite):

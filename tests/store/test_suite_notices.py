@@ -3,14 +3,14 @@ no test."""
 
 import pytest
 
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import store_suite
-from recollect.testing.store_suite import StoreSuite
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing import store_suite
+from holdfast.testing.store_suite import StoreSuite
 from tests.store.plants import PLANTS
 
 SOURCE = """
 import pytest
-from recollect.testing import store_suite
+from holdfast.testing import store_suite
 from tests.store.plants import {plant}
 
 class TestPlanted(store_suite.{part}):

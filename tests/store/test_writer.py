@@ -7,10 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.errors import Closed
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.writer import Writer
-from recollect.testing.store_suite import ANN, NOON, a_note, an_entry, put
+from holdfast.errors import Closed
+from holdfast.store.sqlite import SqliteStore
+from holdfast.store.sqlite.writer import Writer
+from holdfast.testing.store_suite import ANN, NOON, a_note, an_entry, put
 
 
 @pytest.fixture

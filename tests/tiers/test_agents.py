@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput
-from recollect.testing import HashEmbedder
-from recollect.tiers.agents import Agents
+import holdfast
+from holdfast.errors import InvalidInput
+from holdfast.testing import HashEmbedder
+from holdfast.tiers.agents import Agents
 
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Iterator[Agents]:
     config = {"extraction": {"enabled": False}}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, config=config
     ) as memory:
         yield memory.agents

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.types import ALL_TIERS, Scope
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.types import ALL_TIERS, Scope
 from tests.service.dying import Died, Dying
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ ANN = Scope("default", "ann")
 
 def opened(path: Path) -> Memory:
     ticks = count()
-    return recollect.open(
+    return holdfast.open(
         path,
         embedder=HashEmbedder(16),
         config={"extraction": {"provider": "rules"}},

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import InvalidInput
-from recollect.tiers.forecast import stats, turns_until_compaction
+from holdfast.errors import InvalidInput
+from holdfast.tiers.forecast import stats, turns_until_compaction
 
 
 @pytest.mark.parametrize(

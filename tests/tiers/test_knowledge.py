@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import InvalidInput, NotFound, ScopeError, TooLarge
-from recollect.memory import Memory
-from recollect.reserved import SYSTEM
-from recollect.testing import HashEmbedder
-from recollect.tiers.knowledge import Document, Knowledge, ReadLimits
-from recollect.tiers.knowledge_values import chunk_ids
-from recollect.tokens import count_tokens
-from recollect.types import TEAM, Record, Scope
-from recollect.write.worker import Worker
+import holdfast
+from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
+from holdfast.memory import Memory
+from holdfast.reserved import SYSTEM
+from holdfast.testing import HashEmbedder
+from holdfast.tiers.knowledge import Document, Knowledge, ReadLimits
+from holdfast.tiers.knowledge_values import chunk_ids
+from holdfast.tokens import count_tokens
+from holdfast.types import TEAM, Record, Scope
+from holdfast.write.worker import Worker
 from tests.tiers.documents import pdfs
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -43,7 +43,7 @@ def clock() -> Clock:
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     config = {"extraction": {"enabled": False}}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=clock, config=config
     ) as opened:
         yield opened
@@ -346,7 +346,7 @@ def test_entries_behave_as_a_mapping(
 ) -> None:
     path = tmp_path_factory.mktemp("m") / "m.db"
     config = {"extraction": {"enabled": False}}
-    with recollect.open(
+    with holdfast.open(
         path, embedder=HashEmbedder(16), worker=False, clock=Clock(), config=config
     ) as memory:
         knowledge = made(memory)

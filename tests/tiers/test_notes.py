@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import InvalidInput, ScopeError, TooLarge
-from recollect.life.fading import strength
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.tiers.notes import Notes, day_span
-from recollect.types import Scope
+import holdfast
+from holdfast.errors import InvalidInput, ScopeError, TooLarge
+from holdfast.life.fading import strength
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.tiers.notes import Notes, day_span
+from holdfast.types import Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.
 CONFIG = {"extraction": {"enabled": False}}
@@ -42,7 +42,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         worker=False,

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.facts.values import FactDraft
-from recollect.life.fading import strength
-from recollect.memory import Memory
-from recollect.store.base import Derived
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.tiers.notes import Notes
-from recollect.tiers.notes_drawn import drawn, kind_of
-from recollect.types import Event, Scope
+import holdfast
+from holdfast.facts.values import FactDraft
+from holdfast.life.fading import strength
+from holdfast.memory import Memory
+from holdfast.store.base import Derived
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.tiers.notes import Notes
+from holdfast.tiers.notes_drawn import drawn, kind_of
+from holdfast.types import Event, Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.
 CONFIG = {"extraction": {"enabled": False}}
@@ -23,7 +23,7 @@ ANN = Scope("default", "ann", session="s1")
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         worker=False,

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import InvalidInput, NotFound, ScopeError, TooLarge
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.tiers.observations import Observations
-from recollect.tiers.observations_values import Added, Known, Link, Observed
-from recollect.transfer.exporting import export_to
-from recollect.transfer.importing import import_from
+import holdfast
+from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.tiers.observations import Observations
+from holdfast.tiers.observations_values import Added, Known, Link, Observed
+from holdfast.transfer.exporting import export_to
+from holdfast.transfer.importing import import_from
 
 
 class Clock:
@@ -30,7 +30,7 @@ class Clock:
 
 
 def opened(path: Path) -> Memory:
-    return recollect.open(
+    return holdfast.open(
         path, embedder=HashEmbedder(16), worker=False, clock=Clock(),
         config={"extraction": {"enabled": False}},
     )  # fmt: skip

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput, NotFound, ScopeError, TooLarge
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.tiers.procedures import Procedure, Procedures
-from recollect.types import Scope
+import holdfast
+from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.tiers.procedures import Procedure, Procedures
+from holdfast.types import Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.
 CONFIG = {"extraction": {"enabled": False}}
@@ -38,7 +38,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         worker=False,

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import InvalidInput, NotFound, ScopeError, TooLarge
-from recollect.memory import Memory
-from recollect.recall.deerflow import format_memory_for_injection
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.tiers import parts
-from recollect.tiers.profile import Profiles
-from recollect.tiers.profile_fields import fields
-from recollect.tiers.profile_summaries import composed
-from recollect.tiers.profile_values import SECTIONS, Profile
-from recollect.types import Record, Scope
+import holdfast
+from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
+from holdfast.memory import Memory
+from holdfast.recall.deerflow import format_memory_for_injection
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.tiers import parts
+from holdfast.tiers.profile import Profiles
+from holdfast.tiers.profile_fields import fields
+from holdfast.tiers.profile_summaries import composed
+from holdfast.tiers.profile_values import SECTIONS, Profile
+from holdfast.types import Record, Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.
 CONFIG = {"extraction": {"enabled": False}}
@@ -45,7 +45,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         worker=False,
@@ -408,7 +408,7 @@ def test_what_another_process_learns_is_seen(
 ) -> None:
     Learned(memory, "I live in Lisbon.")
     assert values(profiles.profile(user="ann")) == {"home": ("Lisbon",)}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         worker=False,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.testing import HashEmbedder
-from recollect.tiers.profile_people import introduced, theirs, wanted
+import holdfast
+from holdfast.testing import HashEmbedder
+from holdfast.tiers.profile_people import introduced, theirs, wanted
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ TALK = [
 
 
 def test_a_messy_talk_gives_a_profile(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember([{"role": "user", "content": each} for each in TALK], user="u-1")
         memory.drain()
         profile = memory.profile(user="u-1")
@@ -90,7 +90,7 @@ def test_a_messy_talk_gives_a_profile(tmp_path: Path) -> None:
 
 
 def test_a_mail_or_an_agent_introduces_nobody(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember("From: Bo\nSubject: hi\n\nI'm Bo Lund, a nurse in Rome.", user="u-1")
         said = {"role": "assistant", "content": "I'm Bo Lund, a nurse in Rome."}
         memory.remember([said], user="u-1")

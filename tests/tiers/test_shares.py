@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import InvalidInput, ScopeError
-from recollect.memory import Memory
-from recollect.store.base import Share
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import a_fact
-from recollect.tiers.shares import PERMISSIONS, SEGMENTS, Shares, is_live, permits
-from recollect.types import TEAM, Scope
+import holdfast
+from holdfast.errors import InvalidInput, ScopeError
+from holdfast.memory import Memory
+from holdfast.store.base import Share
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import a_fact
+from holdfast.tiers.shares import PERMISSIONS, SEGMENTS, Shares, is_live, permits
+from holdfast.types import TEAM, Scope
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ZOE = Scope("work", "zoe")
@@ -38,7 +38,7 @@ def clock() -> Clock:
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     config = {"extraction": {"enabled": False}}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=clock, config=config
     ) as opened:
         yield opened

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.tiers.stats import counted
-from recollect.types import ALL_TIERS, TEAM, Scope
+from holdfast.tiers.stats import counted
+from holdfast.types import ALL_TIERS, TEAM, Scope
 from tests.life.living import ANN, Living, derived, living
 
 

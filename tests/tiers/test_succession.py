@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import NotFound
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast.errors import NotFound
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 ANN = Scope("default", "ann")
@@ -22,7 +22,7 @@ _numbers = count()
 
 def opened(path: Path) -> Memory:
     ticks = count()
-    return recollect.open(
+    return holdfast.open(
         path,
         embedder=HashEmbedder(16),
         config={"extraction": {"enabled": False}},

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput, ModelUnavailable, NotFound, ScopeError
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import NOON
-from recollect.tiers import parts
-from recollect.tiers.summaries import Compaction, Summaries
-from recollect.tokens import count_tokens
-from recollect.types import Scope
+import holdfast
+from holdfast.errors import InvalidInput, ModelUnavailable, NotFound, ScopeError
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import NOON
+from holdfast.tiers import parts
+from holdfast.tiers.summaries import Compaction, Summaries
+from holdfast.tokens import count_tokens
+from holdfast.types import Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.
 CONFIG = {"extraction": {"enabled": False}}
@@ -39,7 +39,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db",
         embedder=HashEmbedder(16),
         worker=False,

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.testing.store_suite import NOON
-from recollect.tiers.summaries_pieces import sentences, told
-from recollect.tokens import count_tokens
-from recollect.types import Event
+from holdfast.testing.store_suite import NOON
+from holdfast.tiers.summaries_pieces import sentences, told
+from holdfast.tokens import count_tokens
+from holdfast.types import Event
 
 WORDS = [
     "boat",

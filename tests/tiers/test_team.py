@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.errors import InvalidInput, NotFound, TooLarge
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import a_fact
-from recollect.tiers.team import TYPES, Team
-from recollect.types import TEAM, Scope
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.errors import InvalidInput, NotFound, TooLarge
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import a_fact
+from holdfast.tiers.team import TYPES, Team
+from holdfast.types import TEAM, Scope
+from holdfast.write.prepare import index_row
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOME = Scope("default", TEAM)
@@ -39,7 +39,7 @@ def clock() -> Clock:
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     config = {"extraction": {"enabled": False}}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=clock, config=config
     ) as opened:
         yield opened

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.memory import Memory
-from recollect.store.base import Share
-from recollect.testing import HashEmbedder
-from recollect.testing.store_suite import a_fact
-from recollect.transfer import Imported, export_to, import_from
-from recollect.types import TEAM, Scope
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.memory import Memory
+from holdfast.store.base import Share
+from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import a_fact
+from holdfast.transfer import Imported, export_to, import_from
+from holdfast.types import TEAM, Scope
+from holdfast.write.prepare import index_row
 
 Open = Callable[[str], Memory]
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -47,7 +47,7 @@ def open_at(tmp_path: Path) -> Iterator[Open]:
     opened: list[Memory] = []
 
     def open_one(name: str) -> Memory:
-        memory = recollect.open(
+        memory = holdfast.open(
             tmp_path / name,
             embedder=HashEmbedder(),
             worker=False,
@@ -211,7 +211,7 @@ def test_any_life_travels(tmp_path_factory: pytest.TempPathFactory, acts: list[A
     folder = tmp_path_factory.mktemp("life")
     config = {"extraction": {"enabled": False}}
     stores = [
-        recollect.open(folder / name, embedder=HashEmbedder(8), worker=False, config=config)
+        holdfast.open(folder / name, embedder=HashEmbedder(8), worker=False, config=config)
         for name in ("a.db", "b.db")
     ]
     try:

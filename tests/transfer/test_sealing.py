@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.errors import InvalidInput
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.transfer import export_to, import_from
-from recollect.transfer.sealing import checked
+import holdfast
+from holdfast.errors import InvalidInput
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.transfer import export_to, import_from
+from holdfast.transfer.sealing import checked
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(4), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(4), worker=False) as memory:
         yield memory
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "n.db", embedder=HashEmbedder(4), worker=False) as memory:
+    with holdfast.open(tmp_path / "n.db", embedder=HashEmbedder(4), worker=False) as memory:
         yield memory
 
 
@@ -95,16 +95,16 @@ def test_what_comes_through_a_pipe_is_checked_too(memory: Memory, other: Memory)
 
 def test_exports_of_before_and_plain_lines_are_read_as_ever(memory: Memory, other: Memory) -> None:
     lines = told(memory).splitlines(keepends=True)[:-1]
-    lines[0] = lines[0].replace(b'"recollect_export":2', b'"recollect_export":1')
+    lines[0] = lines[0].replace(b'"holdfast_export":2', b'"holdfast_export":1')
     assert import_from(other, io.BytesIO(b"".join(lines))).new["event"] == 3
     # Some lines of an export, as a filter leaves them.
     assert import_from(other, io.BytesIO(b"".join(lines[1:3]))).present["event"] == 2
-    plain = b'{"content": "what is {\\"recollect_end\\": 1}?", "user": "ann"}'
+    plain = b'{"content": "what is {\\"holdfast_end\\": 1}?", "user": "ann"}'
     assert import_from(other, io.BytesIO(plain)).new["event"] == 1
 
 
 @pytest.mark.parametrize("version", ["99", "0", '"2"', "true", "null", "2.5"])
 def test_another_format_is_named_with_those_that_are_known(other: Memory, version: str) -> None:
-    header = f'{{"recollect_export": {version}}}\n'.encode()
+    header = f'{{"holdfast_export": {version}}}\n'.encode()
     with pytest.raises(InvalidInput, match=r"export of format .*, .* reads 1 and 2"):
         import_from(other, io.BytesIO(header), salvage=True)

@@ -15,9 +15,9 @@ from itertools import cycle
 from typing import Any
 from zlib import crc32
 
-from recollect import Memory
-from recollect.errors import InvalidInput
-from recollect.transfer import import_from
+from holdfast import Memory
+from holdfast.errors import InvalidInput
+from holdfast.transfer import import_from
 from tests.trust.forged import forged
 
 ANN = "ann"

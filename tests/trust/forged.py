@@ -19,7 +19,7 @@ def forged(texts: Sequence[str], *, workspace: str, user: str) -> list[dict[str,
     pairs = list(_pairs(texts))
     events = [{"type": "event", **owner, **event} for event, _ in pairs]
     records = [{"type": "record", **owner, **record} for _, record in pairs if record]
-    header = {"recollect_export": 1, "event": len(events), "record": len(records)}
+    header = {"holdfast_export": 1, "event": len(events), "record": len(records)}
     return [header, *events, *records]
 
 

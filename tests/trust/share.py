@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import recollect
-from recollect import Memory
+import holdfast
+from holdfast import Memory
 from tests.trust.channels import (
     ANN,
     MALLORY,
@@ -57,7 +57,7 @@ def shares(folder: Path, written: Sequence[int] = (1, 5, 20, 100)) -> dict[int, 
     """Number of texts of the one writer -> its share of the first ten on the matter it aims at."""
     found = {}
     for count in written:
-        with recollect.open(folder / f"share-{count}.db", worker=False) as memory:
+        with holdfast.open(folder / f"share-{count}.db", worker=False) as memory:
             talked(memory)
             aims = _MATTERS[::6]
             for matter in aims:
@@ -107,7 +107,7 @@ def flooded(memory: Memory, name: str, count: int = 20) -> tuple[int, int]:
     return _marked(hits), _marked(told[:10])
 
 
-def _marked(hits: Sequence[recollect.Hit]) -> int:
+def _marked(hits: Sequence[holdfast.Hit]) -> int:
     return sum(MARK in hit.content for hit in hits)
 
 

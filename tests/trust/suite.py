@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import recollect
-from recollect import Memory, Scope
-from recollect.errors import RecollectError
-from recollect.testing.fakes import HashEmbedder
-from recollect.transfer import export_to, import_from
-from recollect.types import Record
+import holdfast
+from holdfast import Memory, Scope
+from holdfast.errors import HoldfastError
+from holdfast.testing.fakes import HashEmbedder
+from holdfast.transfer import export_to, import_from
+from holdfast.types import Record
 from tests.trust.attacks import attacks, groups
 from tests.trust.benign import benign
 from tests.trust.channels import ANN, Channel, talks
@@ -73,7 +73,7 @@ def opened(path: Path, url: str | None = None) -> Memory:
         llm = {"url": url, "model": "gullible", "dailyTokens": 10**9, "dailyCalls": 10**6}
         extraction = {"provider": "llm", "llm": llm}
     config = {"extraction": extraction}
-    return recollect.open(path, config=config, embedder=EMBEDDER, worker=False)
+    return holdfast.open(path, config=config, embedder=EMBEDDER, worker=False)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def compacted(memory: Memory) -> None:
             for kept in (2, 0):
                 try:
                     compact(session=session, user=ANN, workspace=group.lower(), keep_turns=kept)
-                except RecollectError:
+                except HoldfastError:
                     break  # A conversation that this channel does not have.
 
 

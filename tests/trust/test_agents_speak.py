@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.api.catalogue import ALL
-from recollect.doors.http.app import create_app
-from recollect.errors import InvalidInput
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.store.base import DumpedRecord
-from recollect.testing import HashEmbedder
-from recollect.types import Record
+import holdfast
+from holdfast.api.catalogue import ALL
+from holdfast.doors.http.app import create_app
+from holdfast.errors import InvalidInput
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.store.base import DumpedRecord
+from holdfast.testing import HashEmbedder
+from holdfast.types import Record
 
 BY_USER = {"user", "user_confirmed"}
 BOT: dict[str, Any] = {"user": "ann", "agent": "bot"}
@@ -84,7 +84,7 @@ USERS_OWN = ("Chose Postgres.", "We ship on Fridays.", "Release\n1. tag")
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         yield memory
 
 

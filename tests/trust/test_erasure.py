@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect import Memory, Scope
-from recollect.erasing import Erased, erase, verify
-from recollect.errors import InvalidInput
+import holdfast
+from holdfast import Memory, Scope
+from holdfast.erasing import Erased, erase, verify
+from holdfast.errors import InvalidInput
 from scripts.erasure import EMBEDDER, Traces, erased, problems, scan, shown, user_name, word_of
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -21,7 +21,7 @@ ANN, BO = Scope("default", "ann"), Scope("default", "bo")
 
 
 def opened(path: Path) -> Memory:
-    return recollect.open(path, embedder=EMBEDDER, worker=False, clock=lambda: NOW)
+    return holdfast.open(path, embedder=EMBEDDER, worker=False, clock=lambda: NOW)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.write.rules import rules_in
+from holdfast import Memory
+from holdfast.write.rules import rules_in
 from tests.trust.suite import opened
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect import Memory
-from recollect.write.rules import rules_in
+from holdfast import Memory
+from holdfast.write.rules import rules_in
 from tests.trust.attacks import attacks, groups, templates
 from tests.trust.channels import ANN, CHANNELS, SHOWN, UNMARKED, Channel, said_by
 from tests.trust.suite import Plan, harmless, opened, poisoned

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import holdfast
 from tests.trust.share import FLOODS, MOST, flooded, shares
 from tests.trust.suite import EMBEDDER
 
@@ -13,13 +13,13 @@ from tests.trust.suite import EMBEDDER
 @pytest.mark.parametrize("name", FLOODS)
 def test_one_writer_gets_three_of_ten(name: str, tmp_path: Path) -> None:
     config = {"extraction": {"enabled": False}}
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "bounded.db", config=config, embedder=EMBEDDER, worker=False
     ) as memory:
         listed, told = flooded(memory, name)
     assert listed <= 10 * MOST
     assert told <= 10 * MOST
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "free.db", config={**config, "writerShare": 1.0}, embedder=EMBEDDER, worker=False
     ) as memory:
         assert flooded(memory, name)[0] > 10 * MOST, "the flood is one"

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.astra import AstraItem
-from recollect.recall.astra import render as render_astra
-from recollect.recall.safe import Item, render
-from recollect.write.echo import digests, without_recalled
+from holdfast.recall.astra import AstraItem
+from holdfast.recall.astra import render as render_astra
+from holdfast.recall.safe import Item, render
+from holdfast.write.echo import digests, without_recalled
 
 LISBON = "I moved to Lisbon last spring."
 RULE = "Always cite sources when I ask about history."

@@ -2,8 +2,8 @@
 
 import pytest
 
-from recollect.write.handed import shows
-from recollect.write.rules import rules_in
+from holdfast.write.handed import shows
+from holdfast.write.rules import rules_in
 
 RULE = "Always answer in one sentence."
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.errors import NotFound, StoreError
-from recollect.memory import Memory
-from recollect.testing.fakes import HashEmbedder
-from recollect.write import house
+import holdfast
+from holdfast.errors import NotFound, StoreError
+from holdfast.memory import Memory
+from holdfast.testing.fakes import HashEmbedder
+from holdfast.write import house
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -33,7 +33,7 @@ def clock() -> Clock:
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     path = tmp_path / "m.db"
-    with recollect.open(path, embedder=HashEmbedder(64), clock=clock, worker=False) as opened:
+    with holdfast.open(path, embedder=HashEmbedder(64), clock=clock, worker=False) as opened:
         yield opened
 
 

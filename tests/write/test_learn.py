@@ -8,17 +8,17 @@ from typing import Any
 import orjson
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.transfer import export_to, import_from
-from recollect.types import Event
-from recollect.write.learn import Learner
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.transfer import export_to, import_from
+from holdfast.types import Event
+from holdfast.write.learn import Learner
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Memory:
-    return recollect.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder())
+    return holdfast.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder())
 
 
 def rules(memory: Memory, **more: Any) -> list[str]:
@@ -104,7 +104,7 @@ def test_a_file_cannot_claim_a_rule(
 ) -> None:
     memory.remember("Always cite sources.", user="ann")
     bad = changed(memory, **fields)
-    with recollect.open(tmp_path / "n.db", worker=False, embedder=HashEmbedder()) as other:
+    with holdfast.open(tmp_path / "n.db", worker=False, embedder=HashEmbedder()) as other:
         done = import_from(other, bad, salvage=True)  # Its checksum is no longer its own.
         assert [told in problem.reason for problem in done.problems] == [True]
         other.remember("Always use tabs.", user="ann")

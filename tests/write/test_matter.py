@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.write.matter import chosen, meant, read
+from holdfast.write.matter import chosen, meant, read
 
 
 @pytest.mark.parametrize(

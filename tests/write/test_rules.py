@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.write.rules import Rule, data, rule_id, rules_in, topic
-from recollect.write.split import JOINT
+from holdfast.write.rules import Rule, data, rule_id, rules_in, topic
+from holdfast.write.split import JOINT
 
 SPLITS = [
     json.loads(line)

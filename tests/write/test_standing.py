@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recollect.memory import Memory
-from recollect.types import Record, Scope
+from holdfast.memory import Memory
+from holdfast.types import Record, Scope
 from tests.ticking import ticking
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.write.rules import Rule, rules_in
-from recollect.write.supersede import Known, releases, same, seeks, superseded, traits
+from holdfast.write.rules import Rule, rules_in
+from holdfast.write.supersede import Known, releases, same, seeks, superseded, traits
 
 FOLDER = Path(__file__).parent
 # The words were chosen on the even lines; the odd ones say what to expect of other people's.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.write.tag import detect
+from holdfast.write.tag import detect
 
 SET = Path(__file__).with_name("instructions.jsonl")
 MARKERS = (

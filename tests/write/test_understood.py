@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.write.rules import MOST_RULES
-from recollect.write.understood import understood
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.write.rules import MOST_RULES
+from holdfast.write.understood import understood
 
 CAP = 24_000
 PASTED = "The harbour was quiet and the boats lay still. "
@@ -17,7 +17,7 @@ PASTED = "The harbour was quiet and the boats lay still. "
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as opened:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as opened:
         yield opened
 
 

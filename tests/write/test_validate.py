@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import recollect
-from recollect.config import Limits
-from recollect.errors import InvalidInput, ScopeError, TooLarge
-from recollect.testing import HashEmbedder
-from recollect.write.validate import (
+import holdfast
+from holdfast.config import Limits
+from holdfast.errors import InvalidInput, ScopeError, TooLarge
+from holdfast.testing import HashEmbedder
+from holdfast.write.validate import (
     RESERVED_METADATA,
     Batch,
     batch,
@@ -325,7 +325,7 @@ def test_a_reserved_key_is_refused() -> None:
 
 @pytest.mark.parametrize("value", [np.float64(0.5), np.str_("x")])
 def test_metadata_of_numpy_that_is_plain_comes_back(tmp_path: Path, value: Any) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember("a cat", user="ann", metadata={"v": value})
         assert memory.recall("cat", user="ann")[0].metadata == {"v": value}
 
@@ -336,7 +336,7 @@ def test_metadata_of_numpy_that_is_not_plain_is_refused(value: Any) -> None:
 
 
 def test_a_batch_is_all_or_nothing(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         bad = [{"content": f"cat {i}"} for i in range(10)]
         bad[7]["role"] = "robot"
         error = refusal(InvalidInput, memory.remember, bad, user="ann", key="k")
@@ -396,7 +396,7 @@ def test_a_number_must_be_whole(wrong: object) -> None:
 
 
 def test_limit_and_budget_are_checked_at_their_bounds(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         for limit in (1, 200):
             assert memory.recall("cat", user="ann", limit=limit) == []
         for limit in (0, 201):
@@ -427,7 +427,7 @@ def test_an_error_is_a_value_error_too() -> None:
 SYSTEM_NAMES = {"data", "metadata"}
 # Where callers' data is made up or carried: their own keys are no system keys.
 CALLERS = ("bench/", "demo.py", "doors/", "sample/", "testing/")
-#: What these write stands under the key `recollect` of a hit (tests/recall/test_hits.py), or beside
+#: What these write stands under the key `holdfast` of a hit (tests/recall/test_hits.py), or beside
 #: no caller's metadata at all.
 SOURCELESS = ("graph/", "facts/", "tiers/", "life/")
 
@@ -477,7 +477,7 @@ def test_the_scan_sees_keys_that_are_written() -> None:
 
 
 def test_every_key_that_the_system_writes_is_reserved() -> None:
-    root = Path(recollect.__file__).parent
+    root = Path(holdfast.__file__).parent
     written: dict[str, str] = {}
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()

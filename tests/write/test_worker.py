@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recollect
-from recollect.config import Config, Extraction, Jobs
-from recollect.errors import ModelError, ModelUnavailable, StoreBusy
-from recollect.memory import Memory
-from recollect.models.base import Embedder
-from recollect.store.base import QueueCounts
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import HashEmbedder
-from recollect.types import Drained
-from recollect.write.prepare import index_row
+import holdfast
+from holdfast.config import Config, Extraction, Jobs
+from holdfast.errors import ModelError, ModelUnavailable, StoreBusy
+from holdfast.memory import Memory
+from holdfast.models.base import Embedder
+from holdfast.store.base import QueueCounts
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing import HashEmbedder
+from holdfast.types import Drained
+from holdfast.write.prepare import index_row
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DIM = 16
@@ -81,7 +81,7 @@ def a_memory(
     clock: Clock | None = None,
 ) -> Memory:
     """A memory that embeds and does nothing else: one job per turn."""
-    return recollect.open(
+    return holdfast.open(
         path / "m.db",
         embedder=embedder or HashEmbedder(DIM),
         config=replace(config or Config(), extraction=Extraction(enabled=False)),
@@ -132,7 +132,7 @@ def test_nonsense_becomes_a_dead_letter_with_its_reason(tmp_path: Path, kind: st
         assert status.error
         assert [hit.id for hit in memory.recall("cat", user="ann")] == [event]
         assert len(embedder.calls) - 1 == 5, "five attempts, and the query of recall"
-        assert unclean(memory) == ["dead letters: 1 dead letters; see `recollect jobs`"]
+        assert unclean(memory) == ["dead letters: 1 dead letters; see `holdfast jobs`"]
 
 
 @pytest.mark.parametrize("kind", NONSENSE)
@@ -384,7 +384,7 @@ def test_the_background_thread_survives_nonsense(tmp_path: Path, kind: str) -> N
         late = memory.remember("a dog", user="ann").events[0]
         memory.drain(timeout=60)
         assert memory.status(late, user="ann").state == "done"
-        assert any(each.name == "recollect-worker" for each in threads())
+        assert any(each.name == "holdfast-worker" for each in threads())
 
 
 def threads() -> list[Any]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.errors import ModelError, ModelUnavailable, NotAsked, Refused
-from recollect.extract.rules import Extracted
-from recollect.extract.spans import Turn
+import holdfast
+from holdfast.errors import ModelError, ModelUnavailable, NotAsked, Refused
+from holdfast.extract.rules import Extracted
+from holdfast.extract.spans import Turn
 from tests.extract.stepping import RULES, START, Recorder, Stepping
 
 TURNS = ("Clara works at Google.", "Clara lives in Lisbon.")
@@ -171,7 +171,7 @@ class Noting:
 
 def test_what_was_said_can_be_found_before_it_is_understood(tmp_path: Path) -> None:
     noting: Any = Noting()
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=noting, extractor=noting, worker=False
     ) as memory:
         memory.remember([{"content": text} for text in TURNS], user="ann")

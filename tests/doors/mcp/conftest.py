@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 
 
 class Clock:
@@ -21,7 +21,7 @@ class Clock:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=Clock()
     ) as opened:
         yield opened

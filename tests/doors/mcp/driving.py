@@ -16,11 +16,11 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from recollect.doors.http.app import create_app
-from recollect.doors.mcp.asker import Asker
-from recollect.doors.mcp.server import One, server
-from recollect.doors.mcp.tools import ALL
-from recollect.memory import Memory
+from holdfast.doors.http.app import create_app
+from holdfast.doors.mcp.asker import Asker
+from holdfast.doors.mcp.server import One, server
+from holdfast.doors.mcp.tools import ALL
+from holdfast.memory import Memory
 
 ANN = Asker("default", "ann")
 READER = Asker("default", "ann", role="read")

@@ -6,13 +6,13 @@ import pytest
 from mcp import types
 from mcp.shared.exceptions import MCPError
 
-from recollect.doors.mcp.asker import Asker
-from recollect.memory import Memory
+from holdfast.doors.mcp.asker import Asker
+from holdfast.memory import Memory
 from tests.doors.mcp.driving import ANN, MODES, READER, Driver, drive
 
-ENTITY = types.ResourceTemplateReference(uri="recollect://entity/{name}")
-SESSION = types.ResourceTemplateReference(uri="recollect://session/{id}")
-ONE = types.ResourceTemplateReference(uri="recollect://memory/{id}")
+ENTITY = types.ResourceTemplateReference(uri="holdfast://entity/{name}")
+SESSION = types.ResourceTemplateReference(uri="holdfast://session/{id}")
+ONE = types.ResourceTemplateReference(uri="holdfast://memory/{id}")
 WITH_MEMORY = types.PromptReference(name="with_memory")
 
 
@@ -96,7 +96,7 @@ def test_what_a_tool_would_not_tell_is_not_proposed(memory: Memory) -> None:
         (WITH_MEMORY, "answer"),
         (types.PromptReference(name="what_do_you_know"), "question"),
         (ENTITY, "id"),
-        (types.ResourceTemplateReference(uri="recollect://profile"), "id"),
+        (types.ResourceTemplateReference(uri="holdfast://profile"), "id"),
     ],
 )
 def test_what_is_not_there_is_a_wrong_parameter(memory: Memory, ref: Any, name: str) -> None:

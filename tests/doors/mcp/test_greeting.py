@@ -13,9 +13,9 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from recollect.doors.mcp.greeting import DISCOVERED, HANDSHAKES, greeted
-from recollect.doors.mcp.server import One, server
-from recollect.memory import Memory
+from holdfast.doors.mcp.greeting import DISCOVERED, HANDSHAKES, greeted
+from holdfast.doors.mcp.server import One, server
+from holdfast.memory import Memory
 from tests.doors.mcp.driving import ANN
 from tests.doors.mcp.test_mcp_stdio import COMMAND, HELLO, talk
 
@@ -90,8 +90,8 @@ def test_what_is_not_as_expected_is_left_to_the_sdk(sent: Any) -> None:
 
 def test_nothing_heavy_is_loaded_for_it() -> None:
     code = (
-        "import sys, recollect.doors.cli.app, recollect.doors.mcp.wire, recollect.address;"
-        "print([each for each in ('mcp', 'mcp_types', 'numpy', 'recollect.memory')"
+        "import sys, holdfast.doors.cli.app, holdfast.doors.mcp.wire, holdfast.address;"
+        "print([each for each in ('mcp', 'mcp_types', 'numpy', 'holdfast.memory')"
         " if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,9 +4,9 @@ import json
 import re
 from pathlib import Path
 
-from recollect.doors.mcp.prompts import PROMPTS
-from recollect.doors.mcp.resources import RESOURCES
-from recollect.doors.mcp.tools import ALL
+from holdfast.doors.mcp.prompts import PROMPTS
+from holdfast.doors.mcp.resources import RESOURCES
+from holdfast.doors.mcp.tools import ALL
 
 PAGE = (Path(__file__).parents[3] / "docs/howto/mcp.md").read_text()
 
@@ -32,6 +32,6 @@ def test_snippets_are_json() -> None:
     keys = set()
     for each in snippets:
         (servers,) = json.loads(each).values()
-        keys |= servers["recollect"].keys()
+        keys |= servers["holdfast"].keys()
     # Each client calls the address otherwise; Claude Desktop takes none.
     assert {"command", "url", "serverUrl", "httpUrl"} <= keys

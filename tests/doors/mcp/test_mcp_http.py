@@ -15,20 +15,20 @@ import pytest
 from fastapi.testclient import TestClient
 from mcp.shared.exceptions import MCPError
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.mcp.sessions import Sessions
-from recollect.doors.mcp.tools import ALL
-from recollect.errors import ConfigError
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.doors.mcp.sessions import Sessions
+from holdfast.doors.mcp.tools import ALL
+from holdfast.errors import ConfigError
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.doors.live import wait_until
 from tests.doors.mcp.driving import MODES, Driver, over_http, serving
 from tests.doors.mcp.test_tools import NAMES, READING, _usual
 
 GRAPH = "memory://knowledge-graph"
-INSTEAD = "send the header X-Recollect-User, or use a key of one user"
+INSTEAD = "send the header X-Holdfast-User, or use a key of one user"
 BOB = {"name": "Bob", "entityType": "person", "observations": ["Likes tea"]}
 INITIALIZE = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -41,7 +41,7 @@ ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "appl
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     config = {"limits.bodyBytes": 20_000, "extraction.quietSeconds": 0}
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), config=config) as opened:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), config=config) as opened:
         yield opened
 
 
@@ -179,10 +179,10 @@ def test_a_key_of_all_users_must_say_whose_memory(memory: Memory, url: str, mode
 
     key = key_of(memory, user=None)
     over_http(url, key, names_none, mode)
-    over_http(url, key, is_ann, mode, x_recollect_user="ann")
-    over_http(url, key, is_bob, mode, x_recollect_user="bob")
-    over_http(url, key, is_coder, mode, x_recollect_user="ann", x_recollect_agent="coder")
-    over_http(url, key, is_other, mode, x_recollect_user="ann", x_recollect_agent="other")
+    over_http(url, key, is_ann, mode, x_holdfast_user="ann")
+    over_http(url, key, is_bob, mode, x_holdfast_user="bob")
+    over_http(url, key, is_coder, mode, x_holdfast_user="ann", x_holdfast_agent="coder")
+    over_http(url, key, is_other, mode, x_holdfast_user="ann", x_holdfast_agent="other")
 
 
 @pytest.mark.slow
@@ -201,9 +201,9 @@ def test_the_guard_stands_before_it(memory: Memory, url: str) -> None:
         assert post("nonsense").status_code == 401
         assert post(key, origin="https://evil.example").status_code == 403
         assert post(key, host="evil.example").status_code == 403
-        assert post(key, x_recollect_user="bob").status_code == 403
-        assert post(key, x_recollect_user="x" * 600).status_code == 400
-        latin = {"authorization": f"Bearer {key}", "x-recollect-user": b"J\xfcrgen"}
+        assert post(key, x_holdfast_user="bob").status_code == 403
+        assert post(key, x_holdfast_user="x" * 600).status_code == 400
+        latin = {"authorization": f"Bearer {key}", "x-holdfast-user": b"J\xfcrgen"}
         refusal = http.post("/mcp", content=json.dumps(INITIALIZE).encode(), headers=latin)
         assert (refusal.status_code, "is not UTF-8" in refusal.text) == (400, True)
         assert post(key, b"x" * 30_000).status_code == 413
@@ -256,7 +256,7 @@ def test_open_streams_do_not_keep_the_service_from_stopping(memory: Memory) -> N
 def test_without_the_package_it_says_what_to_install(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.doors.mcp.mount.find_spec", lambda name: None)
+    monkeypatch.setattr("holdfast.doors.mcp.mount.find_spec", lambda name: None)
     headers = {"authorization": f"Bearer {key_of(memory)}"}
     with TestClient(create_app(memory), "http://localhost", headers=headers) as client:
         for method in ("GET", "POST", "DELETE"):
@@ -293,7 +293,7 @@ def test_a_stream_ends_with_its_key(memory: Memory, url: str) -> None:
 def test_a_key_has_only_so_many_sessions_and_streams(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.doors.mcp.http._MOST_OF_A_KEY", 2)
+    monkeypatch.setattr("holdfast.doors.mcp.http._MOST_OF_A_KEY", 2)
     greedy, other = key_of(memory), key_of(memory)
     with serving(memory) as url, httpx2.Client(headers=ACCEPT, timeout=60) as http:
         said = {"authorization": f"Bearer {greedy}", "mcp-protocol-version": "2025-06-18"}
@@ -482,7 +482,7 @@ def test_there_is_one_whole_answer_though_the_session_ends_meanwhile(
 def test_an_allow_list_with_a_tool_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     config = {"mcp.tools": "recall, rekall"}
     with (
-        recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
+        holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
         pytest.raises(ConfigError, match=r"mcp\.tools: there is no tool 'rekall'"),
     ):
         create_app(memory)
@@ -497,7 +497,7 @@ def test_an_agent_has_the_tools_that_the_settings_the_key_and_its_own_list_allow
         "mcp.tools": "remember, recall, context, profile, notes",
         "mcp.agentTools": "coder: recall, context, remember; t:scribe: notes ; mute: ; *: recall",
     }
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16), config=config) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), config=config) as memory:
         key = key_of(memory)
         narrow = key_of(memory, tools=["context", "notes", "read_graph"])
         expected = [
@@ -517,7 +517,7 @@ def test_an_agent_has_the_tools_that_the_settings_the_key_and_its_own_list_allow
                     with pytest.raises(MCPError, match="not allowed"):
                         await mcp.client.call_tool("profile", {})
 
-                headers = {} if agent is None else {"x_recollect_agent": agent}
+                headers = {} if agent is None else {"x_holdfast_agent": agent}
                 over_http(url, secret, offers, mode, **headers)
 
 
@@ -535,7 +535,7 @@ def test_lists_of_agents_that_are_wrong_are_refused_at_the_start(
 ) -> None:
     config = {"mcp.agentTools": lists}
     with (
-        recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
+        holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), config=config) as memory,
         pytest.raises(ConfigError, match=re.escape(words)),
     ):
         create_app(memory)

@@ -1,4 +1,4 @@
-"""`recollect mcp` as a client starts it: a process of its own that speaks on stdin and stdout."""
+"""`holdfast mcp` as a client starts it: a process of its own that speaks on stdin and stdout."""
 
 import json
 import os
@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-import recollect
-from recollect.keys import create_key
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.keys import create_key
+from holdfast.testing import HashEmbedder
 from tests.doors.mcp.driving import MODES, Driver, run, serving
 from tests.doors.mcp.test_tools import NAMES, READING
 
 pytestmark = pytest.mark.slow
 
 BOB = {"name": "Bob", "entityType": "person", "observations": ["Likes tea"]}
-COMMAND = [str(Path(sys.executable).with_name("recollect")), "mcp"]
+COMMAND = [str(Path(sys.executable).with_name("holdfast")), "mcp"]
 HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {},
@@ -72,7 +72,7 @@ def test_tools_are_offered_as_the_command_says(tmp_path: Path) -> None:
     twice = started("--db", db, "--tools", "recall", "--tools", "remember")
     run(Client(twice), offers(["remember", "recall"]))
     run(Client(started("--db", db, "--read-only")), offers(READING))
-    only = started("--db", db, "--tools", "recall,profile", RECOLLECT_MCP_TOOLS="profile,notes")
+    only = started("--db", db, "--tools", "recall,profile", HOLDFAST_MCP_TOOLS="profile,notes")
     run(Client(only), offers(["profile"]))
 
 
@@ -86,18 +86,18 @@ def test_an_agent_is_offered_its_own_tools(tmp_path: Path) -> None:
 
         return script
 
-    coder = started("--db", db, "--agent", "coder", RECOLLECT_MCP_AGENT_TOOLS=lists)
+    coder = started("--db", db, "--agent", "coder", HOLDFAST_MCP_AGENT_TOOLS=lists)
     run(Client(coder), offers(["recall", "notes"]))
     one = started(
-        "--db", db, "--agent", "coder", "--tools", "notes,remember", RECOLLECT_MCP_AGENT_TOOLS=lists
+        "--db", db, "--agent", "coder", "--tools", "notes,remember", HOLDFAST_MCP_AGENT_TOOLS=lists
     )
     run(Client(one), offers(["notes"]))
-    nobody = started("--db", db, RECOLLECT_MCP_AGENT_TOOLS=lists)
+    nobody = started("--db", db, HOLDFAST_MCP_AGENT_TOOLS=lists)
     run(Client(nobody), offers(["recall"]))
 
 
 def test_it_speaks_for_a_service(tmp_path: Path) -> None:
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(16)) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16)) as memory:
         key = create_key(memory.store, user="ann")[1]
 
         async def script(mcp: Driver) -> None:
@@ -128,10 +128,10 @@ def test_it_speaks_for_a_service(tmp_path: Path) -> None:
             assert (await mcp.call("recall", query="move", user_id="ann"))["hits"]
 
         with serving(memory) as url:
-            run(Client(started("--db", url, RECOLLECT_API_KEY=key)), script)
+            run(Client(started("--db", url, HOLDFAST_API_KEY=key)), script)
             whole = create_key(memory.store)[1]
-            run(Client(started("--db", url, RECOLLECT_API_KEY=whole)), must_say_whose)
-            environment = {**os.environ, "RECOLLECT_API_KEY": "rk_wrong"}
+            run(Client(started("--db", url, HOLDFAST_API_KEY=whole)), must_say_whose)
+            environment = {**os.environ, "HOLDFAST_API_KEY": "rk_wrong"}
             done = subprocess.run(
                 [*COMMAND, "--db", url], capture_output=True, timeout=60, check=False, text=True,
                 env=environment,
@@ -139,7 +139,7 @@ def test_it_speaks_for_a_service(tmp_path: Path) -> None:
             assert (done.returncode, done.stdout) == (2, "")
             assert done.stderr.startswith(f"error: {url} does not accept this key")
             assert done.stderr.count("\n") == 1
-            bob = started("--db", url, "--user", "bob", RECOLLECT_API_KEY=key)
+            bob = started("--db", url, "--user", "bob", HOLDFAST_API_KEY=key)
             run(Client(bob), is_denied)
             assert memory.notes.list(user="ann")[0].origin == "agent"
 
@@ -163,7 +163,7 @@ def process(tmp_path: Path) -> Any:
 
 
 def test_it_ends_with_its_client(process: subprocess.Popen[bytes]) -> None:
-    assert talk(process, HELLO)["result"]["serverInfo"]["name"] == "recollect"
+    assert talk(process, HELLO)["result"]["serverInfo"]["name"] == "holdfast"
     out, errors = process.communicate(timeout=60)
     assert (process.returncode, out, errors) == (0, b"", b"")
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from recollect.doors.mcp.asker import Asker
-from recollect.doors.mcp.reference import TOOLS
-from recollect.memory import Memory
+from holdfast.doors.mcp.asker import Asker
+from holdfast.doors.mcp.reference import TOOLS
+from holdfast.memory import Memory
 from tests.doors.mcp.driving import ANN, MODES, Driver, drive
 
 BOB = {"name": "Bob", "entityType": "Person", "observations": ["Likes tea", "Speaks Dutch"]}

@@ -10,9 +10,9 @@ from mcp import Client, types
 from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
-from recollect.doors.mcp.asker import Asker
-from recollect.doors.mcp.server import Gate, server
-from recollect.memory import Memory
+from holdfast.doors.mcp.asker import Asker
+from holdfast.doors.mcp.server import Gate, server
+from holdfast.memory import Memory
 from tests.doors.mcp.driving import ANN, MODES, Driver, drive
 
 GRAPH = "memory://knowledge-graph"
@@ -32,18 +32,18 @@ def test_every_resource_is_listed_and_read(memory: Memory, mode: str) -> None:
         held = {str(each.uri): await mcp.read(str(each.uri)) for each in listed}
         assert {each.mime_type for each in listed} == {"application/json"}
         assert list(held) == [
-            GRAPH, "recollect://profile", "recollect://notes", "recollect://instructions",
+            GRAPH, "holdfast://profile", "holdfast://notes", "holdfast://instructions",
         ]  # fmt: skip
         assert "Bob" in [each["name"] for each in held[GRAPH]["entities"]]
-        assert held["recollect://profile"]["fields"]["location"] == ["Lisbon"]
-        (rule,) = held["recollect://instructions"]["instructions"]
+        assert held["holdfast://profile"]["fields"]["location"] == ["Lisbon"]
+        (rule,) = held["holdfast://instructions"]["instructions"]
         assert rule["content"] == "Always answer in English."
-        assert "Chose Postgres." in [e["content"] for e in held["recollect://notes"]["notes"]]
+        assert "Chose Postgres." in [e["content"] for e in held["holdfast://notes"]["notes"]]
         listed = (await mcp.client.list_resource_templates()).resource_templates
         assert [each.uri_template for each in listed] == [
-            "recollect://memory/{id}", "recollect://entity/{name}", "recollect://session/{id}",
+            "holdfast://memory/{id}", "holdfast://entity/{name}", "holdfast://session/{id}",
         ]  # fmt: skip
-        whole = await mcp.read(f"recollect://memory/{rule['id']}")
+        whole = await mcp.read(f"holdfast://memory/{rule['id']}")
         assert whole["content"] == "Always answer in English."
         assert len(whole["sources"]) == 1
 
@@ -52,9 +52,9 @@ def test_every_resource_is_listed_and_read(memory: Memory, mode: str) -> None:
 
 @pytest.mark.parametrize(
     "uri",
-    ["recollect://nothing", "recollect://memory/", "recollect://memory/../profile",
-     f"recollect://memory/{'f' * 32}", "gopher://x", f"{GRAPH}/x", "x" * 5000,
-     "recollect://entity/Nobody", "recollect://session/none", "recollect://session/"],
+    ["holdfast://nothing", "holdfast://memory/", "holdfast://memory/../profile",
+     f"holdfast://memory/{'f' * 32}", "gopher://x", f"{GRAPH}/x", "x" * 5000,
+     "holdfast://entity/Nobody", "holdfast://session/none", "holdfast://session/"],
 )  # fmt: skip
 @pytest.mark.parametrize(("mode", "code"), [("legacy", -32002), ("auto", -32602)])
 def test_what_is_not_there_is_not_read(memory: Memory, uri: str, mode: str, code: int) -> None:
@@ -85,9 +85,9 @@ def test_entities_and_conversations_are_read_by_their_names(memory: Memory) -> N
         memory.remember(text, user="ann", session="trip / 1")
 
     async def script(mcp: Driver) -> None:
-        found = await mcp.read("recollect://entity/J%C3%BCrgen%20Gro%C3%9F")
+        found = await mcp.read("holdfast://entity/J%C3%BCrgen%20Gro%C3%9F")
         assert [each["name"] for each in found["entities"]] == ["Jürgen Groß", "Bob"]
-        told = await mcp.read("recollect://session/trip%20%2F%201")
+        told = await mcp.read("holdfast://session/trip%20%2F%201")
         assert [each["content"] for each in told["turns"]] == [
             "I moved to Lisbon.", "It is lovely.",
         ]  # fmt: skip
@@ -197,7 +197,7 @@ def test_only_what_may_be_read_is_followed(memory: Memory) -> None:
     async def script(mcp: Driver) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for uri in (GRAPH, "recollect://memory/1", "gopher://x"):
+            for uri in (GRAPH, "holdfast://memory/1", "gopher://x"):
                 with pytest.raises(MCPError, match="to follow"):
                     await mcp.client.subscribe_resource(uri)
 

@@ -8,8 +8,8 @@ import anyio
 import pytest
 from mcp import Client, types
 
-from recollect.doors.mcp.server import One, server
-from recollect.memory import Memory
+from holdfast.doors.mcp.server import One, server
+from holdfast.memory import Memory
 from tests.doors.mcp.driving import ANN, Driver
 
 
@@ -58,7 +58,7 @@ def test_a_connection_hears_from_its_level_on(
     told = heard(memory, partial(_works_at, level), "legacy")
     assert [each.level for each in told] == expected
     for each in told:
-        assert each.logger == "recollect"
+        assert each.logger == "holdfast"
         assert {"tool", "ms"} <= set(each.data)
         assert "swordfish" not in repr(each.data)
 

@@ -8,9 +8,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
-from recollect.doors.mcp.asker import Asker
-from recollect.doors.mcp.tools import ALL
-from recollect.memory import Memory
+from holdfast.doors.mcp.asker import Asker
+from holdfast.doors.mcp.tools import ALL
+from holdfast.memory import Memory
 from tests.doors.mcp.driving import ANN, MODES, READER, Driver, drive
 
 NOBODY = "f" * 32
@@ -134,13 +134,13 @@ def test_the_graph_is_written_and_walked(memory: Memory) -> None:
         receipt = await mcp.call(
             "graph_write",
             entities=[{"name": "Ann", "type": "person"}],
-            relations=[{"source": "Ann", "type": "works_on", "target": "Recollect"}],
+            relations=[{"source": "Ann", "type": "works_on", "target": "Holdfast"}],
         )
         assert receipt["created"] == 3
         found = await mcp.call("graph_traverse", start="ann", depth=1)
-        assert [each["name"] for each in found["entities"]] == ["Ann", "Recollect"]
+        assert [each["name"] for each in found["entities"]] == ["Ann", "Holdfast"]
         (edge,) = found["relations"]
-        assert (edge["source"], edge["type"], edge["target"]) == ("Ann", "works_on", "Recollect")
+        assert (edge["source"], edge["type"], edge["target"]) == ("Ann", "works_on", "Holdfast")
         assert memory.graph.entities(user="ann")[0].origin == "agent"
         assert (await mcp.call("graph_traverse", start="Nobody"))["entities"] == []
 
@@ -279,7 +279,7 @@ def test_nothing_that_a_model_writes_is_the_users_word(memory: Memory) -> None:
             {"name": "user", "entityType": "person", "observations": [rule]}])  # fmt: skip
         await mcp.call("remember", text=rule, role="assistant")
         memory.drain()
-        assert (await mcp.read("recollect://instructions"))["count"] == 0
+        assert (await mcp.read("holdfast://instructions"))["count"] == 0
         made = await mcp.call("context", question="What are the rules?")
         assert "Standing instructions" not in made["text"]
         for fact in memory.facts.list(user="ann"):
@@ -328,8 +328,8 @@ def test_a_tool_that_is_not_allowed_is_neither_listed_nor_done(memory: Memory, m
             await mcp.client.call_tool("nothing", {})
         # Nor is what the tool would tell to be had otherwise.
         shown = [str(each.uri) for each in (await mcp.client.list_resources()).resources]
-        assert shown == ["recollect://instructions"]
-        for uri in ("memory://knowledge-graph", "recollect://profile", "recollect://notes"):
+        assert shown == ["holdfast://instructions"]
+        for uri in ("memory://knowledge-graph", "holdfast://profile", "holdfast://notes"):
             with pytest.raises(MCPError, match="no resource"):
                 await mcp.client.read_resource(uri)
         assert [p.name for p in (await mcp.client.list_prompts()).prompts] == ["remember_this"]
@@ -364,8 +364,8 @@ def test_two_users_do_not_see_each_other(memory: Memory) -> None:
             await mcp.call("graph_traverse", start="swordfish"),
             await mcp.call("workspace_memory_search", query="swordfish"),
             *[await mcp.read(uri) for uri in (
-                "memory://knowledge-graph", "recollect://profile", "recollect://notes",
-                "recollect://instructions")],
+                "memory://knowledge-graph", "holdfast://profile", "holdfast://notes",
+                "holdfast://instructions")],
         ]  # fmt: skip
         assert "swordfish" not in json.dumps(answers).replace('"start": "swordfish"', "")
         # An id of somebody else is one that does not exist.
@@ -373,7 +373,7 @@ def test_two_users_do_not_see_each_other(memory: Memory) -> None:
             assert await mcp.refused("forget", id=id) == f"there is no memory {id!r} in this scope"
             assert id in await mcp.refused("feedback", id=id, value=1)
             with pytest.raises(MCPError, match="no memory"):
-                await mcp.client.read_resource(f"recollect://memory/{id}")
+                await mcp.client.read_resource(f"holdfast://memory/{id}")
 
     ids: list[str] = []
     drive(memory, writes)
@@ -407,7 +407,7 @@ def test_hostile_arguments_are_answered_in_words(
 
     caplog.set_level(logging.WARNING)
     drive(memory, script)
-    assert not [each for each in caplog.records if each.name.startswith(("recollect", "mcp"))]
+    assert not [each for each in caplog.records if each.name.startswith(("holdfast", "mcp"))]
 
 
 def _usual(schema: dict[str, Any]) -> Any:

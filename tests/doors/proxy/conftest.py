@@ -1,11 +1,11 @@
-"""A scripted model, and Recollect before it."""
+"""A scripted model, and Holdfast before it."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from recollect.doors.proxy import routes
+from holdfast.doors.proxy import routes
 from tests.doors.proxy import upstream
 from tests.doors.proxy.serving import Service, serving
 

@@ -1,4 +1,4 @@
-"""Recollect before a model, on a real port, and what its memory holds."""
+"""Holdfast before a model, on a real port, and what its memory holds."""
 
 import threading
 import time
@@ -11,13 +11,13 @@ from typing import Any
 import uvicorn
 from openai import AsyncOpenAI, OpenAI
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.http.listen import listening
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
-from recollect.types import Scope
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.doors.http.listen import listening
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
+from holdfast.types import Scope
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Service:
         return f"http://127.0.0.1:{self.port}/v1/proxy"
 
     def options(self, user: str | None = "ann", **more: Any) -> dict[str, Any]:
-        headers = {"X-Recollect-User": user} if user else {}
+        headers = {"X-Holdfast-User": user} if user else {}
         headers |= more.pop("headers", {})
         return {
             "base_url": self.url, "api_key": self.key, "max_retries": 0, "timeout": 60,
@@ -72,7 +72,7 @@ def serving(
     """A service before a model; afterwards what it heard is on disk."""
     settings = {"proxy.url": upstream, "proxy.apiKey": "sk-upstream", **config}
     model = embedder or HashEmbedder()
-    with recollect.open(db, embedder=model, config=settings, worker=worker) as memory:
+    with holdfast.open(db, embedder=model, config=settings, worker=worker) as memory:
         key = create_key(memory.store)[1]
         with running(memory) as port:
             yield Service(memory, port, key, db)

@@ -8,12 +8,12 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.keys import create_key
-from recollect.store.base import Spent
-from recollect.testing import HashEmbedder
-from recollect.types import ApiKey
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.keys import create_key
+from holdfast.store.base import Spent
+from holdfast.testing import HashEmbedder
+from holdfast.types import ApiKey
 from tests.doors.calling import NOON, Clock
 from tests.doors.live import wait_until
 
@@ -26,7 +26,7 @@ class World:
 
     def __init__(self, folder: Path, upstream: str, clock: Clock, **settings: Any) -> None:
         config = {"proxy.url": upstream, "proxy.remember": False, **settings}
-        self.memory = recollect.open(
+        self.memory = holdfast.open(
             folder / "m.db", embedder=HashEmbedder(), worker=False, config=config, clock=clock
         )
         self.client = TestClient(create_app(self.memory, clock=clock), "http://localhost:3050")

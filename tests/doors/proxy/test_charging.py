@@ -11,17 +11,17 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect.doors.proxy.answer import Overheard
-from recollect.doors.proxy.chat import Chat
-from recollect.doors.proxy.responses import Responses
-from recollect.doors.proxy.usage import Told, tokens_sent
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.store.base import Spent
-from recollect.store.sqlite import connection as store_connection
-from recollect.testing import HashEmbedder
-from recollect.types import ApiKey
+import holdfast
+from holdfast.doors.proxy.answer import Overheard
+from holdfast.doors.proxy.chat import Chat
+from holdfast.doors.proxy.responses import Responses
+from holdfast.doors.proxy.usage import Told, tokens_sent
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.store.base import Spent
+from holdfast.store.sqlite import connection as store_connection
+from holdfast.testing import HashEmbedder
+from holdfast.types import ApiKey
 from tests.doors.calling import Clock
 from tests.doors.live import wait_until
 from tests.doors.proxy.serving import running
@@ -64,7 +64,7 @@ class Live:
         """A stream of which the first words have come; hung up on at the end of the block."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         said = {"messages": [{"role": "user", "content": "Hi"}], "input": "Hi", "stream": True}
-        headers = {"authorization": f"Bearer {secret}", "x-recollect-budget": "0"}
+        headers = {"authorization": f"Bearer {secret}", "x-holdfast-budget": "0"}
         connection.request("POST", path, json.dumps({**said, **body}), headers)
         with closing(connection), connection.getresponse() as answer:
             while b"said" not in answer.readline():
@@ -77,7 +77,7 @@ def service(tmp_path: Path, model: Running) -> Iterator[Live]:
     db = tmp_path / "m.db"
     config = {"proxy.url": model.url, "proxy.remember": False}
     with (
-        recollect.open(db, embedder=HashEmbedder(), worker=False, config=config) as memory,
+        holdfast.open(db, embedder=HashEmbedder(), worker=False, config=config) as memory,
         running(memory) as port,
     ):
         yield Live(memory, db, port)
@@ -114,7 +114,7 @@ def test_what_waits_to_be_counted_is_written_at_the_end(
     with world(tmp_path, model.url, clock) as here:
         key, secret = here.key()
         assert [here.call(secret).status_code for _ in range(3)] == [200] * 3
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         assert memory.store.spent_by_keys(TODAY) == {key.id: Spent(3, 210, 90)}
 
 
@@ -127,7 +127,7 @@ def test_memories_take_no_more_than_is_left(
             words = " ".join(f"word{number}x{each}" for each in range(60))
             here.memory.remember(f"The project plan, part {number}: {words}", user="ann")
         key, secret = here.key(tokens_a_day=most)
-        asked = {"x-recollect-budget": "200000"}
+        asked = {"x-holdfast-budget": "200000"}
         answer = here.call(secret, "silent", content="Tell me of the project plan.", headers=asked)
         assert answer.status_code == 200, answer.text
         sent = tokens_sent(model.seen()[-1]["raw"].encode())
@@ -135,7 +135,7 @@ def test_memories_take_no_more_than_is_left(
         assert here.spent(key).prompt_tokens == sent <= most
         if most == 3000:
             assert sent > 500
-            assert answer.headers["x-recollect-memory"].startswith("used")
+            assert answer.headers["x-holdfast-memory"].startswith("used")
 
 
 def test_memories_that_take_more_than_their_tokens_are_left_out(
@@ -148,7 +148,7 @@ def test_memories_that_take_more_than_their_tokens_are_left_out(
             here.memory.remember(f"Plan {number}: {words} {words}.", user="ann")
         key, secret = here.key(tokens_a_day=600)
         answer = here.call(secret, "silent", content="Tell me of the plan.")
-        assert (answer.status_code, answer.headers["x-recollect-memory"]) == (200, "off")
+        assert (answer.status_code, answer.headers["x-holdfast-memory"]) == (200, "off")
         wait_until(lambda: here.spent(key).answer_tokens)
         assert here.spent(key).prompt_tokens < 20
 
@@ -204,7 +204,7 @@ def test_a_half_that_the_model_does_not_say_is_estimated(
         for _, secret in keys:
             for tells in (no_answer, no_prompt):
                 here.call(secret, content=question, stream=stream, tells=tells)
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         for key, _ in keys:
             spent, expected = memory.store.spent_by_keys(TODAY)[key.id], len(question) / 4
             assert spent.calls == 2

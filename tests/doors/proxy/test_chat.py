@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from recollect.store.base import DumpedKey
+from holdfast.store.base import DumpedKey
 from tests.doors.proxy.serving import Service
 from tests.doors.proxy.upstream import Running
 
@@ -47,20 +47,20 @@ def test_the_answer_says_which_context_was_used(service: Service) -> None:
         raw = client.chat.completions.with_raw_response.create(
             model="m", messages=[{"role": "user", "content": "Lisbon?"}]
         )
-        said = raw.headers["x-recollect-memory"]
+        said = raw.headers["x-holdfast-memory"]
         assert said.startswith("used; context=")
         told = service.memory.explain(said.partition("=")[2], user="ann")
         assert told.query == "Lisbon?"
         empty = client.chat.completions.with_raw_response.create(
             model="m", messages=[{"role": "user", "content": "Lisbon?"}],
-            extra_headers={"X-Recollect-User": "nobody"},
+            extra_headers={"X-Holdfast-User": "nobody"},
         )  # fmt: skip
-        assert empty.headers["x-recollect-memory"] == "empty"
+        assert empty.headers["x-holdfast-memory"] == "empty"
         off = client.chat.completions.with_raw_response.create(
             model="m", messages=[{"role": "user", "content": "Lisbon?"}],
-            extra_headers={"X-Recollect-Budget": "0"},
+            extra_headers={"X-Holdfast-Budget": "0"},
         )  # fmt: skip
-        assert off.headers["x-recollect-memory"] == "off"
+        assert off.headers["x-holdfast-memory"] == "off"
 
 
 def test_a_stream_passes_as_it_comes_and_is_remembered(service: Service, model: Running) -> None:
@@ -146,7 +146,7 @@ def test_a_block_of_ours_that_comes_back_is_replaced(service: Service, model: Ru
             {"role": "system", "content": f"Brief.\n{block}"},
             {"role": "user", "content": parts},
         ]
-        asked(client, *call, extra_headers={"X-Recollect-Budget": "0"})
+        asked(client, *call, extra_headers={"X-Holdfast-Budget": "0"})
         assert sent(model) == [
             {"role": "system", "content": "Brief."},
             {"role": "user", "content": [{"type": "text", "text": "Lisbon?"}]},
@@ -182,14 +182,14 @@ def test_of_several_answers_the_first_is_remembered(service: Service) -> None:
 
 def test_a_call_can_be_left_out_of_memory(service: Service) -> None:
     with service.client() as client:
-        asked(client, "A title for this.", extra_headers={"X-Recollect-Remember": "false"})
+        asked(client, "A title for this.", extra_headers={"X-Holdfast-Remember": "false"})
         asked(client, LISBON)
     assert [role for role, _ in service.soon(2)] == ["user", "assistant"]
     assert service.turns()[0][1] == LISBON
 
 
 def test_session_and_agent_go_with_what_is_remembered(service: Service) -> None:
-    headers = {"X-Recollect-Session": "s1", "X-Recollect-Agent": "coder"}
+    headers = {"X-Holdfast-Session": "s1", "X-Holdfast-Agent": "coder"}
     with service.client(headers=headers) as client:
         asked(client, {"role": "user", "content": LISBON, "name": "Ann"})
     service.soon(2)

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-import recollect
-from recollect.doors.http.app import create_app
-from recollect.doors.mcp import mount
-from recollect.keys import create_key
-from recollect.memory import Memory
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.http.app import create_app
+from holdfast.doors.mcp import mount
+from holdfast.keys import create_key
+from holdfast.memory import Memory
+from holdfast.testing import HashEmbedder
 from tests.doors.proxy.serving import Service
 from tests.doors.proxy.test_passing import call
 
@@ -23,7 +23,7 @@ def test_mcp_that_cannot_be_loaded_is_a_503_and_no_wait(
         raise ImportError
 
     monkeypatch.setattr(mount._Door, "_loaded", broken)
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         headers = {"authorization": f"Bearer {create_key(memory.store, user='ann')[1]}"}
         with TestClient(create_app(memory), "http://localhost:3050", headers=headers) as client:
             for _ in range(2):
@@ -40,4 +40,4 @@ def test_the_proxy_goes_on_whatever_breaks_in_the_memory(
     monkeypatch.setattr(Memory, "context", broken)
     status, headers, _ = call(service)
     assert status == 200
-    assert headers["x-recollect-memory"] == "unavailable"
+    assert headers["x-holdfast-memory"] == "unavailable"

@@ -32,11 +32,11 @@ def test_a_real_model_is_given_its_memories_and_what_it_says_is_kept(tmp_path: P
         whole = chat.with_raw_response.create(
             model="smollm2", max_tokens=16, messages=[{"role": "user", "content": question}]
         )
-        assert whole.headers["x-recollect-memory"].startswith("used")
+        assert whole.headers["x-holdfast-memory"].startswith("used")
         with_memory = whole.parse().usage
         bare = chat.create(
             model="smollm2", max_tokens=1, messages=[{"role": "user", "content": question}],
-            extra_headers={"X-Recollect-Budget": "0", "X-Recollect-Remember": "false"},
+            extra_headers={"X-Holdfast-Budget": "0", "X-Holdfast-Remember": "false"},
         ).usage  # fmt: skip
         assert with_memory is not None
         assert bare is not None

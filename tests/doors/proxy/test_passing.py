@@ -13,13 +13,13 @@ import apsw
 import openai
 import pytest
 
-import recollect
-from recollect.doors.http.faults import fault_of
-from recollect.doors.proxy import routes as proxy
-from recollect.errors import ConfigError, InvalidInput, StoreBusy
-from recollect.keys import create_key
-from recollect.store.sqlite import connection as store_connection
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.http.faults import fault_of
+from holdfast.doors.proxy import routes as proxy
+from holdfast.errors import ConfigError, InvalidInput, StoreBusy
+from holdfast.keys import create_key
+from holdfast.store.sqlite import connection as store_connection
+from holdfast.testing import HashEmbedder
 from tests.doors.proxy import upstream
 from tests.doors.proxy.serving import Service, serving
 from tests.doors.proxy.upstream import ERRORS, Running
@@ -35,7 +35,7 @@ def call(
     if body is None:
         body = {"model": "m", "messages": [{"role": "user", "content": LISBON}]}
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    sent = {"authorization": f"Bearer {service.key}", "x-recollect-user": "ann"}
+    sent = {"authorization": f"Bearer {service.key}", "x-holdfast-user": "ann"}
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     try:
@@ -66,7 +66,7 @@ def test_errors_of_the_model_come_through_byte_for_byte(service: Service, model_
         assert (status, text) == ERRORS[model_name]
         assert headers["retry-after"] == "7"
         assert headers["x-request-id"] == "req_7"
-        assert headers["x-recollect-memory"] == "empty"
+        assert headers["x-holdfast-memory"] == "empty"
         assert "set-cookie" not in headers
     with service.client() as client, pytest.raises(openai.APIStatusError) as raised:
         client.chat.completions.create(model=model_name, messages=[])
@@ -120,14 +120,14 @@ def test_the_callers_own_key_goes_to_the_model_beside_ours(
     own = {"authorization": "Bearer sk-own", "x_api_key": service.key}
     assert call(service, **own)[0] == 200
     assert call(service, authorization="", x_api_key=service.key)[0] == 200
-    assert call(service, cookie="session=1", x_other="kept", x_recollect_agent="a")[0] == 200
+    assert call(service, cookie="session=1", x_other="kept", x_holdfast_agent="a")[0] == 200
     first, second, third = (each["headers"] for each in model.seen())
     assert first["authorization"] == "Bearer sk-own"
     assert second["authorization"] == third["authorization"] == "Bearer sk-upstream"
     assert third["x-other"] == "kept"
     for headers in (first, second, third):
         assert service.key not in json.dumps(headers)
-        assert not any(name.startswith("x-recollect") for name in headers)
+        assert not any(name.startswith("x-holdfast") for name in headers)
         assert not {"cookie", "x-api-key"} & set(headers)
 
 
@@ -135,21 +135,21 @@ def test_the_callers_own_key_goes_to_the_model_beside_ours(
 
 
 def test_a_user_is_required_unless_the_key_names_one(service: Service, model: Running) -> None:
-    assert "X-Recollect-User is missing" in refused(call(service, x_recollect_user=""), 400)
-    assert "X-Recollect-User is blank" in refused(call(service, x_recollect_user=" "), 400)
-    assert "the limit is 512" in refused(call(service, x_recollect_user="a" * 513), 400)
-    assert "not UTF-8" in refused(call(service, x_recollect_user="J\xfcrgen"), 400)
+    assert "X-Holdfast-User is missing" in refused(call(service, x_holdfast_user=""), 400)
+    assert "X-Holdfast-User is blank" in refused(call(service, x_holdfast_user=" "), 400)
+    assert "the limit is 512" in refused(call(service, x_holdfast_user="a" * 513), 400)
+    assert "not UTF-8" in refused(call(service, x_holdfast_user="J\xfcrgen"), 400)
     bobs = Service(service.memory, service.port, create_key(service.memory.store, user="bob")[1])
     said = refused(call(bobs), 403)
-    assert said == refused(call(bobs, x_recollect_user="does-not-exist"), 403)
+    assert said == refused(call(bobs, x_holdfast_user="does-not-exist"), 403)
     assert model.seen() == []
-    assert call(bobs, x_recollect_user="")[0] == 200
+    assert call(bobs, x_holdfast_user="")[0] == 200
     assert len(service.soon(2, "bob")) == 2
 
 
 def test_a_user_can_have_any_name(service: Service) -> None:
     name = "Jürgen 李".encode().decode("latin-1")
-    assert call(service, x_recollect_user=name)[0] == 200
+    assert call(service, x_holdfast_user=name)[0] == 200
     assert len(service.soon(2, "Jürgen 李")) == 2
 
 
@@ -196,7 +196,7 @@ def test_what_breaks_here_is_told_in_that_shape_too() -> None:
 @pytest.mark.parametrize("budget", ["-1", "1.5", "many", "200001", "٣", "1" * 30])
 def test_a_budget_out_of_bounds(service: Service, budget: str) -> None:
     value = budget.encode().decode("latin-1")
-    assert "X-Recollect-Budget" in refused(call(service, x_recollect_budget=value), 400)
+    assert "X-Holdfast-Budget" in refused(call(service, x_holdfast_budget=value), 400)
 
 
 def test_bodies_that_are_no_calls(service: Service, model: Running) -> None:
@@ -209,7 +209,7 @@ def test_bodies_that_are_no_calls(service: Service, model: Running) -> None:
         # Not ours to judge: the model says what is wrong with them.
         status, headers, _ = call(service, body={"model": "500", "messages": messages})
         assert status == 500
-        assert headers["x-recollect-memory"] == "empty"
+        assert headers["x-holdfast-memory"] == "empty"
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_model_that_is_away_is_a_502(tmp_path: Path) -> None:
     with serving(tmp_path / "m.db", "http://127.0.0.1:9/v1") as service:
         answer = call(service)
         assert "cannot be reached" in refused(answer, 502)
-        assert answer[1]["x-recollect-memory"] == "empty"
+        assert answer[1]["x-holdfast-memory"] == "empty"
         assert service.turns() == []
 
 
@@ -282,7 +282,7 @@ def test_a_caller_who_leaves_takes_the_model_along(service: Service, model: Runn
     # The model was hung up on before it had said all, and nothing of it is kept.
     assert service.soon(1) == [("user", LISBON)]
     model.go()
-    assert call(service, x_recollect_user="bob")[0] == 200
+    assert call(service, x_holdfast_user="bob")[0] == 200
     assert len({each["peer"] for each in model.seen()}) == 2, "a new connection"
 
 
@@ -304,12 +304,12 @@ def test_memory_that_fails_fails_nobody(
     with broken(service):
         status, headers, text = call(service)
         assert status == 200
-        assert headers["x-recollect-memory"] == "unavailable"
+        assert headers["x-holdfast-memory"] == "unavailable"
         assert json.loads(text)["choices"][0]["message"]["content"] == f"You said: {LISBON}"
         until(lambda: "not remembered" in caplog.text)
     assert len(json.loads(model.seen()[-1]["raw"])["messages"]) == 1
     assert "Lisbon" not in caplog.text
-    assert call(service)[1]["x-recollect-memory"].startswith("used")
+    assert call(service)[1]["x-holdfast-memory"].startswith("used")
 
 
 @contextmanager
@@ -373,10 +373,10 @@ def test_memory_that_takes_too_long_is_not_waited_for(
     with serving(tmp_path / "m.db", model.url, embedder=stuck) as service:
         service.memory.remember(LISBON, user="ann")
         status, headers, _ = call(service)
-        assert (status, headers["x-recollect-memory"]) == (200, "unavailable")
+        assert (status, headers["x-holdfast-memory"]) == (200, "unavailable")
         stuck.may.set()
         monkeypatch.setattr(proxy, "_PATIENCE_S", 60.0)
-        until(lambda: call(service)[1]["x-recollect-memory"].startswith("used"))
+        until(lambda: call(service)[1]["x-holdfast-memory"].startswith("used"))
 
 
 def test_what_was_heard_is_on_disk_when_the_service_has_ended(
@@ -387,7 +387,7 @@ def test_what_was_heard_is_on_disk_when_the_service_has_ended(
             text = f"The number {number} is mine."
             body = {"model": "m", "messages": [{"role": "user", "content": text}]}
             assert call(service, body=body)[0] == 200
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         again = Service(memory, 0, "")
         assert len(again.turns()) == 40
 
@@ -395,7 +395,7 @@ def test_what_was_heard_is_on_disk_when_the_service_has_ended(
 def test_nothing_is_remembered_if_so_configured(tmp_path: Path, model: Running) -> None:
     with serving(tmp_path / "m.db", model.url, **{"proxy.remember": False}) as service:
         assert call(service)[0] == 200
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         assert Service(memory, 0, "").turns() == []
 
 
@@ -404,7 +404,7 @@ def test_a_full_queue_holds_up_no_call(tmp_path: Path, model: Running) -> None:
     with serving(tmp_path / "m.db", model.url, worker=False, **full) as service:
         service.memory.remember([{"content": "One."}, {"content": "Two."}], user="bob")
         assert call(service)[0] == 200
-    with recollect.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
+    with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         assert Service(memory, 0, "").turns() == []
 
 
@@ -412,5 +412,5 @@ def test_a_very_long_question_has_its_memories_too(service: Service, model: Runn
     service.memory.remember(LISBON, user="ann")
     text = "Where in Lisbon?\n" + "So much to read. " * 20_000 + "\nIn Lisbon?"
     body = {"model": "m", "messages": [{"role": "user", "content": text}]}
-    assert call(service, body=body)[1]["x-recollect-memory"].startswith("used")
+    assert call(service, body=body)[1]["x-holdfast-memory"].startswith("used")
     assert json.loads(model.seen()[-1]["raw"])["messages"][1]["content"] == text

@@ -9,11 +9,11 @@ from pathlib import Path
 import openai
 import pytest
 
-import recollect
-from recollect.doors.proxy.usage import Told, bytes_said, tokens_sent, usage_of
-from recollect.keys import create_key
-from recollect.store.base import Spent
-from recollect.testing import HashEmbedder
+import holdfast
+from holdfast.doors.proxy.usage import Told, bytes_said, tokens_sent, usage_of
+from holdfast.keys import create_key
+from holdfast.store.base import Spent
+from holdfast.testing import HashEmbedder
 from tests.doors.calling import NOON, Clock, given
 from tests.doors.live import wait_until
 from tests.doors.proxy.serving import Service, running
@@ -155,7 +155,7 @@ def test_a_model_that_is_not_there_takes_nothing_and_a_bad_body_neither(
 
 
 def test_a_caller_who_hangs_up_pays_for_what_was_sent(tmp_path: Path, model: Running) -> None:
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False,
         config={"proxy.url": model.url, "proxy.remember": False},
     ) as memory, running(memory) as port:  # fmt: skip
@@ -185,7 +185,7 @@ def test_of_many_calls_at_once_no_more_are_let_through_than_their_prompts_allow(
     tmp_path: Path, model: Running
 ) -> None:
     """Each sends about 500 tokens: of 5000, nine or ten may be under way."""
-    with recollect.open(
+    with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False,
         config={"proxy.url": model.url, "proxy.remember": False},
     ) as memory, running(memory) as port:  # fmt: skip
@@ -232,10 +232,10 @@ def test_the_limit_and_what_is_used_are_shown(tmp_path: Path, model: Running, cl
         again = given(here.client.post(f"/v1/keys/{told['id']}/rotate", headers=admin))
         assert (again["tokens_a_day"], again["tokens_today"]) == (150, 200)
         figures = here.client.get("/metrics", headers=admin).text
-        assert 'recollect_key_tokens_today{kind="prompt"} 140' in figures
-        assert 'recollect_key_tokens_today{kind="answer"} 60' in figures
-        assert "recollect_key_calls_refused_total 1" in figures
-        assert 'recollect_llm_tokens_today{kind="prompt"} 0' in figures, "that is the reader's"
+        assert 'holdfast_key_tokens_today{kind="prompt"} 140' in figures
+        assert 'holdfast_key_tokens_today{kind="answer"} 60' in figures
+        assert "holdfast_key_calls_refused_total 1" in figures
+        assert 'holdfast_llm_tokens_today{kind="prompt"} 0' in figures, "that is the reader's"
 
 
 @pytest.mark.parametrize("number", [0, -1, 10**12 + 1])

@@ -35,7 +35,7 @@ from atomicmemory.providers.atomicmemory.provider import AtomicMemoryProvider
 from atomicmemory.tools import async_memory_tools, memory_tools
 
 CLIENT = "atomicmemory"
-URL, KEY = os.environ["RECOLLECT_URL"], os.environ["RECOLLECT_KEY"]
+URL, KEY = os.environ["HOLDFAST_URL"], os.environ["HOLDFAST_KEY"]
 PROVIDERS = {"atomicmemory": {"api_url": URL, "api_key": KEY}}
 NURSE = "I work as a nurse at Mercy Hospital."
 PROBE = "Integration probe: Northstar Atlas deploys on-prem and prioritizes low query latency."

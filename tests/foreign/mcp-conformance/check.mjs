@@ -1,7 +1,7 @@
 // The official MCP conformance suite against /mcp of a running service, for two revisions of the
 // protocol. The suite shows no key: a proxy on the loopback adds it, and the user.
 //
-// RECOLLECT_URL and RECOLLECT_KEY say where. One line is printed for each scenario that is scored.
+// HOLDFAST_URL and HOLDFAST_KEY say where. One line is printed for each scenario that is scored.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
@@ -25,11 +25,11 @@ if (process.argv[2] === "proxy") proxy();
 else await main();
 
 function proxy() {
-  const target = new URL(process.env.RECOLLECT_URL);
+  const target = new URL(process.env.HOLDFAST_URL);
   const server = http.createServer((asked, answer) => {
     const headers = { ...asked.headers };
-    headers.authorization = `Bearer ${process.env.RECOLLECT_KEY}`;
-    headers["x-recollect-user"] = "conformance";
+    headers.authorization = `Bearer ${process.env.HOLDFAST_KEY}`;
+    headers["x-holdfast-user"] = "conformance";
     const options = { method: asked.method, path: asked.url, headers, host: target.hostname };
     const passed = http.request({ ...options, port: target.port, setHost: false }, (got) => {
       answer.writeHead(got.statusCode, got.rawHeaders);

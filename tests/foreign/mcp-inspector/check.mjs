@@ -1,5 +1,5 @@
-// The MCP Inspector's command line against Recollect: over HTTP (RECOLLECT_URL, RECOLLECT_KEY) and
-// over stdio (RECOLLECT_BIN), in both eras of the protocol. One line is printed for each scenario.
+// The MCP Inspector's command line against Holdfast: over HTTP (HOLDFAST_URL, HOLDFAST_KEY) and
+// over stdio (HOLDFAST_BIN), in both eras of the protocol. One line is printed for each scenario.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync } from "node:fs";
@@ -21,11 +21,11 @@ const node = existsSync(pinned) ? pinned : process.execPath;
 const db = join(mkdtempSync(join(tmpdir(), "mcp-inspector-")), "memory.db");
 const over = {
   http: [
-    `${process.env.RECOLLECT_URL}/mcp`, "--transport", "http",
-    "--header", `Authorization: Bearer ${process.env.RECOLLECT_KEY}`,
-    "--header", "X-Recollect-User: inspector",
+    `${process.env.HOLDFAST_URL}/mcp`, "--transport", "http",
+    "--header", `Authorization: Bearer ${process.env.HOLDFAST_KEY}`,
+    "--header", "X-Holdfast-User: inspector",
   ],
-  stdio: [process.env.RECOLLECT_BIN ?? "recollect", "mcp", "--db", db, "--user", "inspector"],
+  stdio: [process.env.HOLDFAST_BIN ?? "holdfast", "mcp", "--db", db, "--user", "inspector"],
 };
 
 // How a call is written, and what is wrong with its answer ("": nothing).
@@ -66,9 +66,9 @@ const scenarios = {
     ({ contents }) => wrong("entities" in JSON.parse(contents[0].text), "no graph"),
   ],
   "resources-read-unknown": [
-    ["resources/read", "--uri", "recollect://nothing"],
+    ["resources/read", "--uri", "holdfast://nothing"],
     null,
-    /there is no resource recollect:\/\/nothing/,
+    /there is no resource holdfast:\/\/nothing/,
   ],
   "prompts-list": [
     ["prompts/list"],

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 
-const baseURL = process.env.RECOLLECT_URL + "/v1/proxy";
-const apiKey = process.env.RECOLLECT_KEY;
-const modelRoot = process.env.RECOLLECT_UPSTREAM.replace(/\/v1$/, "");
+const baseURL = process.env.HOLDFAST_URL + "/v1/proxy";
+const apiKey = process.env.HOLDFAST_KEY;
+const modelRoot = process.env.HOLDFAST_UPSTREAM.replace(/\/v1$/, "");
 
 const client = (user = "ann", { headers = {}, ...more } = {}) =>
   new OpenAI({
@@ -12,7 +12,7 @@ const client = (user = "ann", { headers = {}, ...more } = {}) =>
     apiKey,
     maxRetries: 0,
     timeout: 60_000,
-    defaultHeaders: { "X-Recollect-User": user, ...headers },
+    defaultHeaders: { "X-Holdfast-User": user, ...headers },
     ...more,
   });
 const said = (content) => [{ role: "user", content }];
@@ -30,7 +30,7 @@ const scenarios = {
     const bea = client("bea");
     await chat(bea, { messages: said("My order is INV-2026-0417.") });
     const until = Date.now() + 60_000; // it is remembered after the answer
-    const options = { headers: { "X-Recollect-Remember": "false" } };
+    const options = { headers: { "X-Holdfast-Remember": "false" } };
     do {
       assert.ok(Date.now() < until, "it never came back");
       await chat(bea, { messages: said("Which order is mine?") }, options);
@@ -99,7 +99,7 @@ const scenarios = {
   async "raw-response-says-what-memory-did"() {
     const asked = { model: "m", messages: said("Hello.") };
     const { response } = await client("dora").chat.completions.create(asked).withResponse();
-    assert.equal(response.headers.get("x-recollect-memory"), "empty");
+    assert.equal(response.headers.get("x-holdfast-memory"), "empty");
   },
   async "an-own-key-for-the-model"() {
     await chat(client("ann", { apiKey: "sk-own", headers: { "X-API-Key": apiKey } }));

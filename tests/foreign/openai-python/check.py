@@ -16,9 +16,9 @@ from typing import Any
 import openai
 from pydantic import BaseModel
 
-URL = os.environ["RECOLLECT_URL"] + "/v1/proxy"
-KEY = os.environ["RECOLLECT_KEY"]
-MODEL_ROOT = os.environ["RECOLLECT_UPSTREAM"].removesuffix("/v1")
+URL = os.environ["HOLDFAST_URL"] + "/v1/proxy"
+KEY = os.environ["HOLDFAST_KEY"]
+MODEL_ROOT = os.environ["HOLDFAST_UPSTREAM"].removesuffix("/v1")
 SCENARIOS: list[Callable[[], None]] = []
 
 
@@ -34,7 +34,7 @@ def scenario(check: Callable[[], None]) -> Callable[[], None]:
 
 
 def options(user: str = "ann", **more: Any) -> dict[str, Any]:
-    headers = {"X-Recollect-User": user, **more.pop("headers", {})}
+    headers = {"X-Holdfast-User": user, **more.pop("headers", {})}
     told = {"base_url": URL, "api_key": KEY, "max_retries": 0, "timeout": 60}
     return {**told, "default_headers": headers, **more}
 
@@ -81,7 +81,7 @@ def chat_knows_what_was_said_before() -> None:
         bea.chat.completions.create(
             model="m",
             messages=said("Which order is mine?"),
-            extra_headers={"X-Recollect-Remember": "false"},
+            extra_headers={"X-Holdfast-Remember": "false"},
         )
     client("cleo").chat.completions.create(model="m", messages=said("Which order is mine?"))
     assert "INV-2026-0417" not in json.dumps(last_call())
@@ -215,7 +215,7 @@ def raw_response_says_what_memory_did() -> None:
     answer = client("dora").chat.completions.with_raw_response.create(
         model="m", messages=said("Hello.")
     )
-    assert answer.headers["x-recollect-memory"] == "empty"
+    assert answer.headers["x-holdfast-memory"] == "empty"
     assert answer.parse().choices[0].message.content == "You said: Hello."
 
 
@@ -226,7 +226,7 @@ def an_own_key_for_the_model() -> None:
     headers = upstream("/seen")[-1]["headers"]
     assert headers["authorization"] == "Bearer sk-own"
     assert "x-api-key" not in headers
-    assert not any(name.startswith("x-recollect") for name in headers)
+    assert not any(name.startswith("x-holdfast") for name in headers)
 
 
 @scenario
@@ -248,8 +248,8 @@ def a_missing_user() -> None:
 @scenario
 def a_key_that_may_only_read() -> None:
     made = subprocess.run(
-        [os.environ["RECOLLECT_BIN"], "keys", "create", "--role", "read",
-         "--db", os.environ["RECOLLECT_DB"]],
+        [os.environ["HOLDFAST_BIN"], "keys", "create", "--role", "read",
+         "--db", os.environ["HOLDFAST_DB"]],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     key = next(word for word in made.stdout.split() if word.startswith("rk_"))
@@ -336,10 +336,10 @@ def a_model_that_is_away() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nowhere = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    db = Path(os.environ["RECOLLECT_DB"]).with_name("away.db")
+    db = Path(os.environ["HOLDFAST_DB"]).with_name("away.db")
     with subprocess.Popen(
-        [os.environ["RECOLLECT_BIN"], "serve", "--db", str(db), "--port", "0"],
-        env={**os.environ, "RECOLLECT_PROXY_URL": nowhere}, stdout=subprocess.PIPE, text=True,
+        [os.environ["HOLDFAST_BIN"], "serve", "--db", str(db), "--port", "0"],
+        env={**os.environ, "HOLDFAST_PROXY_URL": nowhere}, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stdout is not None
         try:

@@ -19,8 +19,8 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 CLIENT = "openapi-python-client"
-URL, KEY = os.environ["RECOLLECT_URL"], os.environ["RECOLLECT_KEY"]
-PACKAGE = "recollect_made"
+URL, KEY = os.environ["HOLDFAST_URL"], os.environ["HOLDFAST_KEY"]
+PACKAGE = "holdfast_made"
 USER = f"user-{uuid.uuid4().hex[:12]}"
 TOLD = "I work as a nurse at Mercy Hospital."
 
@@ -187,7 +187,7 @@ def graph() -> None:
     told = body(
         "GraphWriteBody",
         entities=[{"name": "Ann", "type": "person"}],
-        relations=[{"source": "Ann", "type": "works_on", "target": "Recollect"}],
+        relations=[{"source": "Ann", "type": "works_on", "target": "Holdfast"}],
     )
     call("graph", "graph_write", body=told)
     assert call("graph", "graph_entities", user_id=USER).count >= 2

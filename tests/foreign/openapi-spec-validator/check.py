@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 CLIENT = "openapi-spec-validator"
-URL, KEY = os.environ["RECOLLECT_URL"], os.environ["RECOLLECT_KEY"]
+URL, KEY = os.environ["HOLDFAST_URL"], os.environ["HOLDFAST_KEY"]
 PLACES = {"document_of_v1": "/v1/openapi.json", "document_at_the_root": "/openapi.json"}
 
 

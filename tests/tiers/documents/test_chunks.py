@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import TooLarge
-from recollect.tiers.documents.chunks import MOST_TOKENS, Chunk, chunks
-from recollect.tiers.documents.markdown import read_markdown
-from recollect.tiers.documents.values import Deadline, Section
-from recollect.tokens import count_tokens
+from holdfast.errors import TooLarge
+from holdfast.tiers.documents.chunks import MOST_TOKENS, Chunk, chunks
+from holdfast.tiers.documents.markdown import read_markdown
+from holdfast.tiers.documents.values import Deadline, Section
+from holdfast.tokens import count_tokens
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the river bank."
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import TooLarge
-from recollect.tiers.documents.html import read_html
-from recollect.tiers.documents.values import Deadline, Read, Section
+from holdfast.errors import TooLarge
+from holdfast.tiers.documents.html import read_html
+from holdfast.tiers.documents.values import Deadline, Read, Section
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow

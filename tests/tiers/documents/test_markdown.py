@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from recollect.errors import TooLarge
-from recollect.tiers.documents.markdown import read_markdown
-from recollect.tiers.documents.values import Deadline, Read, Section
+from holdfast.errors import TooLarge
+from holdfast.tiers.documents.markdown import read_markdown
+from holdfast.tiers.documents.values import Deadline, Read, Section
 
 
 def found(text: str) -> Read:

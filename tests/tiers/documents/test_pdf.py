@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from recollect.errors import InvalidInput, TooLarge
-from recollect.tiers.documents.pdf import read_pdf
-from recollect.tiers.documents.values import MIB, Deadline, Read, ReadLimits, Section
+from holdfast.errors import InvalidInput, TooLarge
+from holdfast.tiers.documents.pdf import read_pdf
+from holdfast.tiers.documents.values import MIB, Deadline, Read, ReadLimits, Section
 from tests.tiers.documents import pdfs
 
 #: Left out of `make check`: each opens a memory, or takes its time.

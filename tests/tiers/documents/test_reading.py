@@ -2,9 +2,9 @@
 
 import pytest
 
-from recollect.errors import InvalidInput
-from recollect.tiers.documents.reading import format_of, read
-from recollect.tiers.documents.values import Deadline, Read, ReadLimits, Section
+from holdfast.errors import InvalidInput
+from holdfast.tiers.documents.reading import format_of, read
+from holdfast.tiers.documents.values import Deadline, Read, ReadLimits, Section
 
 
 def found(data: bytes | str, name: str = "a.txt", format: str | None = None) -> Read:

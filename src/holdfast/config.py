@@ -1,0 +1,416 @@
+"""The settings: one frozen tree, built once and passed as arguments.
+
+This is the only module that reads the environment or a configuration file. Names are camelCase in a
+file, in `overrides=` and over HTTP ("rrf.k"), snake_case in Python, and HOLDFAST_RRF_K in the
+environment. A name that does not exist is an error that tells the nearest one that does.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from holdfast.errors import ConfigError
+from holdfast.profiles import Profiles, laid_over
+from holdfast.settings import (
+    MIB,
+    Blend,
+    Boosting,
+    Embedding,
+    Extraction,
+    Jobs,
+    Life,
+    Limits,
+    Llm,
+    Mcp,
+    Outgoing,
+    PerTier,
+    Proxy,
+    Rrf,
+    Service,
+    Stages,
+)
+
+__all__ = [
+    "MIB", "Blend", "Boosting", "Config", "Embedding", "Extraction", "Jobs", "Life", "Limits",
+    "Llm", "api_key", "default_db", "file_here", "load", "load_for_command_line", "names",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+_LARGEST = 2**40
+_KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_SECRETS = frozenset({"embedding.apiKey", "extraction.llm.apiKey", "proxy.apiKey"})
+#: Settings that must be above zero.
+_POSITIVE = (
+    "rrf.k", "rerankDepth", "jobs.maxAttempts", "jobs.batch",
+    "jobs.leaseSeconds", "jobs.pollSeconds", "embedding.timeoutSeconds",
+    "extraction.groupTurns", "extraction.llm.timeoutSeconds", "extraction.llm.maxAnswerTokens",
+    "service.bodySeconds", "service.connections", "service.jsonDepth", "service.jsonValues",
+    "proxy.timeoutSeconds", "outgoing.timeoutSeconds", "outgoing.mostBytes",
+)  # fmt: skip
+#: A turn of less could not be shown at all: its speaker may have a long name.
+_HIGHEST_PRICE = 1_000_000
+_FEWEST_READ = 1000
+PROVIDERS = ("auto", "rules", "nlp", "llm")
+#: Longer than any calendar that counts the days since 1970 needs: a hundred years.
+_LONGEST_DAYS = 36_525
+
+#: Environment variables with the prefix that are not settings.
+_NOT_SETTINGS = frozenset({"HOLDFAST_API_KEY", "HOLDFAST_CONFIG", "HOLDFAST_DB"})
+#: Weights are compared with each other: more than this is a slip, and overflows.
+_HEAVIEST = 1_000_000
+#: Variables of the seed that are understood without the prefix.
+_SEED_VARIABLES = ("INSTRUCTION_BOOST_ENABLED", "INSTRUCTION_BOOST_WEIGHT")
+#: Parts of the tree that one call may override: nothing here loosens scope or safety.
+_PER_CALL = (
+    "searchTopK", "contextBudgetTokens", "fusion", "rrf", "blend", "instructionLane",
+    "instructionBoostEnabled", "instructionBoostWeight", "boosting", "stages", "adaptiveLimits",
+    "minConfidence", "relevanceFloor", "conciseness", "mmrLambda", "neighbourTurns", "rerankDepth",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings."""
+
+    #: Results asked of each source; 0 = enough for the limit of the call.
+    search_top_k: int = 0
+    context_budget_tokens: int = 8192
+    #: A forgotten memory can be restored for this long.
+    forget_days: int = 30
+    #: An idempotency key is remembered for this long.
+    key_days: int = 30
+    #: What went into a context can be asked for this long.
+    ledger_days: int = 30
+    #: Memory for the search indexes of the users in use.
+    index_cache_megabytes: int = 512
+    #: "blend" (weighted scores) or "rrf" (exact weighted reciprocal rank fusion).
+    fusion: str = "blend"
+    rrf: Rrf = field(default_factory=Rrf)
+    blend: Blend = field(default_factory=Blend)
+    #: So many of the first ten may be standing instructions that the question did not find; of few
+    #: rules three more.
+    instruction_lane: int = 2
+    #: The seed's additive boost of standing instructions among what was found.
+    instruction_boost_enabled: bool = False
+    instruction_boost_weight: float = 0.15
+    #: Broad questions get more than ten hits when the caller names no limit.
+    adaptive_limits: bool = True
+    #: Derived memories below this are not told.
+    min_confidence: float = 0.5
+    #: Cosine that a plain question asks of a hit; 0 = any.
+    relevance_floor: float = 0.0
+    #: The most that a long text loses; the seed's is 0.15.
+    conciseness: float = 0.0
+    #: Relevance against novelty; 1 = novelty does not count.
+    mmr_lambda: float = 1.0
+    #: The most of every ten places that one writer gets who is not the user; 1 = any number.
+    writer_share: float = 0.3
+    #: So many free places for the turn before a short one.
+    neighbour_turns: int = 0
+    #: Hits that a reranker, if one was given, looks at.
+    rerank_depth: int = 20
+    stages: Stages = field(default_factory=Stages)
+    boosting: Boosting = field(default_factory=Boosting)
+    limits: Limits = field(default_factory=Limits)
+    jobs: Jobs = field(default_factory=Jobs)
+    embedding: Embedding = field(default_factory=Embedding)
+    extraction: Extraction = field(default_factory=Extraction)
+    life: Life = field(default_factory=Life)
+    service: Service = field(default_factory=Service)
+    proxy: Proxy = field(default_factory=Proxy)
+    outgoing: Outgoing = field(default_factory=Outgoing)
+    mcp: Mcp = field(default_factory=Mcp)
+
+    def override(self, values: Mapping[str, Any] | None) -> Config:
+        """This configuration with some settings replaced for one call."""
+        if values is None or values == {}:
+            return self
+        try:  # The same few overrides come again and again; what cannot be hashed is worked out.
+            # Types are part of the key: 1 and True are equal, and only one of them is a number.
+            return _overridden(self, tuple((k, v, type(v)) for k, v in values.items()))
+        except (TypeError, AttributeError):
+            return self._override(values)
+
+    def _override(self, values: Mapping[str, Any]) -> Config:
+        tree = _nested(values)
+        for name in tree:
+            if name not in _PER_CALL:
+                raise ConfigError(_unknown(name, _PER_CALL, "cannot be overridden per call"))
+        return _check(_merged(self, tree, ""))
+
+
+@lru_cache(maxsize=64)
+def _overridden(config: Config, items: tuple[tuple[str, Any, type], ...]) -> Config:
+    return config._override({name: value for name, value, _ in items})
+
+
+def load(source: Config | Mapping[str, Any] | str | Path | None = None) -> Config:
+    """Settings from a file or a mapping, with the environment on top."""
+    if isinstance(source, Config):
+        return source
+    _refuse_former_names()
+    if source is None and (named := os.environ.get("HOLDFAST_CONFIG")):
+        source = named
+    values = _read(Path(source)) if isinstance(source, str | Path) else source
+    config = _merged(Config(), _nested({} if values is None else values), "")
+    return _check(_merged(config, _nested(_from_environment()), ""))
+
+
+def default_db() -> str:
+    """Where the command line looks for a memory when it is not told: HOLDFAST_DB, then here."""
+    _refuse_former_names()
+    return os.environ.get("HOLDFAST_DB") or file_here("holdfast.db")
+
+
+def file_here(name: str) -> str:
+    """A file of the working directory; where only that of our former name is, that one."""
+    former = name.replace("holdfast", "recollect")
+    return former if not Path(name).exists() and Path(former).is_file() else name
+
+
+def api_key() -> str:
+    """The key that a client shows when it is given none: HOLDFAST_API_KEY."""
+    _refuse_former_names()
+    return os.environ.get("HOLDFAST_API_KEY", "")
+
+
+def notify_socket() -> str:
+    """Where systemd wants to hear that a service is ready; "" elsewhere."""
+    return os.environ.get("NOTIFY_SOCKET", "")
+
+
+def load_for_command_line(file: Path | None) -> Config:
+    """`file`, then HOLDFAST_CONFIG, then holdfast.yml in the working directory."""
+    here = Path(file_here("holdfast.yml"))
+    if file is None and not os.environ.get("HOLDFAST_CONFIG") and here.is_file():
+        file = here
+    return load(file)
+
+
+def names(config: Config | None = None) -> list[str]:
+    """Every setting by its full name, for documentation and for error messages."""
+    return [name for name, _ in _leaves(config or Config(), "")]
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    # Only who has a file pays for the parser.
+    import yaml  # noqa: PLC0415
+
+    try:
+        parsed = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+    # The seed keeps its settings under settings.memory; both shapes are welcome.
+    for wrapper in ("settings", "memory"):
+        if isinstance(parsed, Mapping) and set(parsed) == {wrapper}:
+            parsed = parsed[wrapper]
+    if parsed is None:
+        return {}
+    if not isinstance(parsed, Mapping):
+        raise ConfigError(f"{path} must hold a mapping of settings, not {type(parsed).__name__}")
+    return parsed
+
+
+def _refuse_former_names() -> None:
+    for variable in os.environ:
+        if variable.startswith("RECOLLECT_"):
+            now = variable.replace("RECOLLECT_", "HOLDFAST_", 1)
+            raise ConfigError(f"{variable} is called {now} now: Recollect has become Holdfast")
+
+
+def _from_environment() -> dict[str, Any]:
+    import yaml  # noqa: PLC0415
+
+    known = {"HOLDFAST_" + _upper(name): (name, value) for name, value in _leaves(Config(), "")}
+    known |= {name: known["HOLDFAST_" + name] for name in _SEED_VARIABLES}
+    found: dict[str, Any] = {}
+    for variable, text in os.environ.items():
+        if variable in _NOT_SETTINGS or not variable.startswith(("HOLDFAST_", *_SEED_VARIABLES)):
+            continue
+        if variable not in known:
+            raise ConfigError(_unknown(variable, [*known, *_NOT_SETTINGS], "is not a setting"))
+        name, default = known[variable]
+        try:
+            # A text is taken to the letter, a number is read as one.
+            found[name] = text if isinstance(default, str) else yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise ConfigError(f"{variable} cannot be read: {text[:64]!r}") from None
+    return found
+
+
+def _nested(values: object) -> dict[str, Any]:
+    """{"rrf.k": 1} and {"rrf": {"k": 1}} say the same, and may be mixed."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"settings must be a mapping of names to values, not {values!r:.64}")
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        _put(tree, str(name).split("."), value, str(name))
+    return tree
+
+
+def _put(tree: dict[str, Any], path: list[str], value: Any, name: str) -> None:
+    first, rest = path[0], path[1:]
+    if rest or isinstance(value, Mapping):
+        node = tree.setdefault(first, {})
+        if not isinstance(node, dict):
+            raise ConfigError(f'"{name}" is given twice, once as a single value')
+        if rest:
+            _put(node, rest, value, name)
+        else:
+            for key, each in value.items():
+                _put(node, str(key).split("."), each, f"{name}.{key}")
+    elif first in tree:
+        raise ConfigError(f'"{name}" is given twice')
+    else:
+        tree[first] = value
+
+
+def _merged(base: T, values: Mapping[str, Any], prefix: str) -> T:
+    """`base` with `values` laid over it; every name and type is checked."""
+    hints = get_type_hints(type(base))
+    known = {_camel(each.name): each.name for each in fields(base)}  # type: ignore[arg-type]
+    changed: dict[str, Any] = {}
+    for name, value in values.items():
+        full = prefix + name
+        if name not in known:
+            raise ConfigError(_unknown(full, [prefix + each for each in known], "is not a setting"))
+        current = getattr(base, known[name])
+        if isinstance(current, PerTier) and not isinstance(value, Mapping):
+            number = _typed(full, value, float)
+            changed[known[name]] = PerTier(*[number] * len(fields(PerTier)))
+        elif is_dataclass(current):
+            if not isinstance(value, Mapping):
+                raise ConfigError(f"{full} holds settings of its own, for example {full}.…")
+            changed[known[name]] = _merged(current, value, full + ".")
+        elif hints[known[name]] == Profiles:
+            changed[known[name]] = laid_over(current, value, full)
+        else:
+            changed[known[name]] = _typed(full, value, hints[known[name]])
+    return replace(base, **changed)  # type: ignore[type-var]
+
+
+def _typed(name: str, value: Any, kind: type) -> Any:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+        shown = "what was given" if name in _SECRETS else f"{value!r:.64}"
+        raise ConfigError(f"{name} must be {_KINDS[kind]}, not {shown}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{name} must be a finite number, not {value!r}")
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise ConfigError(f"{name} must lie below {_LARGEST}")
+    return value
+
+
+def _check(config: Config) -> Config:
+    for name, value in _leaves(config, ""):
+        if not isinstance(value, int | float):
+            continue
+        if value < 0 or (value == 0 and name in _POSITIVE):
+            least = "above 0" if name in _POSITIVE else "0 or more"
+            raise ConfigError(f"{name} must be {least}, not {value!r}")
+        days = value if name.endswith("Days") else value / 86_400
+        if name.endswith(("Days", "Seconds")) and days > _LONGEST_DAYS:
+            raise ConfigError(f"{name} must be at most {_LONGEST_DAYS} days, not {value!r}")
+    return _check_choices(config)
+
+
+def _check_choices(config: Config) -> Config:
+    for name, value, choices in (
+        ("fusion", config.fusion, ("blend", "rrf")),
+        ("embedding.provider", config.embedding.provider, ("local", "remote")),
+        ("service.logFormat", config.service.log_format, ("text", "json")),
+    ):
+        if value not in choices:
+            words = " or ".join(f'"{each}"' for each in choices)
+            raise ConfigError(f"{name} must be {words}, not {value!r:.64}")
+    for name in ("blend", "rrf.weights"):
+        part = config.blend if name == "blend" else config.rrf.weights
+        if not sum(value for _, value in _leaves(part, "")):
+            raise ConfigError(f"{name}: at least one weight must be above 0")
+        for each, value in _leaves(part, name + "."):
+            if value > _HEAVIEST:
+                raise ConfigError(f"{each} must be at most {_HEAVIEST}, not {value!r}")
+    _check_shares(config)
+    remote = config.embedding
+    if remote.provider == "remote" and not (remote.url and remote.model):
+        raise ConfigError("embedding.provider remote needs embedding.url and embedding.model")
+    _check_extraction(config.extraction)
+    return config
+
+
+def _check_extraction(extraction: Extraction) -> None:
+    if extraction.provider not in PROVIDERS:
+        raise ConfigError(f"extraction.provider must be one of {', '.join(PROVIDERS)}")
+    llm = extraction.llm
+    if extraction.asks_llm and not (llm.url and llm.model):
+        raise ConfigError("a language model needs extraction.llm.url and extraction.llm.model")
+    for name, price in (("promptPrice", llm.prompt_price), ("answerPrice", llm.answer_price)):
+        if price > _HIGHEST_PRICE:
+            raise ConfigError(f"extraction.llm.{name} must be at most {_HIGHEST_PRICE:,}")
+    read = (("groupTokens", extraction.group_tokens), ("turnChars", extraction.turn_chars))
+    for name, number in read:
+        if number < _FEWEST_READ:
+            raise ConfigError(f"extraction.{name} must be at least {_FEWEST_READ}")
+    one_call = extraction.prompt_tokens + llm.max_answer_tokens
+    if 0 < llm.daily_tokens < one_call:
+        raise ConfigError(
+            f"extraction.llm.dailyTokens must be 0 (no limit) or at least {one_call}, which one"
+            f" call can take, not {llm.daily_tokens}"
+        )
+
+
+def _check_shares(config: Config) -> None:
+    """What is a share or a probability lies in 0..1."""
+    shares = {
+        f"rrf.vectorWeight.{tier}": value for tier, value in _leaves(config.rrf.vector_weight, "")
+    }
+    shares |= {
+        "minConfidence": config.min_confidence,
+        "relevanceFloor": config.relevance_floor,
+        "conciseness": config.conciseness,
+        "mmrLambda": config.mmr_lambda,
+        "writerShare": config.writer_share,
+        "instructionBoostWeight": config.instruction_boost_weight,
+    }
+    for name, value in shares.items():
+        if value > 1:
+            raise ConfigError(f"{name} must be between 0 and 1, not {value!r}")
+
+
+def _leaves(node: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    for each in fields(node):
+        value = getattr(node, each.name)
+        name = prefix + _camel(each.name)
+        if is_dataclass(value):
+            yield from _leaves(value, name + ".")
+        else:
+            yield name, value
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"_(\w)", lambda match: match.group(1).upper(), name)
+
+
+def _upper(name: str) -> str:
+    """rrf.weights.keyword -> RRF_WEIGHTS_KEYWORD, searchTopK -> SEARCH_TOP_K."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace(".", "_").upper()
+
+
+def _unknown(name: str, known: Any, what: str) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    hint = f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(sorted(known))}"
+    return f'"{name}" {what}{hint}'

@@ -1,0 +1,346 @@
+"""DeerFlow's memory document as the text that goes into a prompt, with ranking by context.
+
+    User Context:
+    - Work: …            also Personal, Current Focus
+
+    History:
+    - Recent: …          also Earlier, Background
+
+    Facts:
+    - [correction | 0.90] … (avoid: …)
+    - [preference | 0.80] …
+
+Facts of the guaranteed categories come first and have a token budget of their own. The others share
+what `max_tokens` leaves, by confidence or, given a context, by
+
+    final = similarity_weight * tfidf_cosine(fact, context) + confidence_weight * confidence
+
+Each list ends at the first line that does not fit. `<`, `>` and `&` are escaped, nothing else is:
+the caller wraps the text in a tag. The underscored names at the top are looked up at call time and
+may be replaced from outside, which programs written for the original do.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from holdfast.recall.tfidf import similarities
+from holdfast.tokens import count_tokens
+
+Fact = Mapping[str, Any]
+#: A text, or messages of which the user's and the assistant's last words are taken.
+Talk = str | Sequence[object]
+
+_log = logging.getLogger(__name__)
+
+# Section and, in order, (key of the document, label).
+_SECTIONS = {
+    "user": (
+        "User Context:",
+        (
+            ("workContext", "Work"),
+            ("personalContext", "Personal"),
+            ("topOfMind", "Current Focus"),
+        ),
+    ),
+    "history": (
+        "History:",
+        (
+            ("recentMonths", "Recent"),
+            ("earlierContext", "Earlier"),
+            ("longTermBackground", "Background"),
+        ),
+    ),
+}
+_HEADER = "Facts:\n"
+_ELLIPSIS = "\n..."
+_NO_CATEGORY = "context"
+# Characters per token vary along a text: a proportional cut aims a little low.
+_CUT = 0.95
+# Turns of conversation that say what is being talked about now.
+_RECENT_TURNS = 6
+# Kana, Han with extensions and compatibility forms, Hangul: about two characters to a token.
+_CJK = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    max_tokens: int
+    guaranteed_tokens: int
+    use_tiktoken: bool
+
+    def count(self, text: str) -> int:
+        # The default is left unsaid, so that a replacement that takes nothing but a text will do.
+        return _count_tokens(text) if self.use_tiktoken else _count_tokens(text, use_tiktoken=False)
+
+
+def format_memory_for_injection(
+    memory_data: Mapping[str, Any] | None,
+    max_tokens: int = 2000,
+    *,
+    use_tiktoken: bool = True,
+    guaranteed_categories: Iterable[str] | None = None,
+    guaranteed_token_budget: int = 500,
+    current_context: Talk | None = None,
+    similarity_weight: float = 0.6,
+    confidence_weight: float = 0.4,
+) -> str:
+    """The memory as text of at most `max_tokens`, plus what the guaranteed facts took.
+
+    Guaranteed facts stay even where `max_tokens` is too small for their heading. Should ranking or
+    selection fail, all facts are taken by confidence alone.
+    """
+    categories = _categories(guaranteed_categories)
+    weights = _weight(similarity_weight), _weight(confidence_weight)
+    if not memory_data or not isinstance(memory_data, Mapping):
+        return ""
+    base = _base(memory_data)
+    facts = _facts(memory_data)
+    limits = _Limits(max_tokens, guaranteed_token_budget, use_tiktoken)
+    try:
+        first = [fact for fact in facts if _category(fact) in categories]
+        rest = [fact for fact in facts if _category(fact) not in categories]
+        context = talk_text(current_context)
+        return _compose(
+            base,
+            # Corrections hold whatever is talked about; the same order keeps prompt caches valid.
+            _by_confidence(first),
+            _by_context(rest, facts, context, weights) if context else _by_confidence(rest),
+            limits,
+            _select_fact_lines,
+        )
+    except Exception:  # noqa: BLE001 - a turn with plainer memory beats a turn without any
+        _log.warning("facts are taken by confidence alone", exc_info=True)
+        return _compose(base, [], _by_confidence(facts), limits, _take_lines)
+
+
+def talk_text(talk: Talk | None, *, turns: int = _RECENT_TURNS) -> str:
+    """What is being talked about: a text as it is, or the last turns of a list of messages.
+
+    Of messages (mappings or objects, role user/human or assistant/ai) only what the user said and
+    what the assistant answered counts: tool calls, tool results and system text say little about
+    the subject. An empty text for blank input.
+    """
+    if talk is None or isinstance(talk, str):
+        return (talk or "").strip()
+    said = [text for message in talk if (text := _said(message))]
+    return "\n".join(said[-turns:])
+
+
+def _coerce_confidence(value: object, default: float = 0.0) -> float:
+    """A confidence within 0..1; `default` for what is no finite number."""
+    try:
+        number = float(value)  # type: ignore[arg-type]  # anything may stand in a caller's document
+    except (TypeError, ValueError, OverflowError):
+        number = default
+    if not math.isfinite(number):
+        number = default
+    return max(0.0, min(1.0, number))
+
+
+def _count_tokens(
+    text: str, encoding_name: str = "cl100k_base", *, use_tiktoken: bool = True
+) -> int:
+    """Tokens of a text: exact, or estimated by characters (two of CJK, four of others to one)."""
+    if use_tiktoken and encoding_name == "cl100k_base":
+        return count_tokens(text)
+    dense = len(_CJK.findall(text))
+    return (len(text) - dense) // 4 + dense // 2
+
+
+def _select_fact_lines(
+    ranked_facts: Iterable[Fact],
+    token_budget: int = 2000,
+    *,
+    fact_lines: Sequence[str] = (),
+    running_tokens: int = 0,
+    use_tiktoken: bool = True,
+) -> tuple[list[str], int]:
+    """(lines, tokens) of the facts in order, up to the first that does not fit the budget.
+
+    `fact_lines` and `running_tokens` are what stands before them; they count, but do not come back.
+    """
+    return _take_lines(
+        ranked_facts,
+        token_budget,
+        fact_lines=fact_lines,
+        running_tokens=running_tokens,
+        use_tiktoken=use_tiktoken,
+    )
+
+
+def _take_lines(
+    ranked_facts: Iterable[Fact],
+    token_budget: int,
+    *,
+    fact_lines: Sequence[str] = (),
+    running_tokens: int = 0,
+    use_tiktoken: bool = True,
+) -> tuple[list[str], int]:
+    limits = _Limits(token_budget, 0, use_tiktoken)
+    lines: list[str] = []
+    used = 0
+    for fact in ranked_facts:
+        line = _line(fact)
+        if line is None:
+            continue
+        cost = limits.count("\n" + line if lines or fact_lines else line)
+        if running_tokens + used + cost > token_budget:
+            break
+        lines.append(line)
+        used += cost
+    return lines, used
+
+
+def _compose(
+    base: str,
+    guaranteed: Sequence[Fact],
+    regular: Sequence[Fact],
+    limits: _Limits,
+    select: Callable[..., tuple[list[str], int]],
+) -> str:
+    header = "\n\n" + _HEADER if base else _HEADER
+    first: list[str] = []
+    reserved = 0
+    if guaranteed:
+        budget = limits.guaranteed_tokens
+        first, reserved = select(guaranteed, budget, use_tiktoken=limits.use_tiktoken)
+    spent = (limits.count(base) if base else 0) + limits.count(header) + reserved
+    if first:
+        spent += limits.count("\n")
+    left = limits.max_tokens - spent
+    rest = select(regular, left, use_tiktoken=limits.use_tiktoken)[0] if regular else []
+    ceiling = max(0, limits.max_tokens) + reserved
+    block = _block(header, [*first, *rest])
+    while rest and limits.count(block.lstrip("\n")) > ceiling:  # Should the sum underestimate.
+        rest = rest[:-1]
+        block = _block(header, [*first, *rest])
+    return _fitted(base, block, ceiling, limits)
+
+
+def _block(header: str, lines: Sequence[str]) -> str:
+    return header + "\n".join(lines) if lines else ""
+
+
+def _fitted(base: str, block: str, ceiling: int, limits: _Limits) -> str:
+    """The whole if it fits; else as much of the summaries as the facts leave room for."""
+    if limits.count(base + block) <= ceiling:
+        return base + block
+    room = ceiling - (limits.count(block) if block else 0)
+    size = int(len(base) * room / max(1, limits.count(base)) * _CUT)
+    while size > 0:
+        text = base[:size] + _ELLIPSIS + block
+        if limits.count(text) <= ceiling:
+            return text
+        size = int(size * _CUT)  # The kept part is denser than the average.
+    return block.lstrip("\n")
+
+
+def _base(memory: Mapping[str, Any]) -> str:
+    sections = []
+    for key, (title, labels) in _SECTIONS.items():
+        section = memory.get(key)
+        if not isinstance(section, Mapping):
+            continue
+        lines = [
+            f"- {label}: {escape(summary, quote=False)}"
+            for name, label in labels
+            if (summary := _summary(section.get(name)))
+        ]
+        if lines:
+            sections.append("\n".join([title, *lines]))
+    return "\n\n".join(sections)
+
+
+def _summary(part: object) -> str | None:
+    return _text(part.get("summary")) if isinstance(part, Mapping) else None
+
+
+def _facts(memory: Mapping[str, Any]) -> list[Fact]:
+    facts = memory.get("facts")
+    if not isinstance(facts, list | tuple):
+        return []
+    return [fact for fact in facts if isinstance(fact, Mapping) and _text(fact.get("content"))]
+
+
+def _line(fact: Fact) -> str | None:
+    content = _text(fact.get("content"))
+    if content is None:
+        return None
+    category = _category(fact) or _NO_CATEGORY
+    confidence = _coerce_confidence(fact.get("confidence"), default=0.0)
+    line = f"- [{escape(category, quote=False)} | {confidence:.2f}] {escape(content, quote=False)}"
+    if category == "correction" and (error := _text(fact.get("sourceError"))):
+        line += f" (avoid: {escape(error, quote=False)})"
+    return line
+
+
+def _category(fact: Fact) -> str | None:
+    return _text(fact.get("category"))
+
+
+def _text(value: object) -> str | None:
+    return (value.strip() or None) if isinstance(value, str) else None
+
+
+def _by_confidence(facts: Iterable[Fact]) -> list[Fact]:
+    return sorted(facts, key=_confidence, reverse=True)
+
+
+def _confidence(fact: Fact) -> float:
+    return _coerce_confidence(fact.get("confidence"), default=0.0)
+
+
+def _by_context(
+    facts: Sequence[Fact], known: Sequence[Fact], context: str, weights: tuple[float, float]
+) -> list[Fact]:
+    """Best first; equals by confidence. How rare a word is, all known facts decide together."""
+    cosines = similarities([fact["content"] for fact in known], context)
+    alike = {id(fact): cosine for fact, cosine in zip(known, cosines, strict=True)}
+
+    def merit(fact: Fact) -> tuple[float, float]:
+        confidence = _confidence(fact)
+        return weights[0] * alike[id(fact)] + weights[1] * confidence, confidence
+
+    return sorted(facts, key=merit, reverse=True)
+
+
+def _categories(given: Iterable[str] | None) -> frozenset[str]:
+    if isinstance(given, str | bytes):
+        raise TypeError(
+            f"guaranteed_categories must be a collection of names, not one text: [{given!r}]"
+        )
+    return frozenset(name for each in given or () if (name := _text(each)))
+
+
+def _weight(value: float) -> float:
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"a weight must be a finite number from 0 up, not {value!r}")
+    return float(value)
+
+
+def _said(message: object) -> str:
+    role = _field(message, "role") or _field(message, "type")
+    if role in ("assistant", "ai") and not _field(message, "tool_calls"):
+        return _words(_field(message, "content"))
+    return _words(_field(message, "content")) if role in ("user", "human") else ""
+
+
+def _words(content: object) -> str:
+    """The text of a message; of content in parts, the text parts."""
+    if isinstance(content, str):
+        return content.strip()
+    parts = content if isinstance(content, list | tuple) else ()
+    return "\n".join(text for part in parts if (text := _text(_field(part, "text"))))
+
+
+def _field(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

@@ -1,0 +1,274 @@
+"""The searcher: keeps what is needed between questions and turns a query into hits.
+
+It knows which vectors answer (our model's, or an older model's while ours are being made), keeps
+the indexes of the users in use and the embeddings of recent questions, and reads the records of the
+winners. The order of the stages is in pipeline.py.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.config import Config
+from holdfast.errors import ModelError
+from holdfast.graph.follow import Graphs
+from holdfast.index.resident import ALL, LOUD, Part, Shelf, View
+from holdfast.models.base import Embedder
+from holdfast.models.call import embedded
+from holdfast.models.metering import pay_for
+from holdfast.profiles import GENERAL
+from holdfast.recall.graph import reached, whole, with_paths
+from holdfast.recall.hits import hit
+from holdfast.recall.language import english_only
+from holdfast.recall.pipeline import Ranked, rank
+from holdfast.recall.profile import Detected, choose
+from holdfast.recall.query import Query
+from holdfast.recall.rerank import Reranker
+from holdfast.recall.trigger_vectors import TriggerVectors
+from holdfast.store.base import Space, Store
+from holdfast.types import Event, Hits, Record, Scope
+
+log = logging.getLogger("holdfast")
+
+_REMEMBERED_QUERIES = 512
+_LOOK_AGAIN_SECONDS = 2.0
+#: Tiers that may hold what quotes a turn: searched only when they are named.
+_QUIET_TIERS = frozenset({"fact", "note"})
+
+#: What an asker sees beside what is their own: the team's, and what others share with them.
+Parts = Callable[[Scope], Sequence[Part]]
+
+
+class Searcher:
+    """Answers queries over a store. Threads may share it."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        *,
+        recipe: int,
+        older_embedder: Callable[[str], Embedder | None],
+        cache_bytes: int,
+        reranker: Reranker | None = None,
+        parts: Parts = lambda _: (),
+    ) -> None:
+        self._store = store
+        self._parts = parts
+        self._embedder = embedder
+        self._recipe = recipe
+        self._older_embedder = older_embedder
+        self._shelf = Shelf(store, most_bytes=cache_bytes)
+        #: The knowledge graphs of the users in use.
+        self.graphs = Graphs(store)
+        self._vectors = _QueryVectors()
+        self._triggers = TriggerVectors()
+        self._reranker = reranker
+        self._answering: tuple[Space, Embedder] | None = None
+        self._looked = 0.0
+        # Ranking is many small steps that all need the interpreter: threads that take turns at it
+        # are half as fast again as threads that fight for it at every step (measured, 8 threads).
+        self._ranking = threading.Lock()
+
+    def warm(self) -> None:
+        """Load the model now instead of at the first question."""
+        self._query_vector("warm up", self._answering_space())
+
+    def cached(self) -> tuple[int, int]:
+        """How many indexes are in memory, and how many bytes they take."""
+        return self._shelf.held()
+
+    def catch_up(self, owners: Collection[Scope]) -> None:
+        """Bring what is in memory of these owners up to date, so that no question has to."""
+        for owner in owners:
+            self._shelf.catch_up(owner)
+
+    def search(self, asked: Query, config: Config, *, task_profile: str | None = None) -> Hits:
+        """The hits for a query."""
+        # First of all: a share that ends meanwhile still counts.
+        also = self._parts(asked.scope)
+        answering = self._answering_space()
+        vector, degraded = self._query_vector(asked.text, answering)
+        triggers = None
+        if vector is not None and answering is not None and config.boosting.enabled:
+            triggers = self._triggers.get(answering[1], config.boosting.profiles)
+        profile, detected = choose(
+            config.boosting, asked.text, vector, triggers, named=task_profile
+        )
+        view = self._view(asked, answering[0] if answering else None, also)
+        graph = self.graphs.of(asked.scope, patient=True)
+        read = _Read(self._store, view)
+        with self._ranking:
+            around = None
+            if graph.ids or graph.loose:
+                view = whole(view, graph)
+                around = reached(view, asked, graph)
+            answer = rank(
+                view,
+                asked,
+                vector,
+                config=config,
+                content=read.contents,
+                profile=profile,
+                reranker=self._reranker,
+                graph=None if around is None else around.scores,
+            )
+            hits = self._hydrated(read, with_paths(answer.ranked, around), detected)
+        language = english_only(asked.text)
+        hits.degraded = (*degraded, *answer.degraded, *([language] if language else []))
+        hits.task_profile = detected.name
+        return hits
+
+    def _view(self, asked: Query, space: Space | None, also: Sequence[Part]) -> View:
+        """The documents that the question is put to. In the graphs of others, too, a
+        relation may have lost an end."""
+        which = _which(asked.tiers)
+        if which not in (LOUD, ALL):
+            also = [part for part in also if part.tiers is None or which in part.tiers]
+        view = self._shelf.view(asked.scope, space, which, also=also)
+        for place, part in enumerate(view.parts[1:], start=1):
+            if _has_graph(view, place):
+                theirs = replace(view, numbers=view.numbers_of[place])
+                left = whole(theirs, self.graphs.of(part.scope, patient=True))
+                view = replace(left, numbers=view.numbers)
+        return view
+
+    def _answering_space(self) -> tuple[Space, Embedder] | None:
+        """The vectors that answer and the model for the question: our own, or those of an older
+        model while ours are being made; None when there are none at all."""
+        if self._answering is None or not self._answering[0].dim or self._stale():
+            self._answering = None
+            spaces = [space for space in self._store.spaces() if space.state != "retired"]
+            ours = [
+                s for s in spaces if (s.model, s.recipe) == (self._embedder.model_id, self._recipe)
+            ]
+            if ours and ours[-1].state == "active":
+                self._answering = (ours[-1], self._embedder)
+                return self._answering
+            for space in spaces:
+                older = self._older_embedder(space.model)
+                if space.state == "active" and older is not None and older.dim == space.dim:
+                    return space, older
+            return (ours[-1], self._embedder) if ours else None
+        return self._answering
+
+    def _stale(self) -> bool:
+        """Now and then: has another process retired the vectors that answer?"""
+        late = time.monotonic() - self._looked > _LOOK_AGAIN_SECONDS
+        if late:
+            self._looked = time.monotonic()
+        return late
+
+    def _query_vector(
+        self, text: str, answering: tuple[Space, Embedder] | None
+    ) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
+        if answering is None:
+            return None, ()
+        try:
+            return self._vectors.get(answering[1], answering[0], text), ()
+        except ModelError as error:
+            # Keywords still answer, and the answer says so.
+            # The kind of error only: its text may quote the question.
+            log.warning("recall without vectors: %s", type(error.__cause__ or error).__name__)
+            return None, (f"vector: {error}",)
+
+    def _hydrated(self, read: _Read, ranked: Sequence[Ranked], detected: Detected) -> Hits:
+        records = read.records([each.doc for each in ranked])
+        profile = {}
+        if detected.name != GENERAL:
+            profile = {"profile": {"name": detected.name, "score": round(detected.score, 4)}}
+        events = read.events(records.values())
+        return Hits(
+            hit(
+                records[each.doc],
+                score=round(each.score, 6),
+                why={**each.why, **profile},
+                sources=events,
+                part=read.part(each.doc),
+            )
+            for each in ranked
+            if each.doc in records
+        )
+
+
+def _which(tiers: Sequence[str] | None) -> str:
+    """Which documents are asked: what quotes a turn only if its tier is named."""
+    if tiers is None or _QUIET_TIERS.isdisjoint(tiers):
+        return LOUD
+    return tiers[0] if len(tiers) == 1 else ALL
+
+
+def _has_graph(view: View, place: int) -> bool:
+    """Whether one of the owners in a view, by its place, has a part of a graph there."""
+    name = f"graph of {place}"
+    if name not in view.kept:
+        graph = view.tiers == view.codes.get("graph", -2)
+        view.kept[name] = bool((graph & (view.owners == place)).any())
+    found: bool = view.kept[name]
+    return found
+
+
+class _Read:
+    """The records that one question has read: what a stage has looked at is not read again."""
+
+    def __init__(self, store: Store, view: View) -> None:
+        self._store = store
+        self._ids = view.ids
+        self._owners = view.owners
+        self._parts = view.parts
+        self._kept: dict[int, Record] = {}
+
+    def part(self, doc: int) -> Part:
+        """Whose document it is."""
+        return self._parts[int(self._owners[doc])]
+
+    def records(self, docs: Sequence[int]) -> dict[int, Record]:
+        """The records of documents, in that order; those that are gone are left out."""
+        new = [doc for doc in docs if doc not in self._kept]
+        places = self._owners[new].tolist()
+        for place in sorted(set(places)):
+            theirs = [doc for doc, owner in zip(new, places, strict=True) if owner == place]
+            numbers = {self._ids[doc]: doc for doc in theirs}
+            for record in self._store.get(self._parts[place].scope, list(numbers)):
+                self._kept[numbers[record.id]] = record
+        return {doc: self._kept[doc] for doc in docs if doc in self._kept}
+
+    def contents(self, docs: Sequence[int]) -> dict[int, str]:
+        """The texts of documents."""
+        return {doc: record.content for doc, record in self.records(docs).items()}
+
+    def events(self, records: Iterable[Record]) -> dict[str, Event]:
+        """The turns of records that come from several; only the asker's own have turns to show."""
+        several = [e for record in records if len(record.sources) > 1 for e in record.sources]
+        found = self._store.events(self._parts[0].scope, several) if several else []
+        return {event.id: event for event in found}
+
+
+class _QueryVectors:
+    """Embeddings of recent questions: asking again costs nothing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, str], NDArray[np.float32]] = OrderedDict()
+
+    def get(self, embedder: Embedder, space: Space, text: str) -> NDArray[np.float32]:
+        key = (space.id, text)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        pay_for(embedder, text)
+        vector: NDArray[np.float32] = embedded(embedder, [text])[0]
+        with self._lock:
+            self._kept[key] = vector
+            if len(self._kept) > _REMEMBERED_QUERIES:
+                self._kept.popitem(last=False)
+        return vector

@@ -1,0 +1,257 @@
+"""The groups of settings and their defaults; config.py puts them together and reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from holdfast.profiles import BUILT_IN, Profiles
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWeights:
+    """v(s) of the fusion formula: how much a source's vote counts; 0 = it is not asked."""
+
+    hybrid: float = 1.0
+    vector: float = 1.0
+    keyword: float = 0.0
+    graph: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PerTier:
+    """One number for each tier; a single number in the settings stands for all of them."""
+
+    session: float = 0.7
+    fact: float = 0.7
+    note: float = 0.7
+    profile: float = 0.7
+    graph: float = 0.7
+    procedure: float = 0.7
+    knowledge: float = 0.7
+    workspace: float = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Rrf:
+    """Reciprocal rank fusion."""
+
+    k: int = 60
+    weights: SourceWeights = field(default_factory=SourceWeights)
+    #: In the hybrid score, what the cosine counts against the keywords.
+    vector_weight: PerTier = field(default_factory=PerTier)
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """Weights of the default fusion; see recall/blend.py and docs/decisions/0006."""
+
+    window: float = 0.5
+    people: float = 0.6
+    session: float = 0.45
+    cover: float = 0.6
+    vector: float = 0.65
+    around: float = 0.7
+    theme: float = 0.75
+    role: float = 1.2
+    speaker: float = 0.8
+    time: float = 0.75
+    taste: float = 0.5
+    length: float = 0.55
+    graph: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Stages of recall that are on unless switched off; see recall/stages.py."""
+
+    temporal: bool = True
+    current: bool = True
+    literal: bool = True
+    similar: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """Task profiles: the tiers weighed by what the message is about; see recall/profile.py."""
+
+    enabled: bool = True
+    profiles: Profiles = BUILT_IN
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a caller may send. One byte more is refused with the number in the message."""
+
+    message_bytes: int = 1 * MIB
+    batch_bytes: int = 64 * MIB
+    batch_messages: int = 200_000
+    body_bytes: int = 16 * MIB
+    query_bytes: int = 32 * 1024
+    metadata_bytes: int = 32 * 1024
+    metadata_keys: int = 64
+    metadata_depth: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The background queue."""
+
+    #: Tries before a job becomes a dead letter.
+    max_attempts: int = 5
+    #: A worker that does not answer for this long loses its jobs.
+    lease_seconds: float = 60.0
+    #: First pause after a failure; doubles each time up to the cap, with jitter.
+    backoff_seconds: float = 1.0
+    backoff_cap_seconds: float = 300.0
+    #: What reading a conversation by rules or spaCy may take, in a process of its own; 0 = in this
+    #: one, without a limit.
+    read_seconds: float = 30.0
+    #: Jobs taken at once.
+    batch: int = 32
+    #: How often an idle worker looks for jobs that other processes wrote.
+    poll_seconds: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Which model turns text into vectors."""
+
+    #: "local" (shipped, offline) or "remote" (an OpenAI-compatible endpoint that you name).
+    provider: str = "local"
+    url: str = ""
+    model: str = ""
+    api_key: str = field(default="", repr=False)
+    timeout_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Llm:
+    """Which language model reads conversations, what it costs, and what it may cost."""
+
+    url: str = ""
+    model: str = ""
+    api_key: str = field(default="", repr=False)
+    timeout_seconds: float = 60.0
+    #: The longest answer that is asked for.
+    max_answer_tokens: int = 2048
+    #: What a million tokens cost, in any currency.
+    prompt_price: float = 0.0
+    answer_price: float = 0.0
+    #: The most that may be spent for one user in one day of UTC; 0 = no limit of this kind.
+    daily_calls: int = 1000
+    daily_tokens: int = 2_000_000
+    daily_cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """How conversations become entities, relations and facts, in the background."""
+
+    enabled: bool = True
+    #: "auto", "rules" (nothing but patterns), "nlp" (spaCy) or "llm" (an endpoint that you name).
+    provider: str = "auto"
+    #: A session is read when it has been quiet for this long, or has waited for that long.
+    quiet_seconds: float = 5.0
+    wait_seconds: float = 60.0
+    #: The most that is read at once.
+    group_turns: int = 20
+    group_tokens: int = 4000
+    #: Of one turn no more than so many characters are understood; all of it is stored and found.
+    turn_chars: int = 24_000
+    #: Ask the language model, too, about new facts that the rules leave in doubt.
+    judge: bool = True
+    llm: Llm = field(default_factory=Llm)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The most that is sent at once: turns, instructions, what is known and was said before."""
+        return self.group_tokens + 8_000
+
+    @property
+    def asks_llm(self) -> bool:
+        """Whether a language model is to be asked: "auto" asks one that has an address."""
+        return self.provider == "llm" or (self.provider == "auto" and bool(self.llm.url))
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What a memory does by itself, at night; see docs/howto/life-cycle.md."""
+
+    #: Only say what would be put aside or put together.
+    shadow: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The HTTP service; see docs/howto/deploy.md."""
+
+    #: Names it may be called by besides the loopback's and its own address, separated by commas.
+    hosts: str = ""
+    #: What one key may ask for in a minute; 0 = no limit.
+    requests_per_minute: int = 60_000
+    #: With more jobs waiting than this, nothing more is taken in until there are fewer; 0 = any.
+    queue_jobs: int = 1_000_000
+    #: How long a request may take to arrive.
+    body_seconds: float = 30.0
+    #: Requests under way at one time.
+    connections: int = 1024
+    #: Of these, what one key may have; 0 = all of them.
+    connections_per_key: int = 64
+    #: What language models may take of one key in one day of UTC, in tokens and in the currency of
+    #: the proxy's prices; 0 = no limit of this kind. A key may have a smaller limit of its own.
+    daily_tokens: int = 0
+    daily_cost: float = 0.0
+    #: How deep JSON may be nested, and how many values it may hold.
+    json_depth: int = 64
+    json_values: int = 1_000_000
+    #: "text" or "json": how the log is written.
+    log_format: str = "text"
+    #: Where traces go (OTLP over HTTP); "" = nowhere.
+    traces_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """The language model behind /v1/proxy; see docs/howto/proxy.md."""
+
+    #: Its OpenAI-compatible address, for example http://127.0.0.1:8080/v1; "" = no proxy.
+    url: str = ""
+    api_key: str = field(default="", repr=False)
+    timeout_seconds: float = 600.0
+    budget_tokens: int = 2000
+    #: Whether what was said is remembered.
+    remember: bool = True
+    #: Whether memories join the caller's last leading system message: some models take but one.
+    join: bool = False
+    #: What a million tokens cost, in any currency.
+    prompt_price: float = 0.0
+    answer_price: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What the service may call by itself: off, or only public addresses, or hosts named here."""
+
+    #: Whether documents may be fetched by their URL.
+    fetch: bool = False
+    #: Whether webhooks are sent.
+    webhooks: bool = True
+    #: Hosts that may be called though their addresses are not public, separated by commas.
+    hosts: str = ""
+    timeout_seconds: float = 5.0
+    most_bytes: int = 2 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Mcp:
+    """The MCP server; see docs/howto/mcp.md."""
+
+    #: Tools that are offered, separated by commas; "" = all of them.
+    tools: str = ""
+    #: By agent, the tools of it: "coder: recall, context; *: recall", where * is every other.
+    agent_tools: str = ""
+    #: Whether what a client calls the user's turn counts as the user's own words, from which
+    #: standing instructions are learned: only for clients that never let a model fill it in.
+    user_words: bool = False

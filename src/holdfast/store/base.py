@@ -1,0 +1,398 @@
+"""What every backend promises. `holdfast.testing.StoreSuite` is these promises, executable.
+
+Holds for every method of every part:
+- A write that returned is on stable storage (a note of `Ledger` soon is); a write that raised left
+  nothing behind.
+- No method that takes a scope returns, counts or changes anything of another (workspace, user).
+- An id that is not in the scope is treated as an id that does not exist.
+- Reads see every write that was acknowledged before they began, by any process.
+- Lists are in a stated order; nothing found is an empty list, never None and never an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from holdfast.store.parts import (
+    Answers,
+    Audit,
+    Chores,
+    Hasty,
+    Hooks,
+    Keys,
+    Life,
+    Listing,
+    Sharing,
+    Spending,
+)
+from holdfast.store.values import (
+    EXTERNAL,
+    FOREVER_US,
+    Answered,
+    Appended,
+    AuditLine,
+    Change,
+    ContextNote,
+    Derive,
+    Derived,
+    Dumped,
+    DumpedAct,
+    DumpedEvent,
+    DumpedKey,
+    DumpedRecord,
+    DumpedShare,
+    DumpedTrust,
+    DumpedVectors,
+    Entry,
+    Head,
+    KeyUse,
+    Lived,
+    Made,
+    Progress,
+    QueueCounts,
+    Share,
+    Space,
+    Spent,
+    Vector,
+    is_document,
+    is_heard,
+)
+from holdfast.types import Event, Finding, Job, Record, Scope, Status, Version
+
+__all__ = [
+    "EXTERNAL",
+    "FOREVER_US",
+    "Answered",
+    "Answers",
+    "Appended",
+    "Audit",
+    "AuditLine",
+    "Change",
+    "ContextNote",
+    "Derive",
+    "Derived",
+    "Dumped",
+    "DumpedAct",
+    "DumpedEvent",
+    "DumpedKey",
+    "DumpedRecord",
+    "DumpedShare",
+    "DumpedTrust",
+    "DumpedVectors",
+    "Entry",
+    "Head",
+    "KeyUse",
+    "Keys",
+    "Lived",
+    "Made",
+    "Progress",
+    "QueueCounts",
+    "Share",
+    "Space",
+    "Spending",
+    "Spent",
+    "Vector",
+    "is_document",
+    "is_heard",
+]
+
+
+class Log(Protocol):
+    """The append-only log of what was said."""
+
+    def append(
+        self,
+        scope: Scope,
+        entries: Sequence[Entry],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+        key: KeyUse | None = None,
+    ) -> Appended:
+        """Store entries, their index rows, what is derived from them and their jobs: all of it or
+        nothing. A derived record whose id exists is left as it is; what it supersedes ends with
+        its beginning.
+
+        One job per event and step. Of the steps only `embed:<space>` is done for derived records,
+        and none for a graph record that was only heard (`is_heard`): it is no document.
+
+        With a key that was used before: same body gives the ids of the first use and stores
+        nothing; another body raises Conflict. One that begins with `EXTERNAL` is free again when
+        nothing of what it stood for is left.
+        """
+
+    def events(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        """The events with these ids, in the order of `ids`; unknown and forgotten ones left out."""
+
+    def scan(
+        self, scope: Scope, *, after: int = 0, limit: int = 1000, session: str | None = None
+    ) -> list[Event]:
+        """Events in order of arrival, after an arrival number, of all sessions or of one; forgotten
+        ones left out."""
+
+    def status(self, scope: Scope, event: str) -> Status:
+        """How far an event has come; NotFound for an unknown id."""
+
+    def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
+        """The ids that a key of this owner stands for, forgotten ones too; () if unknown."""
+
+    def forget_keys(self, before: datetime) -> int:
+        """Drop idempotency keys used before a time, and answers kept before it; how many. Those
+        that begin with `EXTERNAL` stay."""
+
+
+class Records(Protocol):
+    """Memories of every tier, their visibility and their history."""
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        """The records with these ids, in that order; unknown and forgotten ones left out."""
+
+    def listed(
+        self,
+        scope: Scope,
+        *,
+        tier: str,
+        kind: str | None = None,
+        current: bool = True,
+        archived: bool = False,
+        limit: int = 100_000,
+    ) -> list[Record]:
+        """The records of a tier, those learned first first. `current`: without those that ended;
+        `archived`: with those put aside; forgotten ones are left out in any case."""
+
+    def put(
+        self,
+        scope: Scope,
+        records: Sequence[Derived],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+        since: int | None = None,
+        tiers: Sequence[str] = ("graph",),
+    ) -> bool:
+        """Store derived records outside of a turn, all or nothing; False, and nothing is stored,
+        when a record of one of `tiers` has changed after the change number `since`: plan again.
+
+        One whose id is known becomes its new version, with a line in its history: changed, or
+        confirmed when it says the same; either way it was seen, and comes back if it was put aside.
+        A new text loses its vectors and is queued for new ones; the text of what is only heard has
+        none and is not followed by any index. What was written into the graph stays as it is when
+        it is only heard of. Sources add up. What was first stored without any stands without."""
+
+    def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
+        """Hide a record from every read; False when it was hidden already. With a turn goes what
+        was derived from it and from no other turn that is still there."""
+
+    def restore(self, scope: Scope, record: str, *, at: datetime) -> bool:
+        """Undo `forget`; False when it was not hidden. With a turn comes back what had gone for
+        want of a source, but nothing that was forgotten for its own sake."""
+
+    def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
+        """Which of these were forgotten for their own sake, and since when; wiped ones too: what
+        nobody wants is not to be learned again."""
+
+    def hidden(self, scope: Scope, id: str) -> list[Record]:
+        """A record that was forgotten, as it was, and what was derived from it and is hidden, those
+        learned first first: to see to what is left, not to be shown."""
+
+    def history(self, scope: Scope, record: str) -> list[Version]:
+        """What happened to a record, oldest first, with the reasons; contents are withheld while it
+        is forgotten."""
+
+    def wipe(self, *, forgotten_before: datetime) -> int:
+        """Physically remove the records that were forgotten before a time, with their events,
+        vectors and what was derived from them alone; how many records."""
+
+
+class Feed(Protocol):
+    """What a search index needs to follow an owner's records."""
+
+    def head(self, scope: Scope) -> Head:
+        """Where the feed stands; change 0 for an owner of whom there is nothing."""
+
+    def changes(self, scope: Scope, *, after: int) -> list[Change]:
+        """Records changed after a change number, oldest change first, each once, as it is now."""
+
+    def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
+        """Vectors written after a change number, oldest first."""
+
+    def known_vectors(
+        self, scope: Scope, space: int, digests: Collection[bytes]
+    ) -> dict[bytes, bytes]:
+        """Vectors this owner already has for passages with these digests."""
+
+    def spaces(self) -> list[Space]:
+        """All vector spaces, oldest first; at most one is active."""
+
+    def use_space(self, model: str, dim: int, recipe: int) -> Space:
+        """The space for a model, made when new: active if it is the first, else building, with
+        one embed job for every document that has no vector there. dim 0 = not known yet: the space
+        of that model whatever its dimension; naming the dimension later settles it."""
+
+    def promote(self, space: int) -> bool:
+        """Make a building space the active one if none of its embed jobs is left; True if it is
+        active afterwards. The vectors of the space it replaces are removed."""
+
+
+class Queue(Protocol):
+    """Jobs. They carry ids, never content; the queue belongs to the operator, not to a user."""
+
+    def claim(
+        self,
+        steps: Sequence[str],
+        *,
+        limit: int,
+        now: datetime,
+        lease_s: float,
+        max_attempts: int,
+        ignore_backoff: bool = False,
+    ) -> list[Job]:
+        """Take due jobs. Owners take turns, each with its oldest: whoever waits is in one of the
+        next claims, however much others wait for. The attempt is counted durably before this
+        returns. A job whose lease ran out is due again. If its worker held others, too, that cost
+        none of them the attempt, and each is claimed by itself from then on; one that was held
+        alone by `max_attempts` workers that never answered becomes a dead letter. A job untried, or
+        a lease, that waits for more than a day is of a clock that ran ahead: it is due."""
+
+    def claim_group(
+        self,
+        step: str,
+        *,
+        most: int,
+        now: datetime,
+        lease_s: float,
+        max_attempts: int,
+        quiet_s: float,
+        wait_s: float,
+        ignore_backoff: bool = False,
+    ) -> list[Job]:
+        """Take due jobs of one conversation, which is an owner, a session and an agent (none is
+        one, too), in the order in which its turns were said (at, arrival); `most` of them.
+
+        Owners take turns; of one owner the conversation comes first that waits longest.
+        It is due when nothing was added for `quiet_s`, or a job has waited for `wait_s`, or there
+        are `most`, or a job that failed is due again; with `ignore_backoff` at once. The attempt
+        is counted durably before this returns. Jobs whose lease ran out come back as for `claim`,
+        one by one. One that used up its attempts is handed out all the same, so that something
+        simpler can be tried; after two more without an answer it is a dead letter. A clock that ran
+        ahead is no obstacle, as for `claim`.
+        """
+
+    def learn(  # noqa: PLR0913 (the contract)
+        self,
+        scope: Scope,
+        jobs: Sequence[Job],
+        records: Sequence[Derived],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+        error: str | None = None,
+        transient: bool = False,
+        since: int | None = None,
+        tiers: Sequence[str] = ("graph",),
+    ) -> int | None:
+        """If one of the jobs is still ours: store what was learned and remove the jobs, in one
+        transaction; how many were ours. `since` and `tiers` as for `put`: None when one has
+        changed. With an error they become dead letters instead: what is stored is second best.
+
+        Stored as by `put`, but learning the same from the same turns again changes nothing, and
+        what was wiped for its own sake does not come back, nor a merge that was undone before its
+        turns were wiped.
+        """
+
+    def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
+        """Write what the jobs made and remove them, in one transaction; how many were still ours.
+        Writing the same twice changes nothing. Records of two owners with one id: in two calls."""
+
+    def fail(self, job: Job, *, error: str, due: datetime | None, transient: bool = False) -> None:
+        """Put a job back for a later try, or (due=None) among the dead letters."""
+
+    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event | Record]:
+        """By the job's id the event or the derived record it is about, forgotten ones too; for
+        the worker alone."""
+
+    def release(
+        self, jobs: Sequence[Job], *, due: datetime | None = None, alone: bool = False
+    ) -> None:
+        """Hand jobs back untried: the attempt is not counted. With a time they are due then;
+        `alone`: from now on each is claimed by itself, for one of them does harm to the others."""
+
+    def jobs(
+        self, *, states: Sequence[str] = ("ready", "running", "dead"), limit: int = 100
+    ) -> list[Job]:
+        """Jobs in the order they were made."""
+
+    def counts(
+        self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
+    ) -> QueueCounts:
+        """How many jobs there are: of all or of one record, of all steps or of some."""
+
+    def hurry(self, scope: Scope, subjects: Sequence[str]) -> int:
+        """Let the jobs of these records that wait for their first try be taken at once: somebody
+        waits for them. How many; those put off after a failure stay put off."""
+
+    def replay(self, ids: Collection[int] | None = None, *, transient_only: bool = False) -> int:
+        """Make dead letters ready again with fresh attempts; how many."""
+
+
+class Ledger(Protocol):
+    """Which contexts were handed out. Notes are of one owner and are not part of an export."""
+
+    def note_context(self, scope: Scope, note: ContextNote) -> None:
+        """Keep a note without waiting until it is on disk; the reads below see it all the same.
+        A note that could not be written is logged: it never fails the caller or a later write."""
+
+    def context_note(self, scope: Scope, id: str) -> ContextNote:
+        """The note with this id, or the only one whose id ends with these 6 digits or more;
+        NotFound otherwise."""
+
+    def context_notes(self, scope: Scope, *, since: datetime, limit: int) -> list[ContextNote]:
+        """Notes from a time on, newest first."""
+
+    def forget_contexts(self, before: datetime) -> int:
+        """Remove the notes older than a time; how many."""
+
+
+class Upkeep(Protocol):
+    """The operator's view of a whole store."""
+
+    def check(self, derive: Derive) -> list[Finding]:
+        """Look at every invariant."""
+
+    def use_terms(self, version: int, derive: Derive) -> int:
+        """Make index rows anew if another version of the recipe made them, and the derived records
+        that are missing; how many changed."""
+
+    def rebuild(self, derive: Derive, *, steps: Sequence[str]) -> int:
+        """Derive records and index rows anew from the events, drop derived rows without a source,
+        and queue the vectors that are missing; how many rows were mended. What was forgotten for
+        its own sake and wiped does not come back."""
+
+    def backup(self, path: Path, *, progress: Progress | None = None) -> None:
+        """Copy the store to a new file while it is in use, verify the copy and seal it with its
+        checksum: see store/sealing.py."""
+
+    def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
+        """Everything but jobs, API keys, contexts, answers, webhooks, the audit log, secrets,
+        chores and what was spent, in a fixed order, from one snapshot."""
+
+    def load(self, rows: Sequence[Dumped], derive: Derive, *, steps: Sequence[str]) -> list[bool]:
+        """Store rows of `dump`, all or nothing; for each whether it was new. What `derive` makes
+        of an event is stored with it; leave that to the rows where they hold derived records."""
+
+    def stats(self) -> dict[str, int]:
+        """Counts: owners, events, forgotten (of them), records (derived), vectors, ready, running,
+        dead."""
+
+    def close(self) -> None:
+        """Release everything; calling it twice is fine."""
+
+
+class Store(
+    Log, Records, Listing, Life, Feed, Queue, Hasty, Ledger, Spending, Keys, Answers, Audit, Hooks,
+    Sharing, Chores, Upkeep, Protocol,
+):  # fmt: skip
+    """A backend: all parts over one connection pool."""

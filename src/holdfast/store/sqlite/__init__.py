@@ -1,0 +1,129 @@
+"""The embedded store: one SQLite file, safe for threads and for several processes."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from holdfast import private
+from holdfast.errors import StoreError
+from holdfast.store.sqlite.answers import SqliteAnswers
+from holdfast.store.sqlite.audit import SqliteAudit
+from holdfast.store.sqlite.check import SqliteCheck
+from holdfast.store.sqlite.chores import SqliteChores
+from holdfast.store.sqlite.connection import ReadPool, connect, errors_of
+from holdfast.store.sqlite.feed import SqliteFeed
+from holdfast.store.sqlite.groups import SqliteGroups
+from holdfast.store.sqlite.hooks import SqliteHooks
+from holdfast.store.sqlite.jobs import SqliteQueue
+from holdfast.store.sqlite.keys import SqliteKeys
+from holdfast.store.sqlite.ledger import SqliteLedger
+from holdfast.store.sqlite.life import SqliteLife
+from holdfast.store.sqlite.listing import SqliteListing
+from holdfast.store.sqlite.log import SqliteLog
+from holdfast.store.sqlite.migrate import migrate
+from holdfast.store.sqlite.records import SqliteRecords
+from holdfast.store.sqlite.sharing import SqliteSharing
+from holdfast.store.sqlite.spending import SqliteSpending
+from holdfast.store.sqlite.transfer import SqliteTransfer
+from holdfast.store.sqlite.turns import Turns
+from holdfast.store.sqlite.writer import Writer
+from holdfast.store.values import Trouble
+
+log = logging.getLogger("holdfast.store")
+
+#: With less than this a commit may find no room.
+_LEAST_FREE_BYTES = 64 * 1024
+
+
+class SqliteStore(
+    SqliteLog,
+    SqliteRecords,
+    SqliteListing,
+    SqliteLife,
+    SqliteFeed,
+    SqliteQueue,
+    SqliteGroups,
+    SqliteLedger,
+    SqliteSpending,
+    SqliteKeys,
+    SqliteAnswers,
+    SqliteAudit,
+    SqliteHooks,
+    SqliteSharing,
+    SqliteChores,
+    SqliteCheck,
+    SqliteTransfer,
+):
+    """`Store` on one SQLite file. `synchronous` other than FULL is for the power-loss harness."""
+
+    def __init__(
+        self, path: str | Path, *, vfs: str | None = None, synchronous: str = "FULL"
+    ) -> None:
+        if str(path).startswith(":"):
+            raise StoreError(f"{path} would live in one connection only: name a file")
+        # Absolute: the working directory may change before the next connection is opened.
+        self._path = os.path.abspath(path)
+        is_new = not os.path.exists(self._path)
+        self._pool = ReadPool(self._path, vfs=vfs)
+        connection = connect(self._path, vfs=vfs, synchronous=synchronous, unread=self._pool.unread)
+        try:
+            with errors_of(self._path):
+                migrate(connection, self._path)
+        except BaseException:
+            connection.close()
+            raise
+        if vfs is None:
+            _tighten(self._path)  # Only now: a file that is not ours stays as it was.
+        if is_new and vfs is None:
+            _sync_folder(Path(self._path))
+        self._writer = Writer(connection, self._path)
+        self._turns = Turns()
+        self._vfs = vfs
+        self._file = _file_of(self._path) if vfs is None else None
+
+    def trouble(self) -> Trouble | None:
+        try:
+            if self._file and _file_of(self._path) != self._file:
+                return Trouble("another file lies where the store was: restart", is_lost=True)
+            if self._vfs is None and _free_bytes(self._path) < _LEAST_FREE_BYTES:
+                return Trouble("the disk is full: nothing can be stored")
+        except OSError:
+            return Trouble("the file of the store is gone: restore it, then restart", is_lost=True)
+        if words := self._writer.trouble:
+            return Trouble(words)
+        if self._pool.unread:
+            return Trouble("rows of the store are damaged: run `holdfast doctor`")
+        return None
+
+    def close(self) -> None:
+        self._pool.close()
+        self._writer.close()
+
+
+def _tighten(path: str) -> None:
+    """Older versions left it to the umask who may read a store."""
+    wide = [each for each in (path, path + "-wal", path + "-shm") if private.tighten(each)]
+    if path in wide:
+        log.warning("%s could be read by others than its owner: that was taken from them", path)
+
+
+def _file_of(path: str) -> tuple[int, int]:
+    """Which file it is, whatever it is called."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _free_bytes(path: str) -> int:
+    room = os.statvfs(path)
+    return room.f_bavail * room.f_frsize
+
+
+def _sync_folder(path: Path) -> None:
+    """Without this a power cut could lose the name of a new file, and with it everything inside."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,144 @@
+"""For the operator: all owners in turn, what is due, secrets, and the erasure of an owner."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+
+import apsw
+
+from holdfast.store.sqlite.connection import patiently
+from holdfast.store.sqlite.damage import has_aside
+from holdfast.store.sqlite.listing import seen_by
+from holdfast.store.sqlite.rows import Part, first_epoch, from_us, owner_of, to_us
+from holdfast.types import Scope
+
+_SECRET_BYTES = 32
+#: Every table with rows of an owner, the owner itself last.
+_OF_OWNER = (
+    "vectors", "jobs", "journal", "provenance", "contexts", "idempotency", "answers", "spend",
+    "shares", "webhook_heads", "records", "events", "owners",
+)  # fmt: skip
+#: Tables whose rows may name one user of a workspace.
+_OF_USER = ("api_keys", "webhooks")
+
+
+class SqliteChores(Part):
+    """`Chores` on SQLite."""
+
+    def owners(self, *, after: Scope | None = None, limit: int = 1000) -> list[Scope]:
+        which = "" if after is None else " WHERE (workspace, user) > (?, ?)"
+        values = () if after is None else (after.workspace, after.user)
+        with self._pool.reader() as connection:
+            rows = connection.execute(
+                f"SELECT workspace, user FROM owners{which} ORDER BY workspace, user LIMIT ?",
+                (*values, limit),
+            )
+            return [Scope(*row) for row in rows]
+
+    def tally(self, scope: Scope) -> dict[str, int]:
+        seen, values = seen_by(scope)
+        with self._pool.snapshot() as connection:
+            rows = connection.execute(
+                "SELECT r.tier, count(*) FROM records r WHERE r.owner = ?"
+                " AND r.forgotten_at IS NULL AND r.known_to IS NULL AND r.archived IS NULL"
+                f" AND {seen} GROUP BY r.tier ORDER BY r.tier",
+                (owner_of(connection, scope), *values),
+            )
+            return dict(rows)
+
+    def begin_chore(self, name: str, *, now: datetime, every_s: float) -> bool:
+        moment = to_us(now)
+        # Looking costs nothing; only a chore that is due is worth a write transaction.
+        with self._pool.reader() as connection:
+            if not _is_due(connection, name, moment, every_s):
+                return False
+
+        def work(connection: apsw.Connection) -> bool:
+            if not _is_due(connection, name, moment, every_s):
+                return False
+            connection.execute(
+                "INSERT INTO chores (name, at) VALUES (?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET at = excluded.at",
+                (name, moment),
+            )
+            return True
+
+        return self._writer.run(work)
+
+    def chores(self) -> dict[str, datetime]:
+        with self._pool.reader() as connection:
+            rows = connection.execute("SELECT name, at FROM chores ORDER BY name")
+            return {name: from_us(at) for name, at in rows}
+
+    def secret(self, name: str) -> bytes:
+        with self._pool.reader() as connection:
+            found: bytes | None = _secret(connection, name)
+        if found is not None:
+            return found
+
+        def work(connection: apsw.Connection) -> bytes:
+            connection.execute(
+                "INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
+                (name, secrets.token_bytes(_SECRET_BYTES)),
+            )
+            return _secret(connection, name) or b""
+
+        return self._writer.run(work)
+
+    def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
+        removed = self._writer.run(lambda connection: _erased(connection, scope))
+        self._scrub()
+        return removed
+
+    def _scrub(self) -> None:
+        """Make the file anew out of what is left, and empty the write-ahead log.
+
+        Removed rows are overwritten at once (`secure_delete`), but cells that were moved when a
+        page was split may have left copies behind; and the log holds the pages as they were.
+        """
+        with self._pool.reader() as connection:
+            # A copy of the whole store in memory could be too much.
+            connection.execute("PRAGMA temp_store = FILE")
+            try:
+                patiently(lambda: connection.execute("VACUUM"))
+                patiently(lambda: connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_TRUNCATE))
+            finally:
+                connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def _is_due(connection: apsw.Connection, name: str, moment: int, every_s: float) -> bool:
+    last = connection.execute("SELECT at FROM chores WHERE name = ?", (name,)).get
+    return last is None or last > moment or moment - last >= int(every_s * 1e6)
+
+
+def _secret(connection: apsw.Connection, name: str) -> bytes | None:
+    found: bytes | None = connection.execute(
+        "SELECT value FROM secrets WHERE name = ?", (name,)
+    ).get
+    return found
+
+
+def _erased(connection: apsw.Connection, scope: Scope) -> dict[str, int]:
+    """Remove all rows of an owner; how many, by table."""
+    owner, removed = owner_of(connection, scope), {}
+    epoch = connection.execute("SELECT epoch FROM owners WHERE owner = ?", (owner,)).get
+    for table in _OF_OWNER:
+        connection.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
+        removed[table] = connection.changes()
+    if has_aside(connection):
+        connection.execute("DELETE FROM set_aside WHERE owner = ?", (owner,))
+        removed["set_aside"] = connection.changes()
+    for table in _OF_USER:
+        connection.execute(
+            f"DELETE FROM {table} WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)
+        )
+        removed[table] = connection.changes()
+    if epoch is not None:
+        # An index of this owner that is still about must not take the next one's for its own.
+        connection.execute(
+            "INSERT INTO counters (name, value) VALUES ('epoch', ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (max(epoch, first_epoch(connection)) + 1,),
+        )
+    return removed

@@ -1,0 +1,219 @@
+"""SQLite connections as we want them, and its errors in our words."""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from holdfast import private
+from holdfast.errors import (
+    Closed,
+    DamagedRow,
+    HoldfastError,
+    NotAStore,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from holdfast.store.sealing import is_sealed
+from holdfast.store.sqlite.reading import Cursor
+
+T = TypeVar("T")
+
+#: Older libraries can corrupt a WAL when two connections write and checkpoint.
+OLDEST_SAFE_SQLITE = (3, 51, 3)
+#: "RECL": marks the file as ours.
+APPLICATION_ID = 0x5245434C
+#: How long a writer waits for other processes before it tells the caller.
+BUSY_SECONDS = 60.0
+
+
+def connect(
+    path: str,
+    *,
+    vfs: str | None = None,
+    synchronous: str = "FULL",
+    unread: set[str] | None = None,
+) -> apsw.Connection:
+    """A connection with our promises switched on; the file is made when missing. The names of
+    tables with rows that cannot be read go to `unread`."""
+    left_out = set() if unread is None else unread
+    check_library()
+    if vfs is None:
+        with suppress(OSError):  # SQLite meets the same trouble, and says so in our words.
+            private.made(path)  # SQLite gives what it keeps beside the file the same rights.
+    with errors_of(path):
+        connection = apsw.Connection(path, vfs=vfs) if vfs else apsw.Connection(path)
+        try:
+            connection.set_busy_handler(wait_fairly)
+            connection.cursor_factory = lambda c: Cursor(c, left_out)
+            # Before anything else: WAL mode is written into the file, and it may not be ours.
+            patiently(lambda: refuse_foreign(connection, path))
+            for pragma in (
+                "journal_mode = WAL",
+                f"synchronous = {synchronous}",
+                "foreign_keys = ON",
+                "secure_delete = ON",
+                "temp_store = MEMORY",
+                "cache_size = -16384",
+                "journal_size_limit = 67108864",
+            ):
+                patiently(partial(connection.execute, f"PRAGMA {pragma}"))
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def refuse_foreign(connection: apsw.Connection, path: str) -> None:
+    """NotAStore for a database that another program made."""
+    # One statement, one moment: another process may be making the store just now.
+    application, tables = connection.execute(
+        "SELECT (SELECT application_id FROM pragma_application_id),"
+        " (SELECT count(*) FROM sqlite_schema)"
+    ).fetchall()[0]
+    if tables and application != APPLICATION_ID:
+        raise NotAStore(f"{path} is a database of another program, not of Holdfast")
+
+
+def check_library() -> None:
+    """Refuse an SQLite that is known to corrupt files."""
+    version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+    if version < OLDEST_SAFE_SQLITE:
+        needed = ".".join(map(str, OLDEST_SAFE_SQLITE))
+        raise StoreError(
+            f"SQLite {apsw.sqlite_lib_version()} can corrupt files that two connections write; "
+            f"{needed} or newer is needed: upgrade the package apsw"
+        )
+
+
+@contextmanager
+def errors_of(path: str) -> Iterator[None]:
+    """Turn what SQLite raises into our errors, with the file's name."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    except UnicodeDecodeError:
+        # Without its cause, which holds what somebody said.
+        raise DamagedRow(f"{path}: {DamagedRow.__doc__}") from None
+
+
+def translated(error: apsw.Error, path: str) -> HoldfastError:  # noqa: PLR0911 (a table)
+    """Our error for one of SQLite's."""
+    if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
+        error = apsw.FullError()  # No room for the -shm file: SQLite calls that an I/O error.
+    match error:
+        case apsw.NotADBError() | apsw.CorruptError():
+            return _no_store(error, path)
+        case apsw.FullError():
+            return StoreFull(f"the disk of {path} is full: nothing was stored; free some space")
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return StoreReadOnly(f"{path} cannot be written: check the file and its folder")
+        case apsw.CantOpenError():
+            return _cannot_open(path)
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreBusy(f"another process has held {path} for over {BUSY_SECONDS:.0f} s")
+        case apsw.ConnectionClosedError():
+            return Closed()
+    return StoreError(f"{path}: {error}")
+
+
+def _no_store(error: apsw.Error, path: str) -> StoreError:
+    if is_sealed(Path(path)):
+        return NotAStore(f"{path} is a backup: `holdfast restore` makes a memory of it")
+    return NotAStore(f"{path} is not a Holdfast database, or is damaged: {error}")
+
+
+def _cannot_open(path: str) -> StoreError:
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        return StoreError(f"the folder {folder} does not exist")
+    if Path(path).is_dir():
+        return NotAStore(f"{path} is a folder, not a database file")
+    return StoreReadOnly(f"{path} cannot be opened for writing: check the file and its folder")
+
+
+def wait_fairly(attempt: int) -> bool:
+    """Short random pauses: SQLite's own growing ones let late comers starve the early ones."""
+    pause = 0.001 + 0.004 * random.random()
+    time.sleep(pause)
+    # The mean pause is 3 ms.
+    return attempt * 0.003 < BUSY_SECONDS
+
+
+def patiently(action: Callable[[], T]) -> T:
+    """Run an action, and again while the store is busy.
+
+    For what SQLite refuses at once without asking the busy handler: the change to WAL mode, a
+    recovery under way in another process.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return action()
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            wait_fairly(0)
+
+
+class ReadPool:
+    """Connections for reading, lent to one thread at a time and kept for the next."""
+
+    def __init__(self, path: str, *, vfs: str | None = None) -> None:
+        self._path = path
+        self._vfs = vfs
+        #: Tables with rows that could not be read, and were left out.
+        self.unread: set[str] = set()
+        self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        self._closed = False
+        self._pid = os.getpid()
+
+    @contextmanager
+    def reader(self) -> Iterator[apsw.Connection]:
+        """A connection for a few statements."""
+        if self._closed:
+            raise Closed
+        if os.getpid() != self._pid:
+            raise StoreError("this memory was opened before a fork: open it again in this process")
+        try:
+            connection = self._idle.get_nowait()
+        except queue.Empty:
+            connection = connect(self._path, vfs=self._vfs, unread=self.unread)
+        try:
+            with errors_of(self._path):
+                yield connection
+        finally:
+            if self._closed:
+                connection.close()
+            else:
+                self._idle.put(connection)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[apsw.Connection]:
+        """A connection that sees one moment, for several statements that must agree."""
+        with self.reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        self._closed = True
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                return

@@ -1,0 +1,388 @@
+"""Records of the other tiers: storing them, their new versions, the end of what they supersede."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from holdfast.errors import InvalidInput
+from holdfast.store.base import Derived, is_document, is_heard
+from holdfast.store.sqlite.rows import (
+    chunks,
+    from_json,
+    known_ids,
+    marks,
+    next_changes,
+    noted,
+    split_ids,
+    to_data,
+    to_id,
+    to_json,
+    to_us,
+)
+from holdfast.store.sqlite.visibility import all_forgotten, mark
+from holdfast.types import Metadata
+
+#: What a version says; a record that says the same again is confirmed.
+_SAID = (
+    "kind, content, data, confidence, importance, quiet, visibility, metadata, valid_to, known_to"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What all records of one write share."""
+
+    owner: int
+    agent: str | None
+    session: str | None
+    known: int
+    #: Steps to queue, of the vector spaces in use.
+    steps: Sequence[str]
+    #: What says nothing new is left untouched, and what was wiped for its own sake stays away.
+    learning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A line of a history."""
+
+    at: int
+    action: str
+    reason: str = ""
+
+
+#: What of these is told again begins a new life.
+_NEW_LIFE: dict[str, dict[str, None]] = {"graph": {"strength": None}, "note": {"strength": None}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What an index and its vectors hold of a record: see `write/passages.py`."""
+
+    terms: bytes
+    content: str
+    data: Metadata
+    tier: str
+    quiet: int
+
+    @property
+    def is_searched(self) -> bool:
+        return is_document(self.tier, self.data, self.quiet)
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        return self.terms, self.content, self.data.get("condition"), self.is_searched, self.quiet
+
+
+def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool:
+    """Store a record unless there is one with its id; whether it was stored."""
+    raw, owner = _checked(derived), writing.owner
+    if connection.execute("SELECT 1 FROM records WHERE owner = ? AND id = ?", (owner, raw)).get:
+        return False
+    sources = existing(connection, owner, derived.sources)
+    if derived.sources and not sources:
+        return False
+    values = {
+        "owner": owner,
+        "id": raw,
+        "change": next_changes(connection, owner, 1),
+        "known_from": writing.known,
+        "sources": b"".join(sources),
+        "arrival": arrival_of(connection, owner, sources),
+        "written": not derived.sources,
+        **_said(derived),
+        **_with(writing, derived),
+    }
+    connection.execute(
+        f"INSERT INTO records ({', '.join(values)}) VALUES ({marks(len(values))})",
+        tuple(values.values()),
+    )
+    trace(connection, owner, raw, sources)
+    if is_document(derived.tier, derived.data, derived.quiet):
+        enqueue(connection, owner, raw, writing.steps, writing.known)
+    hidden = all_forgotten(connection, owner, sources)
+    if hidden is not None:  # Forgotten while it was being understood.
+        mark(connection, owner, raw, hidden, forgotten=True, along=True)
+    _close(connection, writing, derived)
+    return True
+
+
+def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> None:
+    """Store a record, or the new version of a known one."""
+    raw, owner = _checked(derived), writing.owner
+    row: Any = connection.execute(
+        "SELECT tier, sources, along, terms, coalesce(seen, known_from), archived,"
+        f" {_SAID} FROM records WHERE owner = ? AND id = ?",
+        (owner, raw),
+    ).fetchone()
+    if row is None:
+        if _is_wanted(connection, writing, raw):
+            add(connection, writing, derived)
+        return
+    tier, sources, along, terms, seen, archived, *said = row
+    if tier == "session":
+        raise InvalidInput(f"{derived.id} is the id of a turn, which never changes", field="id")
+    given = existing(connection, owner, derived.sources)
+    before = dict.fromkeys(split_ids(sources))
+    more = [each for each in given if each not in before]
+    saying = _saying(derived, tier, said)
+    is_old = writing.learning and not more and _is_told(said, saying)
+    if is_old or (derived.sources and not given):
+        return
+    new = _brought_back(connection, writing, raw, archived)
+    new |= {"seen": max(seen, writing.known), **_NEW_LIFE.get(tier, {})}
+    if more:
+        new["sources"] = b"".join([*before, *more])
+        trace(connection, owner, raw, more)
+    if said == saying:
+        _confirm(connection, writing, raw, new)
+    else:
+        old = _Text(terms, said[1], from_json(said[2]), tier, said[5])
+        _change(connection, writing, derived, old=old, new=new)
+    if along and all_forgotten(connection, owner, [*before, *more]) is None:
+        mark(connection, owner, raw, writing.known, forgotten=False)
+    _close(connection, writing, derived)
+
+
+def _brought_back(
+    connection: apsw.Connection, writing: Writing, record: bytes, archived: int | None
+) -> dict[str, Any]:
+    """What is told again matters again: it is no longer put aside."""
+    if archived is None:
+        return {}
+    noted(connection, writing.owner, record, "unarchived", writing.known)
+    return {"archived": None}
+
+
+def is_stale(
+    connection: apsw.Connection, owner: int, since: int | None, tiers: Sequence[str]
+) -> bool:
+    """Whether a derived record of one of these tiers has changed after a change number."""
+    if since is None:
+        return False
+    changed = connection.execute(
+        "SELECT 1 FROM records WHERE owner = ? AND change > ? AND tier != 'session'"
+        f" AND tier IN ({marks(len(tiers))}) LIMIT 1",
+        (owner, since, *tiers),
+    ).get
+    return changed is not None
+
+
+def _saying(derived: Derived, tier: str, said: list[Any]) -> list[Any]:
+    """What a new version says. What somebody wrote into the graph stays as it is when it is only
+    heard of, also if it was written after the listener looked: that adds a source, nothing else."""
+    is_written = tier == "graph" and not is_heard(tier, from_json(said[2]))
+    if is_written and is_heard(derived.tier, derived.data):
+        return said
+    return list(_said(derived, before=said[7]).values())
+
+
+def trace(connection: apsw.Connection, owner: int, record: bytes, sources: Sequence[bytes]) -> None:
+    """Note that a record was derived from these events."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO provenance (owner, event, record) VALUES (?, ?, ?)",
+        ((owner, source, record) for source in sources),
+    )
+
+
+def enqueue(
+    connection: apsw.Connection, owner: int, record: bytes, steps: Sequence[str], due: int
+) -> None:
+    """Queue a derived record for its vectors, once; only what was said is there to be understood.
+
+    What is only heard is not queued at all: that is for the caller to know.
+    """
+    connection.executemany(
+        "INSERT OR IGNORE INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, ?)",
+        ((owner, record, step, due) for step in steps if step.startswith("embed:")),
+    )
+
+
+def existing(connection: apsw.Connection, owner: int, sources: Sequence[str]) -> list[bytes]:
+    """Those that are events of this owner, each once, in the same order."""
+    wanted = list(dict.fromkeys(known_ids(sources)))
+    there: set[bytes] = set()
+    for some in chunks(wanted):
+        there |= {
+            row[0]
+            for row in connection.execute(
+                f"SELECT id FROM events WHERE owner = ? AND id IN ({marks(len(some))})",
+                (owner, *some),
+            )
+        }
+    return [each for each in wanted if each in there]
+
+
+def arrival_of(connection: apsw.Connection, owner: int, sources: Sequence[bytes]) -> int:
+    """The arrival of the first source; without one, of the owner's latest event."""
+    arrival: int | None = None
+    if sources:
+        arrival = connection.execute(
+            "SELECT arrival FROM events WHERE owner = ? AND id = ?", (owner, sources[0])
+        ).get
+    if arrival is None:
+        arrival = connection.execute("SELECT arrival FROM owners WHERE owner = ?", (owner,)).get
+    return arrival or 0
+
+
+def _is_wanted(connection: apsw.Connection, writing: Writing, record: bytes) -> bool:
+    """Whether an id may be stored for the first time.
+
+    Lines of a history without a record are those of one that was wiped for its own sake. Who learns
+    leaves it at that; who writes it all the same begins anew.
+    """
+    key = (writing.owner, record)
+    was_wiped = connection.execute("SELECT 1 FROM journal WHERE owner = ? AND record = ?", key).get
+    if was_wiped and not writing.learning:
+        connection.execute("DELETE FROM journal WHERE owner = ? AND record = ?", key)
+    return not (was_wiped and writing.learning)
+
+
+def _is_told(said: list[Any], saying: list[Any]) -> bool:
+    """Whether nothing is new. What ended since does not begin again for being told as it was."""
+    *was, _, _ = said
+    *now, valid_to, _ = saying
+    return said == saying or (was == now and valid_to is None)
+
+
+def _confirm(
+    connection: apsw.Connection, writing: Writing, record: bytes, new: dict[str, Any]
+) -> None:
+    change = noted(connection, writing.owner, record, "confirmed", writing.known)
+    _update(connection, writing.owner, record, {**new, "change": change})
+
+
+def _change(
+    connection: apsw.Connection,
+    writing: Writing,
+    derived: Derived,
+    *,
+    old: _Text,
+    new: dict[str, Any],
+) -> None:
+    owner, raw = writing.owner, to_id(derived.id)
+    row, _ = _index_row(derived)
+    text = _Text(row, derived.content, derived.data, derived.tier, derived.quiet)
+    is_new = old.said != text.said
+    change = noted(connection, owner, raw, "changed", writing.known)
+    values = {**new, **_said(derived), **_with(writing, derived), "change": change}
+    if derived.metadata is None:
+        del values["metadata"]
+    if is_new:
+        values["said_from"] = writing.known
+    _update(connection, owner, raw, values)
+    if not is_new or not (old.is_searched or text.is_searched):
+        return
+    connection.execute("DELETE FROM vectors WHERE owner = ? AND record = ?", (owner, raw))
+    # A new row, not the old one again: whoever embeds the old text just now must not finish it.
+    connection.execute("DELETE FROM jobs WHERE owner = ? AND subject = ?", (owner, raw))
+    if text.is_searched:
+        enqueue(connection, owner, raw, writing.steps, writing.known)
+    # An index holds the old words and vectors: it must start over.
+    connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
+
+
+def _update(connection: apsw.Connection, owner: int, record: bytes, values: dict[str, Any]) -> None:
+    connection.execute(
+        f"UPDATE records SET {', '.join(f'{name} = ?' for name in values)}"
+        " WHERE owner = ? AND id = ?",
+        (*values.values(), owner, record),
+    )
+
+
+def _close(connection: apsw.Connection, writing: Writing, derived: Derived) -> None:
+    """End what a record supersedes: it held until the new one began."""
+    end = to_us(derived.valid_from)
+    for raw in known_ids(each for each in derived.supersedes if each != derived.id):
+        act = Act(writing.known, derived.ends, derived.reason)
+        end_one(connection, writing.owner, raw, act, valid_to=end)
+    for raw in known_ids(each for each in derived.shortens if each != derived.id):
+        shorten_one(connection, writing.owner, raw, Act(writing.known, "", derived.reason), end)
+
+
+def end_one(
+    connection: apsw.Connection, owner: int, record: bytes, act: Act, *, valid_to: int
+) -> bool:
+    """End a record that is still open, never before it began; whether it was."""
+    is_open = connection.execute(
+        "SELECT 1 FROM records WHERE owner = ? AND id = ? AND known_to IS NULL", (owner, record)
+    ).get
+    if not is_open:
+        return False
+    change = noted(connection, owner, record, act.action, act.at, act.reason)
+    connection.execute(
+        "UPDATE records SET known_to = ?, change = ?,"
+        " valid_to = max(valid_from, min(coalesce(valid_to, ?), ?)) WHERE owner = ? AND id = ?",
+        (act.at, change, valid_to, valid_to, owner, record),
+    )
+    return True
+
+
+def shorten_one(
+    connection: apsw.Connection, owner: int, record: bytes, act: Act, valid_to: int
+) -> bool:
+    """Let a record that has an end hold no longer than this, never ending before it began; whether
+    it held for longer. When its end became known stays as it is, and so does how it ended."""
+    held_longer = connection.execute(
+        "SELECT 1 FROM records WHERE owner = ? AND id = ? AND valid_to > max(valid_from, ?)",
+        (owner, record, valid_to),
+    ).get
+    if not held_longer:
+        return False
+    action = connection.execute(
+        "SELECT action FROM journal WHERE owner = ? AND record = ?"
+        " AND action IN ('superseded', 'invalidated') ORDER BY change DESC LIMIT 1",
+        (owner, record),
+    ).get
+    change = noted(connection, owner, record, action or "superseded", act.at, act.reason)
+    connection.execute(
+        "UPDATE records SET change = ?, valid_to = max(valid_from, ?) WHERE owner = ? AND id = ?",
+        (change, valid_to, owner, record),
+    )
+    return True
+
+
+def _checked(derived: Derived) -> bytes:
+    if derived.tier == "session":
+        raise InvalidInput("a derived record cannot be of the tier session", field="tier")
+    return to_id(derived.id)
+
+
+def _said(derived: Derived, *, before: str | None = None) -> dict[str, Any]:
+    """In the order of `_SAID`. Metadata that is not given stays as it was `before`."""
+    return {
+        "kind": derived.kind,
+        "content": derived.content,
+        "data": to_data(derived.data),
+        "confidence": derived.confidence,
+        "importance": derived.importance,
+        "quiet": derived.quiet,
+        "visibility": derived.visibility,
+        "metadata": before if derived.metadata is None else to_json(derived.metadata),
+        "valid_to": None if derived.valid_to is None else to_us(derived.valid_to),
+        "known_to": None,
+    }
+
+
+def _with(writing: Writing, derived: Derived) -> dict[str, Any]:
+    terms, length = _index_row(derived)
+    return {
+        "tier": derived.tier,
+        "valid_from": to_us(derived.valid_from),
+        "origin": derived.origin,
+        "length": length,
+        "terms": terms,
+        "agent": None if derived.shared else writing.agent,
+        "session": None if derived.shared else writing.session,
+        "name": derived.name,
+        "role": derived.role,
+    }
+
+
+def _index_row(derived: Derived) -> tuple[bytes, int]:
+    """Terms and length; what is only heard has none, whatever it came with."""
+    return (b"", 0) if is_heard(derived.tier, derived.data) else (derived.terms, derived.length)

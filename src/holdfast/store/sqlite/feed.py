@@ -1,0 +1,217 @@
+"""What the search indexes follow: changes of records, and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from operator import itemgetter
+from typing import Any
+
+import apsw
+
+from holdfast.store.base import FOREVER_US, Change, Head, Space, Vector
+from holdfast.store.sqlite.reading import many
+from holdfast.store.sqlite.rows import SILENT, Part, chunks, first_epoch, marks, owner_of
+from holdfast.types import Scope
+
+#: Rows removed per transaction when a space is retired, so that writers are not held up.
+_PURGE = 500
+#: An index row of a torn length would shift those of all others; doctor calls it stale.
+#: (8 bytes of term id and 1 of count, each.)
+_WHOLE = "length(r.terms) % 9 = 0"
+_TURNS = (
+    "SELECT r.change, lower(hex(r.id)), r.kind, r.forgotten_at IS NOT NULL, e.arrival,"
+    " r.valid_from, r.known_from, e.role, e.name, e.agent, e.session, r.origin, r.length,"
+    " r.terms"
+    " FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
+    " WHERE r.owner = ? AND r.change > ? AND r.valid_to IS NULL AND r.known_to IS NULL"
+    " AND r.confidence = 1.0 AND r.seen IS NULL AND r.archived IS NULL AND r.visibility IS NULL"
+    f" AND {_WHOLE} ORDER BY r.change"
+)
+#: What all of those have in common: asking for it 100,000 times would cost a tenth of the load.
+_OF_TURNS = ("session", FOREVER_US, FOREVER_US, 1.0, None)
+_KNOWN = Change._fields.index("known_us")
+_UNTOUCHED = (-1.0, 0, False, False)
+_OWN = ", ".join(
+    f"iif(r.tier = 'session', e.{column}, r.{column})"
+    for column in ("role", "name", "agent", "session")
+)
+# The index is named: without statistics SQLite may go through all turns to find the few others.
+_OTHERS = (
+    "SELECT r.change, lower(hex(r.id)), r.kind, r.forgotten_at IS NOT NULL,"
+    " coalesce(r.arrival, e.arrival), r.valid_from, coalesce(r.said_from, r.known_from),"
+    f" {_OWN}, r.origin, r.length, r.terms, r.tier, coalesce(r.valid_to, {FOREVER_US}),"
+    f" coalesce(r.known_to, {FOREVER_US}), r.confidence,"
+    " nullif(lower(hex(substr(r.sources, 1, 16))), ''), coalesce(r.seen, r.known_from),"
+    " coalesce(r.strength, -1.0), r.quiet, r.archived IS NOT NULL, r.visibility IS 'agent_only'"
+    " FROM records r INDEXED BY records_other"
+    " LEFT JOIN events e ON e.owner = r.owner AND e.id = r.id"
+    " WHERE r.owner = ? AND r.change > ? AND (r.tier != 'session' OR r.valid_to IS NOT NULL"
+    " OR r.known_to IS NOT NULL OR r.confidence != 1.0 OR r.seen IS NOT NULL"
+    " OR r.archived IS NOT NULL)"
+    f" AND (r.content IS NOT NULL OR e.id IS NOT NULL) AND {_WHOLE} ORDER BY r.change"
+)
+
+
+class SqliteFeed(Part):
+    """`Feed` on SQLite."""
+
+    def head(self, scope: Scope) -> Head:
+        with self._pool.reader() as connection:
+            row = connection.execute(
+                "SELECT epoch, change FROM owners WHERE workspace = ? AND user = ?",
+                (scope.workspace, scope.user),
+            ).fetchone()
+            return Head(*row) if row else Head(first_epoch(connection), 0)
+
+    def changes(self, scope: Scope, *, after: int) -> list[Change]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            rows = many(connection, _TURNS, (owner, after))
+            # Not `_make`, which counts the fields of each: that would take a tenth longer.
+            new = tuple.__new__
+            turns = [new(Change, row + _OF_TURNS + (row[_KNOWN],) + _UNTOUCHED) for row in rows]
+            others = list(map(Change._make, connection.execute(_OTHERS, (owner, after))))
+        return sorted(turns + others, key=itemgetter(0)) if others else turns
+
+    def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            rows = many(
+                connection,
+                "SELECT change, lower(hex(record)), passage, digest, data FROM vectors"
+                " WHERE owner = ? AND space = ? AND change > ? ORDER BY change, passage",
+                (owner, space, after),
+            )
+            return list(map(Vector._make, rows))
+
+    def known_vectors(
+        self, scope: Scope, space: int, digests: Collection[bytes]
+    ) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            for some in chunks(list(digests)):
+                found |= dict(
+                    connection.execute(
+                        "SELECT digest, data FROM vectors WHERE owner = ? AND space = ?"
+                        f" AND digest IN ({marks(len(some))})",
+                        (owner, space, *some),
+                    )
+                )
+        return found
+
+    def spaces(self) -> list[Space]:
+        with self._pool.reader() as connection:
+            rows = connection.execute(
+                "SELECT id, model, dim, recipe, state FROM spaces ORDER BY id"
+            )
+            return [Space(*row) for row in rows]
+
+    def use_space(self, model: str, dim: int, recipe: int) -> Space:
+        spaces = self.spaces()
+        for space in spaces:
+            same = (space.model, space.recipe) == (model, recipe) and dim in (space.dim, 0)
+            if same and space.state != "retired":
+                if space.state == "active" and any(s.state == "building" for s in spaces):
+                    self._back_to(space)
+                return space
+        return self._writer.run(lambda c: _made_space(c, model, dim, recipe))
+
+    def _back_to(self, space: Space) -> None:
+        """A change of model was given up half-way: the space in use is used again."""
+        unfinished = self._writer.run(_given_up)
+        self._purge(unfinished)
+        self._writer.run(lambda c: queue_missing(c, [f"embed:{space.id}"]))
+
+    def _purge(self, spaces: list[int]) -> None:
+        left = len(spaces)
+        while left:
+            left = self._writer.run(lambda c: _purged(c, spaces))
+
+    def promote(self, space: int) -> bool:
+        replaced = self._writer.run(lambda c: _promoted(c, space))
+        self._purge(replaced or [])
+        return replaced is not None
+
+
+def queue_missing(connection: apsw.Connection, steps: Sequence[str]) -> int:
+    """One job per step of a vector space for every document that has no vector there; how many.
+
+    Whether other steps were done nobody can tell: a finished job leaves no trace.
+    """
+    total = 0
+    for step in (each for each in steps if each.startswith("embed:")):
+        connection.execute(
+            "INSERT OR IGNORE INTO jobs (owner, subject, step, due) SELECT r.owner, r.id, ?, 0"
+            " FROM records r WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.owner = r.owner"
+            f" AND v.space = ? AND v.record = r.id) AND NOT {SILENT} ORDER BY r.owner, r.change",
+            (step, int(step.split(":")[1])),
+        )
+        total += connection.changes()
+    return total
+
+
+def _made_space(connection: apsw.Connection, model: str, dim: int, recipe: int) -> Space:
+    connection.execute(
+        "UPDATE OR IGNORE spaces SET dim = ? WHERE model = ? AND dim = 0 AND recipe = ?",
+        (dim, model, recipe),
+    )
+    active = connection.execute(
+        "SELECT count(*) FROM spaces WHERE state = 'active'"
+        " AND NOT (model = ? AND dim = ? AND recipe = ?)",
+        (model, dim, recipe),
+    ).get
+    state = "building" if active else "active"
+    row: Any = connection.execute(
+        "INSERT INTO spaces (model, dim, recipe, state) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (model, dim, recipe) DO UPDATE SET"
+        " state = iif(state IN ('building', 'active'), state, excluded.state)"
+        " RETURNING id, state",
+        (model, dim, recipe, state),
+    ).fetchone()
+    queue_missing(connection, [f"embed:{row[0]}"])
+    return Space(row[0], model, dim, recipe, row[1])
+
+
+def _promoted(connection: apsw.Connection, space: int) -> list[int] | None:
+    """Make a space active; the spaces it replaces, or None when it is not ready."""
+    state = connection.execute("SELECT state FROM spaces WHERE id = ?", (space,)).get
+    if state == "active":
+        return []
+    if state != "building":
+        return None
+    # A process that still uses the old model queued its turns for that alone.
+    queue_missing(connection, [f"embed:{space}"])
+    left = connection.execute(
+        "SELECT count(*) FROM jobs WHERE step = ? AND state != 'dead'", (f"embed:{space}",)
+    ).get
+    if left:
+        return None
+    old = [row[0] for row in connection.execute("SELECT id FROM spaces WHERE state = 'active'")]
+    connection.execute("UPDATE spaces SET state = 'retired' WHERE state = 'active'")
+    connection.execute("UPDATE spaces SET state = 'active' WHERE id = ?", (space,))
+    _drop_jobs(connection, old)
+    return old
+
+
+def _given_up(connection: apsw.Connection) -> list[int]:
+    """Retire every space that is being built; which."""
+    rows = connection.execute("SELECT id FROM spaces WHERE state = 'building'")
+    spaces: list[int] = [row[0] for row in rows]
+    connection.execute("UPDATE spaces SET state = 'retired' WHERE state = 'building'")
+    _drop_jobs(connection, spaces)
+    return spaces
+
+
+def _drop_jobs(connection: apsw.Connection, spaces: list[int]) -> None:
+    steps = [f"embed:{each}" for each in spaces]
+    connection.execute(f"DELETE FROM jobs WHERE step IN ({marks(len(steps))})", steps)
+
+
+def _purged(connection: apsw.Connection, spaces: list[int]) -> int:
+    connection.execute(
+        "DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors"
+        f" WHERE space IN ({marks(len(spaces))}) LIMIT {_PURGE})",
+        spaces,
+    )
+    return connection.changes()

@@ -1,0 +1,229 @@
+"""What happened to an owner's memories, in order, and the webhooks that are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+
+import apsw
+import orjson
+
+from holdfast.errors import NotFound
+from holdfast.store.happenings import Happened, Mark, News, Webhook
+from holdfast.store.sqlite.reading import readable
+from holdfast.store.sqlite.rows import (
+    Part,
+    from_us,
+    list_of,
+    marks,
+    maybe_from_us,
+    maybe_us,
+    owner_of,
+    to_us,
+)
+from holdfast.store.values import Spent
+from holdfast.types import Scope
+
+_HOOK = "id, workspace, user, url, events, created_at, failures, failing, due, error, disabled_at"
+#: What is learned now is on disk after so long, in microseconds: rather told twice than never.
+_DOUBT = 5_000_000
+
+#: No delivery is put off for so long, in microseconds.
+_A_DAY = 86_400_000_000
+
+_ACTS = (
+    "SELECT j.change, lower(hex(j.record)), r.tier, r.kind, j.action, j.at, r.known_from,"
+    " NOT EXISTS (SELECT 1 FROM journal b WHERE b.owner = j.owner AND b.record = j.record"
+    " AND b.change < j.change)"
+    " FROM journal j INDEXED BY journal_change"
+    " JOIN records r ON r.owner = j.owner AND r.id = j.record"
+    " WHERE j.owner = ? AND j.change > ? ORDER BY j.change LIMIT ?"
+)
+# Changes without a line in the history: what is new, and what was used.
+_OTHERS = (
+    "SELECT r.change, lower(hex(r.id)), r.tier, r.kind,"
+    " iif(r.uses > 0 AND r.seen IS NOT NULL, 'used', 'stored'),"
+    " iif(r.uses > 0, coalesce(r.seen, r.known_from), r.known_from), r.known_from,"
+    " NOT EXISTS (SELECT 1 FROM journal b WHERE b.owner = r.owner AND b.record = r.id)"
+    " FROM records r INDEXED BY records_change WHERE r.owner = ? AND r.change > ?"
+    " AND NOT EXISTS (SELECT 1 FROM journal j"
+    " WHERE j.owner = r.owner AND j.record = r.id AND j.change = r.change)"
+    " ORDER BY r.change LIMIT ?"
+)
+_NEWS = (
+    "SELECT o.workspace, o.user, h.epoch, h.change, h.at FROM webhooks w"
+    " JOIN owners o ON o.workspace = w.workspace AND (w.user IS NULL OR o.user = w.user)"
+    " LEFT JOIN webhook_heads h ON h.webhook = w.id AND h.owner = o.owner"
+    " WHERE w.id = ? AND (h.change IS NULL OR h.change != o.change OR h.epoch != o.epoch)"
+    " ORDER BY o.user LIMIT ?"
+)
+
+
+class SqliteHooks(Part):
+    """`Hooks` on SQLite."""
+
+    def happened(self, scope: Scope, *, after: Mark, limit: int = 1000) -> list[Happened]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            values = (owner, after.change, limit)
+            rows: list[Any] = connection.execute(_ACTS, values).fetchall()
+            rows += connection.execute(_OTHERS, values).fetchall()
+        rows.sort(key=lambda row: row[0])
+        return _told(rows[:limit], after.at_us - _DOUBT)
+
+    def dead_jobs(self, scope: Scope) -> dict[int, tuple[str, str]]:
+        with self._pool.snapshot() as connection:
+            rows: Any = connection.execute(
+                "SELECT id, lower(hex(subject)), step FROM jobs INDEXED BY jobs_subject"
+                " WHERE state = 'dead' AND owner = ? ORDER BY id LIMIT 1000",
+                (owner_of(connection, scope),),
+            )
+            return {row[0]: (row[1], row[2]) for row in rows}
+
+    def oldest_ready(self) -> datetime | None:
+        with self._pool.reader() as connection:
+            # Due at 0 says nothing of its age: somebody was in a hurry.
+            due = connection.execute(
+                "SELECT min(due) FROM (SELECT min(due) AS due FROM jobs"
+                " WHERE state = 'ready' AND due > 0 GROUP BY step)"
+            ).get
+        return maybe_from_us(due)
+
+    def spent_by_all(self, day: date) -> Spent:
+        with self._pool.reader() as connection:
+            row: Any = connection.execute(
+                "SELECT coalesce(sum(calls), 0), coalesce(sum(prompt_tokens), 0),"
+                " coalesce(sum(answer_tokens), 0), coalesce(sum(cost), 0.0)"
+                " FROM spend WHERE day = ?",
+                (day.isoformat(),),
+            ).fetchone()
+        return Spent(*row)
+
+    def add_hook(self, hook: Webhook, secret: bytes) -> None:
+        events = orjson.dumps(hook.events).decode()
+        row = (
+            hook.id, hook.workspace, hook.user, hook.url, events, to_us(hook.created_at),
+            hook.failures, maybe_us(hook.failing_since), maybe_us(hook.due) or 0, hook.error,
+            maybe_us(hook.disabled_at), secret,
+        )  # fmt: skip
+
+        def work(connection: apsw.Connection) -> None:
+            connection.execute(f"INSERT INTO webhooks ({_HOOK}, secret) VALUES ({marks(12)})", row)
+            # It is told of what happens from now on.
+            connection.execute(
+                "INSERT INTO webhook_heads (webhook, owner, epoch, change, at)"
+                " SELECT ?, owner, epoch, change, ? FROM owners"
+                " WHERE workspace = ? AND (? IS NULL OR user = ?)",
+                (hook.id, to_us(hook.created_at), hook.workspace, hook.user, hook.user),
+            )
+
+        self._writer.run(work)
+
+    def hooks(self, *, workspace: str | None = None) -> list[Webhook]:
+        which = "" if workspace is None else " WHERE workspace = ?"
+        values = () if workspace is None else (workspace,)
+        with self._pool.reader() as connection:
+            rows = connection.execute(
+                f"SELECT {_HOOK} FROM webhooks{which} ORDER BY created_at, id", values
+            )
+            return list(readable(_to_hook, rows))
+
+    def hook_secret(self, id: str) -> bytes:
+        with self._pool.reader() as connection:
+            found: bytes | None = connection.execute(
+                "SELECT secret FROM webhooks WHERE id = ?", (id,)
+            ).get
+        if found is None:
+            raise NotFound(f"there is no webhook {id!r}")
+        return found
+
+    def remove_hook(self, id: str) -> bool:
+        def work(connection: apsw.Connection) -> bool:
+            connection.execute("DELETE FROM webhook_heads WHERE webhook = ?", (id,))
+            connection.execute("DELETE FROM webhooks WHERE id = ?", (id,))
+            return connection.changes() > 0
+
+        return self._writer.run(work)
+
+    def claim_hook(self, id: str, *, now: datetime, until: datetime) -> Webhook | None:
+        moment = to_us(now)
+
+        def work(connection: apsw.Connection) -> Webhook | None:
+            row = connection.execute(
+                f"SELECT {_HOOK} FROM webhooks WHERE id = ? AND disabled_at IS NULL"
+                # Later than a day from now: of a clock that ran ahead.
+                f" AND (due <= ? OR due > ? + {_A_DAY})",
+                (id, moment, moment),
+            ).fetchone()
+            if row is None:
+                return None
+            connection.execute("UPDATE webhooks SET due = ? WHERE id = ?", (to_us(until), id))
+            return replace(_to_hook(row), due=until)
+
+        return self._writer.run(work)
+
+    def set_hook(self, hook: Webhook, *, claimed: datetime | None = None) -> bool:
+        row = (
+            hook.failures, maybe_us(hook.failing_since), maybe_us(hook.due) or 0, hook.error,
+            maybe_us(hook.disabled_at), hook.id, claimed and to_us(claimed),
+        )  # fmt: skip
+
+        def work(connection: apsw.Connection) -> bool:
+            connection.execute(
+                "UPDATE webhooks SET failures = ?, failing = ?, due = ?, error = ?,"
+                " disabled_at = ? WHERE id = ? AND due = coalesce(?, due)",
+                row,
+            )
+            return connection.changes() > 0
+
+        return self._writer.run(work)
+
+    def news(self, hook: str, *, limit: int = 100) -> list[News]:
+        with self._pool.reader() as connection:
+            rows: list[Any] = connection.execute(_NEWS, (hook, limit)).fetchall()
+        return [
+            News(Scope(row[0], row[1]), None if row[2] is None else Mark(*row[2:])) for row in rows
+        ]
+
+    def told(self, hook: str, scope: Scope, mark: Mark) -> None:
+        def work(connection: apsw.Connection) -> None:
+            # Both may be gone by now.
+            connection.execute(
+                "INSERT INTO webhook_heads (webhook, owner, epoch, change, at)"
+                " SELECT w.id, o.owner, ?, ?, ? FROM webhooks w, owners o"
+                " WHERE w.id = ? AND o.workspace = ? AND o.user = ?"
+                " ON CONFLICT (webhook, owner) DO UPDATE SET epoch = excluded.epoch,"
+                " change = excluded.change, at = excluded.at",
+                (*mark, hook, scope.workspace, scope.user),
+            )
+
+        self._writer.run(work)
+
+
+def _told(rows: Sequence[Any], since: int) -> list[Happened]:
+    """Happenings out of rows in their order; what was learned since a time and has changed since
+    was stored first."""
+    told: list[Happened] = []
+    for change, id, tier, kind, action, at, known, is_first in rows:
+        if is_first and action != "stored" and known >= since:
+            told.append(Happened(change, id, tier, kind, "stored", known))
+        told.append(Happened(change, id, tier, kind, action, at))
+    return told
+
+
+def _to_hook(row: Sequence[Any]) -> Webhook:
+    return Webhook(
+        id=row[0],
+        workspace=row[1],
+        user=row[2],
+        url=row[3],
+        events=list_of(row[4]),
+        created_at=from_us(row[5]),
+        failures=row[6],
+        failing_since=maybe_from_us(row[7]),
+        due=from_us(row[8]) if row[8] else None,
+        error=row[9],
+        disabled_at=maybe_from_us(row[10]),
+    )

@@ -1,0 +1,386 @@
+"""The durable queue: leases, attempts counted before the call, dead letters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice, zip_longest
+from typing import Any
+
+import apsw
+
+from holdfast.store.base import FOREVER_US, QueueCounts, Vector
+from holdfast.store.sqlite.log import EVENT, to_event
+from holdfast.store.sqlite.reading import readable
+from holdfast.store.sqlite.records import EVENT_OF, RECORD, to_record
+from holdfast.store.sqlite.rows import (
+    Part,
+    chunks,
+    from_us,
+    marks,
+    next_changes,
+    owner_of,
+    to_id,
+    to_us,
+)
+from holdfast.store.sqlite.turns import TOGETHER, walk
+from holdfast.types import Event, Job, Record, Scope
+
+_JOB = (
+    "j.id, o.workspace, o.user, j.agent, j.session, j.subject, j.step, j.attempts, j.state, j.due,"
+    " j.error, j.transient"
+)
+#: No job is stored to be done so much later, in microseconds, and no lease is so long.
+_A_DAY = 86_400_000_000
+_UNTRIED = f"state = 'ready' AND step = ? AND due > ? + {_A_DAY} AND attempts = 0"
+_LEASED = f"state = 'running' AND step = ? AND lease_until > ? + {_A_DAY}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Held(Job):
+    """A job, and the claim in which it is held: by this alone one can tell whose it is."""
+
+    claim: int | None = None
+
+
+class SqliteQueue(Part):
+    """`Queue` on SQLite."""
+
+    def claim(
+        self,
+        steps: Sequence[str],
+        *,
+        limit: int,
+        now: datetime,
+        lease_s: float,
+        max_attempts: int,
+        ignore_backoff: bool = False,
+    ) -> list[Job]:
+        moment = to_us(now)
+        latest = FOREVER_US if ignore_backoff else moment
+        # Looking costs nothing; only a due job is worth a write transaction.
+        with self._pool.reader() as connection:
+            is_due = any(
+                _oldest(connection, step, latest) or is_lost(connection, step, moment)
+                for step in steps
+            )
+            if not is_due and not is_ahead(connection, steps, moment):
+                return []
+
+        def work(connection: apsw.Connection) -> list[Job]:
+            bring_back(connection, steps, moment)
+            ids: list[int] = []
+            for step in steps:
+                hand_back(connection, step, moment, max_attempts)
+                if len(ids) < limit:
+                    ids += self._in_turn(connection, step, limit - len(ids), latest)
+            return claimed(connection, ids, moment + int(lease_s * 1e6))
+
+        return self._writer.run(work)
+
+    def _in_turn(
+        self, connection: apsw.Connection, step: str, limit: int, latest: int
+    ) -> list[int]:
+        """Jobs that may run now: of every owner one, then of every owner the next. One that must
+        run alone takes its turn with them: it may kill its worker, and must not cost others theirs.
+        """
+        alone: int | None = connection.execute(
+            "SELECT id FROM jobs INDEXED BY jobs_alone WHERE state = 'ready' AND alone = 1"
+            " AND step = ? AND due <= ? ORDER BY deaths, id LIMIT 1",
+            (step, latest),
+        ).get
+        after = self._turns.last(step)
+        ring = walk(connection, TOGETHER, step, after=after, latest=latest, most=limit)
+        owners = ring.owners
+        if not owners and alone is None and (oldest := _oldest(connection, step, latest)):
+            owners = [oldest]
+        if alone is not None and not (owners and self._turns.was_alone(step)):
+            self._turns.note(step, after, alone=True)
+            return [alone]
+        self._turns.note(step, ring.end)
+        return _dealt(connection, step, owners, limit, latest)
+
+    def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
+        def work(connection: apsw.Connection) -> int:
+            mine = still_mine(connection, jobs)
+            subjects: dict[str, int] = {}
+            for job in mine:
+                owner = owner_of(connection, job.scope)
+                if owner is None:
+                    continue
+                if subjects.setdefault(job.subject, owner) != owner and vectors:
+                    raise ValueError("two owners have a record with this id: finish them apart")
+            _write_vectors(
+                connection, space, [v for v in vectors if v.record in subjects], subjects
+            )
+            connection.executemany("DELETE FROM jobs WHERE id = ?", ((job.id,) for job in mine))
+            return len(mine)
+
+        return self._writer.run(work)
+
+    def fail(self, job: Job, *, error: str, due: datetime | None, transient: bool = False) -> None:
+        def work(connection: apsw.Connection) -> None:
+            if still_mine(connection, [job]):
+                connection.execute(
+                    "UPDATE jobs SET state = ?, due = coalesce(?, due), lease_until = NULL,"
+                    " error = ?, transient = ? WHERE id = ?",
+                    (
+                        "ready" if due else "dead",
+                        to_us(due) if due else None,
+                        error,
+                        int(transient),
+                        job.id,
+                    ),
+                )
+
+        self._writer.run(work)
+
+    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event | Record]:
+        columns = ", ".join("e." + column for column in EVENT.split(", "))
+        found: dict[int, Event | Record] = {}
+        with self._pool.snapshot() as connection:
+            for some in chunks([job.id for job in jobs]):
+                rows = connection.execute(
+                    f"SELECT j.id, {columns} FROM jobs j"
+                    " JOIN events e ON e.owner = j.owner AND e.id = j.subject"
+                    f" WHERE j.id IN ({marks(len(some))})",
+                    some,
+                )
+                found |= dict(readable(lambda row: (row[0], to_event(row[1:])), rows))
+            for some in chunks([job.id for job in jobs if job.id not in found]):
+                rows = connection.execute(
+                    f"SELECT j.id, {RECORD} FROM jobs j"
+                    f" JOIN records r ON r.owner = j.owner AND r.id = j.subject{EVENT_OF}"
+                    f" WHERE j.id IN ({marks(len(some))}) AND r.tier != 'session'",
+                    some,
+                )
+                found |= dict(readable(lambda row: (row[0], to_record(row[1:])), rows))
+        return found
+
+    def release(
+        self, jobs: Sequence[Job], *, due: datetime | None = None, alone: bool = False
+    ) -> None:
+        later = None if due is None else to_us(due)
+
+        def work(connection: apsw.Connection) -> None:
+            connection.executemany(
+                "UPDATE jobs SET state = 'ready', attempts = attempts - 1, lease_until = NULL,"
+                " due = coalesce(?, due), alone = max(alone, ?) WHERE id = ?",
+                ((later, int(alone), job.id) for job in still_mine(connection, jobs)),
+            )
+
+        self._writer.run(work)
+
+    def jobs(
+        self, *, states: Sequence[str] = ("ready", "running", "dead"), limit: int = 100
+    ) -> list[Job]:
+        with self._pool.snapshot() as connection:
+            rows = connection.execute(
+                f"SELECT {_JOB} FROM jobs j JOIN owners o USING (owner)"
+                f" WHERE j.state IN ({marks(len(states))}) ORDER BY j.id LIMIT ?",
+                (*states, limit),
+            )
+            return list(readable(lambda row: Job(*_fields(row)), rows))
+
+    def counts(
+        self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
+    ) -> QueueCounts:
+        which, values = "", []
+        if steps is not None:
+            which, values = f" AND step IN ({marks(len(steps))})", list[Any](steps)
+        with self._pool.snapshot() as connection:
+            if subject is not None:
+                which += " AND owner = ? AND subject = ?"
+                values += [owner_of(connection, subject[0]), to_id(subject[1])]
+            counts: list[Any] = connection.execute(
+                f"SELECT state, count(*) FROM jobs WHERE TRUE{which} GROUP BY state", values
+            ).fetchall()
+        return QueueCounts(**dict(counts))
+
+    def hurry(self, scope: Scope, subjects: Sequence[str]) -> int:
+        def work(connection: apsw.Connection) -> int:
+            owner = owner_of(connection, scope)
+            before = connection.total_changes()
+            connection.executemany(
+                "UPDATE jobs SET due = 0 WHERE owner = ? AND subject = ? AND state = 'ready'"
+                " AND attempts = 0 AND due > 0",
+                ((owner, to_id(each)) for each in subjects),
+            )
+            return connection.total_changes() - before
+
+        return self._writer.run(work)
+
+    def replay(self, ids: Collection[int] | None = None, *, transient_only: bool = False) -> int:
+        which = "" if ids is None else f" AND id IN ({marks(len(ids))})"
+        if transient_only:
+            which += " AND transient = 1"
+
+        def work(connection: apsw.Connection) -> int:
+            connection.execute(
+                "UPDATE jobs SET state = 'ready', attempts = 0, deaths = 0, due = 0,"
+                " lease_until = NULL"
+                f" WHERE state = 'dead'{which}",
+                tuple(ids or ()),
+            )
+            return connection.changes()
+
+        return self._writer.run(work)
+
+
+def _oldest(connection: apsw.Connection, step: str, latest: int) -> int | None:
+    """Whose job, if any is due, waits longest."""
+    found: int | None = connection.execute(
+        "SELECT owner FROM jobs WHERE state = 'ready' AND step = ? AND due <= ?"
+        " ORDER BY due, owner, id LIMIT 1",
+        (step, latest),
+    ).get
+    return found
+
+
+def _dealt(
+    connection: apsw.Connection, step: str, owners: Sequence[int], limit: int, latest: int
+) -> list[int]:
+    """The jobs of some owners, dealt like cards: to each its oldest, then to each the next."""
+    hands: list[list[int]] = []
+    for place, owner in enumerate(owners):
+        # Whoever has fewer leaves its share to the rest: no more than this can come to one.
+        most = limit - (len(owners) - 1 - place) if len(owners) < limit else 1
+        rows = connection.execute(
+            "SELECT id FROM jobs INDEXED BY jobs_turn WHERE state = 'ready' AND step = ?"
+            " AND owner = ? AND due <= ? AND alone = 0 ORDER BY due, id LIMIT ?",
+            (step, owner, latest, most),
+        )
+        hands.append([row[0] for row in rows])
+    dealt = (job for cards in zip_longest(*hands) for job in cards if job is not None)
+    return list(islice(dealt, limit))
+
+
+def claimed(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list[Job]:
+    """Take these jobs together until `lease`: the attempt is counted. One that cannot be read, or
+    whose owner cannot, is a dead letter: nobody could ever do it, and everybody would wait for it.
+    """
+    # A number that no other claim has; what it says does not matter.
+    claim = connection.execute("SELECT random()").get
+    connection.executemany(
+        "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?,"
+        " claim = ? WHERE id = ?",
+        ((lease, claim, each) for each in ids),
+    )
+    jobs = jobs_with(connection, ids)
+    unread = set(ids) - {job.id for job in jobs}
+    connection.executemany(
+        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = ? WHERE id = ?",
+        (("the job or its owner cannot be read: see `holdfast doctor`", each) for each in unread),
+    )
+    return list[Job](jobs)
+
+
+def is_lost(connection: apsw.Connection, step: str, moment: int) -> bool:
+    """Whether a worker let the lease of a job run out."""
+    found = connection.execute(
+        "SELECT 1 FROM jobs WHERE state = 'running' AND step = ? AND lease_until < ? LIMIT 1",
+        (step, moment),
+    )
+    return found.get is not None
+
+
+def hand_back(connection: apsw.Connection, step: str, moment: int, most_deaths: int) -> None:
+    """Let jobs whose worker never answered be taken again, each by itself.
+
+    A worker may be killed by anything. So what it held together with others costs no attempt: only
+    of a job that it held alone one can say that it was there each time. One that was there
+    `most_deaths` times is a dead letter.
+    """
+    if not is_lost(connection, step, moment):
+        return
+    rows: list[Any] = connection.execute(
+        "SELECT id, claim, lease_until < ? FROM jobs WHERE state = 'running' AND step = ?",
+        (moment, step),
+    ).fetchall()
+    held = Counter(claim for _, claim, _ in rows)
+    lost = [(id, int(claim is not None and held[claim] == 1)) for id, claim, over in rows if over]
+    connection.executemany(
+        "UPDATE jobs SET state = 'ready', lease_until = NULL, alone = 1, deaths = deaths + ?2,"
+        " attempts = max(0, attempts - 1 + ?2), due = iif(due > ?3, 0, due) WHERE id = ?1",
+        ((*each, moment) for each in lost),
+    )
+    connection.executemany(
+        "UPDATE jobs SET state = 'dead',"
+        " error = 'the worker died in each of ' || deaths || ' attempts'"
+        " WHERE id = ? AND deaths >= ?",
+        ((id, most_deaths) for id, _ in lost),
+    )
+
+
+def is_ahead(connection: apsw.Connection, steps: Sequence[str], moment: int) -> bool:
+    """Whether a job waits for a time that only a clock that ran ahead can have named."""
+    for step in steps:  # One after another: the indexes are by step.
+        waiting = connection.execute(f"SELECT 1 FROM jobs WHERE {_UNTRIED} LIMIT 1", (step, moment))
+        leased = connection.execute(f"SELECT 1 FROM jobs WHERE {_LEASED} LIMIT 1", (step, moment))
+        if waiting.get or leased.get:
+            return True
+    return False
+
+
+def bring_back(connection: apsw.Connection, steps: Sequence[str], moment: int) -> None:
+    """Let such jobs be taken now: the clock may never get there again."""
+    values = [(step, moment) for step in steps]
+    connection.executemany(f"UPDATE jobs SET due = 0 WHERE {_UNTRIED}", values)
+    connection.executemany(f"UPDATE jobs SET lease_until = 0 WHERE {_LEASED}", values)
+
+
+def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[_Held]:
+    """The jobs with these ids, in that order."""
+    found: dict[int, _Held] = {}
+    for some in chunks(ids):
+        rows = connection.execute(
+            f"SELECT {_JOB}, j.claim FROM jobs j JOIN owners o USING (owner)"
+            f" WHERE j.id IN ({marks(len(some))})",
+            some,
+        )
+        found |= {job.id: job for job in readable(_held, rows)}
+    return [found[each] for each in ids if each in found]
+
+
+def still_mine(connection: apsw.Connection, jobs: Sequence[Job]) -> list[Job]:
+    """Those that nobody took over: another claim has another number."""
+    held = {job.id: job.claim for job in jobs if isinstance(job, _Held)}
+    now = jobs_with(connection, list(held))
+    return [job for job in now if job.state == "running" and job.claim == held[job.id]]
+
+
+def _write_vectors(
+    connection: apsw.Connection, space: int, vectors: Sequence[Vector], owners: dict[str, int]
+) -> None:
+    first: dict[int, int] = {}
+    for owner in set(owners.values()):
+        count = sum(1 for vector in vectors if owners[vector.record] == owner)
+        first[owner] = next_changes(connection, owner, count) if count else 0
+    for vector in vectors:
+        owner = owners[vector.record]
+        connection.execute(
+            "INSERT INTO vectors (owner, space, record, passage, change, digest, data)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, space, record, passage) DO NOTHING",
+            (
+                owner, space, bytes.fromhex(vector.record), vector.passage, first[owner],
+                vector.digest, vector.data,
+            ),
+        )  # fmt: skip
+        first[owner] += 1
+
+
+def _held(row: Sequence[Any]) -> _Held:
+    *fields, claim = row
+    return replace(_Held(*_fields(fields)), claim=claim)
+
+
+def _fields(row: Sequence[Any]) -> tuple[Any, ...]:
+    """The fields of a job, in their order."""
+    id, workspace, user, agent, session, subject, step, attempts, state, due, *rest = row
+    scope = Scope(workspace, user, agent, session)
+    error, transient = rest
+    return (
+        id, scope, subject.hex(), step, attempts, state, from_us(due), error, bool(transient),
+    )  # fmt: skip

@@ -1,0 +1,281 @@
+"""The append-only log: events, their records, what is derived, their jobs, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from holdfast.errors import Conflict, NotFound
+from holdfast.reserved import joined, parted
+from holdfast.store.base import EXTERNAL, Appended, Entry, KeyUse
+from holdfast.store.sqlite.derived import Writing, add
+from holdfast.store.sqlite.reading import readable
+from holdfast.store.sqlite.rows import (
+    Part,
+    chunks,
+    from_json,
+    from_us,
+    known_ids,
+    marks,
+    owner_made,
+    owner_of,
+    split_ids,
+    to_id,
+    to_json,
+    to_us,
+)
+from holdfast.types import Event, Scope, State, Status
+
+EVENT = "id, arrival, role, content, at, known_at, origin, name, agent, session, metadata"
+
+
+class SqliteLog(Part):
+    """`Log` on SQLite."""
+
+    def append(
+        self,
+        scope: Scope,
+        entries: Sequence[Entry],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+        key: KeyUse | None = None,
+    ) -> Appended:
+        def work(connection: apsw.Connection) -> Appended:
+            owner = owner_made(connection, scope)
+            if key and (earlier := _earlier_use(connection, owner, key)) is not None:
+                return Appended(earlier, duplicate=True)
+            known, current = to_us(known_at), all_current(connection, steps)
+            writing = Writing(owner, scope.agent, scope.session, known, current)
+            turns = [(bytes.fromhex(entry.id), to_us(entry.at)) for entry in entries]
+            _insert(connection, writing, entries, turns)
+            enqueue_turns(connection, writing, turns, due=known)
+            for derived in (each for entry in entries for each in entry.derived):
+                add(connection, writing, derived)
+            if key:
+                connection.execute(
+                    "INSERT INTO idempotency (owner, key, body, events, used_at)"
+                    " VALUES (?, ?, ?, ?, ?)",
+                    (owner, key.key, key.body, b"".join(raw for raw, _ in turns), known),
+                )
+            return Appended(tuple(entry.id for entry in entries), duplicate=False)
+
+        return self._writer.run(work)
+
+    def events(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+        found: dict[str, Event] = {}
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            if owner is None:
+                return []
+            for some in chunks(known_ids(ids)):
+                rows = connection.execute(
+                    f"SELECT {EVENT} FROM events WHERE owner = ? AND id IN ({marks(len(some))})"
+                    " AND NOT EXISTS (SELECT 1 FROM records WHERE records.owner = events.owner"
+                    " AND records.id = events.id AND forgotten_at IS NOT NULL)",
+                    (owner, *some),
+                )
+                found |= {event.id: event for event in readable(to_event, rows)}
+        return [found[each] for each in ids if each in found]
+
+    def scan(
+        self, scope: Scope, *, after: int = 0, limit: int = 1000, session: str | None = None
+    ) -> list[Event]:
+        which = "" if session is None else " AND session = ?"
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            rows = connection.execute(
+                f"SELECT {EVENT} FROM events WHERE owner = ? AND arrival > ?{which}"
+                " AND NOT EXISTS (SELECT 1 FROM records WHERE records.owner = events.owner"
+                " AND records.id = events.id AND forgotten_at IS NOT NULL)"
+                " ORDER BY arrival LIMIT ?",
+                (owner, after, *([] if session is None else [session]), limit),
+            )
+            return list(readable(to_event, rows))
+
+    def status(self, scope: Scope, event: str) -> Status:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            known = connection.execute(
+                "SELECT 1 FROM events WHERE owner = ? AND id = ?", (owner, to_id(event))
+            ).get
+            if not known:
+                raise NotFound(f"there is no memory {event!r} in this scope")
+            rows: list[Any] = connection.execute(
+                "SELECT step, state, attempts, error FROM jobs WHERE owner = ? AND subject = ?"
+                " ORDER BY id",
+                (owner, to_id(event)),
+            ).fetchall()
+        errors = [row[3] for row in rows if row[3]]
+        pending = tuple(row[0].split(":")[0] for row in rows)
+        return Status(event, _state(rows), pending, errors[-1] if errors else None)
+
+    def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
+        with self._pool.snapshot() as connection:
+            events = connection.execute(
+                "SELECT events FROM idempotency WHERE owner = ? AND key = ?",
+                (owner_of(connection, scope), key),
+            ).get
+            found = [] if events is None else split_ids(events)
+        return tuple(each.hex() for each in found)
+
+    def forget_keys(self, before: datetime) -> int:
+        def work(connection: apsw.Connection) -> int:
+            connection.execute(
+                "DELETE FROM idempotency WHERE used_at < ? AND substr(key, 1, ?) != ?",
+                (to_us(before), len(EXTERNAL), EXTERNAL),
+            )
+            keys = connection.changes()
+            connection.execute("DELETE FROM answers WHERE at < ?", (to_us(before),))
+            return keys + connection.changes()
+
+        return self._writer.run(work)
+
+
+def to_event(row: Sequence[Any]) -> Event:
+    """A row of `EVENT` columns as an Event."""
+    metadata, data = parted(from_json(row[10]))
+    return Event(
+        id=row[0].hex(),
+        arrival=row[1],
+        role=row[2],
+        content=row[3],
+        at=from_us(row[4]),
+        known_at=from_us(row[5]),
+        origin=row[6],
+        name=row[7],
+        agent=row[8],
+        session=row[9],
+        metadata=metadata,
+        data=data,
+    )
+
+
+def _earlier_use(connection: apsw.Connection, owner: int, key: KeyUse) -> tuple[str, ...] | None:
+    row = connection.execute(
+        "SELECT body, events FROM idempotency WHERE owner = ? AND key = ?", (owner, key.key)
+    ).fetchone()
+    if row is None:
+        return None
+    events = split_ids(row[1])
+    if key.key.startswith(EXTERNAL) and not _any_left(connection, owner, events):
+        connection.execute("DELETE FROM idempotency WHERE owner = ? AND key = ?", (owner, key.key))
+        return None
+    if row[0] != key.body:
+        raise Conflict(f"the key {key.key!r} was used before with another body: use a new key")
+    return tuple(each.hex() for each in events)
+
+
+def _any_left(connection: apsw.Connection, owner: int, events: Sequence[bytes]) -> bool:
+    """Whether one of these is neither forgotten nor wiped."""
+    return any(
+        connection.execute(
+            f"SELECT 1 FROM records WHERE owner = ? AND id IN ({marks(len(some))})"
+            " AND forgotten_at IS NULL LIMIT 1",
+            (owner, *some),
+        ).get
+        for some in chunks(events)
+    )
+
+
+def _insert(
+    connection: apsw.Connection,
+    writing: Writing,
+    entries: Sequence[Entry],
+    turns: Sequence[tuple[bytes, int]],
+) -> None:
+    owner, known, count = writing.owner, writing.known, len(entries)
+    row: Any = connection.execute(
+        "UPDATE owners SET arrival = arrival + ?, change = change + ? WHERE owner = ?"
+        " RETURNING arrival, change",
+        (count, count, owner),
+    ).fetchone()
+    first, change = row[0] - count + 1, row[1] - count + 1
+    connection.executemany(
+        f"INSERT INTO events (owner, {EVENT}) VALUES (?, {marks(11)})",
+        (
+            (
+                owner, raw, first + i, e.role, e.content, at, known, e.origin, e.name,
+                writing.agent, writing.session, to_json(joined(e.metadata, e.data)),
+            )
+            for i, (e, (raw, at)) in enumerate(zip(entries, turns, strict=True))
+        ),
+    )  # fmt: skip
+    connection.executemany(
+        "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
+        " origin, length, terms, visibility, seen)"
+        " VALUES (?, ?, ?, 'session', ?, ?, ?, 1.0, ?, ?, ?, ?, ?)",
+        (
+            (
+                owner, raw, change + i, e.kind, at, known, e.origin, e.length, e.terms,
+                e.visibility, marked_seen(e.visibility, known),
+            )
+            for i, (e, (raw, at)) in enumerate(zip(entries, turns, strict=True))
+        ),
+    )  # fmt: skip
+
+
+def marked_seen(visibility: str | None, known: int) -> int | None:
+    """`seen` of a new turn. One that not everybody may see counts as seen when it was learned: so
+    the feed reads its row whole, with who may see it, and the many others in short."""
+    return None if visibility is None else known
+
+
+def enqueue_turns(
+    connection: apsw.Connection,
+    writing: Writing,
+    turns: Sequence[tuple[bytes, int]],
+    *,
+    due: int,
+) -> None:
+    """One job per turn, given with when it was said, and step.
+
+    A step of no vector space is done for a conversation at a time: its jobs tell where they belong.
+    """
+    alone = [step for step in writing.steps if ":" in step]
+    connection.executemany(
+        "INSERT OR IGNORE INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, ?)",
+        ((writing.owner, turn, step, due) for turn, _ in turns for step in alone),
+    )
+    for step in writing.steps:
+        if ":" not in step:
+            connection.executemany(
+                "INSERT OR IGNORE INTO jobs (owner, subject, step, due, session, agent, at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (writing.owner, turn, step, due, writing.session, writing.agent, at)
+                    for turn, at in turns
+                ),
+            )
+
+
+def all_current(connection: apsw.Connection, steps: Sequence[str]) -> list[str]:
+    """The steps as `current_steps` has them."""
+    return [each for step in steps for each in current_steps(connection, step)]
+
+
+def current_steps(connection: apsw.Connection, step: str) -> list[str]:
+    """The step itself; if its vector space was retired meanwhile, those of the spaces in use."""
+    kind, _, space = step.partition(":")
+    if not space:
+        return [step]
+    state = connection.execute("SELECT state FROM spaces WHERE id = ?", (space,)).get
+    if state != "retired":
+        return [step]
+    rows = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
+    return [f"{kind}:{row[0]}" for row in rows]
+
+
+def _state(rows: Sequence[Sequence[Any]]) -> State:
+    """The state of an event from its (step, state, attempts, error) jobs."""
+    if not rows:
+        return "done"
+    states = {row[1] for row in rows}
+    if "running" in states:
+        return "processing"
+    if "ready" in states:
+        return "failed" if any(row[3] for row in rows) else "stored"
+    return "dead"

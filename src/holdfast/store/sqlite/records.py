@@ -1,0 +1,238 @@
+"""Memories: reading them, storing derived ones, hiding them, bringing them back, their history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+import apsw
+
+from holdfast.errors import NotFound
+from holdfast.reserved import parted
+from holdfast.store.base import Derived
+from holdfast.store.sqlite.derived import Writing, is_stale, put_one
+from holdfast.store.sqlite.log import all_current
+from holdfast.store.sqlite.reading import readable
+from holdfast.store.sqlite.rows import (
+    Part,
+    chunks,
+    from_json,
+    from_us,
+    known_ids,
+    marks,
+    maybe_from_us,
+    owner_made,
+    owner_of,
+    split_ids,
+    to_id,
+    to_us,
+)
+from holdfast.store.sqlite.visibility import set_forgotten, wipe_forgotten
+from holdfast.types import Record, Scope, Version
+
+#: A turn takes these from its event, a derived record has its own.
+_OWN = ", ".join(
+    f"iif(r.tier = 'session', e.{column}, r.{column})"
+    for column in ("content", "role", "name", "agent", "session")
+)
+#: Columns of a record `r`; `e` is the event of a turn, or the first source of a derived record.
+RECORD = (
+    "r.id, r.tier, r.kind, r.valid_from, r.valid_to, r.known_from, r.known_to, r.origin,"
+    f" r.confidence, r.importance, r.sources, r.data, {_OWN}, coalesce(r.metadata, e.metadata),"
+    " r.seen, r.quiet, r.archived, r.strength, r.uses, r.visibility"
+)
+#: What a forgotten event said about itself is not told by what was derived from it.
+EVENT_OF = (
+    " LEFT JOIN records s ON s.owner = r.owner"
+    " AND s.id = coalesce(substr(r.sources, 1, 16), r.id) AND s.forgotten_at IS NULL"
+    " LEFT JOIN events e ON e.owner = s.owner AND e.id = s.id"
+)
+#: The same where the event may be forgotten.
+_OWN_EVENT = (
+    " LEFT JOIN events e ON e.owner = r.owner AND e.id = coalesce(substr(r.sources, 1, 16), r.id)"
+)
+#: The same columns without any event. Not `ON FALSE`: for that SQLite walks over all events.
+NO_EVENT = " LEFT JOIN events e ON e.owner = -1 AND e.id = r.id"
+READABLE = " r.forgotten_at IS NULL AND coalesce(r.content, e.content) IS NOT NULL"
+
+
+class SqliteRecords(Part):
+    """`Records` on SQLite."""
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        found: dict[str, Record] = {}
+        with self._pool.reader() as connection:
+            for some in chunks(known_ids(ids)):
+                rows = connection.execute(_get_sql(len(some)), (scope.workspace, scope.user, *some))
+                found |= {record.id: record for record in readable(to_record, rows)}
+        return [found[each] for each in ids if each in found]
+
+    def listed(
+        self,
+        scope: Scope,
+        *,
+        tier: str,
+        kind: str | None = None,
+        current: bool = True,
+        archived: bool = False,
+        limit: int = 100_000,
+    ) -> list[Record]:
+        which = " AND r.tier = 'session'" if tier == "session" else " AND r.tier != 'session'"
+        which += " AND r.kind = ?" if kind is not None else ""
+        which += " AND r.valid_to IS NULL AND r.known_to IS NULL" if current else ""
+        which += "" if archived else " AND r.archived IS NULL"
+        with self._pool.snapshot() as connection:
+            rows = connection.execute(
+                f"SELECT {RECORD} FROM records r{EVENT_OF} WHERE r.owner = ? AND r.tier = ?{which}"
+                f" AND{READABLE} ORDER BY r.known_from, coalesce(r.arrival, e.arrival), r.id"
+                " LIMIT ?",
+                (owner_of(connection, scope), tier, *([] if kind is None else [kind]), limit),
+            )
+            return list(readable(to_record, rows))
+
+    def put(
+        self,
+        scope: Scope,
+        records: Sequence[Derived],
+        *,
+        known_at: datetime,
+        steps: Sequence[str],
+        since: int | None = None,
+        tiers: Sequence[str] = ("graph",),
+    ) -> bool:
+        def work(connection: apsw.Connection) -> bool:
+            current = all_current(connection, steps)
+            owner = owner_made(connection, scope)
+            if is_stale(connection, owner, since, tiers):
+                return False
+            writing = Writing(owner, scope.agent, scope.session, to_us(known_at), current)
+            for derived in records:
+                put_one(connection, writing, derived)
+            return True
+
+        return self._writer.run(work)
+
+    def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
+        return self._writer.run(lambda c: set_forgotten(c, scope, record, at, forgotten=True))
+
+    def restore(self, scope: Scope, record: str, *, at: datetime) -> bool:
+        return self._writer.run(lambda c: set_forgotten(c, scope, record, at, forgotten=False))
+
+    def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
+        found: dict[str, datetime] = {}
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            for some in chunks(known_ids(ids)):
+                rows = connection.execute(
+                    "SELECT id, forgotten_at FROM records WHERE owner = ? AND NOT along"
+                    f" AND forgotten_at IS NOT NULL AND id IN ({marks(len(some))})",
+                    (owner, *some),
+                )
+                found |= {row[0].hex(): from_us(row[1]) for row in rows}
+                wiped = connection.execute(
+                    "SELECT record, max(at) FROM journal j WHERE owner = ? AND record IN"
+                    f" ({marks(len(some))}) AND action = 'forgotten' AND NOT EXISTS (SELECT 1"
+                    " FROM records r WHERE r.owner = j.owner AND r.id = j.record) GROUP BY record",
+                    (owner, *some),
+                )
+                found |= {row[0].hex(): from_us(row[1]) for row in wiped}
+        return {each: found[each] for each in ids if each in found}
+
+    def hidden(self, scope: Scope, id: str) -> list[Record]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            return [
+                record
+                for raw in known_ids([id])
+                for record in readable(
+                    to_record,
+                    connection.execute(
+                        f"SELECT {RECORD} FROM records r{_OWN_EVENT} WHERE r.owner = ?"
+                        " AND r.id IN (SELECT ? UNION SELECT record FROM provenance"
+                        " WHERE owner = ? AND event = ?) AND r.forgotten_at IS NOT NULL"
+                        " ORDER BY r.known_from, r.id",
+                        (owner, raw, owner, raw),
+                    ),
+                )
+            ]
+
+    def history(self, scope: Scope, record: str) -> list[Version]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            row = connection.execute(
+                "SELECT r.known_from, r.forgotten_at, coalesce(r.content, e.content) FROM records r"
+                " LEFT JOIN events e ON e.owner = r.owner AND e.id = r.id"
+                " WHERE r.owner = ? AND r.id = ?",
+                (owner, to_id(record)),
+            ).fetchone()
+            if row is None:
+                raise NotFound(f"there is no memory {record!r} in this scope")
+            acts: list[Any] = connection.execute(
+                "SELECT action, at, note FROM journal WHERE owner = ? AND record = ?"
+                " ORDER BY change",
+                (owner, to_id(record)),
+            ).fetchall()
+        return _versions(row[0], acts, row[2] if row[1] is None else None)
+
+    def wipe(self, *, forgotten_before: datetime) -> int:
+        return self._writer.run(lambda c: wipe_forgotten(c, to_us(forgotten_before)))
+
+
+@lru_cache(maxsize=256)
+def _get_sql(count: int) -> str:
+    return (
+        f"SELECT {RECORD} FROM owners o JOIN records r ON r.owner = o.owner{EVENT_OF}"
+        f" WHERE o.workspace = ? AND o.user = ? AND r.id IN ({marks(count)}) AND{READABLE}"
+    )
+
+
+def _versions(known_from: int, acts: Sequence[Any], content: str | None) -> list[Version]:
+    """The lines of a history. Only the text of the last change is kept."""
+    lines = [("stored", known_from, None), *acts]
+    changed = max((i for i, line in enumerate(lines) if line[0] == "changed"), default=0)
+    return [
+        Version(action, from_us(at), content if i >= changed else None, note)
+        for i, (action, at, note) in enumerate(lines)
+    ]
+
+
+def to_record(row: Sequence[Any]) -> Record:
+    """A row of `RECORD` columns as a Record."""
+    raw, tier, kind, valid_from, valid_to, known_from, known_to, origin, *more = row
+    confidence, importance, sources, data, content, role, name, agent, session, *life = more
+    metadata, seen, quiet, archived, strength, uses, visibility = life
+    id = raw.hex()
+    given, kept = parted(from_json(metadata))
+    derived_from: tuple[str, ...] = (id,)
+    if tier != "session":
+        derived_from = tuple(each.hex() for each in split_ids(sources))
+    # In the order of the fields: by name would take a third longer, for 50 records of an answer.
+    return Record(
+        id,
+        tier,
+        kind,
+        content,
+        from_us(valid_from),
+        maybe_from_us(valid_to),
+        from_us(known_from),
+        maybe_from_us(known_to),
+        origin,
+        confidence,
+        derived_from,
+        role,
+        name,
+        agent,
+        session,
+        given,
+        importance,
+        from_json(data),
+        maybe_from_us(seen),
+        quiet,
+        maybe_from_us(archived),
+        strength,
+        uses,
+        visibility,
+        tuple(kept.get("labels", ())),
+    )

@@ -1,0 +1,178 @@
+"""Between Python values and SQLite columns; and the connection that all parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TypeVar
+
+import apsw
+import orjson
+
+from holdfast.errors import DamagedRow, NotFound
+from holdfast.store.sqlite.connection import ReadPool
+from holdfast.store.sqlite.turns import Turns
+from holdfast.store.sqlite.writer import Writer
+from holdfast.store.values import LISTED
+from holdfast.types import Metadata, Scope
+
+T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_ID_BYTES = 16
+#: SQLite's own limit of bound values is higher; this keeps statements few and cacheable.
+_IDS_AT_ONCE = 200
+#: Whether a record `r` is `is_heard`.
+#: (One bad row must not end a statement over all: what is no JSON is not heard.)
+HEARD = (
+    "(r.tier = 'graph' AND iif(json_valid(r.data), json_type(r.data, '$.heard') IS 'true', FALSE))"
+)
+#: Whether a record `r` is no document: neither searched nor embedded.
+SILENT = f"(r.quiet = {LISTED} OR {HEARD})"
+#: Whether somebody wrote a record `r`, so that it stands without any turn.
+WRITTEN = f"iif(r.tier = 'graph', NOT {HEARD}, r.written)"
+
+
+class Part:
+    """What every part of the store works with."""
+
+    _path: str
+    _pool: ReadPool
+    _writer: Writer
+    _turns: Turns
+
+
+def owner_of(connection: apsw.Connection, scope: Scope) -> int | None:
+    """The number of (workspace, user), None when nothing was ever stored for it."""
+    found: int | None = connection.execute(
+        "SELECT owner FROM owners WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)
+    ).get
+    return found
+
+
+def owner_made(connection: apsw.Connection, scope: Scope) -> int:
+    """The number of (workspace, user), made when new. For the writer only."""
+    found = owner_of(connection, scope)
+    if found is None:
+        connection.execute(
+            "INSERT INTO owners (workspace, user, epoch) VALUES (?, ?, ?)",
+            (scope.workspace, scope.user, first_epoch(connection)),
+        )
+        found = connection.last_insert_rowid()
+    return found
+
+
+def first_epoch(connection: apsw.Connection) -> int:
+    """The epoch of an owner of whom there is nothing: one that nobody erased ever had."""
+    found: int | None = connection.execute("SELECT value FROM counters WHERE name = 'epoch'").get
+    return found or 0
+
+
+def next_changes(connection: apsw.Connection, owner: int, count: int) -> int:
+    """Take `count` change numbers of an owner; the first of them."""
+    last: int = connection.execute(
+        "UPDATE owners SET change = change + ? WHERE owner = ? RETURNING change", (count, owner)
+    ).get
+    return last - count + 1
+
+
+def noted(  # noqa: PLR0917 (the parts of a line)
+    connection: apsw.Connection, owner: int, record: bytes, action: str, at: int, note: str = ""
+) -> int:
+    """Write a line of a record's history; the change number it took."""
+    change = next_changes(connection, owner, 1)
+    connection.execute(
+        "INSERT INTO journal (owner, record, change, action, at, note) VALUES (?, ?, ?, ?, ?, ?)",
+        (owner, record, change, action, at, note or None),
+    )
+    return change
+
+
+def to_us(moment: datetime) -> int:
+    """Microseconds since 1970, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+@lru_cache(maxsize=16384)
+def from_us(value: int) -> datetime:
+    try:
+        return _EPOCH + timedelta(microseconds=value)
+    except OverflowError:
+        raise DamagedRow from None
+
+
+def maybe_from_us(value: int | None) -> datetime | None:
+    return None if value is None else from_us(value)
+
+
+def maybe_us(moment: datetime | None) -> int | None:
+    return None if moment is None else to_us(moment)
+
+
+def to_id(text: str) -> bytes:
+    """The 16 bytes of a hex id; what is no id is an id that does not exist."""
+    try:
+        raw = bytes.fromhex(text)
+    except (ValueError, TypeError):
+        raw = b""
+    if len(raw) != _ID_BYTES:
+        raise NotFound(f"there is no memory {text!r} in this scope")
+    return raw
+
+
+def known_ids(texts: Iterable[str]) -> list[bytes]:
+    """Those that can be ids at all."""
+    ids = []
+    for text in texts:
+        try:
+            ids.append(to_id(text))
+        except NotFound:
+            continue
+    return ids
+
+
+def split_ids(joined: bytes | None) -> list[bytes]:
+    """Ids that were kept one after another."""
+    raw = joined or b""
+    if len(raw) % _ID_BYTES:
+        raise DamagedRow
+    return [raw[i : i + _ID_BYTES] for i in range(0, len(raw), _ID_BYTES)]
+
+
+def to_json(metadata: Metadata | None) -> str | None:
+    return orjson.dumps(dict(metadata)).decode() if metadata else None
+
+
+def to_data(data: Metadata) -> str | None:
+    """JSON with sorted keys: the same fields are the same text."""
+    return orjson.dumps(dict(data), option=orjson.OPT_SORT_KEYS).decode() if data else None
+
+
+def from_json(text: str | None) -> Metadata:
+    try:
+        read = orjson.loads(text) if text else {}
+    except orjson.JSONDecodeError:
+        raise DamagedRow from None
+    if not isinstance(read, dict):
+        raise DamagedRow
+    return read
+
+
+def list_of(text: str) -> tuple[str, ...]:
+    """A list of words that is kept as JSON."""
+    try:
+        return tuple(orjson.loads(text))
+    except (orjson.JSONDecodeError, TypeError):
+        raise DamagedRow from None
+
+
+def chunks(values: Sequence[T], size: int = _IDS_AT_ONCE) -> Iterator[Sequence[T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def marks(count: int) -> str:
+    """Question marks for an IN list."""
+    return ", ".join("?" * count)

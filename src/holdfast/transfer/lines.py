@@ -1,0 +1,344 @@
+"""Lines of an export as rows for a store; each is checked before it is one.
+
+This module knows nothing about files and stores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, NoReturn, cast, get_args
+
+from holdfast.config import Limits
+from holdfast.graph.check import distrust
+from holdfast.store.base import (
+    Dumped,
+    DumpedAct,
+    DumpedEvent,
+    DumpedKey,
+    DumpedRecord,
+    DumpedShare,
+    DumpedTrust,
+    DumpedVectors,
+    KeyUse,
+    Lived,
+    Share,
+)
+from holdfast.tiers.profile_values import SECTIONS
+from holdfast.transfer.fields import FORMER_HEADER, HEADER, TYPES
+from holdfast.transfer.shapes import check_shape
+from holdfast.transfer.taking import (
+    an_id,
+    flag,
+    maybe_day,
+    maybe_moment,
+    maybe_share,
+    nothing_left,
+    one_of,
+    origin,
+    passage,
+    refuse,
+    share,
+    some_bytes,
+    taken,
+)
+from holdfast.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Action, Event, Record, Role, Scope
+from holdfast.write import validate
+from holdfast.write.handling import checked_data
+
+#: What a line of a history can say; `stored` is the record itself.
+_ACTIONS = tuple(each for each in get_args(Action) if each != "stored")
+_ROLES = get_args(Role)
+#: Whose word counts as the user's, and what nobody else can say.
+_BY_USER = ("user", "user_confirmed")
+_USERS_OWN = ("identity", "constraint")
+#: Characters of a rule or a condition; sentences of turns are cut there, too.
+_LONGEST_RULE = 600
+_LONGEST_NOTE = 2000
+_MOST_SEGMENTS = 100
+_MOST_USES = 2**31
+_MOST_DIMENSIONS = 65_536
+_QUIETEST = 2
+_AGENT_ONLY = "agent_only"
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The JSON object of a line."""
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        refuse("nested too deeply")
+    except ValueError as error:
+        refuse(f"not valid JSON: {str(error)[:200]}")
+    if not isinstance(value, dict):
+        refuse(f"a line must be a JSON object, not {type(value).__name__}")
+    if FORMER_HEADER in value:
+        value[HEADER] = value.pop(FORMER_HEADER)
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def from_header(fields: dict[str, Any], number: int) -> dict[str, int]:
+    """How many rows of each type an export promises; its format was looked at before."""
+    del fields[HEADER]
+    if number != 1:
+        refuse("a header in the middle: import one export at a time")
+    promised = {kind: taken(fields, kind, int) for kind in TYPES if kind in fields}
+    nothing_left(fields)
+    return promised
+
+
+def from_row(fields: dict[str, Any], limits: Limits) -> Dumped:
+    """The row of a line; InvalidInput names the field that is wrong."""
+    kind = fields.pop("type")
+    row = _READERS[kind](fields, _scope(fields, kind), limits)
+    nothing_left(fields)
+    return row
+
+
+def _scope(fields: dict[str, Any], kind: str) -> Scope:
+    words = {name: fields.pop(name, None) for name in ("workspace", "user")}
+    if kind in ("event", "record"):
+        words |= {name: fields.pop(name, None) for name in ("agent", "session")}
+    if words["user"] == TEAM or kind == "trust":
+        # Nobody's own, so the name is checked as if it were another.
+        return replace(validate.scope(**words | {"user": "team"}), user=TEAM)
+    return validate.scope(**words)
+
+
+def _read_event(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedEvent:
+    new_id = an_id(fields.pop("id", None), "id")
+    known_at = validate.moment(fields.pop("known_at", None), "known_at")
+    whose = origin(fields)
+    forgotten = maybe_moment(fields, "forgotten_at")
+    lived = _read_lived(fields, known_at)
+    treated = {name: fields.pop(name, None) for name in ("visibility", "provider", "labels")}
+    data = checked_data(treated, agent=scope.agent)
+    for name in ("role", "at"):
+        if fields.get(name) is None:
+            refuse(f"{name} is missing")
+    batch = validate.batch(dict(fields), at=None, metadata=None, limits=limits)
+    fields.clear()
+    if batch.warnings:
+        refuse(batch.warnings[0])
+    role = batch.drafts[0].role
+    if distrust(whose) < distrust(ORIGIN_OF_ROLE[role]):
+        refuse(f"origin {whose} is more than a turn of role {role} can have")
+    row = new_event(scope, batch.drafts[0], new_id=new_id, known_at=known_at, origin=whose)
+    return DumpedEvent(row.scope, replace(row.event, data=data), forgotten, lived)
+
+
+def _read_lived(fields: dict[str, Any], known_at: datetime) -> Lived:
+    """What became of it since; taken from a turn's line and from a record's."""
+    lived = Lived(
+        valid_to=maybe_moment(fields, "valid_to"),
+        known_to=maybe_moment(fields, "known_to"),
+        seen_at=maybe_moment(fields, "seen_at"),
+        archived_at=maybe_moment(fields, "archived_at"),
+        strength=maybe_share(fields, "strength"),
+        uses=validate.whole_number(fields.pop("uses", 0), "uses", 0, _MOST_USES),
+        used_on=maybe_day(fields, "used_on"),
+    )
+    if lived.seen_at is not None and lived.seen_at < known_at:
+        refuse("seen_at lies before known_from")
+    if lived.strength is not None and lived.seen_at is None:
+        refuse("strength needs seen_at")
+    return lived
+
+
+def _read_record(fields: dict[str, Any], scope: Scope, limits: Limits) -> DumpedRecord:
+    tier = one_of(fields, "tier", ALL_TIERS[1:])
+    draft, data = _read_text(fields, limits)
+    known_from = validate.moment(fields.pop("known_from", None), "known_from")
+    lived = _read_lived(fields, known_from)
+    record = Record(
+        id=an_id(fields.pop("id", None), "id"),
+        tier=tier,
+        kind=validate.word(taken(fields, "kind", str), "kind"),
+        content=draft.content,
+        valid_from=validate.moment(fields.pop("valid_from", None), "valid_from"),
+        valid_to=lived.valid_to,
+        known_from=known_from,
+        known_to=lived.known_to,
+        origin=origin(fields),
+        confidence=share(fields, "confidence"),
+        sources=tuple(an_id(each, "sources") for each in taken(fields, "sources", list)),
+        role=draft.role,
+        name=draft.name,
+        agent=scope.agent,
+        session=scope.session,
+        metadata=_read_metadata(fields, limits),
+        importance=share(fields, "importance"),
+        data=data,
+        seen_at=lived.seen_at,
+        quiet=validate.whole_number(fields.pop("quiet", 0), "quiet", 0, _QUIETEST),
+        archived_at=lived.archived_at,
+        strength=lived.strength,
+        uses=lived.uses,
+        visibility=_read_visibility(fields),
+    )
+    _check_authority(record)
+    check_shape(record)
+    forgotten_at, along = maybe_moment(fields, "forgotten_at"), flag(fields, "along")
+    if along and forgotten_at is None:
+        refuse("along must be false without forgotten_at")
+    return DumpedRecord(
+        scope=scope,
+        record=record,
+        forgotten_at=forgotten_at,
+        along=along,
+        said_from=maybe_moment(fields, "said_from"),
+        used_on=lived.used_on,
+        written=flag(fields, "written") or not record.sources,
+    )
+
+
+def _read_visibility(fields: dict[str, Any]) -> str | None:
+    value = fields.pop("visibility", None)
+    if value not in (None, _AGENT_ONLY):
+        refuse(f"visibility must be {_AGENT_ONLY} or left out, not {str(value)[:64]!r}")
+    return value if value is None else _AGENT_ONLY
+
+
+def _read_metadata(fields: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    warnings: list[str] = []
+    metadata = validate.checked_metadata(fields.pop("metadata", None), "metadata", limits, warnings)
+    if warnings:
+        refuse(warnings[0])
+    return metadata
+
+
+def _check_authority(record: Record) -> None:
+    """Only a user's words are instructions, and say who the user is or what must be."""
+    if record.tier != "graph" and record.kind in _USERS_OWN and record.origin not in _BY_USER:
+        refuse(f"a record of kind {record.kind} must have origin {' or '.join(_BY_USER)}")
+    if record.tier == "profile" and record.kind not in SECTIONS and record.origin not in _BY_USER:
+        refuse(f"a field of the profile must have origin {' or '.join(_BY_USER)}")
+    if record.tier != "procedure":
+        if record.kind == "instruction":
+            refuse("a record of kind instruction must be of the tier procedure")
+        return
+    by_user = record.role == "user" and record.origin in _BY_USER
+    if record.kind == "instruction" and not by_user:
+        refuse("a record of kind instruction must have role user and origin user")
+    for name in ("rule", "condition"):
+        value = record.data.get(name)
+        if value is not None and not (isinstance(value, str) and len(value) <= _LONGEST_RULE):
+            refuse(f"data.{name} must be a text of at most {_LONGEST_RULE} characters")
+
+
+def _read_text(fields: dict[str, Any], limits: Limits) -> tuple[validate.Draft, dict[str, Any]]:
+    """What a record says, checked like a message, and its system fields, which may be larger."""
+    told = {name: fields.pop(name) for name in ("role", "content", "name") if name in fields}
+    batch = validate.batch(told, at=None, metadata=None, limits=limits)
+    warnings = list(batch.warnings)
+    roomy = replace(
+        limits, metadata_bytes=limits.message_bytes, metadata_keys=10_000, metadata_depth=32
+    )
+    # One level down: names that a caller may not use are the system's own here.
+    inside = {"data": fields.pop("data", None) or {}}
+    data = validate.checked_metadata(inside, "record", roomy, warnings)["data"]
+    if warnings:
+        refuse(warnings[0])
+    if not isinstance(data, dict):
+        refuse(f"data must be an object, not {type(data).__name__}")
+    return batch.drafts[0], data
+
+
+def _read_act(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedAct:
+    note = fields.pop("note", None)
+    if note is not None and not (isinstance(note, str) and len(note) <= _LONGEST_NOTE):
+        refuse(f"note must be a text of at most {_LONGEST_NOTE} characters")
+    return DumpedAct(
+        scope,
+        record=an_id(fields.pop("event", None), "event"),
+        number=validate.whole_number(fields.pop("number", None), "number", 1, 2**31),
+        action=one_of(fields, "action", _ACTIONS),
+        at=validate.moment(fields.pop("at", None), "at"),
+        note=note,
+    )
+
+
+def _read_key(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedKey:
+    key = validate.idempotency_key(taken(fields, "key", str))
+    body = some_bytes(fields.pop("body", None), "body")
+    if len(body) != 32:
+        refuse(f"body must be 32 bytes in base64, not {len(body)}")
+    events = tuple(an_id(each, "events") for each in taken(fields, "events", list))
+    used_at = validate.moment(fields.pop("used_at", None), "used_at")
+    return DumpedKey(scope, KeyUse(key or "", body), events, used_at)
+
+
+def _read_share(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedShare:
+    segments = taken(fields, "segments", list)
+    if len(segments) > _MOST_SEGMENTS:
+        refuse(f"segments has {len(segments)} names, the limit is {_MOST_SEGMENTS}")
+    return DumpedShare(
+        Share(
+            id=validate.word(taken(fields, "id", str), "id"),
+            scope=scope,
+            to=validate.word(taken(fields, "to", str), "to"),
+            segments=tuple(validate.word(each, "segments") for each in segments),
+            permission=cast(Role, one_of(fields, "permission", _ROLES)),
+            created_at=validate.moment(fields.pop("created_at", None), "created_at"),
+            expires_at=maybe_moment(fields, "expires_at"),
+            revoked_at=maybe_moment(fields, "revoked_at"),
+        )
+    )
+
+
+def _read_trust(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedTrust:
+    agent = validate.word(taken(fields, "agent", str), "agent")
+    trust, at = share(fields, "trust"), validate.moment(fields.pop("at", None), "at")
+    return DumpedTrust(scope.workspace, agent, trust, at)
+
+
+def _read_vectors(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedVectors:
+    dim = validate.whole_number(fields.pop("dim", None), "dim", 1, _MOST_DIMENSIONS)
+    passages = tuple(passage(each, dim) for each in taken(fields, "passages", list))
+    if not passages:
+        refuse("passages is empty")
+    return DumpedVectors(
+        scope,
+        model=validate.word(taken(fields, "model", str), "model"),
+        dim=dim,
+        recipe=validate.whole_number(fields.pop("recipe", None), "recipe", 0, 2**31),
+        record=an_id(fields.pop("event", None), "event"),
+        passages=passages,
+    )
+
+
+_READERS: dict[str, Callable[[dict[str, Any], Scope, Limits], Dumped]] = {
+    "event": _read_event,
+    "record": _read_record,
+    "act": _read_act,
+    "key": _read_key,
+    "share": _read_share,
+    "trust": _read_trust,
+    "vectors": _read_vectors,
+}
+
+
+def new_event(
+    scope: Scope, draft: validate.Draft, *, new_id: str, known_at: datetime, origin: str
+) -> DumpedEvent:
+    """A row for the store, which gives the arrival number itself."""
+    event = Event(
+        id=new_id,
+        arrival=0,
+        role=draft.role,
+        content=draft.content,
+        at=draft.at or known_at,
+        known_at=known_at,
+        origin=origin,
+        name=draft.name,
+        agent=scope.agent,
+        session=scope.session,
+        metadata=draft.metadata,
+    )
+    return DumpedEvent(scope, event, None)

@@ -1,0 +1,158 @@
+"""open(url) -> Memory. The only module that knows the adapters; it imports one when it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from holdfast.address import is_address
+from holdfast.config import Config, file_here, load
+from holdfast.core import MakeReader
+from holdfast.errors import ConfigError
+from holdfast.memory import Memory
+from holdfast.models.base import Embedder
+
+if TYPE_CHECKING:
+    from holdfast.extract.rules import Extractor
+    from holdfast.models.llm import Generator
+    from holdfast.recall.rerank import Reranker
+    from holdfast.store.base import Store
+
+DEFAULT_URL = "holdfast.db"
+
+
+def open(
+    url: str | Path = DEFAULT_URL,
+    *,
+    config: Config | Mapping[str, Any] | str | Path | None = None,
+    worker: bool = True,
+    clock: Callable[[], datetime] | None = None,
+    embedder: Embedder | None = None,
+    extractor: Extractor | None = None,
+    reranker: Reranker | None = None,
+    api_key: str | None = None,
+) -> Memory:
+    """Open a memory: a path or sqlite:///path; the file is made when missing.
+
+    Or the address of a service, http://host:3050, with a key of it: `api_key`, else that of
+    HOLDFAST_API_KEY. What is opened then is a `holdfast.Client`: the same verbs, types and
+    errors. Its settings, models, worker and clock are the service's own, not given here.
+
+    `worker=False` starts no background thread: call `drain()` or run `holdfast worker`.
+    `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
+    `extractor` is any object with `extract(turns)`, see extract/rules.py; default: spaCy where the
+    extra `nlp` is installed, else rules. A language model that the settings name is asked first.
+    `reranker` is any object with `model_id` and `rerank(query, texts)`; default: none.
+    """
+    if is_address(url):
+        _only_for_files(
+            config=config, clock=clock, embedder=embedder, extractor=extractor, reranker=reranker
+        )
+        return connect(str(url), api_key)
+    if api_key is not None:
+        raise ConfigError("api_key is for a service: a file has no keys of its own")
+    if url == DEFAULT_URL:
+        url = file_here(DEFAULT_URL)
+    settings = load(config)
+    chosen = embedder if embedder is not None else make_embedder(settings)
+    store = make_store(url)
+    try:
+        return Memory(
+            store,
+            chosen,
+            config=settings,
+            clock=clock,
+            worker=worker,
+            older_embedder=_shipped_embedder,
+            reranker=reranker,
+            reading=_reading(settings, extractor) if settings.extraction.enabled else None,
+        )
+    except BaseException:
+        store.close()
+        raise
+
+
+def connect(url: str, api_key: str | None = None) -> Memory:
+    """A client of a service, typed as the memory whose verbs it has."""
+    from holdfast.client.remote import Client
+
+    # No base class for both: it would say every signature again. A test compares them instead.
+    return cast(Memory, Client(url, api_key))
+
+
+def _only_for_files(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigError(f"{name} belongs to the service: it cannot be given with its address")
+
+
+def make_store(url: str | Path) -> Store:
+    """The store behind a URL."""
+    text = str(url)
+    if is_address(text):
+        raise ConfigError("this needs the store itself, not a service: run it where its file is")
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        scheme, rest = "sqlite", "/" + text
+    match scheme:
+        case "sqlite":
+            from holdfast.store.sqlite import SqliteStore
+
+            path = rest.removeprefix("/")
+            if not path:
+                raise ConfigError(f"{text!r} names no file: use sqlite:///memory.db")
+            return SqliteStore(path)
+    raise ConfigError(f"cannot open {scheme}://: known are a path, sqlite:///path and http://host")
+
+
+def make_embedder(config: Config) -> Embedder:
+    """The embedder that the configuration names."""
+    if config.embedding.provider == "remote":
+        from holdfast.models.remote import RemoteEmbedder
+
+        remote = config.embedding
+        return RemoteEmbedder(
+            remote.url, remote.model, remote.api_key, timeout_s=remote.timeout_seconds
+        )
+    return _local()
+
+
+def make_generator(config: Config) -> Generator | None:
+    """The language model that the configuration names, if any."""
+    if not config.extraction.asks_llm:
+        return None
+    from holdfast.models.llm import RemoteGenerator
+
+    llm = config.extraction.llm
+    return RemoteGenerator(
+        llm.url,
+        llm.model,
+        llm.api_key,
+        timeout_s=llm.timeout_seconds,
+        max_prompt_tokens=config.extraction.prompt_tokens,
+        max_answer_tokens=llm.max_answer_tokens,
+    )
+
+
+def _reading(config: Config, extractor: Extractor | None) -> MakeReader:
+    """The step that understands turns."""
+    from holdfast.extract.making import reading
+    from holdfast.recall.when import spans
+
+    return reading(config, extractor=extractor, generator=make_generator(config), dates=spans)
+
+
+def _shipped_embedder(model: str) -> Embedder | None:
+    """The shipped model by its id: it answers for an old index while a new one is built."""
+    local = _local()
+    return local if local.model_id == model else None
+
+
+@lru_cache(maxsize=1)
+def _local() -> Embedder:
+    from holdfast.models.local import LocalEmbedder
+
+    return LocalEmbedder()

@@ -1,5 +1,0 @@
-"""The shipped test kit: fakes that need no network, and the store contract as tests."""
-
-from recollect.testing.fakes import HashEmbedder
-
-__all__ = ["HashEmbedder"]
