@@ -27,7 +27,7 @@ from rich.table import Table
 
 import holdfast
 from holdfast.config import Config
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
 from holdfast.models.local import LocalEmbedder
 from holdfast.store.sqlite import SqliteStore

@@ -23,7 +23,7 @@ from holdfast import sample
 from holdfast.store.base import Store
 from holdfast.wiring import make_store
 
-_PROGRAM = (sys.executable, "-m", "holdfast.doors.cli")
+_PROGRAM = (sys.executable, "-m", "holdfast.service.cli")
 _USER = "asked"
 _TURNS_ASKED = 2_000
 _QUESTIONS = 300

@@ -30,9 +30,9 @@ from rich.console import Console
 from rich.table import Table
 
 import holdfast
-from holdfast.keys import create_key
-from holdfast.memory import Memory
-from holdfast.recall.pack import pack
+from holdfast.memory.memory import Memory
+from holdfast.recall.context.pack import pack
+from holdfast.service.keys import create_key
 from holdfast.wiring import make_store
 from scripts.bench import question, sentence
 from tests.service.serving import Service, serving

@@ -25,12 +25,12 @@ from typing import NamedTuple
 
 import holdfast
 from holdfast.index.postings import packed
-from holdfast.memory import Memory
+from holdfast.language.terms import terms
+from holdfast.memory.memory import Memory
 from holdfast.recall.query import query
-from holdfast.recall.search import present
+from holdfast.recall.sources.search import present
 from holdfast.store.base import Derived
 from holdfast.testing import HashEmbedder
-from holdfast.text import terms
 from holdfast.types import Scope
 
 ANN = Scope("default", "ann")

@@ -30,9 +30,9 @@ import uvicorn
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.doors.http.listen import listening
-from holdfast.keys import create_key
+from holdfast.service.http.app import create_app
+from holdfast.service.http.listen import listening
+from holdfast.service.keys import create_key
 from scripts.bench import RealQuestions, fill, latencies, opened, question
 
 MOST_MS = 25.0

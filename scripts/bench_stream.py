@@ -18,12 +18,12 @@ import time
 from pathlib import Path
 
 import holdfast
-from holdfast.keys import create_key
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 
 MIB = 1024 * 1024
 MOST_MIB = 50.0
-SERVE = [sys.executable, "-m", "holdfast.doors.cli", "serve", "--port", "0", "--no-worker"]
+SERVE = [sys.executable, "-m", "holdfast.service.cli", "serve", "--port", "0", "--no-worker"]
 
 
 def main() -> int:

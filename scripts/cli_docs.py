@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from holdfast.doors.cli.app import app
+from holdfast.service.cli.app import app
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 

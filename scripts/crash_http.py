@@ -31,9 +31,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import holdfast
 import holdfast.wiring
 from holdfast.config import Config
-from holdfast.doors.http.serving import serve
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.keys import create_key
+from holdfast.service.http.serving import serve
+from holdfast.service.keys import create_key
 from holdfast.settings import Jobs
 from scripts.crash import in_child
 from scripts.ledger import CONFIG, EMBEDDER, Actor, Fault, Ledger, examined, new_seed, retried
@@ -107,7 +107,7 @@ def commanded(db: Path) -> Service:
     """The command, as an operator starts it; background work is left to others."""
     with db.with_suffix(".log").open("a") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast.doors.cli", "serve", "--db", str(db), "--port", "0",
+            [sys.executable, "-m", "holdfast.service.cli", "serve", "--db", str(db), "--port", "0",
              "--no-worker"],
             stdout=subprocess.PIPE, stderr=log,
         )  # fmt: skip

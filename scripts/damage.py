@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 import holdfast
-from holdfast.doors.cli.restoring import restore_file
 from holdfast.errors import HoldfastError
+from holdfast.service.cli.restoring import restore_file
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from
 

@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 import holdfast
 from holdfast import HoldfastError, Memory, Scope
-from holdfast.erasing import Erased, verify
 from holdfast.errors import ModelError
-from holdfast.keys import create_key
+from holdfast.records.entries import index_row
+from holdfast.service.keys import create_key
 from holdfast.transfer import export_to, import_from
-from holdfast.write.prepare import index_row
+from holdfast.upkeep.erasure import Erased, verify
 
 USERS = 100
 MEMORIES = 1_000

@@ -26,13 +26,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.extract.facts import facts_of
-from holdfast.extract.nlp import MODEL, NlpExtractor
-from holdfast.extract.relations_words import NUMBER_LABELS
-from holdfast.extract.rules import Extractor, RulesExtractor
-from holdfast.extract.spans import Turn
-from holdfast.facts.values import FactDraft
-from holdfast.recall.when import spans as read_dates
+from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.extraction import Extractor, RulesExtractor
+from holdfast.language.names.spans import Turn
+from holdfast.language.relations.words import NUMBER_LABELS
+from holdfast.language.statements.facts import facts_of
+from holdfast.language.statements.values import FactDraft
+from holdfast.learn.nlp import MODEL, NlpExtractor
 from holdfast.types import Event
 
 HERE = Path(__file__).parents[1] / "tests" / "extract"

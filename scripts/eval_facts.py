@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from holdfast.facts.alike import Alike, Embed
-from holdfast.facts.follow import Facts
-from holdfast.facts.plan import Plan, Tools
-from holdfast.facts.reconcile import ENDS, Outcome
-from holdfast.facts.values import FactDraft
+from holdfast.language.statements.values import FactDraft
 from holdfast.models.local import LocalEmbedder
+from holdfast.records.facts.alike import Alike, Embed
+from holdfast.records.facts.follow import Facts
+from holdfast.records.facts.plan import Plan, Tools
+from holdfast.records.facts.reconcile import ENDS, Outcome
 from holdfast.types import Scope
 from tests.facts import more_pairs
 from tests.facts.pairs import EXPECTED as OF_PAIRS

@@ -21,9 +21,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from holdfast import Memory, Scope
-from holdfast.facts.values import USERS_OWN
-from holdfast.recall import safe
-from holdfast.text import terms
+from holdfast.language.statements.values import USERS_OWN
+from holdfast.language.terms import terms
+from holdfast.recall.context import safe
 from holdfast.types import Record
 from tests.trust.suite import opened
 

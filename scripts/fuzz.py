@@ -30,8 +30,8 @@ import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.wiring import make_store
 from tests.service.asking import Route, routes_of
 from tests.service.by_hand import ROUTES

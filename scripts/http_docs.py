@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.api.catalogue import ALL
-from holdfast.api.verb import Parameter, Verb
+from holdfast.catalogue.verb import Parameter, Verb
+from holdfast.catalogue.verbs import ALL
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "http.md"
 

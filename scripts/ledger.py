@@ -18,12 +18,12 @@ from hashlib import blake2b
 from pathlib import Path
 
 import holdfast
-import holdfast.extract.making
+import holdfast.learn.factory
 from holdfast.config import Config, Extraction, Jobs
+from holdfast.records.entries import index_row
 from holdfast.store.base import DumpedEvent
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
-from holdfast.write.prepare import index_row
 
 #: Imported here, so that a fork need not: the store that `holdfast.open` makes, and extraction.
 STORE = SqliteStore

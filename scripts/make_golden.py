@@ -13,13 +13,13 @@ from pathlib import Path
 
 import holdfast
 from holdfast.index.postings import packed
-from holdfast.keys import create_key
+from holdfast.records.entries import indexed_terms
+from holdfast.service.keys import create_key
 from holdfast.store.base import Answered, AuditLine, ContextNote, Derived, Entry, Share
-from holdfast.store.happenings import Webhook
+from holdfast.store.events import Webhook
 from holdfast.store.sqlite.migrate import migrations
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
-from holdfast.write.prepare import indexed_terms
 
 #: What extraction makes of the turns is no matter of the file: `hear` writes some of it.
 CONFIG = {"extraction": {"enabled": False}}

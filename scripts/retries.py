@@ -27,8 +27,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import holdfast
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from tests.ports import lasting_port
 from tests.service.serving import Service, serving

@@ -29,8 +29,8 @@ from httpx2 import Response
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.doors.http.app import create_app
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
 from tests.service.asking import Question, Route, routes_of
 from tests.service.world import ASKED, World, made
 

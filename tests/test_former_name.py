@@ -8,8 +8,8 @@ import pytest
 import holdfast
 from holdfast.config import api_key, default_db, load, load_for_command_line
 from holdfast.errors import ConfigError, InvalidInput
+from holdfast.records.entries import index_row
 from holdfast.testing import HashEmbedder
-from holdfast.write.prepare import index_row
 from tests.doors.calling import client_of
 
 

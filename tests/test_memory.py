@@ -20,9 +20,9 @@ from holdfast.errors import (
     ScopeError,
     StoreError,
 )
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
 from holdfast.testing import HashEmbedder
-from holdfast.write.prepare import index_row
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -9,8 +9,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.memory import Memory
-from holdfast.recall.deerflow_map import parse
+from holdfast.memory.memory import Memory
+from holdfast.recall.context.deerflow_map import parse
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import ALL_TIERS, Scope

@@ -28,10 +28,10 @@ from hypothesis.stateful import (
 
 import holdfast
 from holdfast.errors import Conflict, NotFound
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
 from holdfast.testing import HashEmbedder
 from holdfast.types import Receipt
-from holdfast.write.prepare import index_row
 
 SEQUENCES = int(os.environ.get("HYPOTHESIS_SEQUENCES", "100"))
 STEPS = 25

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast import config
-from holdfast.doors.cli.app import app
+from holdfast.service.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PACKAGING = ROOT / "packaging"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import private
 from holdfast.bench.cache import CachedEmbedder
+from holdfast.border import private
 from holdfast.errors import NotAStore
+from holdfast.records.entries import index_row
 from holdfast.testing import HashEmbedder
-from holdfast.write.prepare import index_row
 from tests.doors import test_cli
 from tests.doors.test_cli import Run
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.border.reserved import CALLERS_OWN, RESERVED_METADATA, SYSTEM
+from holdfast.border.validate import checked_metadata
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput
-from holdfast.extract import filter as turn_filter
-from holdfast.reserved import CALLERS_OWN, RESERVED_METADATA, SYSTEM
-from holdfast.write.validate import checked_metadata
+from holdfast.learn import filter as turn_filter
 
 SOURCE = Path(holdfast.__file__).parent
 #: Where a key is not written out: a function that is given it, and what it is given.

@@ -8,7 +8,7 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text import STOP_WORDS, coded, fold, quoted, term_id, terms
+from holdfast.language.terms import STOP_WORDS, coded, fold, quoted, term_id, terms
 
 
 def test_case_and_accents_are_folded() -> None:

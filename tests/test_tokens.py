@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from holdfast import tokens
-from holdfast.tokens import count_tokens
+from holdfast.language import tokens
+from holdfast.language.tokens import count_tokens
 
 COUNTS = {
     "": 0,

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import HoldfastError, ScopeError
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
 from holdfast.store.base import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact, a_name
 from holdfast.transfer import Imported, export_to, import_from
-from holdfast.write.prepare import index_row
 
 Open = Callable[[str], Memory]
 

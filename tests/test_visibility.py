@@ -11,12 +11,12 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.transfer import export_to, import_from
 from holdfast.types import Scope
-from holdfast.write.prepare import index_row
 
 ANN = Scope("default", "ann")
 SECRET = "I live in Lisbon. We shipped the parser. Always cite sources when I ask about history."

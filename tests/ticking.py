@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 

@@ -17,7 +17,7 @@ from holdfast.version import VERSION
 if TYPE_CHECKING:
     from holdfast.client.aio import AsyncClient
     from holdfast.client.remote import Client
-    from holdfast.memory import Memory
+    from holdfast.memory.memory import Memory
     from holdfast.wiring import open
 
 __version__ = VERSION
@@ -42,7 +42,7 @@ __all__ = [
 _LATE = {
     "AsyncClient": "holdfast.client.aio",
     "Client": "holdfast.client.remote",
-    "Memory": "holdfast.memory",
+    "Memory": "holdfast.memory.memory",
     "open": "holdfast.wiring",
 }
 

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from holdfast import sample
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.recall.explain import in_words
 from holdfast.types import Hit, Scope
 from holdfast.wiring import open as open_memory

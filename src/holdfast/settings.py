@@ -45,7 +45,7 @@ class Rrf:
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """Weights of the default fusion; see recall/blend.py and docs/decisions/0006."""
+    """Weights of the default fusion; see recall/sources/blend.py and docs/decisions/0006."""
 
     window: float = 0.5
     people: float = 0.6
@@ -64,7 +64,7 @@ class Blend:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Stages of recall that are on unless switched off; see recall/stages.py."""
+    """Stages of recall that are on unless switched off; see recall/stages/order.py."""
 
     temporal: bool = True
     current: bool = True

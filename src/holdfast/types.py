@@ -63,7 +63,7 @@ class Event:
     agent: str | None = None
     session: str | None = None
     metadata: Metadata = field(default_factory=dict)
-    data: Metadata = field(default_factory=dict)  # How it is treated; see write/handling.py.
+    data: Metadata = field(default_factory=dict)  # How it is treated; see border/write_options.py.
 
 
 @dataclass(frozen=True, slots=True)

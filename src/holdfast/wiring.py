@@ -8,17 +8,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from holdfast.address import is_address
+from holdfast.border.address import is_address
 from holdfast.config import Config, file_here, load
-from holdfast.core import MakeReader
 from holdfast.errors import ConfigError
-from holdfast.memory import Memory
+from holdfast.memory.core import MakeReader
+from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
 
 if TYPE_CHECKING:
-    from holdfast.extract.rules import Extractor
+    from holdfast.language.extraction import Extractor
     from holdfast.models.llm import Generator
-    from holdfast.recall.rerank import Reranker
+    from holdfast.recall.stages.rerank import Reranker
     from holdfast.store.base import Store
 
 DEFAULT_URL = "holdfast.db"
@@ -43,8 +43,9 @@ def open(
 
     `worker=False` starts no background thread: call `drain()` or run `holdfast worker`.
     `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
-    `extractor` is any object with `extract(turns)`, see extract/rules.py; default: spaCy where the
-    extra `nlp` is installed, else rules. A language model that the settings name is asked first.
+    `extractor` is any object with `extract(turns)`, see language/extraction.py; default: spaCy
+    where the extra `nlp` is installed, else rules. A language model that the settings name is asked
+    first.
     `reranker` is any object with `model_id` and `rerank(query, texts)`; default: none.
     """
     if is_address(url):
@@ -139,8 +140,8 @@ def make_generator(config: Config) -> Generator | None:
 
 def _reading(config: Config, extractor: Extractor | None) -> MakeReader:
     """The step that understands turns."""
-    from holdfast.extract.making import reading
-    from holdfast.recall.when import spans
+    from holdfast.language.dates.intervals import spans
+    from holdfast.learn.factory import reading
 
     return reading(config, extractor=extractor, generator=make_generator(config), dates=spans)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from tests.api.world import NOW, fill, opened
 
 

@@ -9,9 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from holdfast.api.catalogue import ALL
-from holdfast.api.kinds import kind_of
-from holdfast.api.verb import BODILESS, Parameter, Verb
+from holdfast.catalogue.kinds import kind_of
+from holdfast.catalogue.verb import BODILESS, Parameter, Verb
+from holdfast.catalogue.verbs import ALL
 from tests.api.calls import calls
 from tests.api.conftest import World
 from tests.api.world import ask, client_of

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.api.catalogue import ALL
-from holdfast.api.codec import decoded, dumps, enveloped, opened, parts_of
+from holdfast.catalogue.codec import decoded, dumps, enveloped, opened, parts_of
+from holdfast.catalogue.verbs import ALL
 from holdfast.types import Explained, Hit, Hits
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -13,11 +13,11 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from holdfast.api.catalogue import ALL
-from holdfast.api.codec import dumps, opened
-from holdfast.api.verb import Verb
-from holdfast.doors.http.verbs import is_kept
-from holdfast.memory import Memory
+from holdfast.catalogue.codec import dumps, opened
+from holdfast.catalogue.verb import Verb
+from holdfast.catalogue.verbs import ALL
+from holdfast.memory.memory import Memory
+from holdfast.service.http.verbs import is_kept
 from tests.api.calls import calls
 from tests.api.conftest import World
 from tests.api.world import ask, client_of

@@ -14,10 +14,10 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 import holdfast
-from holdfast.api.verb import BODILESS, Verb
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.catalogue.verb import BODILESS, Verb
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -10,9 +10,9 @@ from holdfast import Memory
 from holdfast.bench.ask import USER, by_holdfast, by_plain, by_variation, turns_of
 from holdfast.bench.data import Question
 from holdfast.bench.methods import PLAIN, VARIATIONS
-from holdfast.recall.safe import Item, line
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context.safe import Item, line
 from holdfast.testing import HashEmbedder
-from holdfast.tokens import count_tokens
 from holdfast.types import Hit
 from holdfast.wiring import open as open_memory
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.doors.cli import main
+from holdfast.service.cli import main
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import uvicorn
 
-from holdfast.doors.http.app import create_app
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
 
 _PATIENCE = 60.0
 
@@ -80,7 +80,7 @@ class Process:
 @contextmanager
 def process(db: Path, port: int = 0) -> Iterator[Process]:
     """The service as a process of its own."""
-    command = [sys.executable, "-m", "holdfast.doors.cli", "serve", "--db", str(db)]
+    command = [sys.executable, "-m", "holdfast.service.cli", "serve", "--db", str(db)]
     log = db.with_suffix(".log").open("a")
     running = subprocess.Popen(
         [*command, "--port", str(port)], stdout=subprocess.PIPE, stderr=log, text=True,

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from holdfast.api import catalogue
-from holdfast.api.catalogue import ALL
-from holdfast.api.verb import Verb
+from holdfast.catalogue import verbs
+from holdfast.catalogue.verb import Verb
+from holdfast.catalogue.verbs import ALL
 from holdfast.client.asking import arguments, asked
 from holdfast.client.transport import Request
 from holdfast.errors import ConfigError, HoldfastError, InvalidInput, TooLarge
@@ -30,18 +30,18 @@ def query(request: Request) -> dict[str, list[str]]:
 
 def test_what_is_left_at_its_default_is_not_sent() -> None:
     request = made(
-        catalogue.RECALL, "Where?", user="ann", workspace="default", limit=None, explain=False
+        verbs.RECALL, "Where?", user="ann", workspace="default", limit=None, explain=False
     )
     assert (request.method, request.target) == ("POST", "/v1/recall")
     assert body(request) == {"query": "Where?", "user_id": "ann"}
-    assert query(made(catalogue.LIST_FACTS, user="ann", workspace="default", limit=100)) == {
+    assert query(made(verbs.LIST_FACTS, user="ann", workspace="default", limit=100)) == {
         "user_id": ["ann"]
     }
 
 
 def test_what_differs_from_its_default_is_sent() -> None:
     request = made(
-        catalogue.RECALL, "Where?", user="ann", workspace="lab", agent="a", session="s",
+        verbs.RECALL, "Where?", user="ann", workspace="lab", agent="a", session="s",
         tiers=("fact", "note"), explain=True, overrides={"rrf.k": 5},
     )  # fmt: skip
     assert body(request) == {
@@ -52,55 +52,55 @@ def test_what_differs_from_its_default_is_sent() -> None:
 
 
 def test_settings_of_one_call_are_checked_here_and_sent_flat() -> None:
-    request = made(catalogue.RECALL, "x", overrides={"rrf": {"k": 5}, "fusion": "rrf"})
+    request = made(verbs.RECALL, "x", overrides={"rrf": {"k": 5}, "fusion": "rrf"})
     assert body(request)["config_override"] == {"rrf.k": 5, "fusion": "rrf"}
     with pytest.raises(ConfigError, match="fusoin"):
-        made(catalogue.RECALL, "x", overrides={"fusoin": "rrf"})
+        made(verbs.RECALL, "x", overrides={"fusoin": "rrf"})
     with pytest.raises(InvalidInput, match="cannot be sent to a service"):
-        made(catalogue.RECALL, "x", overrides={"rrf.vectorWeight": 0.5})
+        made(verbs.RECALL, "x", overrides={"rrf.vectorWeight": 0.5})
 
 
 def test_a_default_of_another_type_is_no_default() -> None:
-    assert body(made(catalogue.RECALL, "x", explain=0)) == {"query": "x", "explain": 0}
+    assert body(made(verbs.RECALL, "x", explain=0)) == {"query": "x", "explain": 0}
 
 
 def test_times_travel_with_their_zone() -> None:
     at = datetime(2026, 3, 1, 10, tzinfo=timezone(timedelta(hours=1)))
-    assert body(made(catalogue.RECALL, "x", as_of=at))["as_of"] == "2026-03-01T10:00:00+01:00"
-    assert query(made(catalogue.LIST_FACTS, as_of=at))["as_of"] == ["2026-03-01T10:00:00+01:00"]
-    assert made(catalogue.DAY, date(2026, 3, 1)).target == "/v1/notes/days/2026-03-01"
+    assert body(made(verbs.RECALL, "x", as_of=at))["as_of"] == "2026-03-01T10:00:00+01:00"
+    assert query(made(verbs.LIST_FACTS, as_of=at))["as_of"] == ["2026-03-01T10:00:00+01:00"]
+    assert made(verbs.DAY, date(2026, 3, 1)).target == "/v1/notes/days/2026-03-01"
     message = {"content": "x", "at": datetime(2026, 3, 1, tzinfo=UTC)}
-    assert body(made(catalogue.REMEMBER, [message]))["messages"][0]["at"].startswith("2026-03-01T")
-    share = made(catalogue.GRANT, to="lab", segments={"notes", "facts"}, expires_in=timedelta(1))
+    assert body(made(verbs.REMEMBER, [message]))["messages"][0]["at"].startswith("2026-03-01T")
+    share = made(verbs.GRANT, to="lab", segments={"notes", "facts"}, expires_in=timedelta(1))
     assert body(share) == {"to": "lab", "segments": ["facts", "notes"], "expires_in": 86400.0}
 
 
 def test_mappings_and_lone_surrogates_arrive_as_they_are() -> None:
-    request = made(catalogue.REMEMBER, "a\ud800b", metadata=MappingProxyType({"k": (1, 2)}))
+    request = made(verbs.REMEMBER, "a\ud800b", metadata=MappingProxyType({"k": (1, 2)}))
     assert body(request) == {"messages": "a\ud800b", "metadata": {"k": [1, 2]}}
-    assert "ü".encode() in made(catalogue.REMEMBER, "ü").body
+    assert "ü".encode() in made(verbs.REMEMBER, "ü").body
 
 
 def test_names_in_a_path_are_quoted() -> None:
-    request = made(catalogue.GET_ENTRY, "a/b?c=d&e#f ü%", user="me&you=?")
+    request = made(verbs.GET_ENTRY, "a/b?c=d&e#f ü%", user="me&you=?")
     assert request.target == "/v1/entries/a%2Fb%3Fc%3Dd%26e%23f%20%C3%BC%25?user_id=me%26you%3D%3F"
 
 
 @pytest.mark.parametrize(
     ("verb", "given", "field"),
     [
-        (catalogue.GET_FACT, {"id": ""}, "id"),
-        (catalogue.GET_FACT, {"id": None}, "id"),
-        (catalogue.GET_FACT, {"id": 7}, "id"),
-        (catalogue.GET_FACT, {"id": "a\0b"}, "id"),
-        (catalogue.GET_FACT, {"id": "x", "user": "a\ud800"}, "user"),
-        (catalogue.LIST_FACTS, {"limit": "many"}, "limit"),
-        (catalogue.LIST_FACTS, {"limit": None}, "limit"),
-        (catalogue.LIST_FACTS, {"as_of": object()}, "as_of"),
-        (catalogue.REMEMBER, {"messages": "x", "metadata": {"n": float("nan")}}, "metadata"),
-        (catalogue.REMEMBER, {"messages": [{"content": b"x"}]}, "messages"),
-        (catalogue.REMEMBER, {"messages": "x", "key": ""}, "key"),
-        (catalogue.REMEMBER, {"messages": "x", "key": "a\r\nb: c"}, "key"),
+        (verbs.GET_FACT, {"id": ""}, "id"),
+        (verbs.GET_FACT, {"id": None}, "id"),
+        (verbs.GET_FACT, {"id": 7}, "id"),
+        (verbs.GET_FACT, {"id": "a\0b"}, "id"),
+        (verbs.GET_FACT, {"id": "x", "user": "a\ud800"}, "user"),
+        (verbs.LIST_FACTS, {"limit": "many"}, "limit"),
+        (verbs.LIST_FACTS, {"limit": None}, "limit"),
+        (verbs.LIST_FACTS, {"as_of": object()}, "as_of"),
+        (verbs.REMEMBER, {"messages": "x", "metadata": {"n": float("nan")}}, "metadata"),
+        (verbs.REMEMBER, {"messages": [{"content": b"x"}]}, "messages"),
+        (verbs.REMEMBER, {"messages": "x", "key": ""}, "key"),
+        (verbs.REMEMBER, {"messages": "x", "key": "a\r\nb: c"}, "key"),
     ],
 )
 def test_what_cannot_travel_is_named(
@@ -117,9 +117,9 @@ def test_what_is_nested_without_end_cannot_travel() -> None:
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(InvalidInput, match="metadata"):
-        made(catalogue.REMEMBER, "x", metadata={"deep": deep})
+        made(verbs.REMEMBER, "x", metadata={"deep": deep})
     with pytest.raises(TooLarge):
-        made(catalogue.REMEMBER, "x", key="k" * 10_000)
+        made(verbs.REMEMBER, "x", key="k" * 10_000)
 
 
 def test_every_write_carries_a_key_of_its_own_and_no_read_does() -> None:
@@ -141,17 +141,17 @@ def _some(names: frozenset[str]) -> Any:
 
 
 def test_an_entry_has_a_key_that_is_not_the_calls() -> None:
-    request = made(catalogue.SET_ENTRY, "host", "pg-1", user="ann")
+    request = made(verbs.SET_ENTRY, "host", "pg-1", user="ann")
     assert dict(request.headers)["Idempotency-Key"] != b"host"
 
 
 def test_progress_is_told_before_anything_is_sent() -> None:
     told: list[tuple[int, int]] = []
-    made(catalogue.REMEMBER, ["a", "b"], progress=lambda done, total: told.append((done, total)))
+    made(verbs.REMEMBER, ["a", "b"], progress=lambda done, total: told.append((done, total)))
 
     def fail(done: int, total: int) -> None:
         raise HoldfastError("stop")
 
     with pytest.raises(HoldfastError, match="stop"):
-        made(catalogue.REMEMBER, "a", progress=fail)
+        made(verbs.REMEMBER, "a", progress=fail)
     assert told == [(2, 2)]

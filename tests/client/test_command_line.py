@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.doors.cli import main
 from holdfast.errors import ConfigError
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.cli import main
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from tests.client.serving import served
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.doors.cli import main
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.cli import main
+from holdfast.service.keys import create_key
 from tests.client.serving import served
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "client.md").read_text()

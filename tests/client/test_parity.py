@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.api.catalogue import ALL
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.catalogue.verbs import ALL
+from holdfast.memory.memory import Memory
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from tests.client.script import NOW, STEPS
 from tests.client.serving import served

@@ -20,8 +20,8 @@ from holdfast.errors import (
     NotFound,
     TooLarge,
 )
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from tests.client.serving import served
 

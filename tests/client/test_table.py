@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.api.catalogue import ALL
-from holdfast.facts.verbs import Facts
-from holdfast.graph.verbs import Graph
-from holdfast.memory import Memory
-from holdfast.tiers.agents import Agents
-from holdfast.tiers.knowledge import Knowledge
-from holdfast.tiers.notes import Notes
-from holdfast.tiers.observations import Observations
-from holdfast.tiers.procedures import Procedures
-from holdfast.tiers.profile import Profiles
-from holdfast.tiers.shares import Shares
-from holdfast.tiers.summaries import Summaries
-from holdfast.tiers.team import Team
+from holdfast.catalogue.verbs import ALL
+from holdfast.memory.memory import Memory
+from holdfast.records.agents import Agents
+from holdfast.records.facts.verbs import Facts
+from holdfast.records.graph.verbs import Graph
+from holdfast.records.knowledge.knowledge import Knowledge
+from holdfast.records.notes import Notes
+from holdfast.records.observations import Observations
+from holdfast.records.procedures import Procedures
+from holdfast.records.profile import Profiles
+from holdfast.records.shares import Shares
+from holdfast.records.summaries import Summaries
+from holdfast.records.team import Team
 
 PARTS: dict[str, type] = {
     "agents": Agents,

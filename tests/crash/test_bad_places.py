@@ -14,13 +14,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
 from holdfast.errors import NotAStore, SchemaTooNew, StoreError, StoreFull
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
+from holdfast.service.http.app import create_app
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.connection import APPLICATION_ID, translated
 from holdfast.testing import HashEmbedder
-from holdfast.write.prepare import index_row
 from tests.crash.child import ended
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

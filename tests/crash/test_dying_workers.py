@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.config import Config, Extraction, Jobs
 from holdfast.errors import ModelUnavailable
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from tests.crash.child import ended
 

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.extract.rules import Extracted, RulesExtractor
-from holdfast.extract.spans import Turn
-from holdfast.recall.when import spans
+from holdfast.language.dates.intervals import spans
+from holdfast.language.extraction import Extracted, RulesExtractor
+from holdfast.language.names.spans import Turn
 from holdfast.testing import HashEmbedder
 
 pytestmark = [

@@ -10,11 +10,11 @@ import pytest
 
 import holdfast
 from holdfast.errors import StoreBusy
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
 from holdfast.store.sqlite import SqliteStore, connection
 from holdfast.store.sqlite.migrate import migrate
 from holdfast.testing import HashEmbedder
-from holdfast.write.prepare import index_row
 from tests.crash.child import ended
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

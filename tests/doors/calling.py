@@ -6,9 +6,9 @@ from typing import Any
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from tests.doors.calling import Clock, client_of
 

@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 import holdfast
-from holdfast.memory import Memory
-from holdfast.recall.safe import parse
-from holdfast.reserved import RESERVED_METADATA
+from holdfast.border.reserved import RESERVED_METADATA
+from holdfast.memory.memory import Memory
+from holdfast.recall.context.safe import parse
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from tests.doors.calling import NOON, Clock, client_of, given, refused

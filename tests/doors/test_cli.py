@@ -18,9 +18,9 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast import doors, wiring
-from holdfast.doors import http
-from holdfast.doors.cli import main
+from holdfast import service, wiring
+from holdfast.service import http
+from holdfast.service.cli import main
 from holdfast.testing import HashEmbedder
 
 NO_ID = "0" * 32
@@ -119,7 +119,7 @@ def shell(tmp_path: Path) -> Callable[..., "subprocess.Popen[bytes]"]:
     """Start a command as a process of its own, in an empty folder."""
 
     def start(*args: str, **options: Any) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "holdfast.doors.cli", *args]
+        command = [sys.executable, "-m", "holdfast.service.cli", *args]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path}
         return subprocess.Popen(command, **{**pipes, **options})
 
@@ -154,7 +154,7 @@ def test_version(run: Run) -> None:
 
 def test_help_loads_no_machinery() -> None:
     code = (
-        "import sys; from holdfast.doors.cli import main; main(['--help']);"
+        "import sys; from holdfast.service.cli import main; main(['--help']);"
         "sys.exit(any(name in sys.modules for name in ('numpy', 'apsw', 'onnxruntime', 'fastapi')))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
@@ -543,8 +543,8 @@ def test_serve_says_why_it_cannot_listen(run: Run) -> None:
 
 def test_serve_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     # What is imported anew is not left behind: others look for parts of it by name.
-    monkeypatch.setattr(doors, "http", http)
-    for name in [each for each in sys.modules if each.startswith("holdfast.doors.http")]:
+    monkeypatch.setattr(service, "http", http)
+    for name in [each for each in sys.modules if each.startswith("holdfast.service.http")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
     ended = run("serve")

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from tests.doors import test_cli
 from tests.doors.test_cli import Ended, Run, remembered

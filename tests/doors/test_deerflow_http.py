@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from holdfast.doors.dialects.deerflow import _asked
-from holdfast.doors.http.wire import Asked
 from holdfast.errors import InvalidInput, StoreBusy
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.dialects.deerflow import _asked
+from holdfast.service.http.wire import Asked
 from tests.doors.calling import Clock, client_of, given, refused
 
 BASE = "/api/memory"

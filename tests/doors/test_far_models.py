@@ -14,10 +14,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.models.remote import MOST_AT_ONCE
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.store.base import Spent
 from tests.doors.calling import NOON, Clock, given, refused
 from tests.doors.embedding import endpoint

@@ -15,14 +15,14 @@ from httpx2 import Response
 import holdfast
 from holdfast import errors
 from holdfast.config import load
-from holdfast.doors.http.app import create_app
-from holdfast.doors.http.faults import fault_of
-from holdfast.doors.http.override import config_hash
-from holdfast.doors.http.wait import WaitingRoom
 from holdfast.errors import ModelUnavailable
-from holdfast.keys import create_key
-from holdfast.memory import Memory
-from holdfast.recall.safe import parse
+from holdfast.memory.memory import Memory
+from holdfast.recall.context.safe import parse
+from holdfast.service.http.app import create_app
+from holdfast.service.http.errors import fault_of
+from holdfast.service.http.override import config_hash
+from holdfast.service.http.wait import WaitingRoom
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

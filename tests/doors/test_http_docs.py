@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.api.catalogue import ALL
+from holdfast.catalogue.verbs import ALL
 from scripts.http_docs import GROUPS, PAGE, page
 
 TEXT = PAGE.read_text()

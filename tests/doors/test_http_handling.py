@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.types import Scope
 from tests.doors.calling import given, refused
 

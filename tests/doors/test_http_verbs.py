@@ -14,8 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.api.catalogue import ALL
-from holdfast.memory import Memory
+from holdfast.catalogue.verbs import ALL
+from holdfast.memory.memory import Memory
 from holdfast.store.base import Answered
 from holdfast.testing import HashEmbedder
 from holdfast.types import Drained, Scope

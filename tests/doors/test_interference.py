@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from scripts.interference import interference
 from tests.service.histories import TOOLS, history, played, readable
 from tests.service.world import BEGAN, opened

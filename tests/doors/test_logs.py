@@ -11,11 +11,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors import logs
-from holdfast.doors.http.app import create_app
 from holdfast.errors import ConfigError
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service import logs
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 
 CANARY = "zanzibar"

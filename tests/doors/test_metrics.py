@@ -7,9 +7,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.types import Scope
 from tests.doors.calling import Clock, client_of
 from tests.doors.live import Api, Ear, live

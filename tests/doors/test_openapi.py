@@ -15,13 +15,13 @@ from httpx2 import Response
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 import holdfast
-from holdfast.api import bounds
-from holdfast.api.catalogue import ALL
-from holdfast.api.examples import example
-from holdfast.api.verb import BODILESS
+from holdfast.catalogue import bounds
+from holdfast.catalogue.examples import example
+from holdfast.catalogue.verb import BODILESS
+from holdfast.catalogue.verbs import ALL
 from holdfast.config import Limits
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 
 _NAME = re.compile(r"\{[^}]*\}")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.doors.picture import COLOURS, as_json, mermaid, plain, short, table
-from holdfast.doors.picture_svg import svg
-from holdfast.graph.vocabulary import ENTITY_TYPES
+from holdfast.language.vocabulary import ENTITY_TYPES
+from holdfast.service.picture.plain import COLOURS, as_json, mermaid, plain, short, table
+from holdfast.service.picture.svg import svg
 from holdfast.types import Edge, Event, Node, Subgraph
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

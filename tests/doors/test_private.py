@@ -13,13 +13,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.api.catalogue import ALL
-from holdfast.api.codec import dumps
-from holdfast.api.verb import Verb
-from holdfast.doors.mcp import resources, tools
-from holdfast.doors.mcp.asker import Asker
+from holdfast.catalogue.codec import dumps
+from holdfast.catalogue.verb import Verb
+from holdfast.catalogue.verbs import ALL
 from holdfast.errors import NotFound
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.mcp import resources, tools
+from holdfast.service.mcp.asker import Asker
 from holdfast.testing import HashEmbedder
 from holdfast.types import ALL_TIERS, Scope
 from tests.doors.calling import Clock, client_of

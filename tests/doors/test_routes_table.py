@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fastapi import APIRouter
 
-from holdfast.api.catalogue import ALL
+from holdfast.catalogue.verbs import ALL
 from scripts.routes_table import KINDS, Cell, app_of, table
 from tests.service.asking import paths_of, routes_of
 from tests.service.by_hand import ROUTES

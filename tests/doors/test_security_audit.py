@@ -10,10 +10,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.doors.http.auditing import digest_of
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.http.auditing import digest_of
+from holdfast.service.keys import create_key
 from holdfast.store.base import AuditLine
 from holdfast.testing import HashEmbedder
 

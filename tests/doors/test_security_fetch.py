@@ -10,9 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from tests.doors.test_security_outgoing import A_FILE, say, server
 

@@ -10,12 +10,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.doors.http.keyring import Keyring
-from holdfast.doors.http.security import check_no_auth
 from holdfast.errors import ConfigError
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.http.keyring import Keyring
+from holdfast.service.http.security import check_no_auth
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import ApiKey
 from tests.doors.live import wait_until
@@ -273,7 +273,7 @@ def test_no_auth_on_the_loopback(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.0.2", "example.org", "10.0.0.1"])
 def test_no_auth_anywhere_else_is_refused_in_words(host: str, tmp_path: Path) -> None:
-    from holdfast.doors.http.serving import serve
+    from holdfast.service.http.serving import serve
 
     with pytest.raises(ConfigError, match="only for the loopback"):
         serve(tmp_path / "m.db", host=host, no_auth=True)

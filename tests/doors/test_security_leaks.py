@@ -19,10 +19,10 @@ from fastapi.testclient import TestClient
 from starlette.routing import Route as StarletteRoute
 
 import holdfast
-from holdfast.doors import logs
-from holdfast.doors.http.app import create_app
 from holdfast.errors import ModelError
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service import logs
+from holdfast.service.http.app import create_app
 from holdfast.testing import HashEmbedder
 from tests.service.asking import Question, Route, routes_of
 from tests.service.world import ASKED, CANARY, SECRET, SETTINGS, World, made

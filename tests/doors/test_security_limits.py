@@ -21,13 +21,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.doors.http.limits import Backlog, Rates
-from holdfast.doors.http.protocol import impatient
-from holdfast.doors.http.repeated import answered_once
-from holdfast.doors.http.strict import parsed
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.http.idempotency import answered_once
+from holdfast.service.http.limits import Backlog, Rates
+from holdfast.service.http.protocol import impatient
+from holdfast.service.http.strict import parsed
+from holdfast.service.keys import create_key
 from holdfast.settings import Service
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
@@ -172,7 +172,7 @@ def test_any_json_is_counted_exactly_in_pieces_of_any_size(
 ) -> None:
     body, values = json.dumps(value, indent=indent).encode(), count(value)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("holdfast.doors.http.strict._PIECE_BYTES", size)
+        patched.setattr("holdfast.service.http.strict._PIECE_BYTES", size)
         assert parsed(body, Service(json_values=values, json_depth=100)) == value
         if values > 1:
             assert refusal(body, Service(json_values=values - 1, json_depth=100))[0] == 422
@@ -542,8 +542,8 @@ def asked(port: int, path: str, secret: str = "", body: bytes = b"") -> tuple[in
 def test_slow_sign_ins_hold_up_sign_ins_alone_and_not_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.doors.http.guard._OPEN_AT_ONCE", 3)
-    monkeypatch.setattr("holdfast.doors.http.guard._OPEN_BODY_SECONDS", 6.0)
+    monkeypatch.setattr("holdfast.service.http.guard._OPEN_AT_ONCE", 3)
+    monkeypatch.setattr("holdfast.service.http.guard._OPEN_BODY_SECONDS", 6.0)
     with opened(tmp_path, service__connections=2) as memory, ExitStack() as stack:
         secret = create_key(memory.store)[1]
         port = stack.enter_context(live(create_app(memory), seconds=30))
@@ -605,7 +605,7 @@ class Hanging(HashEmbedder):
 def test_keys_and_health_do_not_wait_for_a_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.doors.http.app._THREADS", 1)
+    monkeypatch.setattr("holdfast.service.http.app._THREADS", 1)
     embedder, body = Hanging(), b'{"user_id": "ann", "query": "tea"}'
     with (
         holdfast.open(tmp_path / "m.db", embedder=embedder, worker=False) as memory,
@@ -631,7 +631,7 @@ def test_keys_and_health_do_not_wait_for_a_thread(
 def test_the_same_request_waits_for_itself_but_not_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.doors.http.repeated._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.service.http.idempotency._WAIT_SECONDS", 0.05)
     begun, go, done = threading.Event(), threading.Event(), []
     ann = Scope("default", "ann")
 
@@ -654,8 +654,8 @@ def test_the_same_request_waits_for_itself_but_not_for_ever(
         for number in range(100):  # None of them shares a lock with it.
             assert ask(f"other {number}", lambda _: b"quick") == (b"quick", False)
         # With too many who wait nobody waits at all.
-        monkeypatch.setattr("holdfast.doors.http.repeated._WAIT_SECONDS", 60.0)
-        monkeypatch.setattr("holdfast.doors.http.repeated._MOST_WAITING", 0)
+        monkeypatch.setattr("holdfast.service.http.idempotency._WAIT_SECONDS", 60.0)
+        monkeypatch.setattr("holdfast.service.http.idempotency._MOST_WAITING", 0)
         with pytest.raises(HTTPException, match="under way"):
             ask("one", slowly)
         go.set()

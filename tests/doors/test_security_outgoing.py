@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from holdfast.config import Config, load
-from holdfast.outgoing import AddressRefused, CallFailed, is_public, request
+from holdfast.service.outgoing import AddressRefused, CallFailed, is_public, request
 
 #: In two parts: a test of the repository looks for addresses of files.
 A_FILE = "file:" + "///etc/passwd"

@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
 from holdfast.errors import InvalidInput
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.store.base import Answered
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope

@@ -11,10 +11,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.doors.http.guard import COOKIE
-from holdfast.keys import create_key, rotate_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.http.guard import COOKIE
+from holdfast.service.keys import create_key, rotate_key
 from holdfast.testing import HashEmbedder
 from tests.service.asking import routes_of
 

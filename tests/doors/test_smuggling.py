@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.doors.http.app import create_app
+from holdfast.service.http.app import create_app
 from tests.doors.test_security_limits import live, opened, raw, status_of
 
 HEAD = "POST /nothing HTTP/1.1\r\nHost: localhost\r\n"

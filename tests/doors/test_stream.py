@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.doors.http import stream
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http import stream
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from tests.doors.live import Api, Ear, live, wait_until

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from holdfast.doors.http.sweeping import sweeping
+from holdfast.service.http.gc_schedule import sweeping
 
 LOOK = 0.005
 

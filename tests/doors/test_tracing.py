@@ -11,10 +11,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 import holdfast
-from holdfast.doors.http import tracing
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http import tracing
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from tests.doors.live import Receiver
 
@@ -98,7 +98,7 @@ def test_a_verb_that_fails_says_so_without_the_words(memory: Memory, collector: 
 def test_without_an_address_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     code = (
         "import sys, holdfast\n"
-        "from holdfast.doors.http.serving import create_app\n"
+        "from holdfast.service.http.serving import create_app\n"
         "from holdfast.testing import HashEmbedder\n"
         f"with holdfast.open({str(tmp_path / 'm.db')!r}, embedder=HashEmbedder()) as memory:\n"
         "    create_app(memory)\n"

@@ -14,10 +14,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors import webhooks
-from holdfast.doors.webhooks import Sender
-from holdfast.memory import Memory
-from holdfast.store.happenings import Webhook
+from holdfast.memory.memory import Memory
+from holdfast.service import webhooks
+from holdfast.service.webhooks import Sender
+from holdfast.store.events import Webhook
 from holdfast.testing import HashEmbedder
 from tests.doors.calling import Clock, client_of
 from tests.doors.live import Receiver, wait_until
@@ -410,7 +410,7 @@ def test_what_is_done_to_them_is_audited(client: TestClient, memory: Memory) -> 
 
 
 def test_there_are_only_so_many(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.doors.http.hooks._MOST_HOOKS", 1)
+    monkeypatch.setattr("holdfast.service.http.hooks._MOST_HOOKS", 1)
     made(client, "https://example.org/")
     answer = client.post(PATH, json={"url": "https://example.org/"})
     assert answer.status_code == 409
@@ -420,7 +420,7 @@ def test_there_are_only_so_many(client: TestClient, monkeypatch: pytest.MonkeyPa
 def test_a_user_has_only_so_many(
     client: TestClient, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.doors.http.hooks._MOST_OF_A_USER", 2)
+    monkeypatch.setattr("holdfast.service.http.hooks._MOST_OF_A_USER", 2)
     ann = client_of(memory, role="admin", user="ann")
     for _ in range(2):
         made(ann, "https://example.org/")

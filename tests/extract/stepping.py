@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.extract.rules import Extracted, Extractor, RulesExtractor
-from holdfast.extract.spans import Turn
-from holdfast.memory import Memory
-from holdfast.recall.when import spans
+from holdfast.language.dates.intervals import spans
+from holdfast.language.extraction import Extracted, Extractor, RulesExtractor
+from holdfast.language.names.spans import Turn
+from holdfast.memory.memory import Memory
 from holdfast.store.base import Dumped
 from holdfast.testing import HashEmbedder
 from holdfast.types import Edge, Job, Node, Scope

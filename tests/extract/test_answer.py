@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import ModelError, Unreadable
-from holdfast.extract.answer import (
+from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES, Typed
+from holdfast.learn.llm.answer import (
     FACT_KINDS,
     USER,
     Entity,
@@ -19,7 +20,6 @@ from holdfast.extract.answer import (
     Relation,
     read,
 )
-from holdfast.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES, Typed
 
 TURNS = ("t1", "t2", "t3")
 KNOWN = {"e1": "Ann Reed", "e2": "Lisbon"}

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookTooLong
-from holdfast.extract.apart import Apart, Asked, Made
-from holdfast.extract.nlp import named
-from holdfast.extract.rules import Extracted
-from holdfast.extract.spans import Turn
-from holdfast.recall.when import spans
+from holdfast.language.dates.intervals import spans
+from holdfast.language.extraction import Extracted
+from holdfast.language.names.spans import Turn
+from holdfast.learn.apart import Apart, Asked, Made
+from holdfast.learn.nlp import named
 from holdfast.types import Event
 from tests.extract.stepping import RULES, START, Recorder, Stepping
 

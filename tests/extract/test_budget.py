@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from holdfast.extract.budget import Limit, Price, Size, broken, day_of, until_midnight
+from holdfast.models.budget import Limit, Price, Size, broken, day_of, until_midnight
 from holdfast.store.base import Spent
 
 CENTS = Price(prompt=0.5, answer=2.0)

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.extract.drafts import Drafted
-from holdfast.extract.fact_words import headline, keywords
-from holdfast.extract.facts import facts_of
-from holdfast.extract.gates import refused
-from holdfast.extract.reading import read
-from holdfast.extract.rules import RulesExtractor
-from holdfast.extract.spans import Turn
-from holdfast.facts.values import CATEGORIES, FactDraft
-from holdfast.recall.when import spans
+from holdfast.language.dates.intervals import spans
+from holdfast.language.extraction import RulesExtractor
+from holdfast.language.names.spans import Turn
+from holdfast.language.statements.facts import facts_of
+from holdfast.language.statements.gates import refused
+from holdfast.language.statements.values import CATEGORIES, FactDraft
+from holdfast.language.statements.words import headline, keywords
+from holdfast.learn.drafts_from_llm import Drafted
+from holdfast.learn.drafts_from_rules import read
 from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.extract.filter import is_acknowledgement, learnable, spoken
+from holdfast.language.echo import without_recalled
+from holdfast.learn.filter import is_acknowledgement, learnable, spoken
 from holdfast.types import Event
-from holdfast.write.echo import without_recalled
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.extract.gates import (
+from holdfast.language.statements.gates import (
     entity_novelty,
     is_novel,
     novelty,

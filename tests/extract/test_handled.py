@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 import holdfast
 from holdfast.errors import Closed, ConfigError, InvalidInput, ModelError
-from holdfast.extract.rules import Extracted
-from holdfast.extract.spans import Turn
-from holdfast.memory import Memory
+from holdfast.language.extraction import Extracted
+from holdfast.language.names.spans import Turn
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from
 from tests.extract.chatting import Model

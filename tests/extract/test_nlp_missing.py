@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from holdfast.extract.nlp import MODEL
+from holdfast.learn.nlp import MODEL
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
@@ -20,8 +20,8 @@ for name in sys.argv[1:]:
     sys.modules[name] = None  # An import of it now fails.
 
 from holdfast.errors import ConfigError
-from holdfast.extract.nlp import NlpExtractor, best
-from holdfast.recall.when import spans as read_dates
+from holdfast.learn.nlp import NlpExtractor, best
+from holdfast.language.dates.intervals import spans as read_dates
 """
 BEST = "print(type(best(dates=read_dates)).__name__)"
 ASKED = """

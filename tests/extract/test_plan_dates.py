@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.extract.plan_dates import Planned, planned
-from holdfast.extract.rules import RulesExtractor
-from holdfast.extract.spans import Turn
-from holdfast.recall.when import spans
+from holdfast.language.dates.intervals import spans
+from holdfast.language.dates.plans import Planned, planned
+from holdfast.language.extraction import RulesExtractor
+from holdfast.language.names.spans import Turn
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
 RULES = RulesExtractor(dates=spans)

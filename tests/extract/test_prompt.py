@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import TooLarge
-from holdfast.extract.answer import read
-from holdfast.extract.prompt import Known, Prompt, build, groups, schema, system
-from holdfast.tokens import count_tokens
+from holdfast.language.tokens import count_tokens
+from holdfast.learn.llm.answer import read
+from holdfast.learn.llm.prompt import Known, Prompt, build, groups, schema, system
 from holdfast.types import Event
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.extract.drafts import Drafted
-from holdfast.extract.reading import own_name, read
-from holdfast.extract.relations import Relation
-from holdfast.extract.rules import Extracted, RulesExtractor
-from holdfast.extract.spans import Turn
-from holdfast.recall.when import spans
+from holdfast.language.dates.intervals import spans
+from holdfast.language.extraction import Extracted, RulesExtractor
+from holdfast.language.names.spans import Turn
+from holdfast.language.relations.phrases import Relation
+from holdfast.learn.drafts_from_llm import Drafted
+from holdfast.learn.drafts_from_rules import own_name, read
 from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

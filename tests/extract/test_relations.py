@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.extract.relations import Relation, Speakers, distinct, typed
-from holdfast.extract.rules import RulesExtractor
-from holdfast.extract.spans import Turn
-from holdfast.graph.vocabulary import ENTITY_TYPES, RELATION_TYPES
-from holdfast.recall.when import spans as read_dates
+from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.extraction import RulesExtractor
+from holdfast.language.names.spans import Turn
+from holdfast.language.relations.phrases import Relation, Speakers, distinct, typed
+from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES
 
 HERE = Path(__file__).parent
 NOW = datetime(2024, 5, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.extract.rules import Extracted, RulesExtractor
-from holdfast.extract.spans import Turn
-from holdfast.recall.when import spans as read_dates
+from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.extraction import Extracted, RulesExtractor
+from holdfast.language.names.spans import Turn
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.extract.signals import SIGNALS, heard, signals
+from holdfast.language.statements.signals import SIGNALS, heard, signals
 
 Said = list[tuple[str, frozenset[str]]]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.extract.spans import Known, Names, apart, tidy
-from holdfast.extract.spans_types import Kinds
+from holdfast.language.names.spans import Known, Names, apart, tidy
+from holdfast.language.names.types import Kinds
 
 HERE = Path(__file__).parent
 

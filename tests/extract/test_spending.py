@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from holdfast.errors import ModelError, ModelUnavailable, NotAsked, OverBudget, Refused
-from holdfast.extract.budget import Limit, Price, Size
-from holdfast.extract.llm import LlmExtractor
-from holdfast.extract.spending import Purse
+from holdfast.learn.llm.extractor import LlmExtractor
 from holdfast.models.breaker import Breaker
+from holdfast.models.budget import Limit, Price, Size
 from holdfast.models.llm import Generated
+from holdfast.models.spending import Purse
 from holdfast.store.base import Spent, Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.types import Event, Scope

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.extract.rules import Extracted
-from holdfast.extract.spans import Turn
+from holdfast.language.extraction import Extracted
+from holdfast.language.names.spans import Turn
 from tests.extract.stepping import RULES, Recorder, Stepping
 
 CLARA = "My sister Clara works at Blue Bottle."

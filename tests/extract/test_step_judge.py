@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.extract.judging import PATIENCES
-from holdfast.facts.opinion import MOST_QUESTIONS
+from holdfast.learn.judging import PATIENCES
+from holdfast.records.facts.opinion import MOST_QUESTIONS
 from tests.extract.chatting import Model, queue_again
 from tests.extract.stepping import ANN, RULES, START, Stepping
 

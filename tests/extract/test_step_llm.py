@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.tokens import count_tokens
+from holdfast.language.tokens import count_tokens
 from tests.extract.chatting import Model, queue_again
 from tests.extract.stepping import ANN, RULES, START, Stepping
 

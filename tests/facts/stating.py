@@ -6,19 +6,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from holdfast.border.ids import Ids
 from holdfast.config import Config
-from holdfast.facts.doubt import Opinion, nobody
-from holdfast.facts.values import Fact, FactDraft
-from holdfast.facts.verbs import TIERS, Facts
 from holdfast.index.postings import packed
+from holdfast.language.statements.values import Fact, FactDraft
+from holdfast.language.terms import terms
+from holdfast.learn.worker import Worker
+from holdfast.records.facts.doubt import Opinion, nobody
+from holdfast.records.facts.verbs import TIERS, Facts
 from holdfast.store.base import Derived, Entry
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
-from holdfast.text import terms
 from holdfast.types import Scope
-from holdfast.write.ids import Ids
-from holdfast.write.worker import Worker
 
 ANN = Scope("default", "ann")
 DAY = timedelta(days=1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.claim import read
+from holdfast.language.claims.claim import read
 
 SLOTS = {
     "I live in Lisbon.": ("user:home", "Lisbon"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.facts.disputes import winner
+from holdfast.records.facts.disputes import winner
 from tests.facts.stating import ANN, DAY, Stated
 
 HOUR = timedelta(hours=1)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.facts.claim import read
-from holdfast.facts.doubt import followed, shown
-from holdfast.facts.reconcile import Known, New, Outcome
-from holdfast.facts.relate import Thresholds
-from holdfast.facts.slots import USER
+from holdfast.language.claims.claim import read
+from holdfast.language.claims.relate import Thresholds
+from holdfast.language.claims.slots import USER
+from holdfast.records.facts.doubt import followed, shown
+from holdfast.records.facts.reconcile import Known, New, Outcome
 from holdfast.testing.store_suite import NOON
 
 LIMITS = Thresholds()

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.facts.claim import read
-from holdfast.facts.follow import MOST_CANDIDATES, Facts, likest
-from holdfast.facts.reconcile import Known
-from holdfast.facts.values import FactDraft
-from holdfast.facts.verbs import Facts as Verbs
 from holdfast.index.postings import packed
+from holdfast.language.claims.claim import read
+from holdfast.language.statements.values import FactDraft
+from holdfast.language.terms import terms
+from holdfast.records.facts.follow import MOST_CANDIDATES, Facts, likest
+from holdfast.records.facts.reconcile import Known
+from holdfast.records.facts.verbs import Facts as Verbs
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import NOON
-from holdfast.text import terms
 from tests.facts.stating import ANN, DAY, Stated
 
 

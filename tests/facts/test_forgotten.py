@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.facts.claim import read
-from holdfast.facts.values import Fact
-from holdfast.memory import Memory
+from holdfast.language.claims.claim import read
+from holdfast.language.statements.values import Fact
+from holdfast.memory.memory import Memory
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Scope
 from tests.facts.stating import DAY, Stated

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import ModelUnavailable
-from holdfast.facts.judge import LlmJudge, Verdict, prompt, verdict
-from holdfast.facts.opinion import Opinions, settled
-from holdfast.facts.values import Fact
+from holdfast.language.statements.values import Fact
+from holdfast.records.facts.judge import LlmJudge, Verdict, prompt, verdict
+from holdfast.records.facts.opinion import Opinions, settled
 from tests.facts.stating import ANN, Stated
 
 

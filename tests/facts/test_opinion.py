@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from holdfast.errors import ModelUnavailable
-from holdfast.facts.claim import read
-from holdfast.facts.judge import Verdict
-from holdfast.facts.opinion import MOST_QUESTIONS, Opinions, Unanswered, settled
-from holdfast.facts.reconcile import Known, New, Outcome
-from holdfast.facts.slots import USER
+from holdfast.language.claims.claim import read
+from holdfast.language.claims.slots import USER
+from holdfast.records.facts.judge import Verdict
+from holdfast.records.facts.opinion import MOST_QUESTIONS, Opinions, Unanswered, settled
+from holdfast.records.facts.reconcile import Known, New, Outcome
 from holdfast.testing.store_suite import NOON
 
 SUPERSEDE = Verdict("supersede", (0,), 0.9)

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.facts.follow import Facts
-from holdfast.facts.plan import Plan, Tools, draft_id
+from holdfast.records.facts.follow import Facts
+from holdfast.records.facts.plan import Plan, Tools, draft_id
 from holdfast.types import Scope
 from tests.facts.pairs import PAIRS
 from tests.facts.stating import ANN, DAY, Stated

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from tests.facts.stating import ANN, Stated

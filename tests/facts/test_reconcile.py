@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.claim import read
-from holdfast.facts.reconcile import (
+from holdfast.language.claims.claim import read
+from holdfast.language.claims.relate import Thresholds
+from holdfast.records.facts.reconcile import (
     ENDS,
     Known,
     New,
@@ -19,7 +20,6 @@ from holdfast.facts.reconcile import (
     reconcile,
     weighed,
 )
-from holdfast.facts.relate import Thresholds
 from holdfast.testing.store_suite import NOON
 from tests.facts.pairs import PAIRS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing.store_suite import NOON
 from tests.facts.more_pairs import MORE_PAIRS
 from tests.facts.pairs import PAIRS, Pair

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.graph.check import EntityDraft, RelationDraft
-from holdfast.graph.vocabulary import Typed, entity_type, relation_type
-from holdfast.memory import Memory
+from holdfast.language.vocabulary import Typed, entity_type, relation_type
+from holdfast.memory.memory import Memory
+from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Scope

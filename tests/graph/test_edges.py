@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

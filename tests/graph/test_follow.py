@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.graph.adjacency import Adjacency
-from holdfast.graph.follow import Graphs
+from holdfast.records.graph.adjacency import Adjacency
+from holdfast.records.graph.follow import Graphs
 from tests.graph.hearing import ANN, Heard
 
 
@@ -21,8 +21,8 @@ def heard(tmp_path: Path) -> Iterator[Heard]:
 @pytest.fixture
 def patient(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> Graphs:
     """Graphs that never lose their patience by themselves."""
-    monkeypatch.setattr("holdfast.graph.follow._PATIENCE", 1e9)
-    monkeypatch.setattr("holdfast.graph.follow._QUICK", 0.0)
+    monkeypatch.setattr("holdfast.records.graph.follow._PATIENCE", 1e9)
+    monkeypatch.setattr("holdfast.records.graph.follow._QUICK", 0.0)
     return Graphs(heard.memory.store)
 
 
@@ -122,8 +122,8 @@ def test_whoever_is_impatient_for_a_reason_gets_it_at_once(heard: Heard, patient
 def test_patience_ends_and_what_is_quick_needs_none(
     heard: Heard, monkeypatch: pytest.MonkeyPatch, patience: float, quick: float
 ) -> None:
-    monkeypatch.setattr("holdfast.graph.follow._PATIENCE", patience)
-    monkeypatch.setattr("holdfast.graph.follow._QUICK", quick)
+    monkeypatch.setattr("holdfast.records.graph.follow._PATIENCE", patience)
+    monkeypatch.setattr("holdfast.records.graph.follow._QUICK", quick)
     graphs = Graphs(heard.memory.store)
     heard.hear("Bob: person")
     graphs.of(ANN, patient=True)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import InvalidInput, NotFound, ScopeError
-from holdfast.graph.adjacency import adjacency
-from holdfast.graph.elements import Entity, Merging, Relation, Span
-from holdfast.graph.joining import joined
-from holdfast.graph.walk import walk
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.graph.adjacency import adjacency
+from holdfast.records.graph.elements import Entity, Merging, Relation, Span
+from holdfast.records.graph.joining import joined
+from holdfast.records.graph.walk import walk
 from holdfast.store.base import FOREVER_US
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.graph.adjacency import Adjacency, When, adjacency
-from holdfast.graph.elements import entity, merging, relation
-from holdfast.graph.overview import overview, told
+from holdfast.records.graph.adjacency import Adjacency, When, adjacency
+from holdfast.records.graph.elements import entity, merging, relation
+from holdfast.records.graph.overview import overview, told
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Record
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.graph.likeness import PART, Likeness, Name, is_slip, likeness
-from holdfast.graph.resolve import AMBIGUOUS, PARTLY, SAME, Known, Resolver
+from holdfast.language.names.likeness import PART, Likeness, Name, is_slip, likeness
+from holdfast.records.graph.resolve import AMBIGUOUS, PARTLY, SAME, Known, Resolver
 
 PERSON = "person"
 

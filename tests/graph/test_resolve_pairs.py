@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.graph.likeness import Name, likeness
-from holdfast.graph.resolve import PARTLY, Known, Resolver
+from holdfast.language.names.likeness import Name, likeness
+from holdfast.records.graph.resolve import PARTLY, Known, Resolver
 
 #: type: pairs that are one entity.
 SAME = {

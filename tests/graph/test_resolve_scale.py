@@ -7,8 +7,8 @@ from time import thread_time
 
 import pytest
 
-from holdfast.graph.likeness import Name
-from holdfast.graph.resolve import AMBIGUOUS, Known, Resolver
+from holdfast.language.names.likeness import Name
+from holdfast.records.graph.resolve import AMBIGUOUS, Known, Resolver
 
 ENTITIES = 100_000
 GIVEN = """

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.graph.adjacency import Adjacency, When, adjacency
-from holdfast.graph.elements import Entity, Merging, Relation, Span, us
-from holdfast.graph.planned import digest
-from holdfast.graph.shown import subgraph
-from holdfast.graph.walk import walk
+from holdfast.records.graph.adjacency import Adjacency, When, adjacency
+from holdfast.records.graph.elements import Entity, Merging, Relation, Span, us
+from holdfast.records.graph.planned import digest
+from holdfast.records.graph.shown import subgraph
+from holdfast.records.graph.walk import walk
 from holdfast.store.base import FOREVER_US
 from holdfast.testing.store_suite import NOON
 from tests.graph.hearing import Heard, entity

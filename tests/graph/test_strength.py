@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.graph.strength import (
+from holdfast.records.graph.strength import (
     FADED,
     GONE,
     edges_until,
@@ -15,7 +15,7 @@ from holdfast.graph.strength import (
     of_edge,
     of_entity,
 )
-from holdfast.life.feedback import feedback
+from holdfast.upkeep.feedback import feedback
 from tests.graph.hearing import ANN, Heard
 
 DAY_US = 86_400_000_000

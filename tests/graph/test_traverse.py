@@ -10,8 +10,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput
-from holdfast.graph.follow import Graphs
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.graph.follow import Graphs
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact
 from holdfast.transfer import export_to, import_from

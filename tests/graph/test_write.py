@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import Closed, InvalidInput, ScopeError, TooLarge
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Edge, Node, Scope

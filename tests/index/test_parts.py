@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.errors import StoreBusy
 from holdfast.index.resident import Part, Shelf, View
-from holdfast.memory import Memory
+from holdfast.language.terms import term_id, terms
+from holdfast.memory.memory import Memory
 from holdfast.store.base import Change, Derived, Feed, Head, Vector
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact, a_name, told
-from holdfast.text import term_id, terms
 from holdfast.types import TEAM, Scope
 
 ANN = Scope("home", "ann")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.index.postings import Segment, merged, packed, segment
-from holdfast.text import term_id
+from holdfast.language.terms import term_id
 
 WORDS = st.sampled_from(["ant", "bee", "cat", "dog", "eel", "fox", "東京", "inv-1", "🚀"])
 DOCUMENTS = st.lists(st.lists(WORDS, max_size=8), max_size=8)

@@ -10,12 +10,12 @@ import pytest
 
 import holdfast
 from holdfast.index.resident import Shelf, View
-from holdfast.memory import Memory
+from holdfast.language.terms import term_id, terms
+from holdfast.memory.memory import Memory
 from holdfast.store.base import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact, a_name, told
-from holdfast.text import term_id, terms
 from holdfast.types import Scope
 
 ANN = Scope("default", "ann")

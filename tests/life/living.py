@@ -12,10 +12,10 @@ from typing import Any
 
 import holdfast
 from holdfast.index.postings import packed
-from holdfast.memory import Memory
+from holdfast.language.terms import terms
+from holdfast.memory.memory import Memory
 from holdfast.store.base import Derived
 from holdfast.testing import HashEmbedder
-from holdfast.text import terms
 from holdfast.types import Record, Scope
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

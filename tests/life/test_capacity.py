@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.life.capacity import plan, recommendation, reserve, usage, worth
+from holdfast.upkeep.capacity import plan, recommendation, reserve, usage, worth
 from tests.life.living import DAY, NOON, a_record
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.life.consolidate import BATCH, affinity, plan
 from holdfast.types import Record
+from holdfast.upkeep.consolidate import BATCH, affinity, plan
 from tests.life.living import DAY, NOON, a_record
 
 SAME = ["The build runs on Linux", "The build runs on Linux.", "the build is running on Linux"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.life.fading import (
+from holdfast.records.fading import (
     BLAMED,
     NOTE_HIDDEN,
     PRAISED,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.life.fading import strength
-from holdfast.life.feedback import feedback, used
+from holdfast.records.fading import strength
 from holdfast.types import Scope
+from holdfast.upkeep.feedback import feedback, used
 from tests.life.living import ANN, DAY, Living, derived
 
 

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput
-from holdfast.facts.values import Dispute
-from holdfast.life.nightly import JOBS, Keeper, Rules
+from holdfast.language.statements.values import Dispute
 from holdfast.types import Scope
+from holdfast.upkeep.nightly import JOBS, Keeper, Rules
 from tests.life.living import ANN, DAY, NOON, Living, derived, living
 
 SAME = ["The build runs on Linux", "The build runs on Linux.", "the build runs on Linux!"]

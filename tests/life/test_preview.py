@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.life.feedback import feedback
-from holdfast.life.preview import decay_preview
+from holdfast.upkeep.feedback import feedback
+from holdfast.upkeep.preview import decay_preview
 from tests.life.living import ANN, DAY, Living, derived
 
 

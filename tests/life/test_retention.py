@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.life.acts import quota
-from holdfast.life.retention import plan, retention, trust
+from holdfast.upkeep.acts import quota
+from holdfast.upkeep.retention import plan, retention, trust
 from tests.life.living import DAY, NOON, a_record
 
 

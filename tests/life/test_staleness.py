@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.life.staleness import expected_days, is_stale, plan
 from holdfast.types import Record
+from holdfast.upkeep.staleness import expected_days, is_stale, plan
 from tests.life.living import DAY, NOON, a_record
 
 LATER = NOON + 91 * DAY

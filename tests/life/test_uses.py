@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from holdfast.errors import StoreBusy
-from holdfast.life.uses import Uses
 from holdfast.recall.hits import hit
 from holdfast.types import Hit, Scope
+from holdfast.upkeep.uses import Uses
 from tests.life.living import ANN, DAY, Living, derived
 
 

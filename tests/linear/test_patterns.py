@@ -37,10 +37,10 @@ def test_patterns_are_found_wherever_they_are_kept(patterns: list[Found]) -> Non
     assert len(patterns) > 700
     assert modules <= {*MODULES}, "which modules use `re` is told by their text"
     # In a table; in a dictionary; made by a helper of another line; only compiled when called.
-    assert "holdfast.facts.slots" in modules
-    assert "holdfast.tiers.documents.tags" in modules
-    assert "holdfast.extract.signal_cues" in modules
-    assert "holdfast.graph.names" in modules
+    assert "holdfast.language.claims.slots" in modules
+    assert "holdfast.records.knowledge.documents.tags" in modules
+    assert "holdfast.language.statements.signal_cues" in modules
+    assert "holdfast.language.names.matching" in modules
 
 
 def test_what_is_not_linear_is_told() -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
-from holdfast.recall.excerpt import excerpt
+from holdfast.language.echo import without_recalled
+from holdfast.language.instructions.own_words import spoken
+from holdfast.language.instructions.rules import rules_in
+from holdfast.language.terms import terms
+from holdfast.memory.memory import Memory
+from holdfast.recall.context.excerpt import excerpt
 from holdfast.testing import HashEmbedder
-from holdfast.text import terms
-from holdfast.write.echo import without_recalled
-from holdfast.write.rules import rules_in
-from holdfast.write.spoken import spoken
 from tests.linear.growth import SIZES, grown
 from tests.linear.texts import KINDS, distinct
 

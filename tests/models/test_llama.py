@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.errors import ModelError, ModelUnavailable, Unreadable
-from holdfast.extract.answer import USER, Extraction, read
-from holdfast.extract.prompt import Known, Prompt, build
+from holdfast.language.tokens import count_tokens
+from holdfast.learn.llm.answer import USER, Extraction, read
+from holdfast.learn.llm.prompt import Known, Prompt, build
 from holdfast.models.llm import Generated, RemoteGenerator
-from holdfast.tokens import count_tokens
 from holdfast.types import Event
 from tests.models.llama_server import CONTEXT_TOKENS, running
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.recall.astra import (
+from holdfast.recall.context.astra import (
     AstraItem,
     AstraLayout,
     block,

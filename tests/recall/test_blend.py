@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 
 

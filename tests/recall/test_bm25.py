@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import holdfast
 from holdfast.index.resident import Shelf, View
-from holdfast.memory import Memory
-from holdfast.recall.bm25 import bm25, postings
+from holdfast.language.terms import terms
+from holdfast.memory.memory import Memory
+from holdfast.recall.sources.bm25 import bm25, postings
 from holdfast.testing import HashEmbedder
-from holdfast.text import terms
 from holdfast.types import Scope
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.confidence import confident
-from holdfast.recall.stage import Candidate
+from holdfast.recall.stages.confidence import confident
+from holdfast.recall.stages.stage import Candidate
 
 SESSION, NOTE = 0, 3
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.recall.current import BAND, GAINS, ONLY, OTHER, STATES, TOLD, current
-from holdfast.recall.stage import Candidate, Moment
-from holdfast.text import terms
+from holdfast.language.terms import terms
+from holdfast.recall.stages.current import BAND, GAINS, ONLY, OTHER, STATES, TOLD, current
+from holdfast.recall.stages.stage import Candidate, Moment
 from tests.recall.moments import a_moment, scored
 
 DAYS = ["2020-01-01", "2021-01-01", "2023-01-01"]

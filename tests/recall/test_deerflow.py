@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.language.tokens import count_tokens
 from holdfast.recall import deerflow
+from holdfast.recall.context.tfidf import similarities
 from holdfast.recall.deerflow import format_memory_for_injection, talk_text
-from holdfast.recall.tfidf import similarities
-from holdfast.tokens import count_tokens
 
 WHOLE = {
     "version": "1.0",

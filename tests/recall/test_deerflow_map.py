@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.deerflow import format_memory_for_injection
-from holdfast.recall.deerflow_map import (
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context.deerflow_map import (
     CATEGORIES,
     GUARANTEED,
     SUMMARIES,
@@ -21,7 +21,7 @@ from holdfast.recall.deerflow_map import (
     parse_summaries,
     render,
 )
-from holdfast.tokens import count_tokens
+from holdfast.recall.deerflow import format_memory_for_injection
 from holdfast.types import Hit
 from tests.recall import hostile
 

@@ -10,8 +10,8 @@ import pytest
 
 import holdfast
 from holdfast.index.resident import Shelf
-from holdfast.memory import Memory
-from holdfast.recall.around import neighbours
+from holdfast.memory.memory import Memory
+from holdfast.recall.windows import neighbours
 from holdfast.store.base import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.excerpt import MARK, excerpt
-from holdfast.text import terms
-from holdfast.tokens import count_tokens
+from holdfast.language.terms import terms
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context.excerpt import MARK, excerpt
 
 LETTER = (
     "Thanks for the long update. We moved the launch of the harbour app to 3 May. "

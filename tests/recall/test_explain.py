@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.recall.explain import in_words
-from holdfast.recall.stage import Candidate
+from holdfast.recall.stages.stage import Candidate
 from holdfast.recall.trace import compared
 from holdfast.testing import HashEmbedder
 from holdfast.types import Hit

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.figures import Said, asked, read
-from holdfast.text import terms
+from holdfast.language.questions.quantities import Said, asked, read
+from holdfast.language.terms import terms
 
 
 @pytest.mark.parametrize(

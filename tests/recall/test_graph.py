@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast.graph.adjacency import adjacency
-from holdfast.graph.elements import Entity, Relation, Span
-from holdfast.graph.follow import Graphs
-from holdfast.graph.walk import walk
 from holdfast.index.resident import Shelf
-from holdfast.memory import Memory
-from holdfast.recall.graph import reached, spread
+from holdfast.memory.memory import Memory
 from holdfast.recall.query import query
+from holdfast.recall.sources.graph import reached, spread
+from holdfast.records.graph.adjacency import adjacency
+from holdfast.records.graph.elements import Entity, Relation, Span
+from holdfast.records.graph.follow import Graphs
+from holdfast.records.graph.walk import walk
 from holdfast.store.base import FOREVER_US
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact

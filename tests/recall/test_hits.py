@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.border.reserved import RESERVED_METADATA, SYSTEM
 from holdfast.recall.hits import hit
-from holdfast.reserved import RESERVED_METADATA, SYSTEM
 from holdfast.types import ALL_TIERS, Record
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

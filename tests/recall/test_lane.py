@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
-from holdfast.recall.lane import PLACES, is_rule, placed
+from holdfast.memory.memory import Memory
+from holdfast.recall.stages.lane import PLACES, is_rule, placed
 from holdfast.testing import HashEmbedder
 from tests.recall.moments import a_view, scored
 

@@ -11,12 +11,12 @@ import pytest
 
 import holdfast
 from holdfast.errors import NotFound, ScopeError
-from holdfast.memory import Memory
-from holdfast.recall.ledger import Packing, keep
+from holdfast.learn.worker import Worker
+from holdfast.memory.memory import Memory
+from holdfast.recall.context.ledger import Packing, keep
 from holdfast.recall.query import query
 from holdfast.testing import HashEmbedder
 from holdfast.types import Context, Hit, Hits, Scope
-from holdfast.write.worker import Worker
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RULE = "Always cite sources when I ask about history."

@@ -2,7 +2,8 @@
 
 import pytest
 
-from holdfast.recall.levels import (
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context.levels import (
     HEADLINE_TOKENS,
     LEVELS,
     OVERVIEW_TOKENS,
@@ -13,7 +14,6 @@ from holdfast.recall.levels import (
     overview,
     told,
 )
-from holdfast.tokens import count_tokens
 
 SHORT = "I moved to Lisbon in March and I like it."
 LONG = "Hello there! The boat leaves at nine. " + "The cook makes soup for all of us. " * 30

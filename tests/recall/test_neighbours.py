@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.recall.neighbours import SHORT, accompanied
-from holdfast.recall.stage import Candidate, by_score
+from holdfast.recall.stages.neighbours import SHORT, accompanied
+from holdfast.recall.stages.stage import Candidate, by_score
 
 SIZE = 20
 #: Two sessions, 0..9 and 10..19, in order.

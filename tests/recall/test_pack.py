@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import InvalidInput
-from holdfast.recall import astra, deerflow_map, safe
-from holdfast.recall.levels import HEADLINE_TOKENS, OVERVIEW_TOKENS
-from holdfast.recall.pack import READABLE, RESERVE_SHARE, Packed, pack
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context import astra, deerflow_map, safe
+from holdfast.recall.context.levels import HEADLINE_TOKENS, OVERVIEW_TOKENS
+from holdfast.recall.context.pack import READABLE, RESERVE_SHARE, Packed, pack
 from holdfast.testing import HashEmbedder
-from holdfast.tokens import count_tokens
 from holdfast.types import Hit
 from tests.recall import hostile
 

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import ConfigError, InvalidInput
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 
 BOTH = ["session", "procedure"]

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from holdfast.config import Boosting, Config, load
 from holdfast.errors import InvalidInput
+from holdfast.language.questions.examples import EVERYDAY, EXAMPLES
+from holdfast.language.questions.triggers import SENSES
 from holdfast.models.local import LocalEmbedder
 from holdfast.profiles import BUILT_IN, GENERAL, Profile
-from holdfast.recall.examples import EVERYDAY, EXAMPLES
 from holdfast.recall.profile import (
     BARE,
     CLEAR,
@@ -26,7 +27,6 @@ from holdfast.recall.profile import (
     phrases,
     tier_weights,
 )
-from holdfast.recall.triggers import SENSES
 from holdfast.types import ALL_TIERS
 
 HERE = Path(__file__).parent

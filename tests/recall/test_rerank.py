@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import ModelError, ModelUnavailable
-from holdfast.recall.rerank import asking, reranked
-from holdfast.recall.stage import Candidate, by_score
-from holdfast.text import terms
+from holdfast.language.terms import terms
+from holdfast.recall.stages.rerank import asking, reranked
+from holdfast.recall.stages.stage import Candidate, by_score
 
 TEXTS = {
     0: "We talked about the weather.",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.safe import Item, SafeLayout, Section, item, line, parse, render
-from holdfast.tokens import count_tokens
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context.safe import Item, SafeLayout, Section, item, line, parse, render
 from holdfast.types import Hit
 from tests.recall import hostile
 

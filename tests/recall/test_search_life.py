@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.life.feedback import feedback, used
 from holdfast.recall.query import query
-from holdfast.recall.search import filtered, present, visible
+from holdfast.recall.sources.search import filtered, present, visible
 from holdfast.types import Scope
+from holdfast.upkeep.feedback import feedback, used
 from tests.life.living import ANN, DAY, NOON, Living, derived, living
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.config import Config
 from holdfast.errors import NotFound
-from holdfast.memory import Memory
+from holdfast.learn.passages import RECIPE
+from holdfast.memory.memory import Memory
 from holdfast.recall.expand import expand
 from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
@@ -20,7 +21,6 @@ from holdfast.store.base import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.types import TEAM, Hit, Hits, Scope
-from holdfast.write.passages import RECIPE
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN, BOB, ZOE = Scope("home", "ann"), Scope("home", "bob"), Scope("work", "zoe")

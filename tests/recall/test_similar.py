@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.index.postings import packed
 from holdfast.index.resident import Shelf
-from holdfast.recall.similar import distinct
-from holdfast.recall.stage import Candidate, by_score
+from holdfast.language.terms import terms
+from holdfast.recall.stages.similar import distinct
+from holdfast.recall.stages.stage import Candidate, by_score
 from holdfast.testing import HashEmbedder
-from holdfast.text import terms
 from holdfast.types import Scope
 
 DAY_US = 86_400_000_000

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.life.feedback import feedback, used
-from holdfast.recall.stage import Candidate
-from holdfast.recall.strength import BAND, near_ties
+from holdfast.recall.stages.stage import Candidate
+from holdfast.recall.stages.strength import BAND, near_ties
+from holdfast.upkeep.feedback import feedback, used
 from tests.life.living import ANN, DAY, Living, derived, living
 from tests.recall.moments import scored
 

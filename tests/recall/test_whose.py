@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.recall.whose import whose
+from holdfast.language.questions.whose import whose
 
 
 @pytest.mark.parametrize(

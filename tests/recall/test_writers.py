@@ -15,9 +15,9 @@ import holdfast
 from holdfast import Memory
 from holdfast.errors import ConfigError
 from holdfast.index.resident import Part
-from holdfast.recall.search import Ranking
-from holdfast.recall.stage import Candidate
-from holdfast.recall.writers import PAGE, WORTH, alone, places, spread, with_others
+from holdfast.recall.source_share import PAGE, WORTH, alone, places, spread, with_others
+from holdfast.recall.sources.search import Ranking
+from holdfast.recall.stages.stage import Candidate
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from tests.recall.moments import a_moment, scored

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from holdfast.api.catalogue import ALL
-from holdfast.api.verb import BODILESS, Verb
+from holdfast.catalogue.verb import BODILESS, Verb
+from holdfast.catalogue.verbs import ALL
 from tests.service.by_hand import ROUTES, Asked
 from tests.service.world import World
 

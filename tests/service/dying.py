@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from holdfast.doors.http.app import create_app
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
 from holdfast.store.sqlite.writer import Work, Writer
 from tests.api.world import opened
 

@@ -25,14 +25,14 @@ from mcp import Client
 from typer.main import get_command
 
 from holdfast import wiring
-from holdfast.doors.cli.app import app
-from holdfast.doors.http.app import create_app
-from holdfast.doors.mcp import resources, tools
-from holdfast.doors.mcp.asker import Asker
-from holdfast.doors.mcp.server import One, server
 from holdfast.errors import HoldfastError
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.cli.app import app
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
+from holdfast.service.mcp import resources, tools
+from holdfast.service.mcp.asker import Asker
+from holdfast.service.mcp.server import One, server
 from tests.service.asking import Question, Route, routes_of
 from tests.service.world import BEGAN, HASHES, SETTINGS, World
 
@@ -356,7 +356,7 @@ def _of_time_alone(clock: _Clock) -> Iterator[None]:
     def noise(size: int) -> bytes:
         return random.Random(clock.now.timestamp()).randbytes(size)
 
-    with mock.patch("holdfast.write.ids.os.urandom", noise):
+    with mock.patch("holdfast.border.ids.os.urandom", noise):
         yield
 
 

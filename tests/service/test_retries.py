@@ -15,8 +15,8 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from holdfast.api.catalogue import ALL
-from holdfast.keys import create_key
+from holdfast.catalogue.verbs import ALL
+from holdfast.service.keys import create_key
 from tests.api.calls import calls
 from tests.api.world import LATER, NOW, ask, fill, opened
 from tests.service.dying import Ask, asked

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
+from holdfast.service.keys import create_key
 from holdfast.store.base import EXTERNAL
-from holdfast.store.happenings import Webhook
+from holdfast.store.events import Webhook
 from holdfast.testing import HashEmbedder
 
 BEGAN = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 
+from holdfast.records.entries import index_row
 from holdfast.store.base import (
     Appended,
     Change,
@@ -21,7 +22,6 @@ from holdfast.store.base import (
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import told
 from holdfast.types import Event, Job, Record, Scope
-from holdfast.write.prepare import index_row
 
 
 class LeaksAcrossUsers(SqliteStore):

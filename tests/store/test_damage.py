@@ -13,12 +13,12 @@ import pytest
 
 import holdfast
 from holdfast.errors import DamagedRow
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to
 from holdfast.types import Finding
-from holdfast.write.prepare import index_row
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.db"))[-1]
 CONFIG = {"extraction": {"enabled": False}}

@@ -11,6 +11,8 @@ import pytest
 
 from holdfast.errors import StoreBusy
 from holdfast.index.postings import packed
+from holdfast.language.terms import terms
+from holdfast.records.entries import index_row
 from holdfast.store.base import KeyUse, Vector
 from holdfast.store.sqlite import SqliteStore, connection
 from holdfast.testing.store_suite import (
@@ -23,9 +25,7 @@ from holdfast.testing.store_suite import (
     claim,
     put,
 )
-from holdfast.text import terms
 from holdfast.types import Scope
-from holdfast.write.prepare import index_row
 
 GONE = Scope("home", "canary-name")
 DIM = 64

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.learn.passages import record_texts
+from holdfast.records.entries import index_row
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import (
     ANN,
@@ -19,8 +21,6 @@ from holdfast.testing.store_suite import (
     claim_group,
     say,
 )
-from holdfast.write.passages import record_texts
-from holdfast.write.prepare import index_row
 
 CLAIMER = """
 import sys

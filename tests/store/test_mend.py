@@ -7,6 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from holdfast.records.entries import index_row
 from holdfast.store.base import Made, Share
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import (
@@ -29,7 +30,6 @@ from holdfast.testing.store_suite import (
     vector,
 )
 from holdfast.types import Event, Record
-from holdfast.write.prepare import index_row
 
 Damage = Callable[..., None]
 

@@ -13,7 +13,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import NotAStore, SchemaTooNew
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
 from holdfast.store.base import Spent
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.connection import APPLICATION_ID
@@ -22,7 +23,6 @@ from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_name, an_entry, say
 from holdfast.transfer import export_to, import_from
 from holdfast.types import ALL_TIERS, Hit, Record, Scope
-from holdfast.write.prepare import index_row
 
 NEWEST = migrations()[-1][0]
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.db"))

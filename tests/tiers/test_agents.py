@@ -8,8 +8,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput
+from holdfast.records.agents import Agents
 from holdfast.testing import HashEmbedder
-from holdfast.tiers.agents import Agents
 
 
 @pytest.fixture

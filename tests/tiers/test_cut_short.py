@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.types import ALL_TIERS, Scope
 from tests.service.dying import Died, Dying

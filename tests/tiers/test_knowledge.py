@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast
+from holdfast.border.reserved import SYSTEM
 from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
-from holdfast.memory import Memory
-from holdfast.reserved import SYSTEM
+from holdfast.language.tokens import count_tokens
+from holdfast.learn.worker import Worker
+from holdfast.memory.memory import Memory
+from holdfast.records.knowledge.knowledge import Document, Knowledge, ReadLimits
+from holdfast.records.knowledge.values import chunk_ids
 from holdfast.testing import HashEmbedder
-from holdfast.tiers.knowledge import Document, Knowledge, ReadLimits
-from holdfast.tiers.knowledge_values import chunk_ids
-from holdfast.tokens import count_tokens
 from holdfast.types import TEAM, Record, Scope
-from holdfast.write.worker import Worker
 from tests.tiers.documents import pdfs
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

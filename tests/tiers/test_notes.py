@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import InvalidInput, ScopeError, TooLarge
-from holdfast.life.fading import strength
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.fading import strength
+from holdfast.records.notes import Notes, day_span
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
-from holdfast.tiers.notes import Notes, day_span
 from holdfast.types import Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.

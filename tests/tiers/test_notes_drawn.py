@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.facts.values import FactDraft
-from holdfast.life.fading import strength
-from holdfast.memory import Memory
+from holdfast.language.statements.values import FactDraft
+from holdfast.memory.memory import Memory
+from holdfast.records.fading import strength
+from holdfast.records.notes import Notes
+from holdfast.records.notes_drawn import drawn, kind_of
 from holdfast.store.base import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
-from holdfast.tiers.notes import Notes
-from holdfast.tiers.notes_drawn import drawn, kind_of
 from holdfast.types import Event, Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.

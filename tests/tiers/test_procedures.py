@@ -10,10 +10,10 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.procedures import Procedure, Procedures
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
-from holdfast.tiers.procedures import Procedure, Procedures
 from holdfast.types import Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.recall.deerflow import format_memory_for_injection
+from holdfast.records import parts
+from holdfast.records.profile import Profiles
+from holdfast.records.profile_fields import fields
+from holdfast.records.profile_summaries import composed
+from holdfast.records.profile_values import SECTIONS, Profile
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
-from holdfast.tiers import parts
-from holdfast.tiers.profile import Profiles
-from holdfast.tiers.profile_fields import fields
-from holdfast.tiers.profile_summaries import composed
-from holdfast.tiers.profile_values import SECTIONS, Profile
 from holdfast.types import Record, Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.language.statements.people import introduced, theirs, wanted
 from holdfast.testing import HashEmbedder
-from holdfast.tiers.profile_people import introduced, theirs, wanted
 
 
 @pytest.mark.parametrize(

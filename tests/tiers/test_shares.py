@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import InvalidInput, ScopeError
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.shares import PERMISSIONS, SEGMENTS, Shares, is_live, permits
 from holdfast.store.base import Share
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
-from holdfast.tiers.shares import PERMISSIONS, SEGMENTS, Shares, is_live, permits
 from holdfast.types import TEAM, Scope
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.tiers.stats import counted
+from holdfast.records.stats import counted
 from holdfast.types import ALL_TIERS, TEAM, Scope
 from tests.life.living import ANN, Living, derived, living
 

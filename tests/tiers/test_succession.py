@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import NotFound
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

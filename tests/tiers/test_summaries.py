@@ -9,12 +9,12 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput, ModelUnavailable, NotFound, ScopeError
-from holdfast.memory import Memory
+from holdfast.language.tokens import count_tokens
+from holdfast.memory.memory import Memory
+from holdfast.records import parts
+from holdfast.records.summaries import Compaction, Summaries
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
-from holdfast.tiers import parts
-from holdfast.tiers.summaries import Compaction, Summaries
-from holdfast.tokens import count_tokens
 from holdfast.types import Scope
 
 #: What the rules draw from turns by themselves must not mix into what is tested here.

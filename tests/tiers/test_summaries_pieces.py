@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.language.tokens import count_tokens
+from holdfast.records.summaries_pieces import sentences, told
 from holdfast.testing.store_suite import NOON
-from holdfast.tiers.summaries_pieces import sentences, told
-from holdfast.tokens import count_tokens
 from holdfast.types import Event
 
 WORDS = [

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import InvalidInput, NotFound, TooLarge
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
+from holdfast.records.team import TYPES, Team
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
-from holdfast.tiers.team import TYPES, Team
 from holdfast.types import TEAM, Scope
-from holdfast.write.prepare import index_row
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOME = Scope("default", TEAM)

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
 from holdfast.store.base import Share
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.transfer import Imported, export_to, import_from
 from holdfast.types import TEAM, Scope
-from holdfast.write.prepare import index_row
 
 Open = Callable[[str], Memory]
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from
 from holdfast.transfer.sealing import checked

@@ -12,11 +12,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.api.catalogue import ALL
-from holdfast.doors.http.app import create_app
+from holdfast.catalogue.verbs import ALL
 from holdfast.errors import InvalidInput
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.store.base import DumpedRecord
 from holdfast.testing import HashEmbedder
 from holdfast.types import Record

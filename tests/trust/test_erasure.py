@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast import Memory, Scope
-from holdfast.erasing import Erased, erase, verify
 from holdfast.errors import InvalidInput
+from holdfast.upkeep.erasure import Erased, erase, verify
 from scripts.erasure import EMBEDDER, Traces, erased, problems, scan, shown, user_name, word_of
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Memory
-from holdfast.write.rules import rules_in
+from holdfast.language.instructions.rules import rules_in
 from tests.trust.suite import opened
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from holdfast import Memory
-from holdfast.write.rules import rules_in
+from holdfast.language.instructions.rules import rules_in
 from tests.trust.attacks import attacks, groups, templates
 from tests.trust.channels import ANN, CHANNELS, SHOWN, UNMARKED, Channel, said_by
 from tests.trust.suite import Plan, harmless, opened, poisoned

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from holdfast import Context, Memory, Scope
-from holdfast.facts.values import BY_USER, USERS_OWN
-from holdfast.recall import astra, deerflow_map, safe
+from holdfast.border.origins import ORIGINS, least
+from holdfast.language.statements.values import BY_USER, USERS_OWN
+from holdfast.recall.context import astra, deerflow_map, safe
 from holdfast.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Record
-from holdfast.write.origins import ORIGINS, least
 from tests.trust.channels import ANN
 
 #: What Ann says herself: her rules and who she is. Nothing else may ever hold authority.

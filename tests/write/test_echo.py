@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.astra import AstraItem
-from holdfast.recall.astra import render as render_astra
-from holdfast.recall.safe import Item, render
-from holdfast.write.echo import digests, without_recalled
+from holdfast.language.echo import digests, without_recalled
+from holdfast.recall.context.astra import AstraItem
+from holdfast.recall.context.astra import render as render_astra
+from holdfast.recall.context.safe import Item, render
 
 LISBON = "I moved to Lisbon last spring."
 RULE = "Always cite sources when I ask about history."

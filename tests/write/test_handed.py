@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.write.handed import shows
-from holdfast.write.rules import rules_in
+from holdfast.language.instructions.handed import shows
+from holdfast.language.instructions.rules import rules_in
 
 RULE = "Always answer in one sentence."
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.border.write_options import checked_data, handling, sent
 from holdfast.config import Config
 from holdfast.errors import ConfigError, InvalidInput
 from holdfast.settings import Extraction, Llm
-from holdfast.write.handling import checked_data, handling, sent
 
 MODEL = Llm(url="http://127.0.0.1:9/v1", model="m")
 PLAIN = Config()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.write.ids import Ids
+from holdfast.border.ids import Ids
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
 

@@ -9,11 +9,11 @@ import orjson
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.rules import Learner
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from
 from holdfast.types import Event
-from holdfast.write.learn import Learner
 
 
 @pytest.fixture

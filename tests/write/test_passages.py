@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.learn.passages import embed_texts, passages, record_texts
 from holdfast.types import Event, Record
-from holdfast.write.passages import embed_texts, passages, record_texts
 
 MOST_PIECES = 200
 SENTENCE = "The harbour master counted {} boats before breakfast and wrote it down."

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.language.echo import digests
+from holdfast.learn.echo_filter import recalled
 from holdfast.types import Record
-from holdfast.write.echo import digests
-from holdfast.write.recalled import recalled
 
 THEN = datetime(2026, 3, 1, tzinfo=UTC)
 TEXT = "Always cite sources when I ask."

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.write.rules import Rule, data, rule_id, rules_in, topic
-from holdfast.write.split import JOINT
+from holdfast.language.instructions.conditions import JOINT
+from holdfast.language.instructions.rules import Rule, data, rule_id, rules_in, topic
 
 SPLITS = [
     json.loads(line)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.types import Record, Scope
 from tests.ticking import ticking
 

@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.write.rules import Rule, rules_in
-from holdfast.write.supersede import Known, releases, same, seeks, superseded, traits
+from holdfast.language.instructions.rules import Rule, rules_in
+from holdfast.language.instructions.supersede import (
+    Known,
+    releases,
+    same,
+    seeks,
+    superseded,
+    traits,
+)
 
 FOLDER = Path(__file__).parent
 # The words were chosen on the even lines; the odd ones say what to expect of other people's.

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.memory import Memory
+from holdfast.language.instructions.rules import MOST_RULES
+from holdfast.learn.understood import understood
+from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
-from holdfast.write.rules import MOST_RULES
-from holdfast.write.understood import understood
 
 CAP = 24_000
 PASTED = "The harbour was quiet and the boats lay still. "

@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast.config import Limits
-from holdfast.errors import InvalidInput, ScopeError, TooLarge
-from holdfast.testing import HashEmbedder
-from holdfast.write.validate import (
+from holdfast.border.validate import (
     RESERVED_METADATA,
     Batch,
     batch,
@@ -25,6 +22,9 @@ from holdfast.write.validate import (
     scope,
     whole_number,
 )
+from holdfast.config import Limits
+from holdfast.errors import InvalidInput, ScopeError, TooLarge
+from holdfast.testing import HashEmbedder
 
 LIMITS = Limits()
 SMALL = Limits(message_bytes=20, batch_bytes=50, query_bytes=10, metadata_bytes=40)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.config import Config, Extraction, Jobs
 from holdfast.errors import ModelError, ModelUnavailable, StoreBusy
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
+from holdfast.records.entries import index_row
 from holdfast.store.base import QueueCounts
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.types import Drained
-from holdfast.write.prepare import index_row
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DIM = 16

@@ -9,8 +9,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import ModelError, ModelUnavailable, NotAsked, Refused
-from holdfast.extract.rules import Extracted
-from holdfast.extract.spans import Turn
+from holdfast.language.extraction import Extracted
+from holdfast.language.names.spans import Turn
 from tests.extract.stepping import RULES, START, Recorder, Stepping
 
 TURNS = ("Clara works at Google.", "Clara lives in Lisbon.")

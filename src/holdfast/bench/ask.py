@@ -21,9 +21,9 @@ from holdfast.bench.metrics import (
     newest_first,
     ranked,
 )
-from holdfast.memory import Memory
-from holdfast.recall.safe import item, line
-from holdfast.tokens import count_tokens
+from holdfast.language.tokens import count_tokens
+from holdfast.memory.memory import Memory
+from holdfast.recall.context.safe import item, line
 from holdfast.types import Hit
 
 #: What is timed: a call as most make it. It is the first, so that the question is new to it.

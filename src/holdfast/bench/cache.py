@@ -12,7 +12,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast import private
+from holdfast.border import private
 from holdfast.errors import NotAStore, StoreError
 from holdfast.models.base import Embedder
 from holdfast.models.call import embedded, known_dim

@@ -14,7 +14,6 @@ from typing import Any
 import orjson
 
 import holdfast
-from holdfast import private
 from holdfast.bench.ask import Answer, Packed
 from holdfast.bench.cache import CachedEmbedder
 from holdfast.bench.data import Question
@@ -23,6 +22,7 @@ from holdfast.bench.metrics import ADVERSARIAL, OVERALL, Latest, Row, Scores, me
 from holdfast.bench.page import markdown
 from holdfast.bench.plot import plot
 from holdfast.bench.run import Ablation, SetResult
+from holdfast.border import private
 from holdfast.config import Config, names
 from holdfast.models.base import Embedder
 

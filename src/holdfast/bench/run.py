@@ -21,7 +21,7 @@ from holdfast.bench.data import Conversation, LabelledSet, Question, Turn
 from holdfast.bench.methods import HOLDFAST, Method, Variation, offered, varied
 from holdfast.bench.metrics import ADVERSARIAL, BUDGETS_TOKENS, Latest, Row, by_category, latest
 from holdfast.config import Config
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
 from holdfast.wiring import open as open_memory
 

@@ -20,14 +20,14 @@ from uuid import uuid4
 
 import orjson
 
-from holdfast.api.codec import opened
-from holdfast.api.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
+from holdfast.border import validate
+from holdfast.catalogue.codec import opened
+from holdfast.catalogue.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
 from holdfast.client.errors import error_of
 from holdfast.client.transport import Reply, Request, Transport
 from holdfast.config import Config, names
 from holdfast.errors import InvalidInput, ServiceError
 from holdfast.types import Receipt
-from holdfast.write import validate
 
 P = ParamSpec("P")
 R = TypeVar("R")

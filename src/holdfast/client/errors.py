@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from holdfast import errors
-from holdfast.api.verb import SCOPE_NAMES
+from holdfast.catalogue.verb import SCOPE_NAMES
 from holdfast.client.transport import Reply
 
-#: The header in which the service tells the name of its error; see doors/http/faults.py.
+#: The header in which the service tells the name of its error; see service/http/errors.py.
 KIND = "x-holdfast-error"
 #: What it means where the service does not tell, for example before a route was found.
 _BY_STATUS: Mapping[int, type[errors.HoldfastError]] = {

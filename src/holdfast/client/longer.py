@@ -9,13 +9,13 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from holdfast.api import catalogue
+from holdfast.catalogue import verbs
 from holdfast.client.asking import Asker, asked
 from holdfast.client.errors import error_of
 from holdfast.client.transport import Request
 from holdfast.errors import ServiceError
-from holdfast.tiers.documents.reading import format_of
-from holdfast.tiers.knowledge import Document, ReadLimits, loaded
+from holdfast.records.knowledge.documents.reading import format_of
+from holdfast.records.knowledge.knowledge import Document, ReadLimits, loaded
 from holdfast.types import Drained
 
 #: The service works for at most this long at a time; then it is asked to go on.
@@ -39,7 +39,7 @@ def add_document(
         format = format_of(data, called or "", format)
         data = data.encode("utf-8", "surrogatepass")
     return asker.ask(
-        catalogue.ADD_DOCUMENT,
+        verbs.ADD_DOCUMENT,
         data,
         name=called,
         format=format,
@@ -62,7 +62,7 @@ def drain(asker: Asker, timeout: float | None = None) -> Drained:
 
 
 def _drained(asker: Asker, seconds: float) -> Drained:
-    request = asked(catalogue.DRAIN, {"timeout": min(seconds, _ONE_DRAIN)})
+    request = asked(verbs.DRAIN, {"timeout": min(seconds, _ONE_DRAIN)})
     answer = asker.loaded(request, patience=_ONE_DRAIN)
     found: Drained = asker.read(Drained, answer)
     return found

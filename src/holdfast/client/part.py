@@ -13,7 +13,7 @@ from functools import partial, wraps
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from holdfast.api.verb import Verb
+from holdfast.catalogue.verb import Verb
 from holdfast.client.asking import Asker
 
 P = ParamSpec("P")

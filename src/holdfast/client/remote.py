@@ -1,7 +1,7 @@
 """Every verb of a memory, once, as methods of a client; and the blocking client itself.
 
-The tables are those of `api/catalogue.py`; a test compares them with it, and with `Memory` and its
-parts, name by name and parameter by parameter.
+The tables are those of `catalogue/verbs.py`; a test compares them with it, and with `Memory` and
+its parts, name by name and parameter by parameter.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import ssl
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from holdfast.api import catalogue
-from holdfast.api.verb import verb
+from holdfast.catalogue import verbs
+from holdfast.catalogue.verb import verb
 from holdfast.client import longer
 from holdfast.client.asking import Asker
 from holdfast.client.part import Blocking, Part, Way, by, remote
 from holdfast.client.transport import Transport
 from holdfast.config import api_key as key_of_environment
-from holdfast.core import Core
-from holdfast.tiers.knowledge import Knowledge
-from holdfast.tiers.profile import Profiles
-from holdfast.tiers.summaries import Summaries
+from holdfast.memory.core import Core
+from holdfast.records.knowledge.knowledge import Knowledge
+from holdfast.records.profile import Profiles
+from holdfast.records.summaries import Summaries
 
 #: What only a memory in this process has.
 _EMBEDDED = frozenset({"cached", "config", "life", "store", "worker"})
@@ -29,152 +29,152 @@ _EMBEDDED = frozenset({"cached", "config", "life", "store", "worker"})
 class FactVerbs(Part[Way]):
     """As `memory.facts`."""
 
-    add = remote(catalogue.ADD_FACT)
-    answer = remote(catalogue.ANSWER)
-    clarifications = remote(catalogue.CLARIFICATIONS)
-    conflicts = remote(catalogue.CONFLICTS)
-    contradictions = remote(catalogue.CONTRADICTIONS)
-    get = remote(catalogue.GET_FACT)
-    history = remote(catalogue.FACT_HISTORY)
-    invalidate = remote(catalogue.INVALIDATE_FACT)
-    list = remote(catalogue.LIST_FACTS)
-    resolve = remote(catalogue.RESOLVE)
-    update = remote(catalogue.UPDATE_FACT)
+    add = remote(verbs.ADD_FACT)
+    answer = remote(verbs.ANSWER)
+    clarifications = remote(verbs.CLARIFICATIONS)
+    conflicts = remote(verbs.CONFLICTS)
+    contradictions = remote(verbs.CONTRADICTIONS)
+    get = remote(verbs.GET_FACT)
+    history = remote(verbs.FACT_HISTORY)
+    invalidate = remote(verbs.INVALIDATE_FACT)
+    list = remote(verbs.LIST_FACTS)
+    resolve = remote(verbs.RESOLVE)
+    update = remote(verbs.UPDATE_FACT)
 
 
 class GraphVerbs(Part[Way]):
     """As `memory.graph`."""
 
-    edges = remote(catalogue.EDGES)
-    entities = remote(catalogue.ENTITIES)
-    merge = remote(catalogue.MERGE)
-    merges = remote(catalogue.MERGES)
-    overview = remote(catalogue.OVERVIEW)
-    traverse = remote(catalogue.TRAVERSE)
-    unmerge = remote(catalogue.UNMERGE)
-    write = remote(catalogue.GRAPH_WRITE)
+    edges = remote(verbs.EDGES)
+    entities = remote(verbs.ENTITIES)
+    merge = remote(verbs.MERGE)
+    merges = remote(verbs.MERGES)
+    overview = remote(verbs.OVERVIEW)
+    traverse = remote(verbs.TRAVERSE)
+    unmerge = remote(verbs.UNMERGE)
+    write = remote(verbs.GRAPH_WRITE)
 
 
 class ObservationVerbs(Part[Way]):
     """As `memory.observations`."""
 
-    add = remote(catalogue.ADD_OBSERVATIONS)
-    create = remote(catalogue.CREATE_OBSERVED)
-    delete = remote(catalogue.DELETE_OBSERVED)
-    read = remote(catalogue.READ_OBSERVED)
+    add = remote(verbs.ADD_OBSERVATIONS)
+    create = remote(verbs.CREATE_OBSERVED)
+    delete = remote(verbs.DELETE_OBSERVED)
+    read = remote(verbs.READ_OBSERVED)
 
 
 class NoteVerbs(Part[Way]):
     """As `memory.notes`."""
 
-    add = remote(catalogue.ADD_NOTE)
-    day = remote(catalogue.DAY)
-    list = remote(catalogue.LIST_NOTES)
-    update = remote(catalogue.UPDATE_NOTE)
+    add = remote(verbs.ADD_NOTE)
+    day = remote(verbs.DAY)
+    list = remote(verbs.LIST_NOTES)
+    update = remote(verbs.UPDATE_NOTE)
 
 
 class ProfileVerbs(Part[Way]):
     """As `memory.profiles`."""
 
-    clear = remote(catalogue.CLEAR_PROFILE)
-    profile = remote(verb(Profiles.profile, "GET", catalogue.PROFILE.path, part="profiles"))
-    set = remote(catalogue.SET_PROFILE)
+    clear = remote(verbs.CLEAR_PROFILE)
+    profile = remote(verb(Profiles.profile, "GET", verbs.PROFILE.path, part="profiles"))
+    set = remote(verbs.SET_PROFILE)
 
 
 class ProcedureVerbs(Part[Way]):
     """As `memory.procedures`."""
 
-    add = remote(catalogue.ADD_PROCEDURE)
-    get = remote(catalogue.GET_PROCEDURE)
-    list = remote(catalogue.LIST_PROCEDURES)
-    update = remote(catalogue.UPDATE_PROCEDURE)
-    used = remote(catalogue.USED_PROCEDURE)
+    add = remote(verbs.ADD_PROCEDURE)
+    get = remote(verbs.GET_PROCEDURE)
+    list = remote(verbs.LIST_PROCEDURES)
+    update = remote(verbs.UPDATE_PROCEDURE)
+    used = remote(verbs.USED_PROCEDURE)
 
 
 class SummaryVerbs(Part[Way]):
     """As `memory.summaries`."""
 
     compact = remote(
-        verb(Summaries.compact, "POST", catalogue.COMPACT.path, part="summaries", role="write")
+        verb(Summaries.compact, "POST", verbs.COMPACT.path, part="summaries", role="write")
     )
-    get = remote(catalogue.GET_SUMMARY)
-    session_stats = remote(catalogue.SESSION_STATS)
+    get = remote(verbs.GET_SUMMARY)
+    session_stats = remote(verbs.SESSION_STATS)
 
 
 class KnowledgeVerbs(Part[Way]):
     """As `memory.knowledge`."""
 
     add = by(Knowledge.add, longer.add_document)
-    document = remote(catalogue.GET_DOCUMENT)
-    documents = remote(catalogue.DOCUMENTS)
-    entries = remote(catalogue.ENTRIES)
-    get = remote(catalogue.GET_ENTRY)
-    history = remote(catalogue.DOCUMENT_HISTORY)
-    remove = remote(catalogue.REMOVE_DOCUMENT)
-    set = remote(catalogue.SET_ENTRY)
+    document = remote(verbs.GET_DOCUMENT)
+    documents = remote(verbs.DOCUMENTS)
+    entries = remote(verbs.ENTRIES)
+    get = remote(verbs.GET_ENTRY)
+    history = remote(verbs.DOCUMENT_HISTORY)
+    remove = remote(verbs.REMOVE_DOCUMENT)
+    set = remote(verbs.SET_ENTRY)
 
 
 class TeamVerbs(Part[Way]):
     """As `memory.team`."""
 
-    get = remote(catalogue.TEAM_GET)
-    history = remote(catalogue.TEAM_HISTORY)
-    list = remote(catalogue.TEAM_LIST)
-    remove = remote(catalogue.TEAM_REMOVE)
-    search = remote(catalogue.TEAM_SEARCH)
-    update = remote(catalogue.TEAM_UPDATE)
-    write = remote(catalogue.TEAM_WRITE)
+    get = remote(verbs.TEAM_GET)
+    history = remote(verbs.TEAM_HISTORY)
+    list = remote(verbs.TEAM_LIST)
+    remove = remote(verbs.TEAM_REMOVE)
+    search = remote(verbs.TEAM_SEARCH)
+    update = remote(verbs.TEAM_UPDATE)
+    write = remote(verbs.TEAM_WRITE)
 
 
 class ShareVerbs(Part[Way]):
     """As `memory.shares`."""
 
-    given_to = remote(catalogue.SHARED_WITH_US)
-    grant = remote(catalogue.GRANT)
-    list = remote(catalogue.SHARES)
-    revoke = remote(catalogue.REVOKE)
+    given_to = remote(verbs.SHARED_WITH_US)
+    grant = remote(verbs.GRANT)
+    list = remote(verbs.SHARES)
+    revoke = remote(verbs.REVOKE)
 
 
 class AgentVerbs(Part[Way]):
     """As `memory.agents`."""
 
-    set_trust = remote(catalogue.SET_TRUST)
-    trust = remote(catalogue.TRUST)
+    set_trust = remote(verbs.SET_TRUST)
+    trust = remote(verbs.TRUST)
 
 
 class Verbs(Part[Way]):
     """As `Memory`: what both clients have."""
 
-    batch = remote(catalogue.BATCH)
-    capabilities = remote(catalogue.CAPABILITIES)
-    check = remote(verb(Core.check, "GET", catalogue.DOCTOR.path, role="admin", answer="findings"))
-    compact = remote(catalogue.COMPACT)
-    context = remote(catalogue.CONTEXT)
-    doctor = remote(catalogue.DOCTOR)
+    batch = remote(verbs.BATCH)
+    capabilities = remote(verbs.CAPABILITIES)
+    check = remote(verb(Core.check, "GET", verbs.DOCTOR.path, role="admin", answer="findings"))
+    compact = remote(verbs.COMPACT)
+    context = remote(verbs.CONTEXT)
+    doctor = remote(verbs.DOCTOR)
     drain = by(Core.drain, longer.drain)
-    erase = remote(catalogue.ERASE)
-    expand = remote(catalogue.EXPAND)
-    explain = remote(catalogue.EXPLAIN)
-    fading = remote(catalogue.FADING)
-    feedback = remote(catalogue.FEEDBACK)
-    forget = remote(catalogue.FORGET)
-    get = remote(catalogue.GET)
-    growth = remote(catalogue.GROWTH)
-    history = remote(catalogue.HISTORY)
-    jobs = remote(catalogue.JOBS)
-    list = remote(catalogue.LIST)
+    erase = remote(verbs.ERASE)
+    expand = remote(verbs.EXPAND)
+    explain = remote(verbs.EXPLAIN)
+    fading = remote(verbs.FADING)
+    feedback = remote(verbs.FEEDBACK)
+    forget = remote(verbs.FORGET)
+    get = remote(verbs.GET)
+    growth = remote(verbs.GROWTH)
+    history = remote(verbs.HISTORY)
+    jobs = remote(verbs.JOBS)
+    list = remote(verbs.LIST)
     now = by(Core.now, longer.now)
-    profile = remote(catalogue.PROFILE)
-    recall = remote(catalogue.RECALL)
-    remember = remote(catalogue.REMEMBER)
-    replay = remote(catalogue.REPLAY)
-    reset_source = remote(catalogue.RESET_SOURCE)
-    restore = remote(catalogue.RESTORE)
-    settings = remote(catalogue.SETTINGS)
-    settle = remote(catalogue.SETTLE)
-    stats = remote(catalogue.STATS)
-    status = remote(catalogue.STATUS)
-    update = remote(catalogue.UPDATE)
+    profile = remote(verbs.PROFILE)
+    recall = remote(verbs.RECALL)
+    remember = remote(verbs.REMEMBER)
+    replay = remote(verbs.REPLAY)
+    reset_source = remote(verbs.RESET_SOURCE)
+    restore = remote(verbs.RESTORE)
+    settings = remote(verbs.SETTINGS)
+    settle = remote(verbs.SETTLE)
+    stats = remote(verbs.STATS)
+    status = remote(verbs.STATUS)
+    update = remote(verbs.UPDATE)
     warm = by(Core.warm, longer.warm)
 
     def __init__(self, way: Way) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.text import term_id
+from holdfast.language.terms import term_id
 
 #: A term in a packed row: its id and how often it occurs.
 _TERM = np.dtype([("id", "<u8"), ("count", "u1")])

@@ -25,8 +25,8 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from holdfast.errors import ConfigError, ModelError, ModelUnavailable, Refused
+from holdfast.language.tokens import count_tokens
 from holdfast.models.http import opener, posted, said_by, seconds
-from holdfast.tokens import count_tokens
 
 MAX_ANSWER_BYTES = 1024 * 1024  # The body; 2,048 tokens of text are about 10 kB.
 _MOST_CLAIMED_TOKENS = 10_000_000  # A usage beyond this is a mistake: we count ourselves.

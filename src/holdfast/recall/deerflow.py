@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from holdfast.recall.tfidf import similarities
-from holdfast.tokens import count_tokens
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context.tfidf import similarities
 
 Fact = Mapping[str, Any]
 #: A text, or messages of which the user's and the assistant's last words are taken.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from holdfast.border.reserved import RESERVED_METADATA, SYSTEM
 from holdfast.index.view import Part
-from holdfast.reserved import RESERVED_METADATA, SYSTEM
 from holdfast.types import Event, Hit, Metadata, Record
 
 _PLAIN_TIERS = frozenset({"graph", "workspace"})

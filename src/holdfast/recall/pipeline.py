@@ -2,10 +2,10 @@
 
 see       who may be seen: alive, times, agent, filters, tiers      search.py
 fuse      one score from all sources: a weighted sum (the default)  fusion.py, blend.py
-          or exact weighted reciprocal rank fusion                  fusion.py, search.py, fuse.py
+          or exact weighted reciprocal rank fusion                  rrf.py
 time      what was said at a time that the question names           temporal.py
 profile   tiers weighed by the task under way                       profile.py
-stages    one after another, each a file of its own                 stages.py lists them in order
+stages    one after another, each a file of its own                 stages/order.py lists them
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.index.resident import View
 from holdfast.profiles import Profile
-from holdfast.recall import stages
-from holdfast.recall.fusion import Scores, blended, ranked
-from holdfast.recall.lane import is_rule
 from holdfast.recall.profile import tier_weights
 from holdfast.recall.query import Query
-from holdfast.recall.rerank import Reranker
-from holdfast.recall.search import best, border, filtered, visible
-from holdfast.recall.stage import Candidate, Moment, ReadContent
+from holdfast.recall.source_share import with_others
+from holdfast.recall.sources.fusion import Scores, blended, ranked
+from holdfast.recall.sources.search import best, border, filtered, visible
+from holdfast.recall.stages import order
+from holdfast.recall.stages.lane import is_rule
+from holdfast.recall.stages.rerank import Reranker
+from holdfast.recall.stages.stage import Candidate, Moment, ReadContent
 from holdfast.recall.temporal import lift, lifted, times
 from holdfast.recall.trace import explained
-from holdfast.recall.writers import with_others
 
 #: Candidates that the stages see, at least, and for each place of the answer.
 _LEAST_CANDIDATES = 50
@@ -85,7 +85,7 @@ def rank(
         view, query, config, vector, fused.cosines, seen, wanted, content,
         scores=scores, holders=fused.holders, reranker=reranker,
     )  # fmt: skip
-    found = stages.run(_candidates(moment), moment)
+    found = order.run(_candidates(moment), moment)
     if query.explain:
         found = explained(found, moment, fused, steps, weights=weights, graph=graph)
     answer = []

@@ -32,10 +32,18 @@ from numpy.typing import NDArray
 
 from holdfast.config import Boosting
 from holdfast.errors import InvalidInput
+from holdfast.language.questions.examples import EVERYDAY, EXAMPLES
+from holdfast.language.questions.triggers import (
+    ASKED,
+    MACHINE,
+    NEGATED,
+    PERSONAL,
+    RECAP,
+    SENSES,
+    Sense,
+)
+from holdfast.language.terms import fold, terms
 from holdfast.profiles import GENERAL, Profile
-from holdfast.recall.examples import EVERYDAY, EXAMPLES
-from holdfast.recall.triggers import ASKED, MACHINE, NEGATED, PERSONAL, RECAP, SENSES, Sense
-from holdfast.text import fold, terms
 
 Vector = NDArray[np.float32]
 

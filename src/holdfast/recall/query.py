@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import InvalidInput
-from holdfast.text import coded, quoted, terms
+from holdfast.language.terms import coded, quoted, terms
 from holdfast.types import ALL_TIERS, Scope
 
 # English only; in other languages a question for a time is a question like any other.

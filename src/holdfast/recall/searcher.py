@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 from holdfast.config import Config
 from holdfast.errors import ModelError
-from holdfast.graph.follow import Graphs
 from holdfast.index.resident import ALL, LOUD, Part, Shelf, View
+from holdfast.language.questions.understood import english_only
 from holdfast.models.base import Embedder
 from holdfast.models.call import embedded
 from holdfast.models.metering import pay_for
 from holdfast.profiles import GENERAL
-from holdfast.recall.graph import reached, whole, with_paths
 from holdfast.recall.hits import hit
-from holdfast.recall.language import english_only
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, choose
 from holdfast.recall.query import Query
-from holdfast.recall.rerank import Reranker
+from holdfast.recall.sources.graph import reached, whole, with_paths
+from holdfast.recall.stages.rerank import Reranker
 from holdfast.recall.trigger_vectors import TriggerVectors
+from holdfast.records.graph.follow import Graphs
 from holdfast.store.base import Space, Store
 from holdfast.types import Event, Hits, Record, Scope
 

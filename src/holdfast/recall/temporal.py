@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.recall.dates import DAY
+from holdfast.language.dates.expressions import DAY
+from holdfast.language.dates.intervals import Span, spans
 from holdfast.recall.query import Query
-from holdfast.recall.when import Span, spans
 
 Scores = NDArray[np.floating[Any]]
 

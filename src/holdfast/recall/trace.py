@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.recall.fusion import Fused, Scores, by_tier
-from holdfast.recall.search import search
-from holdfast.recall.stage import Candidate, Moment
+from holdfast.recall.sources.fusion import Fused, Scores, by_tier
+from holdfast.recall.sources.search import search
+from holdfast.recall.stages.stage import Candidate, Moment
 
 _DIGITS = 6
 #: Every source is asked; what its vote counts is another matter.

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from datetime import date, datetime
 from typing import Protocol
 
-from holdfast.store.happenings import Happened, Mark, News, Webhook
+from holdfast.store.events import Happened, Mark, News, Webhook
 from holdfast.store.values import Answered, AuditLine, Share, Spent, Trouble
 from holdfast.types import ApiKey, Job, Record, Scope
 

@@ -7,7 +7,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.text import terms
+from holdfast.language.terms import terms
 
 
 class HashEmbedder:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.index.postings import packed
+from holdfast.language.terms import terms
 from holdfast.store.base import (
     ContextNote,
     Derived,
@@ -19,7 +20,6 @@ from holdfast.store.base import (
     Store,
     Vector,
 )
-from holdfast.text import terms
 from holdfast.types import Job, Scope
 
 ANN = Scope("home", "ann")

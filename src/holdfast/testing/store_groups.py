@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from holdfast.records.entries import index_row
 from holdfast.store.base import DumpedEvent, Spent, Store
 from holdfast.testing.store_builders import (
     ANN,
@@ -24,7 +25,6 @@ from holdfast.testing.store_builders import (
     subjects,
 )
 from holdfast.types import Job, Scope
-from holdfast.write.prepare import index_row
 
 S1 = replace(ANN, session="s1")
 #: Nobody but the first and the last speaks of the same.

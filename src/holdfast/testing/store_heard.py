@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from holdfast.records.entries import index_row
 from holdfast.store.base import Change, DumpedRecord, Store
 from holdfast.testing.store_builders import (
     ANN,
@@ -29,7 +30,6 @@ from holdfast.testing.store_builders import (
     vector,
 )
 from holdfast.types import Job, Record
-from holdfast.write.prepare import index_row
 
 LATE = NOON + timedelta(days=3)
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from holdfast.records.entries import index_row
 from holdfast.store.base import Derived, Store
 from holdfast.testing.store_builders import (
     ANN,
@@ -29,7 +30,6 @@ from holdfast.testing.store_builders import (
 )
 from holdfast.testing.store_heard import change_of, ill, the
 from holdfast.types import Record, Scope
-from holdfast.write.prepare import index_row
 
 DAY = timedelta(days=1)
 LATE = NOON + 3 * DAY

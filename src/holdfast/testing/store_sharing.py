@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import Conflict, NotFound
+from holdfast.records.entries import index_row
 from holdfast.store.base import (
     Answered,
     Dumped,
@@ -22,7 +23,7 @@ from holdfast.store.base import (
     Spent,
     Store,
 )
-from holdfast.store.happenings import Webhook
+from holdfast.store.events import Webhook
 from holdfast.testing.store_builders import (
     ANN,
     BOB,
@@ -43,7 +44,6 @@ from holdfast.testing.store_builders import (
 )
 from holdfast.testing.store_heard import ill
 from holdfast.types import TEAM, ApiKey, Scope
-from holdfast.write.prepare import index_row
 
 DAY = timedelta(days=1)
 LATE = NOON + 3 * DAY

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.errors import NotFound
 from holdfast.index.postings import packed
+from holdfast.records.entries import index_row
 from holdfast.store.base import (
     DumpedEvent,
     DumpedRecord,
@@ -33,7 +34,6 @@ from holdfast.testing.store_builders import (
     put,
 )
 from holdfast.types import ApiKey, Event, Record
-from holdfast.write.prepare import index_row
 
 
 class LedgerSuite:

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
+from holdfast.border import validate
+from holdfast.border.ids import Ids
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.graph.check import distrust
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.records.entries import index_row
+from holdfast.records.graph.check import distrust
 from holdfast.store.base import (
     Derive,
     Dumped,
@@ -24,9 +27,6 @@ from holdfast.transfer.lines import from_header, from_row, new_event, parsed
 from holdfast.transfer.sealing import checked
 from holdfast.transfer.taking import refuse
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
-from holdfast.write import validate
-from holdfast.write.ids import Ids
-from holdfast.write.prepare import index_row
 
 _ROWS_AT_ONCE = 500
 _BYTES_AT_ONCE = 16 * 1024 * 1024

@@ -11,8 +11,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NoReturn, cast, get_args
 
+from holdfast.border import validate
+from holdfast.border.write_options import checked_data
 from holdfast.config import Limits
-from holdfast.graph.check import distrust
+from holdfast.records.graph.check import distrust
+from holdfast.records.profile_values import SECTIONS
 from holdfast.store.base import (
     Dumped,
     DumpedAct,
@@ -26,7 +29,6 @@ from holdfast.store.base import (
     Lived,
     Share,
 )
-from holdfast.tiers.profile_values import SECTIONS
 from holdfast.transfer.fields import FORMER_HEADER, HEADER, TYPES
 from holdfast.transfer.shapes import check_shape
 from holdfast.transfer.taking import (
@@ -45,8 +47,6 @@ from holdfast.transfer.taking import (
     taken,
 )
 from holdfast.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Action, Event, Record, Role, Scope
-from holdfast.write import validate
-from holdfast.write.handling import checked_data
 
 #: What a line of a history can say; `stored` is the record itself.
 _ACTIONS = tuple(each for each in get_args(Action) if each != "stored")

@@ -11,8 +11,8 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from holdfast.border import validate
 from holdfast.errors import InvalidInput
-from holdfast.write import validate
 
 T = TypeVar("T")
 

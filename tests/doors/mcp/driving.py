@@ -16,11 +16,11 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from holdfast.doors.http.app import create_app
-from holdfast.doors.mcp.asker import Asker
-from holdfast.doors.mcp.server import One, server
-from holdfast.doors.mcp.tools import ALL
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.mcp.asker import Asker
+from holdfast.service.mcp.server import One, server
+from holdfast.service.mcp.tools import ALL
 
 ANN = Asker("default", "ann")
 READER = Asker("default", "ann", role="read")

@@ -6,8 +6,8 @@ import pytest
 from mcp import types
 from mcp.shared.exceptions import MCPError
 
-from holdfast.doors.mcp.asker import Asker
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.mcp.asker import Asker
 from tests.doors.mcp.driving import ANN, MODES, READER, Driver, drive
 
 ENTITY = types.ResourceTemplateReference(uri="holdfast://entity/{name}")

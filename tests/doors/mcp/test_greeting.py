@@ -13,9 +13,9 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from holdfast.doors.mcp.greeting import DISCOVERED, HANDSHAKES, greeted
-from holdfast.doors.mcp.server import One, server
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.mcp.greeting import DISCOVERED, HANDSHAKES, greeted
+from holdfast.service.mcp.server import One, server
 from tests.doors.mcp.driving import ANN
 from tests.doors.mcp.test_mcp_stdio import COMMAND, HELLO, talk
 
@@ -90,8 +90,8 @@ def test_what_is_not_as_expected_is_left_to_the_sdk(sent: Any) -> None:
 
 def test_nothing_heavy_is_loaded_for_it() -> None:
     code = (
-        "import sys, holdfast.doors.cli.app, holdfast.doors.mcp.wire, holdfast.address;"
-        "print([each for each in ('mcp', 'mcp_types', 'numpy', 'holdfast.memory')"
+        "import sys, holdfast.service.cli.app, holdfast.service.mcp.wire, holdfast.border.address;"
+        "print([each for each in ('mcp', 'mcp_types', 'numpy', 'holdfast.memory.memory')"
         " if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

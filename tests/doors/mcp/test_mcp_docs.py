@@ -4,9 +4,9 @@ import json
 import re
 from pathlib import Path
 
-from holdfast.doors.mcp.prompts import PROMPTS
-from holdfast.doors.mcp.resources import RESOURCES
-from holdfast.doors.mcp.tools import ALL
+from holdfast.service.mcp.prompts import PROMPTS
+from holdfast.service.mcp.resources import RESOURCES
+from holdfast.service.mcp.tools import ALL
 
 PAGE = (Path(__file__).parents[3] / "docs/howto/mcp.md").read_text()
 

@@ -16,12 +16,12 @@ from fastapi.testclient import TestClient
 from mcp.shared.exceptions import MCPError
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.doors.mcp.sessions import Sessions
-from holdfast.doors.mcp.tools import ALL
 from holdfast.errors import ConfigError
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
+from holdfast.service.mcp.sessions import Sessions
+from holdfast.service.mcp.tools import ALL
 from holdfast.testing import HashEmbedder
 from tests.doors.live import wait_until
 from tests.doors.mcp.driving import MODES, Driver, over_http, serving
@@ -256,7 +256,7 @@ def test_open_streams_do_not_keep_the_service_from_stopping(memory: Memory) -> N
 def test_without_the_package_it_says_what_to_install(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.doors.mcp.mount.find_spec", lambda name: None)
+    monkeypatch.setattr("holdfast.service.mcp.mount.find_spec", lambda name: None)
     headers = {"authorization": f"Bearer {key_of(memory)}"}
     with TestClient(create_app(memory), "http://localhost", headers=headers) as client:
         for method in ("GET", "POST", "DELETE"):
@@ -293,7 +293,7 @@ def test_a_stream_ends_with_its_key(memory: Memory, url: str) -> None:
 def test_a_key_has_only_so_many_sessions_and_streams(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.doors.mcp.http._MOST_OF_A_KEY", 2)
+    monkeypatch.setattr("holdfast.service.mcp.http._MOST_OF_A_KEY", 2)
     greedy, other = key_of(memory), key_of(memory)
     with serving(memory) as url, httpx2.Client(headers=ACCEPT, timeout=60) as http:
         said = {"authorization": f"Bearer {greedy}", "mcp-protocol-version": "2025-06-18"}

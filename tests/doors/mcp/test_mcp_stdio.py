@@ -13,7 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 import holdfast
-from holdfast.keys import create_key
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from tests.doors.mcp.driving import MODES, Driver, run, serving
 from tests.doors.mcp.test_tools import NAMES, READING

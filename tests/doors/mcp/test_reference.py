@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from holdfast.doors.mcp.asker import Asker
-from holdfast.doors.mcp.reference import TOOLS
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.mcp.asker import Asker
+from holdfast.service.mcp.reference import TOOLS
 from tests.doors.mcp.driving import ANN, MODES, Driver, drive
 
 BOB = {"name": "Bob", "entityType": "Person", "observations": ["Likes tea", "Speaks Dutch"]}

@@ -10,9 +10,9 @@ from mcp import Client, types
 from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
-from holdfast.doors.mcp.asker import Asker
-from holdfast.doors.mcp.server import Gate, server
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.mcp.asker import Asker
+from holdfast.service.mcp.server import Gate, server
 from tests.doors.mcp.driving import ANN, MODES, Driver, drive
 
 GRAPH = "memory://knowledge-graph"

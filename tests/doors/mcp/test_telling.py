@@ -8,8 +8,8 @@ import anyio
 import pytest
 from mcp import Client, types
 
-from holdfast.doors.mcp.server import One, server
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.mcp.server import One, server
 from tests.doors.mcp.driving import ANN, Driver
 
 

@@ -8,9 +8,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
-from holdfast.doors.mcp.asker import Asker
-from holdfast.doors.mcp.tools import ALL
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.mcp.asker import Asker
+from holdfast.service.mcp.tools import ALL
 from tests.doors.mcp.driving import ANN, MODES, READER, Driver, drive
 
 NOBODY = "f" * 32

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.doors.proxy import routes
+from holdfast.service.proxy import routes
 from tests.doors.proxy import upstream
 from tests.doors.proxy.serving import Service, serving
 

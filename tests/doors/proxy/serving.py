@@ -12,10 +12,10 @@ import uvicorn
 from openai import AsyncOpenAI, OpenAI
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.doors.http.listen import listening
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.http.listen import listening
+from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

@@ -9,8 +9,8 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.keys import create_key
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
 from holdfast.store.base import Spent
 from holdfast.testing import HashEmbedder
 from holdfast.types import ApiKey

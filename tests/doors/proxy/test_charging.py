@@ -12,12 +12,12 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.doors.proxy.answer import Overheard
-from holdfast.doors.proxy.chat import Chat
-from holdfast.doors.proxy.responses import Responses
-from holdfast.doors.proxy.usage import Told, tokens_sent
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.keys import create_key
+from holdfast.service.proxy.answer import Overheard
+from holdfast.service.proxy.chat import Chat
+from holdfast.service.proxy.responses import Responses
+from holdfast.service.proxy.usage import Told, tokens_sent
 from holdfast.store.base import Spent
 from holdfast.store.sqlite import connection as store_connection
 from holdfast.testing import HashEmbedder

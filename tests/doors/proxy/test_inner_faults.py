@@ -7,10 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
-from holdfast.doors.http.app import create_app
-from holdfast.doors.mcp import mount
-from holdfast.keys import create_key
-from holdfast.memory import Memory
+from holdfast.memory.memory import Memory
+from holdfast.service.http.app import create_app
+from holdfast.service.keys import create_key
+from holdfast.service.mcp import mount
 from holdfast.testing import HashEmbedder
 from tests.doors.proxy.serving import Service
 from tests.doors.proxy.test_passing import call

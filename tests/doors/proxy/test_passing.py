@@ -14,10 +14,10 @@ import openai
 import pytest
 
 import holdfast
-from holdfast.doors.http.faults import fault_of
-from holdfast.doors.proxy import routes as proxy
 from holdfast.errors import ConfigError, InvalidInput, StoreBusy
-from holdfast.keys import create_key
+from holdfast.service.http.errors import fault_of
+from holdfast.service.keys import create_key
+from holdfast.service.proxy import routes as proxy
 from holdfast.store.sqlite import connection as store_connection
 from holdfast.testing import HashEmbedder
 from tests.doors.proxy import upstream

@@ -10,8 +10,8 @@ import openai
 import pytest
 
 import holdfast
-from holdfast.doors.proxy.usage import Told, bytes_said, tokens_sent, usage_of
-from holdfast.keys import create_key
+from holdfast.service.keys import create_key
+from holdfast.service.proxy.usage import Told, bytes_said, tokens_sent, usage_of
 from holdfast.store.base import Spent
 from holdfast.testing import HashEmbedder
 from tests.doors.calling import NOON, Clock, given

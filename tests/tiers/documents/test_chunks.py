@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import TooLarge
-from holdfast.tiers.documents.chunks import MOST_TOKENS, Chunk, chunks
-from holdfast.tiers.documents.markdown import read_markdown
-from holdfast.tiers.documents.values import Deadline, Section
-from holdfast.tokens import count_tokens
+from holdfast.language.tokens import count_tokens
+from holdfast.records.knowledge.documents.chunks import MOST_TOKENS, Chunk, chunks
+from holdfast.records.knowledge.documents.markdown import read_markdown
+from holdfast.records.knowledge.documents.values import Deadline, Section
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the river bank."
 

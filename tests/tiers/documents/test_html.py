@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import TooLarge
-from holdfast.tiers.documents.html import read_html
-from holdfast.tiers.documents.values import Deadline, Read, Section
+from holdfast.records.knowledge.documents.html import read_html
+from holdfast.records.knowledge.documents.values import Deadline, Read, Section
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from holdfast.errors import TooLarge
-from holdfast.tiers.documents.markdown import read_markdown
-from holdfast.tiers.documents.values import Deadline, Read, Section
+from holdfast.records.knowledge.documents.markdown import read_markdown
+from holdfast.records.knowledge.documents.values import Deadline, Read, Section
 
 
 def found(text: str) -> Read:

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.tiers.documents.pdf import read_pdf
-from holdfast.tiers.documents.values import MIB, Deadline, Read, ReadLimits, Section
+from holdfast.records.knowledge.documents.pdf import read_pdf
+from holdfast.records.knowledge.documents.values import MIB, Deadline, Read, ReadLimits, Section
 from tests.tiers.documents import pdfs
 
 #: Left out of `make check`: each opens a memory, or takes its time.

@@ -3,8 +3,8 @@
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.tiers.documents.reading import format_of, read
-from holdfast.tiers.documents.values import Deadline, Read, ReadLimits, Section
+from holdfast.records.knowledge.documents.reading import format_of, read
+from holdfast.records.knowledge.documents.values import Deadline, Read, ReadLimits, Section
 
 
 def found(data: bytes | str, name: str = "a.txt", format: str | None = None) -> Read:

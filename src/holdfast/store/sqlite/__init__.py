@@ -6,7 +6,7 @@ import logging
 import os
 from pathlib import Path
 
-from holdfast import private
+from holdfast.border import private
 from holdfast.errors import StoreError
 from holdfast.store.sqlite.answers import SqliteAnswers
 from holdfast.store.sqlite.audit import SqliteAudit

@@ -1,4 +1,4 @@
-"""Doctor: every invariant of the file. How what is derived is mended: mend.py."""
+"""Doctor: every invariant of the file. How what is derived is mended: repair.py."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import partial
 
 import apsw
 
-from holdfast import private
+from holdfast.border import private
 from holdfast.store.base import Derive
 from holdfast.store.sqlite.audit import broken
 from holdfast.store.sqlite.connection import OLDEST_SAFE_SQLITE
 from holdfast.store.sqlite.damage import count_aside, damaged, set_damage_aside
 from holdfast.store.sqlite.feed import queue_missing
-from holdfast.store.sqlite.mend import (
+from holdfast.store.sqlite.repair import (
     WHO_SEES,
     add_missing,
     bad_vectors,

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import apsw
 
-from holdfast import private
+from holdfast.border import private
 from holdfast.errors import (
     Closed,
     DamagedRow,

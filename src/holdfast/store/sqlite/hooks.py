@@ -11,7 +11,7 @@ import apsw
 import orjson
 
 from holdfast.errors import NotFound
-from holdfast.store.happenings import Happened, Mark, News, Webhook
+from holdfast.store.events import Happened, Mark, News, Webhook
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     Part,

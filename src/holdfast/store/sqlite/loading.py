@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.reserved import joined
+from holdfast.border.reserved import joined
 from holdfast.store.base import (
     Derive,
     Dumped,

@@ -8,8 +8,8 @@ from typing import Any
 
 import apsw
 
+from holdfast.border.reserved import joined, parted
 from holdfast.errors import Conflict, NotFound
-from holdfast.reserved import joined, parted
 from holdfast.store.base import EXTERNAL, Appended, Entry, KeyUse
 from holdfast.store.sqlite.derived import Writing, add
 from holdfast.store.sqlite.reading import readable

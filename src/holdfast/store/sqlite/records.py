@@ -9,8 +9,8 @@ from typing import Any
 
 import apsw
 
+from holdfast.border.reserved import parted
 from holdfast.errors import NotFound
-from holdfast.reserved import parted
 from holdfast.store.base import Derived
 from holdfast.store.sqlite.derived import Writing, is_stale, put_one
 from holdfast.store.sqlite.log import all_current

@@ -1,0 +1,376 @@
+"""What a statement claims, read without a model: of whom, which attribute, what value, yes or no.
+
+    slot       the attribute of which there is one value at a time, see `slots`; None for most
+    polarity   -1 for what is denied: "never", "do not", "hate"
+    replaces   words that say that something ended: "no longer", "switched from", "instead of"
+    corrects   words that take something back: "correction", "I meant", "not Leeds"
+    left       what is named as no longer so: "Leeds" of "York, not Leeds"
+    terms      the words that count when two claims are compared
+
+It reads English; of any other language it knows the terms, which is enough to see that two
+statements are the same. In doubt it finds no slot: then nothing is ended.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from holdfast.language.claims import change_phrases, words
+from holdfast.language.claims.measures import Measure, measured
+from holdfast.language.claims.slots import USER, Hold, Slot, find, is_renewed, template
+from holdfast.language.terms import fold, quoted, terms
+
+_LONGEST = 2_000
+#: "Stage 1" says nothing.
+_LEAST_WORDS = 3
+_EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.I), text)
+    for pattern, text in (
+        ("\u2019", "'"),
+        (r"\b(?:the )?user's\b", "my"),
+        (r"\bthe user\b|^user(?= )", "I"),
+        (r"\b(?:can't|cannot)\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"n't\b", " not"),
+        (r"\bi'm\b", "I am"),
+        (r"'ve got\b|\bhave got\b", " have"),
+        (r"\bhas got\b", "has"),
+        (r"'ve\b", " have"),
+        (r"'re\b", " are"),
+        (r"'ll\b", " will"),
+        (r"'d\b", " would"),
+        (r"\b(he|she|it|that|there|here|what|who)'s\b", r"\1 is"),
+        (r"(\w)'s (?=(?:an?|the|called|named|not|in|at|on) )", r"\1 is "),
+    )
+)
+_SHORTENED = re.compile("['\u2019]|cannot|user|ve got|has got", re.I)
+_CLAUSES = re.compile(
+    r"[;:]\s+|,\s+|(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bProf)\.\s+"
+    r"|(?<!\s)\s++(?:but|because|although|though|whereas)\s+"
+    r"|(?<!\s)\s++and\s+(?=(?:i|we|my|our|he|she|they)\b|(?:now )?(?:live|work|drive|use|am"
+    r"|have|is)\b)",
+    re.I,
+)
+_SUBJECT = re.compile(r"\b(?:i|we|my|our|us|me|mine)\b", re.I)
+_SPEAKER = re.compile(r"\b(?:i|we)\b", re.I)
+_ELIDED = re.compile(r"(?:now )?(?:live|work|drive|use|am|have)\b", re.I)
+#: Before a form in -ed: then it is a participle or an adjective.
+_NO_PAST = frozenset(
+    {*("am", "is", "are", "have", "has", "be", "get", "not", "got", "an", "a", "the"), ""}
+)
+_NO_VERB = frozenset({"named", "called", "need", "red", "bed", "hundred", "naked", "sacred"})
+_WORD = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
+_NAME = re.compile(r"(?<=[^.!?:] )[A-Z][\w'-]*")
+_PERFECT = frozenset({"have", "has", "is", "are", "am", "be"})
+#: The past that tells how it is now.
+_ARRIVED = re.compile(r"\bmoved (?:from .{1,200} )?to\b|\bjoined\b|\bturned\b", re.I)
+
+_NO_COURSE = change_phrases.Course()
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A slot and its value as the claim keeps them."""
+
+    slot: str | None = None
+    hold: Hold = "loose"
+    value: str = ""
+    terms: frozenset[str] = frozenset()
+    measures: tuple[Measure, ...] = ()
+    #: The clause that fills it.
+    clause: str = ""
+    form: str = ""
+    #: The clause says that it changed: "now", "my new", "was moved to".
+    renewed: bool = False
+    #: It says so by a verb.
+    shifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement, taken apart."""
+
+    text: str
+    #: Whose word "I" is.
+    speaker: str
+    #: Of whom it is: the speaker, or the first words of what it begins with.
+    subject: frozenset[str] = frozenset()
+    #: What the speaker does, as a stem; empty where the speaker is not the subject.
+    verb: str = ""
+    slot: str | None = None
+    hold: Hold = "loose"
+    value: str = ""
+    value_terms: frozenset[str] = frozenset()
+    measures: tuple[Measure, ...] = ()
+    form: str = ""
+    renewed: bool = False
+    shifted: bool = False
+    #: A habit: "on Tuesdays", "every Tuesday".
+    is_habit: bool = False
+    again: bool = False
+    course: change_phrases.Course = _NO_COURSE
+    polarity: int = 1
+    replaces: bool = False
+    corrects: bool = False
+    #: Its words of correction can mean nothing else.
+    surely: bool = False
+    #: It says that something is over, and nothing in its place.
+    ended: bool = False
+    #: "now", "these days".
+    lately: bool = False
+    uncertain: bool = False
+    is_past: bool = False
+    is_wish: bool = False
+    is_liking: bool = False
+    first_person: bool = False
+    left: frozenset[str] = frozenset()
+    #: What there is another one of: "gym" of "moved to another gym".
+    another: frozenset[str] = frozenset()
+    #: What it says besides the clause of its slot.
+    beside: frozenset[str] = frozenset()
+    terms: frozenset[str] = frozenset()
+    #: The words of the clause that says that something is over, or is denied.
+    core: frozenset[str] = frozenset()
+    literals: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether its words say that something else holds no longer, or never did."""
+        return self.replaces or self.corrects
+
+
+def of_owner(text: str, own: str) -> str:
+    """A statement that begins with the owner's name, as the owner would say it: "Ann lives ..."."""
+    if not own or not text.casefold().startswith(own.casefold()):
+        return text
+    rest = text[len(own) :].replace("\u2019", "'")
+    if rest.startswith("'s "):
+        return f"My{rest[2:]}"
+    return f"I{rest}" if rest[:1] == " " else text
+
+
+@lru_cache(maxsize=8192)
+def read(text: str, speaker: str = USER, own: str = "") -> Claim:
+    """Take a statement apart. `speaker` says "I"; `own` is the name of the memory's owner."""
+    plain = expanded(of_owner(text[:_LONGEST], own))
+    body, corrects, denied = _uncorrected(plain)
+    clauses = _clauses(body)
+    told = [_aside(each) for each in clauses]
+    ended = next((each for each in clauses if words.ENDED.search(each)), None)
+    is_told = words.SUPPOSED.search(plain) is None
+    filled = _filled(told, clauses, speaker) if is_told else _Filled()
+    behind, core = _left(plain), _main(clauses)
+    another = words.ANOTHER.search(plain)
+    every = compared(" ".join(told))
+    return Claim(
+        text=text,
+        speaker=speaker,
+        subject=_subject(core),
+        verb=_verb(_aside(ended or core)),
+        slot=filled.slot,
+        hold=filled.hold,
+        value=filled.value,
+        value_terms=filled.terms,
+        measures=filled.measures,
+        form=filled.form,
+        renewed=filled.renewed,
+        shifted=filled.shifted,
+        is_habit=words.HABIT.search(filled.clause) is not None,
+        again=words.AGAIN.search(core) is not None,
+        course=change_phrases.course(told, clauses),
+        polarity=_polarity(core),
+        replaces=bool(ended or behind or another or filled.shifted or _ARRIVED.search(body)),
+        corrects=corrects,
+        surely=corrects and (bool(denied) or words.SURELY.search(plain) is not None),
+        ended=ended is not None,
+        lately=words.LATELY.search(body) is not None,
+        uncertain=words.UNCERTAIN.search(plain) is not None,
+        is_past=_is_past(core),
+        is_wish=not is_told or words.WISH.search(core) is not None,
+        is_liking=bool(words.LIKES.search(core) or words.DISLIKES.search(core)),
+        first_person=_SUBJECT.search(body) is not None,
+        left=behind | denied | _avoiding(core),
+        another=compared(another["left"]) if another else frozenset(),
+        beside=every - compared(filled.clause) if filled.slot else frozenset(),
+        terms=every,
+        core=compared(_aside(ended or core)),
+        literals=tuple(quoted(text)),
+        names=tuple(fold(each) for each in _NAME.findall(body)),
+    )
+
+
+def expanded(text: str) -> str:
+    """A text with its contractions written out, on one line."""
+    if _SHORTENED.search(text):
+        for pattern, instead in _EXPANDED:
+            text = pattern.sub(instead, text)
+    return " ".join(text.split()).rstrip(".!").strip()
+
+
+@lru_cache(maxsize=16384)
+def compared(text: str) -> frozenset[str]:
+    """The terms of a text that count: verbs in one form, measures by their value."""
+    found, rest = measured(text)
+    plainly = fold(rest).replace("-", " ")
+    alike = " ".join(words.ALIKE.get(word, word) for word in _WORD.findall(plainly))
+    plain = {each for each in terms(alike) if each not in words.SCAFFOLD}
+    return frozenset(plain | {each.value for each in found})
+
+
+def _uncorrected(text: str) -> tuple[str, bool, frozenset[str]]:
+    """The statement without the words of correction around it, whether there were any, and what
+    it denies."""
+    body, denied = text, ""
+    if (opening := words.CORRECTS.match(body)) is not None:
+        body = body[opening.end() :]
+    if (not_first := words.NOT_FIRST.match(body)) is not None:
+        body, denied = body[not_first.end() :], not_first[1]
+    if (after := words.CORRECTED.search(body)) is not None:
+        body = body[: after.start()]
+    if (not_that := words.NOT_THAT.search(body)) is not None:
+        body, denied = body[: not_that.start()], not_that[1]
+    corrects = body != text or re.search(r"\bactually\b", body, re.I) is not None
+    return body, corrects, compared(denied)
+
+
+def _clauses(text: str) -> list[str]:
+    found = [each.strip() for each in _CLAUSES.split(text) if each and each.strip()]
+    # "I sold the Golf and drive a Kia": who drives is said before.
+    return [f"I {each}" if n and _ELIDED.match(each) else each for n, each in enumerate(found)]
+
+
+def _aside(clause: str) -> str:
+    """A clause without the words that only say when it holds."""
+    if words.ASIDES.isdisjoint(_WORD.findall(clause.lower())):
+        return clause
+    return " ".join(words.ASIDE.sub(" ", clause).split())
+
+
+def _main(clauses: list[str]) -> str:
+    """The clause that carries the statement: the first with a subject."""
+    return next((each for each in clauses if _SUBJECT.search(each)), clauses[0] if clauses else "")
+
+
+def _subject(clause: str) -> frozenset[str]:
+    """Nobody for the speaker: "I" is no term."""
+    if _SPEAKER.search(clause):
+        return frozenset()
+    return frozenset(compared(" ".join(clause.split()[:3])))
+
+
+def _verb(clause: str) -> str:
+    found = _SPEAKER.search(clause)
+    after = _WORD.findall(clause[found.end() :].lower()) if found else []
+    word = next((each for each in after if each not in words.AUXILIARY), "")
+    return next(iter(terms(words.ALIKE.get(word, word))), "")
+
+
+def _polarity(clause: str) -> int:
+    sign = -1 if words.NEGATED.search(clause) else 1
+    disliked = words.DISLIKES.search(clause)
+    if disliked and "can not stand" not in disliked.group().lower():
+        sign = -sign
+    return sign
+
+
+def _is_past(clause: str) -> bool:
+    before = ""
+    for word in _WORD.findall(clause.lower()):
+        if word in words.PASTS and before not in _PERFECT:
+            return True
+        is_form = word.endswith("ed") and word not in _NO_VERB and not word.endswith("eed")
+        if is_form and before not in _NO_PAST:
+            return True
+        if word == "to" and before == "used":
+            return True
+        before = word
+    return False
+
+
+def _avoiding(clause: str) -> frozenset[str]:
+    """What somebody is no more who takes something again: "vegetarian" of "I eat meat again"."""
+    taken = compared(clause) if words.AGAIN.search(clause) else frozenset[str]()
+    return frozenset(one for one, avoided in words.AVOIDED.items() if avoided & taken)
+
+
+def _left(text: str) -> frozenset[str]:
+    """What the text itself names as left behind."""
+    found: set[str] = set()
+    for pattern in (words.SWITCH, words.INSTEAD, words.REPLACED):
+        if (match := pattern.search(text)) is not None and match["left"]:
+            found |= compared(match["left"])
+    return frozenset(found)
+
+
+def _filled(told: list[str], clauses: list[str], speaker: str) -> _Filled:
+    """The first slot that a clause fills; wishes, denials, questions and the past fill none."""
+    loose = _Filled()
+    for clause, whole in zip(told, clauses, strict=True):
+        if change_phrases.is_open(clause, whole) or words.OTHER.search(clause):
+            continue
+        if (shift := change_phrases.moved(clause, speaker)) is not None:
+            return _shifted(shift, clause)
+        is_past = _is_past(clause) and not _arrived(clause)
+        slot = None if is_past else find(clause, speaker=speaker)
+        if slot is not None and slot.hold != "loose":
+            is_beside = slot.hold == "changing" and words.BESIDE.search(whole) is not None
+            return _of(replace(slot, hold="loose") if is_beside else slot, clause, whole)
+        if not is_past and (counted := _counted(clause, whole, speaker)) is not None:
+            return counted
+        if slot is not None and loose.slot is None:
+            loose = _of(slot, clause, whole)
+    return loose
+
+
+def _arrived(clause: str) -> bool:
+    return _ARRIVED.search(clause) is not None and not change_phrases.is_single(clause)
+
+
+def _of(slot: Slot, clause: str, whole: str) -> _Filled:
+    return _Filled(
+        slot.key,
+        slot.hold,
+        slot.value,
+        compared(slot.value),
+        clause=clause,
+        form=slot.form,
+        renewed=_renewed(whole),
+    )
+
+
+def _shifted(shift: change_phrases.Shift, clause: str) -> _Filled:
+    slot, values = shift.slot, frozenset(each.value for each in shift.measures)
+    return _Filled(
+        slot.key,
+        slot.hold,
+        slot.value,
+        values or compared(slot.value),
+        shift.measures,
+        clause,
+        slot.form,
+        renewed=True,
+        shifted=True,
+    )
+
+
+def _renewed(whole: str) -> bool:
+    """Whether a clause says that it is so from now on, not only once or besides."""
+    if change_phrases.is_single(whole) or words.BESIDE.search(whole):
+        return False
+    return words.ANEW.search(whole) is not None or is_renewed(whole)
+
+
+def _counted(clause: str, whole: str, speaker: str) -> _Filled | None:
+    """The slot of a clause that says how much or when."""
+    measures, _ = measured(clause)
+    if not measures or len(_WORD.findall(clause)) < _LEAST_WORDS:
+        return None
+    values = frozenset(each.value for each in measures)
+    found = template(clause, measures, compared(clause) - values, speaker)
+    if found is None:
+        return None
+    value = " ".join(each.value for each in measures)
+    return _Filled(found[0], found[1], value, values, measures, clause, renewed=_renewed(whole))

@@ -1,0 +1,331 @@
+"""Slots: attributes of which there is one value at a time, found by closed-class patterns.
+
+The key of a slot holds whose it is and the attribute's own words, never the value: "I work at A"
+and "I work at B" are one slot, "my favourite colour" and "my favourite food" are two, and so are
+"my car" and "my wife's car". How firmly it holds one value:
+
+    changing   the later statement takes the place of the earlier: home, employer, favourite food
+    noted      the same, but only with words of change: "my office is in Delft now"
+    stable     it does not change with time: two different values contradict each other
+    loose      there may be several: only words of change or of correction end the earlier one
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from holdfast.language.claims.measures import Measure, measured
+from holdfast.language.claims.words import (
+    ALIKE,
+    ATTRIBUTES,
+    DIGITAL,
+    EVENTS,
+    MANNER,
+    MANY,
+    MEASURED,
+    MONTHS,
+    NEUTRAL,
+    ROLES,
+    SITUATED,
+    STABLE,
+    THINGS,
+)
+from holdfast.language.terms import fold, terms
+
+Hold = Literal["changing", "noted", "stable", "loose"]
+#: Who "I" is.
+USER = "user"
+
+_WHO = (
+    r"\A(?P<who>i|we|(?:my|our|the) (?:[\w'.-]+ ){0,4}?[\w'.-]+"
+    r"|[^\W\d_][\w'.-]*(?: [^\W\d_][\w'.-]*)?)"
+)
+_BE = r"(?:am|is|are)"
+#: After these no town follows, and no employer.
+_SOME = r"(?:an?|the|my|our|his|her|their|this|that|constant|fear|peace|hope)\b"
+_NO_EMPLOYER = (
+    r"(?:home|nights?|weekends?|the (?:office|moment|weekend)|(?:my|our) (?:desk|best|own)|noon"
+    r"|times|once|full|free|myself|him|her|them|it|an? (?:while|living)|years|months|hours|\d)\b"
+)
+#: A name and nothing after it: what follows a name tells when, or in which story.
+_PROPER = r"(?:the )?(?-i:[A-Z])[\w.'&-]*(?:,? (?:of |de |the |and |& )?(?-i:[A-Z\d])[\w.'&-]*)*"
+#: Who or what is beside a home says nothing of when.
+_COMPANY = (
+    r" (?:with|near|close to) (?!.*\b(?:weeks?|months?|summers?|winters?|until|till|novel|game)\b)"
+)
+#: Of these an employer has several.
+_UNITS = r"(?:office|team|branch|department|desk|site|store|peace|there)"
+_VERBS: tuple[tuple[str, Hold, str], ...] = (
+    ("home", "changing",
+     rf"(?:lives?|resides?|{_BE} (?:living|based)) (?:in|at) (?P<v>{_PROPER}(?=$|{_COMPANY}))"),
+    ("dwelling", "loose", rf"(?:lives?|{_BE} living) (?:in|at) (?P<v>.+)"),
+    ("employer", "changing",
+     rf"(?:works?|{_BE} (?:working|employed)) (?:at|for) (?!{_NO_EMPLOYER})(?P<v>{_PROPER}$)"
+     rf"|joined (?P<w>{_PROPER}(?= as (?:an?|the|their)\b))"),
+    ("employer", "noted",
+     rf"(?:works?|{_BE} (?:working|employed)) (?:at|for) (?!{_NO_EMPLOYER}|.*\b{_UNITS}\b)(?P<v>.+)"
+     rf"|joined (?P<w>{_PROPER}$)"),
+    ("job", "changing", rf"(?:works?|{_BE} working) as (?:an? )?(?P<v>.+)"),
+    ("age", "changing", rf"{_BE} (?P<v>\d{{1,3}})(?: years? old| now)?$|turned (?P<w>\d{{1,3}})$"),
+    ("marriage", "changing",
+     rf"{_BE} (?P<v>single|married|divorced|engaged|widowed|separated)(?![-\w])"
+     r"(?! (?:in|with|by|from)\b).*"),
+    ("employment", "changing",
+     rf"{_BE} (?P<v>unemployed|employed|retired|self-employed|between jobs)\b.*"),
+    ("vehicle", "loose", r"drives? (?P<v>an? .+|the .+|my .+)"),
+    ("is a", "loose", rf"{_BE} an? (?P<v>.+)"),
+)  # fmt: skip
+_PATTERNS = tuple(
+    (name, hold, re.compile(rf"{_WHO} (?:{pattern})", re.I)) for name, hold, pattern in _VERBS
+)
+_MOVED = re.compile(
+    rf"{_WHO} (?:have |has )?moved (?:from .+? )?to (?!(?:Finance|Sales|Marketing|Engineering"
+    r"|Accounting|Legal|Operations|Support|Product|Design|Research|IT|HR)\b)"
+    rf"(?P<v>{_PROPER})(?: (?:last month|this year|recently|in {MONTHS}|with (?:my|our) .+"
+    r"|for (?:work|school|good|university|love)))?$",
+    re.I,
+)
+_USED_AS = re.compile(
+    rf"{_WHO} (?:uses?|have|has|takes?) (?P<v>.+?) as (?:my|our|the|his|her|their) (?P<a>.+)", re.I
+)
+_CALLED = re.compile(rf"{_WHO} {_BE} (?:called|named|spelled|spelt) (?P<v>.+)", re.I)
+_COPULA = re.compile(rf"(?P<a>(?:my|our|the|[\w-]+'s) .+?) {_BE} (?P<v>.+)", re.I)
+_INVERTED = re.compile(rf"(?P<v>.+?) {_BE} (?P<a>(?:my|our) .+)", re.I)
+_FIRST_PERSON = frozenset({"i", "we"})
+_OTHERS = """
+he she they it you this that there these those who which what everyone nobody its his her their your
+"""
+_PRONOUNS = frozenset(_OTHERS.split())
+_DETERMINER = re.compile(r"^(?:my|our|the|an?|his|her|their|its) ", re.I)
+_OWNER = re.compile(r"(\w)'s\b")
+_INDEFINITE = re.compile(r"\ban? \w")
+_OWN = re.compile(r"\b(?:i|we|my|our)\b")
+_DATED = frozenset({"day", "date", "time", "year"})
+_OWN_DOING = re.compile(r"(?:i|we) ")
+_DEFINITE = re.compile(r"(?:my|our|the|i|we) ")
+#: With a capital, and yet how somebody is.
+_DEMONYM = re.compile(
+    r"[A-Z]\w*(?:ish|ese|ian|ean|can|ani|eli|aqi)\b"
+    r"|(?:German|French|Dutch|Greek|Swiss|Thai|Czech|Catholic|Jewish|Muslim|Buddhist|Hindu)\b"
+)
+_IS_NAME = re.compile(r"(?:the )?(?:[A-Z]|\d)|[\w-]*\d")
+_PLACED = re.compile(
+    r"(?P<a>(?:my|our|the) .+?) (?:is (?P<at>in|at|with|on (?=.{1,80} (?:street|road|avenue"
+    r"|lane)$))"
+    r"|(?:is (?:hosted|stored|kept|based|located)|runs) (?:in|at|with|on)) ?(?P<v>.+)",
+    re.I,
+)
+_KEPT = re.compile(
+    r"(?:i|we) (?:host|keep|store|run) (?P<a>(?:my|our|the) .+?) (?P<at>in|at|on|with) (?P<v>.+)",
+    re.I,
+)
+_MONTH = re.compile(rf"{MONTHS}\b", re.I)
+_USED_FOR = re.compile(
+    r"(?:I|[Ww]e) (?:use|am using|are using) (?P<v>[A-Z][\w.-]*(?: [A-Z\d][\w.-]*)*)"
+    r" for (?P<a>(?:(?:my|our|the) )?[\w'-]+(?: [\w'-]+)?)$"
+)
+_A_NAME = re.compile(r"[A-Z][\w'-]*(?:,? [A-Z\d][\w'-]*)*")
+_A_NOUN = re.compile(r"(?:the|my|our) [\w-]+", re.I)
+#: A subject without an article, and what it does at a time.
+_BARE = re.compile(
+    r"(?:[^\W\d]\S* ){1,3}?(?:is|are|starts?|begins?|ends?|opens?|closes?|leaves?|runs?|meets?) ",
+    re.I,
+)
+_NO_BARE = re.compile(r"(?:an?|some|any|another|one|two|next|last|if|when|and|but|or|not) ", re.I)
+_NEW = re.compile(r"\bnew ", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An attribute, and the value that a clause gives it."""
+
+    key: str
+    hold: Hold
+    value: str
+    #: A name, or a noun with an article; empty for anything else.
+    form: str = ""
+
+
+def find(clause: str, *, speaker: str = USER) -> Slot | None:
+    """The slot that a clause in the present tense fills; contractions are written out."""
+    noun = _by_noun(clause, speaker)
+    if noun is not None and noun.hold != "loose":
+        return noun
+    return _by_verb(clause, speaker) or _by_place(clause, speaker) or noun
+
+
+def template(
+    clause: str, measures: tuple[Measure, ...], rest: frozenset[str], speaker: str = USER
+) -> tuple[str, Hold] | None:
+    """The key of a statement that says how much or when: all its words but the measures.
+
+    Of what a person does or has there can be two at two times ("a meeting on Monday"), so a time
+    counts only with something definite: "the meeting is on Monday", "I wake up at seven". Of a
+    habit and of what has no article only words of change tell that it is otherwise.
+    """
+    kinds = tuple(each.kind for each in measures)
+    if not kinds or not rest or clause.split(maxsplit=1)[0].lower() in _PRONOUNS:
+        return None
+    low, told = clause.lower(), set(kinds)
+    is_definite = _DEFINITE.match(low) is not None
+    if told & _DATED and (_INDEFINITE.search(low) or not (is_definite or _is_bare(low))):
+        return None
+    if told & {"day", "date", "year"} and _OWN_DOING.match(low):
+        return None
+    owner = speaker.lower() if _OWN.search(low) else ""
+    key = f"{owner}~{'+'.join(sorted(kinds))} {' '.join(sorted(rest - NEUTRAL or rest))}"
+    # Of flights and meetings there is another one next week.
+    is_event = len(rest - NEUTRAL) == 1 and rest - NEUTRAL <= EVENTS
+    is_noted = "often" in told or (bool(told & _DATED) and (is_event or not is_definite))
+    return key, "noted" if is_noted else "changing"
+
+
+def _is_bare(low: str) -> bool:
+    return _BARE.match(low) is not None and _NO_BARE.match(low) is None
+
+
+def subject(who: str, speaker: str = USER) -> str | None:
+    """Who is meant, as it stands in a key; None for a pronoun."""
+    low = who.lower()
+    if low in _FIRST_PERSON or low == speaker.lower():
+        return speaker.lower()
+    if low in _PRONOUNS:
+        return None
+    mine = re.match(r"(?:my|our) ", low) is not None
+    if not mine and not low.startswith("the ") and not who[:1].isupper():
+        return None
+    words = key_words(who)
+    return f"{speaker.lower()}/{words}" if mine else words or None
+
+
+def key_words(phrase: str) -> str:
+    """The content words of an attribute in order, each as its stem."""
+    bare = _OWNER.sub(r"\1", _DETERMINER.sub("", phrase.strip()))
+    alike = " ".join(ALIKE.get(word, word) for word in fold(bare).split())
+    return " ".join(dict.fromkeys(terms(alike)))
+
+
+def owner_of(phrase: str, speaker: str = USER) -> str:
+    """Whose a thing is, as it stands before the thing in a key."""
+    return f"{speaker.lower()}/" if re.match(r"(?:my|our) ", phrase, re.I) else ""
+
+
+def attribute_of(phrase: str, value: str, speaker: str = USER) -> Slot | None:
+    """The slot of "<phrase> is <value>", where the phrase is an attribute by itself."""
+    last = phrase.rsplit(maxsplit=1)[-1].lower()
+    if last not in ATTRIBUTES | MEASURED:
+        return None
+    return _attribute(owner_of(phrase, speaker), phrase, value)
+
+
+def is_renewed(clause: str) -> bool:
+    """Whether a clause gives an attribute anew: "my new number is ..."."""
+    found = _COPULA.match(clause)
+    return found is not None and _bare(found["a"]) != found["a"]
+
+
+def _bare(attribute: str) -> str:
+    """An attribute of which there is one, without "new": the new number is the number."""
+    last = attribute.rsplit(maxsplit=1)[-1].lower()
+    return _NEW.sub("", attribute) if last in ATTRIBUTES | MEASURED | ROLES else attribute
+
+
+def _by_place(clause: str, speaker: str) -> Slot | None:
+    """Where a thing is, or with whom it is kept, or what it is done with."""
+    if used := _USED_FOR.match(clause):
+        key = f"{owner_of(used['a'], speaker)}{key_words(used['a'])}"
+        return Slot(key, "loose", used["v"], "name")
+    found = _PLACED.match(clause) or _KEPT.match(clause)
+    if found is None:
+        return None
+    thing, value = _bare(found["a"]), found["v"]
+    last = thing.lower().rsplit(maxsplit=1)[-1]
+    form = _place(value)
+    if not form or last not in SITUATED or (last in DIGITAL and found["at"] == "in"):
+        return None
+    key = f"{owner_of(thing, speaker)}{key_words(thing)}@{form}"
+    return Slot(key, "noted", value, f"{form} with" if found["at"] == "with" else form)
+
+
+def _place(value: str) -> str:
+    """Of which form the name of a place is; empty for a time, a language and all that is longer."""
+    if measured(value)[0] or _DEMONYM.match(value) or _MONTH.match(value):
+        return ""
+    return "name" if _A_NAME.fullmatch(value) else "noun" if _A_NOUN.fullmatch(value) else ""
+
+
+def _by_verb(clause: str, speaker: str) -> Slot | None:
+    if (moved := _MOVED.match(clause)) and (who := subject(moved["who"], speaker)):
+        return Slot(f"{who}:home", "changing", moved["v"])
+    for name, hold, pattern in _PATTERNS:
+        found = pattern.match(clause)
+        if found is None or (who := subject(found["who"], speaker)) is None:
+            continue
+        value = next(filter(None, (found.groupdict().get("v"), found.groupdict().get("w"))), "")
+        if value:
+            is_one = who.rsplit(maxsplit=1)[-1].rpartition("/")[2] not in MANY
+            return Slot(f"{who}:{name}", hold if is_one or hold == "loose" else "noted", value)
+    return None
+
+
+def _by_noun(clause: str, speaker: str) -> Slot | None:
+    if (used := _USED_AS.match(clause)) and (who := subject(used["who"], speaker)):
+        return _attribute(f"{who}/", used["a"], used["v"])
+    if (called := _CALLED.match(clause)) and (who := subject(called["who"], speaker)):
+        return Slot(f"{who}:name", "stable", called["v"])
+    owner = f"{speaker.lower()}/"
+    if found := _COPULA.match(clause):
+        mine = re.match(r"(?:my|our) ", found["a"], re.I)
+        return _attribute(owner if mine else "", found["a"], found["v"])
+    if (found := _INVERTED.match(clause)) and found["v"].lower() not in _FIRST_PERSON:
+        return _attribute(owner, found["a"], found["v"])
+    return None
+
+
+def _attribute(owner: str, attribute: str, value: str) -> Slot | None:
+    """The slot of "my <attribute> is <value>", by the kind of its last noun."""
+    attribute = _bare(attribute)
+    key = key_words(attribute)
+    words = set(fold(_OWNER.sub(r"\1", attribute)).split())
+    words |= {ALIKE.get(word, word) for word in words}
+    if not key:
+        return None
+    if "name" in words:
+        who = " ".join(word for word in key.split() if word != "name")
+        whose = f"{owner}{who}" if who else owner.removesuffix("/") or USER
+        return Slot(f"{whose}:name", "stable", value)
+    hold = _hold(words, attribute.rsplit(maxsplit=1)[-1].lower(), value)
+    form = "name" if _is_named(value) else ""
+    return Slot(f"{owner}{key}", hold, value, form) if hold else None
+
+
+def _hold(words: set[str], last: str, value: str) -> Hold | None:
+    """How firmly an attribute holds its value; None for a word on how it is."""
+    if words & {"favourite", "current"}:
+        return "changing"
+    if MANNER.match(value) is not None:
+        return None
+    if words & STABLE or {"blood", "type"} <= words:
+        return "stable"
+    if last in MEASURED and not measured(value)[0]:
+        return None
+    is_firm = (
+        last in ATTRIBUTES | MEASURED
+        or (last in ROLES and _is_named(value))
+        or (last in THINGS and _is_told_by_make(value))
+    )
+    return "changing" if is_firm else "loose"
+
+
+def _is_named(value: str) -> bool:
+    return _IS_NAME.match(value) is not None and _DEMONYM.match(value) is None
+
+
+def _is_told_by_make(value: str) -> bool:
+    """Whether a thing is told by which one it is ("a Pixel 9"), not by what it is like."""
+    bare = _DETERMINER.sub("", value)
+    has_capital = any(letter.isupper() for letter in bare.partition(" ")[0])
+    is_make = has_capital and _DEMONYM.match(bare) is None
+    return is_make or value.lower().startswith("the one ")

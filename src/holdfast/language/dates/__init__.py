@@ -1,0 +1,1 @@
+"""Expressions of time, and the intervals they stand for."""

@@ -1,0 +1,1 @@
+"""Standing instructions: found, told from what is only quoted, compared."""

@@ -1,0 +1,1 @@
+"""Relations between names, from a parsed sentence or from patterns."""

@@ -1,0 +1,1 @@
+"""Sentences that state something lasting, and what kind of thing."""

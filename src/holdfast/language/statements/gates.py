@@ -1,0 +1,217 @@
+"""What may be kept of what was found: standing facts about the user and their world.
+
+`refused` asks, in this order, and gives the reason of the first "no":
+
+    blank      it says nothing
+    injection  it speaks to the model about its instructions
+    grant      it permits deeds: a permission holds where it was given, and is never remembered
+    authority  someone else than the user tells the assistant what to do
+    meta       it is about the conversation, not about the world: "The user asked for a recipe."
+    question   it asks
+    request    it is a wish for this one time; a standing one ("always ...") is none of these
+    momentary  it is over soon, by its words or by the word of the model that wrote it
+
+and `novelty` says how much of a fact is new:
+
+    novelty = 0.5 * entity novelty + 0.5 * semantic novelty;    new from 0.35 upwards
+
+Pure functions over one sentence, English and Chinese, in the first person or the third. Authority
+comes from `origin`, the channel, never from what the text claims to be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+from holdfast.language.terms import fold
+
+Reason = Literal[
+    "blank", "injection", "grant", "authority", "meta", "question", "request", "momentary"
+]
+NOVEL = 0.35
+
+_LONGEST = 2_000  # Characters that are looked at; a fact has a tenth of it.
+_USER = r"(?:the |this |our )?(?:user|speaker|human|customer|client|person|interlocutor)"
+_MODEL = r"(?:the |an |our )?(?:assistant|ai|bot|agent|model|chatbot|llm|system)"
+
+_INJECTION = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass) (?:(?:all|any|of|the|your|these|previous|prior"
+    r"|above|earlier|system) ){1,4}(?:instructions?|rules|guidelines|prompts?|directives|context)"
+    r"|^\W*(?:system|developer|assistant) ?(?:prompt|message)? ?:|<\|?/?(?:system|im_start|im_end)"
+    r"|\[/?inst\]|\b(?:reveal|print|leak|repeat) (?:\w+ ){0,3}system prompt"
+    r"|\byou are now (?:in |an? )?(?:\w+ )?(?:dan|unrestricted|jailbroken|developer mode)\b"
+    r"|忽略(?:之前|以上|上面|所有)[^，。]{0,6}(?:指令|指示|规则|提示)"
+)
+_DEED = (
+    r"(?:delet|send|buy|purchas|book|pay|transfer|wir|sign|post|publish|shar|approv|merg|push"
+    r"|deploy|install|run|execut|cancel|order|withdraw|email|spend|subscrib|upload|forward|remov"
+    r"|overwrit|sell|trad|submit|authori[sz]|access|modify|reset|log in)"
+)
+_GRANT = re.compile(
+    rf"\b(?:{_MODEL}|you) (?:may|can|could|(?:is|are) (?:allowed|free|authori[sz]ed|permitted"
+    rf"|cleared) to)(?: \w+)? {_DEED}"
+    rf"|\b(?:allow|permit|authori[sz]|grant|empower|entitl)\w* (?:{_MODEL}"
+    rf"|you)\b (?:to (?:\w+ )?{_DEED}"
+    rf"|\w+ access|access|permission|authority)"
+    rf"|\b(?:gave|gives|given|give|giving) (?:{_MODEL}|you) (?:\w+ )?(?:permission|access|authority"
+    rf"|consent|approval)\b"
+    rf"|{_DEED}\w* .{{0,60}}\bwithout (?:asking|confirmation|checking|(?:my )?approval)\b"
+    r"|(?:允许|授权|批准)(?:你|助手|系统|它)|无需(?:确认|询问)"
+)
+_ORDER = re.compile(
+    rf"\b(?:you|{_MODEL}) (?:must|should|shall|need to|needs to|has to|have to|ought to|will always"
+    r"|will never|always|never)\b|\bmake sure (?:to|you|that)\b|\b(?:instructed|told|asked|ordered"
+    r"|wants)"
+    rf" (?:you|{_MODEL}) to\b|\bfrom now on\b|\b(?:always|never) (?:answer|reply|respond|recommend"
+    rf"|mention|say|use|trust|tell|{_DEED})|^(?:请|务必|必须|一定要|不要|别)|你(?:必须|应该|务必"
+    rf"|要)|助手(?:必须|应该)"
+)
+
+_HELP = (
+    r"(?:help|advice|assistance|information|info|guidance|tips|suggestions?|recommendations?|an?"
+    r" (?:\w+ )?(?:answer|explanation|recipe|summary|list|example|translation|overview|table|poem)"
+    r"|clarification|details|feedback|instructions|ideas)"
+)
+_META = re.compile(
+    rf"^{_USER} (?:(?:has|had|also|just|then|is|was|have|now|again|specifically|initially) )*(?:"
+    r"ask(?:s|ed|ing)? (?:about|for|how|whether|if|what|why|when|where|who|which|to|an?|the|me|you"
+    rf"|{_MODEL}|several|some|again|follow)|request(?:s|ed|ing)?\b|[ie]nquir|quer(?:y|ies|ied)"
+    r"|want(?:s|ed)? (?:to (?:know|understand|see|hear|learn (?:about|how|more|what|why)|discuss"
+    r"|get)"
+    rf"|{_HELP})|wonder(?:s|ed|ing)?\b|curious|interested in (?:knowing|learning|hearing)|thank(?:s"
+    rf"|ed)? (?:the (?:assistant|ai)|you|me|for)|thank(?:s|ed)\.?$"
+    r"|greet(?:s|ed)?\b|sa(?:ys|id) (?:hello|hi|thanks|goodbye|ok)|confirm(?:s"
+    r"|ed)? (?:that (?:they understood|it)|understanding|receipt)|acknowledg|express(?:es"
+    r"|ed) (?:gratitude|thanks|interest in (?:knowing|learning)|appreciation)|appreciat(?:es"
+    r"|ed) the (?:help|answer|response)"
+    rf"|(?:looking for|seeking|seeks|sought|needs?|needed) {_HELP}|provid(?:es|ed) (?:an?|the|some)"
+    r" (?:\w+ )?(?:file|text|code|list|link|example|message|context|details|information)|upload"
+    r"|past(?:ed|es) |shar(?:es|ed) (?:an?|the|some) (?:\w+ )?(?:file|document|code|link|text"
+    r"|screenshot|snippet)|(?:talk|chat|speak|interact|convers)\w* (?:to|with) (?:the "
+    r"|an? )?(?:assistant|ai|bot)|(?:mention|discuss)(?:s|ed|es)? (?:the )?(?:conversation|topic"
+    r"|previous))"
+    rf"|^{_MODEL} (?:(?:has|had|also|then|is|was|will) )*(?:explain|provid|answer|offer|help|list"
+    r"|summari|apologi|greet|respon|clarif|generat|writ|wrote|gave|give|said|says|repl|assist|ask"
+    r"|acknowledg|discuss|describ|translat|confirm|told|tell|creat)|^(?:the|this|our|in this"
+    r"|during the|in the) (?:\w+ )?(?:conversation|chat|discussion|dialogue|exchange|session"
+    r"|message|turn|thread)\b(?! (?:app|room|bot|group|server|board))|^there (?:is|was|were) (?:an?"
+    r"|no) (?:question|request|discussion|mention|conversation)|^(?:an? |the )?(?:question|request"
+    r"|recipe|summary|explanation|answer)s? (?:was|were|is) (?:asked|made|given|provided"
+    r"|requested)\b|^(?:该|这位)?用户(?:还|又|也|再次|首先)?(?:询问|问|请求|要求|想知道|想了解|咨询"
+    r"|表示感谢|感谢|提问|打招呼|上传|粘贴|希望了解|需要帮助|寻求)|^助手|^(?:本次|这次|此次"
+    r"|该)?(?:对话|聊天|会话)"
+)
+
+_STANDING = re.compile(
+    r"\b(?:always|never|from now on|whenever|every time|each time|going forward|in (?:the )?future"
+    r"|by default|as a rule|any ?more)\b|以后|每次|总是|永远|从现在起|从今以后"
+)
+_NOTED = re.compile(
+    r"^(?:please )?(?:remember|note|keep in mind|don't forget|bear in mind|fyi|for the record)"
+    r"(?:,| that|:)+\s*|^(?:请)?记住[，,:：]?|^(?:请)?注意[，,:：]\s*"
+)
+_VERBS = (
+    "write|make|give|show|tell|explain|translate|summari[sz]e|list|find|search|book|send|add|remove"
+    "|delete|change|fix|rewrite|create|generate|draft|check|compare|convert|calculate|remind"
+    "|schedule|order|buy|email|open|close|run|print|use(?! of)|don't|do not|do|stop|start|continue"
+    "|try|look|read|let|help|keep|put|set|turn|play|move|copy|forward|transfer|pay|forget|ignore"
+    "|disregard|reply|respond|answer|act|pretend|imagine|describe|analy[sz]e|review|edit|proofread"
+    "|suggest|recommend|plan|build|design|install|update|sort|count|format|shorten|simplify|repeat"
+    "|go|wait|say|call (?!me )|avoid|be|ensure"
+)
+_REQUEST = re.compile(
+    rf"^(?:(?:ok(?:ay)?|so|now|then|and|also|hey|hi|please|pls|kindly|just|first|next)[,:]? )*"
+    rf"(?:(?:{_VERBS})\b|please\b|let's\b)(?!'s)"
+    r"|^(?:can|could|would|will) (?:you|we)\b|^(?:i|we)(?:'d| would)? (?:need|want|like"
+    r"|love) (?:you|an? (?:\w+ )?(?:list|table|summary|regex|poem|recipe|function|script|draft"
+    r"|translation|example|copy)|the (?:full|file|logs?|list))\b|^(?:the user )?(?:wants|needs"
+    r"|would like) (?:an? (?:\w+ )?(?:list|table|summary|regex|poem|recipe|function|script|draft"
+    r"|translation|example)|the assistant to)\b|^(?:请)?(?:帮我|给我|告诉我|提醒我|替我|麻烦你"
+    r"|让我看|写一|列出|翻译|总结|解释)|^请"
+)
+_MOMENT = re.compile(
+    r"\b(?:right now|at the moment|just now|at this moment|for the moment|as we speak|in (?:a|ten"
+    r"|five|a few|\d+) (?:minutes?|seconds?|bit|sec|min)|brb|a minute ago|this minute)\b|(?:\bi'm"
+    r"|\b(?:is|am|was|are|feels?|feeling|be|been)) (?:(?:a|so|very|really|too|quite|pretty|bit"
+    r"|little|getting|feeling|currently|still) )*(?:tired|hungry|thirsty|sleepy|bored|busy|cold|hot"
+    r"|late|stuck|exhausted|awake|drunk|hungover|annoyed|in a (?:hurry|rush)|on (?:my|the|their|his"
+    r"|her) way|at the (?:airport|station|shop|store|supermarket|gym|bus stop|checkout)|in (?:a"
+    r"|the) (?:meeting|queue|taxi|shower))\b(?! (?:of|with|for (?:years|months)))|\b(?:just"
+    r"|already) (?:finished|had|ate|woke|got (?:home|back|up)|left|arrived|landed)\b|(?:正|现在"
+    r"|此刻|目前正)在[^，。]{0,6}(?:机场|车站|路上|超市|开会|排队|等)|我?刚(?:刚|吃|到|起|睡|下班)"
+    r"|(?:有点|好|很|太)(?:困|饿|渴|累|冷|热|头疼)|一会儿就|马上(?:到|来|回)"
+)
+_LASTING = re.compile(
+    r"\b(?:always|often|usually|every|chronic|never|since|for (?:years|months)|whenever"
+    r"|when(?:ever)?)\b|经常|总是|每[天次周年]|一直"
+)
+
+
+def refused(text: str, *, origin: str = "user", durable: bool = True) -> Reason | None:
+    """Why a statement must not be kept; None when it may.
+
+    `durable` is the word of whoever wrote the statement, `origin` the channel it came through.
+    """
+    plain = _plain(text)
+    low = _NOTED.sub("", plain)
+    if not any(char.isalnum() for char in low):
+        return "blank"
+    return _unsafe(low, origin) or _worthless(low, noted=low != plain, durable=durable)
+
+
+def entity_novelty(mentioned: Collection[str], known: Collection[str]) -> float | None:
+    """The share of the mentioned names that are not known yet; None when none is mentioned.
+
+    Names are compared without case, accents and spacing.
+    """
+    names = {_name(name) for name in mentioned} - {""}
+    if not names:
+        return None
+    return len(names - {_name(name) for name in known}) / len(names)
+
+
+def semantic_novelty(cosines: Iterable[float]) -> float:
+    """How far a statement is from the nearest thing known: 1 - the highest cosine, in 0..1."""
+    return min(1.0, max(0.0, 1.0 - max(cosines, default=0.0)))
+
+
+def novelty(entity: float | None, semantic: float) -> float:
+    """Half of each; a statement that names nobody is as new as its meaning."""
+    return semantic if entity is None else 0.5 * entity + 0.5 * semantic
+
+
+def is_novel(value: float, *, threshold: float = NOVEL) -> bool:
+    """Whether a novelty is enough to keep what has it."""
+    return value >= threshold
+
+
+def _plain(text: str) -> str:
+    return " ".join(text[:_LONGEST].replace("\u2019", "'").lower().split())
+
+
+def _name(name: str) -> str:
+    return " ".join(fold(name).split())
+
+
+def _unsafe(low: str, origin: str) -> Reason | None:
+    if _INJECTION.search(low):
+        return "injection"
+    if _GRANT.search(low):
+        return "grant"
+    if origin != "user" and (_ORDER.search(low) or _REQUEST.search(low)):
+        return "authority"
+    return None
+
+
+def _worthless(low: str, *, noted: bool, durable: bool) -> Reason | None:
+    if _META.search(low):
+        return "meta"
+    if low.rstrip("\"')）」 ").endswith(("?", "？")):
+        return "question"
+    if not noted and _REQUEST.search(low) and not _STANDING.search(low):
+        return "request"
+    if not durable or (_MOMENT.search(low) and not _LASTING.search(low)):
+        return "momentary"
+    return None

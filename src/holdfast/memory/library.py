@@ -1,0 +1,400 @@
+"""The verbs for looking through a memory and keeping it in order: get, list, update, batch, ...
+
+Like those of memory.py each checks its input, asks one part, and answers in types.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from datetime import datetime
+from importlib.util import find_spec
+from typing import Any, NoReturn, get_args
+
+from holdfast.border import validate
+from holdfast.border.cursors import cursor_at, place_of
+from holdfast.border.origins import whose
+from holdfast.errors import InvalidInput, NotFound, TooLarge
+from holdfast.memory import batch
+from holdfast.memory.batch import Batch
+from holdfast.memory.core import Core
+from holdfast.recall.context.pack import Format
+from holdfast.recall.expand import seen
+from holdfast.recall.kept import Kept, Page, kept
+from holdfast.records.graph.check import choice
+from holdfast.records.knowledge.documents.reading import FORMATS
+from holdfast.records.knowledge.values import ENTRY, to_entry
+from holdfast.records.parts import is_seen
+from holdfast.types import ALL_TIERS, TEAM, Finding, Job, Record, Scope
+from holdfast.upkeep.growth import Grown, grown
+from holdfast.upkeep.preview import Fading, decay_preview
+from holdfast.version import VERSION
+
+MOST_LISTED = 1_000
+_MOST_FADING = 1_000
+_MOST_DAYS = 3_660
+_MOST_JOBS = 10_000
+#: Of a queue that belongs to all, so many are looked at for those of one workspace.
+_MOST_LOOKED_AT = 100_000
+_JOB_STATES = ("ready", "running", "dead")
+_SCANNED = 1_000
+
+#: Why a memory of a tier has no new text, and what to do instead.
+_NOT_BY_TEXT: Mapping[str, str] = {
+    "session": "a turn is what was said and does not change: forget it, or add a fact instead",
+    "procedure": "a procedure has steps: change it with procedures.update",
+    "profile": "a field of the profile is set by its name: profiles.set",
+    "graph": "the graph is changed by writing to it: graph.write",
+    "knowledge": "a document is changed by adding it again under its name: knowledge.add",
+    "workspace": "this belongs to the whole workspace: change it with team.update",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What this memory can do, for programs that ask before they use it."""
+
+    version: str
+    tiers: tuple[str, ...]
+    #: How a context can be written, and what a document can be.
+    formats: tuple[str, ...]
+    document_formats: tuple[str, ...]
+    task_profiles: tuple[str, ...]
+    #: What one call may send, by name.
+    limits: Mapping[str, int]
+    #: What is switched on.
+    features: Mapping[str, bool]
+
+
+class Library(Core):
+    """A memory that can be looked through. `Memory` adds remembering and recalling."""
+
+    def get(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Kept:
+        """One memory of any tier with its times, also one that holds no longer."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        wanted = validate.record_id(id)
+        found = seen(self._store, scope, [wanted], also=self.shares.parts(scope))
+        if wanted not in found:
+            raise NotFound(f"there is no memory {wanted!r} in this scope")
+        return kept(*found[wanted])
+
+    def list(  # noqa: PLR0913 (the public contract)
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        session: str | None = None,
+        tiers: Collection[str] | None = None,
+        kind: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        ended: bool = False,
+        cursor: str | None = None,
+        limit: int = 100,
+    ) -> Page:
+        """The memories of a user, those learned last first, page by page.
+
+        `since` and `until` are of the time they were learned; `ended` shows also what holds no
+        longer and what was put aside. What is written meanwhile moves nothing: no memory comes
+        twice and none is passed over.
+        """
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, MOST_LISTED)
+        which: dict[str, Any] = {
+            "tiers": None if tiers is None else _tiers(tiers),
+            "kind": None if kind is None else validate.word(kind, "kind"),
+            "session": None if session is None else validate.word(session, "session"),
+            "since": None if since is None else validate.moment(since, "since"),
+            "until": None if until is None else validate.moment(until, "until"),
+            "ended": ended,
+        }
+        before = None
+        if cursor is not None:
+            at, id = place_of(cursor, of=which, kinds=(str, str))
+            before = (validate.moment(at, "cursor"), validate.record_id(id))
+        found = self._store.page(scope, now=self._now(), limit=most + 1, before=before, **which)
+        shown = tuple(kept(each) for each in found[:most])
+        if len(found) <= most:
+            return Page(shown)
+        last = shown[-1]
+        return Page(shown, cursor_at((last.known_from.isoformat(), last.id), of=which))
+
+    def update(
+        self,
+        id: str,
+        text: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        origin: str | None = None,
+    ) -> Kept:
+        """Put another text in the place of a fact, a note or an entry: a new version, which may
+        have an id of its own. What was said does not change, nor what has parts."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        record = self._own(scope, id)
+        if record.tier == "fact" and metadata is not None:
+            raise InvalidInput("metadata: a fact keeps what it was stored with", field="metadata")
+        if record.tier == "fact":
+            new = self.facts.update(
+                id, text, user=user, workspace=workspace, agent=agent, origin=origin
+            ).id
+        elif record.tier == "note":
+            new = self.notes.update(
+                id, text, metadata=metadata, user=user, workspace=workspace, agent=agent,
+                origin=origin,
+            ).id  # fmt: skip
+        elif record.kind == ENTRY:
+            new = self.knowledge.set(
+                to_entry(record).key, text, user=user, workspace=workspace, metadata=metadata,
+                origin=whose(origin, agent),
+            ).id  # fmt: skip
+        else:
+            _refuse(record)
+        return self.get(new, user=user, workspace=workspace, agent=agent)
+
+    def batch(
+        self,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Batch:
+        """Do many things one after another, at most 1,000; what fails is listed, the rest is done.
+
+        An item is {"op": "remember", "messages": ...}, {"op": "update", "id", "text"}, or forget,
+        restore or feedback with what they take.
+        """
+        self._check_open()
+        validate.scope(workspace=workspace, user=user, agent=agent)
+        whose = {"user": user, "workspace": workspace}
+
+        def do(op: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+            known = dict(whose) if op in ("forget", "restore") else {**whose, "agent": agent}
+            done = getattr(self, op)(**fields, **known)
+            if op == "remember":
+                return tuple(done.events)
+            return (done.id,) if op == "update" else (str(fields["id"]),)
+
+        return batch.run(items, do)
+
+    def reset_source(
+        self, source_site: str, *, user: str | None = None, workspace: str = "default"
+    ) -> int:
+        """Forget every turn, and everything that was written, with this `source_site` in its
+        metadata; how many. Restorable for 30 days like all that is forgotten."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user)
+        site = validate.word(source_site, "source_site")
+        # First all the ids: forgetting moves nothing, but what goes along must not be counted.
+        doomed = self._turns_of(scope, site)
+        doomed += [
+            each.id
+            for tier in ALL_TIERS
+            if tier != "session"
+            for each in self._store.listed(scope, tier=tier, current=False, archived=True)
+            if not each.sources and each.metadata.get("source_site") == site
+        ]
+        return sum(self._forget(each, scope) for each in doomed)
+
+    def forget(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> bool:
+        """Hide a memory from every read at once; restorable for 30 days, then wiped.
+
+        False when it was forgotten already; what it had replaced is seen to all the same. With
+        `agent` only what that agent sees.
+        """
+        self._check_open()
+        asker = validate.scope(workspace=workspace, user=user, agent=agent)
+        scope, id = replace(asker, agent=None), validate.record_id(id)
+        there = self._store.get(scope, [id])
+        if agent is not None and not all(is_seen(each, agent) for each in there):
+            raise NotFound(f"there is no memory {id!r} in this scope")
+        if any(each.kind == "document" for each in there):
+            return self.knowledge.remove(id, user=user, workspace=workspace)
+        return self._hide(scope, id)
+
+    def restore(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
+        """Bring a forgotten memory back; whether it was forgotten."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user)
+        id = validate.record_id(id)
+        done = self._store.restore(scope, id, at=self._now())
+        # Also if it was back already: the last time may have been cut short after this.
+        if any(each.kind == "document" for each in self._store.get(scope, [id])):
+            self.knowledge.bring_back(scope, id)
+        if done or any(line.action == "restored" for line in self._store.history(scope, id)):
+            self.facts.recast(scope, self.facts.groups_of(scope, id))
+            self._succession.back(scope, id)
+        return done
+
+    def growth(
+        self,
+        *,
+        days: int = 30,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> builtins.list[Grown]:
+        """How many memories were learned on each of the last days (UTC), and in which tiers."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        count = validate.whole_number(days, "days", 1, _MOST_DAYS)
+        return grown(self._store, scope, now=self._now(), days=count)
+
+    def fading(
+        self,
+        *,
+        days: int = 30,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        limit: int = 100,
+    ) -> builtins.list[Fading]:
+        """What is hidden by now, or will be within so many days if nobody needs it: the first to
+        go first. Nothing is deleted."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        ahead = validate.whole_number(days, "days", 0, _MOST_DAYS)
+        most = validate.whole_number(limit, "limit", 1, _MOST_FADING)
+        return decay_preview(self._store, scope, now=self._now(), days=ahead, limit=most)
+
+    def settle(self, *, user: str | None = None, workspace: str = "default") -> builtins.list[str]:
+        """Decide the conflicts that nobody resolved in time, by trust in the agents; their ids."""
+        self._check_open()
+        return self.facts.settle(validate.scope(workspace=workspace, user=user))
+
+    # For the operator
+
+    def jobs(
+        self,
+        *,
+        states: Collection[str] = _JOB_STATES,
+        limit: int = 100,
+        workspace: str | None = None,
+    ) -> builtins.list[Job]:
+        """What is still to be done, in the order it came, of all workspaces or of one; dead
+        letters too."""
+        self._check_open()
+        wanted = [choice(each, "states", _JOB_STATES) for each in validate.words(states, "states")]
+        most = validate.whole_number(limit, "limit", 1, _MOST_JOBS)
+        if workspace is None:
+            return self._store.jobs(states=wanted, limit=most)
+        found = self._store.jobs(states=wanted, limit=_MOST_LOOKED_AT)
+        return [each for each in found if each.scope.workspace == workspace][:most]
+
+    def replay(self, ids: Collection[int] | None = None, *, workspace: str | None = None) -> int:
+        """Try dead letters again, all of them or some, of all workspaces or of one; how many."""
+        self._check_open()
+        if ids is not None and not all(type(each) is int for each in ids):
+            raise InvalidInput("ids must be a list of whole numbers", field="ids")
+        if ids is not None and len(ids) > _MOST_JOBS:
+            raise TooLarge(f"ids are {len(ids)}, the limit is {_MOST_JOBS}", field="ids")
+        if workspace is not None:
+            dead = self.jobs(states=("dead",), limit=_MOST_JOBS, workspace=workspace)
+            ids = [each.id for each in dead if ids is None or each.id in ids]
+        done = self._store.replay(ids) if ids is None or ids else 0
+        self._worker.wake()
+        return done
+
+    def doctor(self) -> builtins.list[Finding]:
+        """Look at every invariant of the store."""
+        return self.check()
+
+    def settings(self) -> Mapping[str, Any]:
+        """The settings in force by their full names; secrets are left out."""
+        return dict(_leaves(self._config))
+
+    def capabilities(self) -> Capabilities:
+        """What this memory can do, its limits, and what is switched on."""
+        config = self._config
+        return Capabilities(
+            version=VERSION,
+            tiers=ALL_TIERS,
+            formats=get_args(Format),
+            document_formats=FORMATS,
+            task_profiles=tuple(each.name for each in config.boosting.profiles),
+            limits=asdict(config.limits),
+            features={
+                "extraction": config.extraction.enabled,
+                "language_model": bool(config.extraction.llm.url),
+                "proxy": bool(config.proxy.url),
+                "fetch": config.outgoing.fetch,
+                "webhooks": config.outgoing.webhooks,
+                "mcp": find_spec("mcp") is not None,
+            },
+        )
+
+    # Inside
+
+    def _own(self, scope: Scope, id: object) -> Record:
+        """A memory of the user's own, or of the team, that the agent at hand may see."""
+        wanted = validate.record_id(id)
+        also = [each for each in self.shares.parts(scope) if each.scope.user == TEAM]
+        found = seen(self._store, scope, [wanted], also=[p for p in also if not p.shares])
+        if wanted not in found:
+            raise NotFound(f"there is no memory {wanted!r} in this scope")
+        record, part = found[wanted]
+        if part.scope.user == TEAM:
+            raise InvalidInput(_NOT_BY_TEXT["workspace"], field="id")
+        return record
+
+    def _turns_of(self, scope: Scope, site: str) -> builtins.list[str]:
+        found: builtins.list[str] = []
+        after = 0
+        while turns := self._store.scan(scope, after=after, limit=_SCANNED):
+            after = turns[-1].arrival
+            found += [each.id for each in turns if each.metadata.get("source_site") == site]
+        return found
+
+    def _forget(self, id: str, scope: Scope) -> bool:
+        try:
+            return self.forget(id, user=scope.user, workspace=scope.workspace)
+        except NotFound:  # Gone along with another.
+            return False
+
+
+def _refuse(record: Record) -> NoReturn:
+    raise InvalidInput(_NOT_BY_TEXT[record.tier], field="id")
+
+
+def _tiers(given: object) -> builtins.list[str]:
+    found = [choice(each, "tiers", ALL_TIERS) for each in validate.words(given, "tiers")]
+    return sorted(set(found))
+
+
+def _leaves(node: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings by their full names; a field that must not be printed is a secret."""
+    for each in fields(node):
+        first, *others = each.name.split("_")
+        name, value = prefix + first + "".join(map(str.title, others)), getattr(node, each.name)
+        if each.repr and is_dataclass(value):
+            yield from _leaves(value, name + ".")
+        elif each.repr:
+            yield name, _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value

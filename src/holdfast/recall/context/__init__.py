@@ -1,0 +1,1 @@
+"""A ranking as a block of text within a token budget, in several formats."""

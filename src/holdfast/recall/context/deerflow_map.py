@@ -1,0 +1,264 @@
+r"""Our memories as facts of a DeerFlow memory document, and its text read back.
+
+| memory                                             | category of the fact               |
+|----------------------------------------------------|------------------------------------|
+| a standing instruction                             | constraint                         |
+| metadata `category`, or a kind, that DeerFlow knows | that one; identity and constraint |
+|                                                    | only if the user said so           |
+| a turn                                             | context                            |
+| anything else                                      | other                              |
+
+`source` is the session, else "unknown"; the summaries are those of the user's profile that fit into
+a quarter of the budget. Who said it goes in front of the text, unless it was the user without a
+name: a fact reads as one about the user.
+
+A fact is one line (escape.py) and what DeerFlow would strip is escaped, so that parse gives back
+what was rendered; `<`, `>` and `&` are DeerFlow's to escape. Corrections and constraints are the
+guaranteed categories.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import Any
+
+from holdfast.language.statements.values import BY_USER, USERS_OWN
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context.escape import code, escaped, unescaped
+from holdfast.recall.context.safe import who
+from holdfast.recall.deerflow import Talk, format_memory_for_injection
+from holdfast.types import Hit
+
+CATEGORIES = (
+    "preference", "correction", "context", "goal", "behavior", "identity", "constraint", "decision",
+    "other",
+)  # fmt: skip
+GUARANTEED = ("correction", "constraint")
+
+_HEADING = "Facts:\n"
+_LINE = re.compile(r"- \[(?P<category>[a-z]+) \| (?P<confidence>[01]\.\d\d)\] (?P<content>.+)")
+#: How an empty text is written: every other backslash is followed by something.
+_EMPTY = "\\"
+_NO_LIMIT = 10**9
+#: The summaries of the document: section, name and label.
+SUMMARIES: Mapping[str, Mapping[str, str]] = {
+    "user": {"workContext": "Work", "personalContext": "Personal", "topOfMind": "Current Focus"},
+    "history": {
+        "recentMonths": "Recent",
+        "earlierContext": "Earlier",
+        "longTermBackground": "Background",
+    },
+}
+_SUMMARY = re.compile(
+    r"- (?P<label>Work|Personal|Current Focus|Recent|Earlier|Background): (?P<content>.+)"
+)
+_SUMMARY_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class DeerItem:
+    """One fact. The confidence is kept as the format carries it, to two decimals."""
+
+    category: str
+    confidence: float
+    content: str
+
+    def __post_init__(self) -> None:
+        if self.category not in CATEGORIES:
+            raise ValueError(f"a category is one of {', '.join(CATEGORIES)}: {self.category!r}")
+        if not 0 <= self.confidence <= 1:
+            raise ValueError(f"a confidence lies within 0..1, not {self.confidence!r}")
+        # abs: a negative zero would be written with its sign.
+        object.__setattr__(self, "confidence", float(f"{abs(self.confidence):.2f}"))
+
+
+def item(hit: Hit, text: str | None = None) -> DeerItem:
+    """A hit as a fact: its content, or the part of it given as `text`."""
+    content = hit.content if text is None else text
+    if hit.name or hit.role != "user":
+        content = f"{who(hit)}: {content}"
+    return DeerItem(category(hit), hit.confidence, content)
+
+
+def category(hit: Hit) -> str:
+    """The category of a hit as DeerFlow names it."""
+    if hit.is_rule:
+        return "constraint"
+    for named in (hit.metadata.get("category"), hit.kind):
+        # Whoever else claims to say who the user is, or what must be done, tells a story.
+        is_own = hit.origin in BY_USER and "share" not in hit.why
+        if named in CATEGORIES and (named not in USERS_OWN or is_own):
+            return str(named)
+    return "context" if hit.kind == "turn" else "other"
+
+
+def document(
+    chosen: Sequence[tuple[Hit, str]], summaries: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The memory document of hits and their texts, and of summaries by their names there."""
+    last = max((hit.created_at for hit, _ in chosen), default=None)
+    return {
+        "version": "1.0",
+        "lastUpdated": _time(last) if last else "",
+        **_sections(summaries or {}),
+        "facts": [
+            {
+                **fact(item(hit, text)),
+                "id": hit.id,
+                "createdAt": _time(hit.created_at),
+                "source": hit.session or "unknown",
+            }
+            for hit, text in chosen
+        ],
+    }
+
+
+def fact(one: DeerItem) -> dict[str, Any]:
+    """The part of a document's fact that its text shows."""
+    return {
+        "category": one.category,
+        "confidence": one.confidence,
+        "content": _line_of(one.content),
+    }
+
+
+def render(items: Sequence[DeerItem]) -> str:
+    """The facts as DeerFlow writes them: by confidence, the guaranteed categories first."""
+    return _formatted({"facts": [fact(one) for one in items]}, _NO_LIMIT, "")
+
+
+def parse(text: str) -> list[DeerItem]:
+    """The facts of a rendered text; ValueError for what `render` does not write."""
+    before = _summaries_of(text)
+    if _told(parse_summaries(text)) != before.removesuffix("\n\n"):
+        raise ValueError("not a list of facts")
+    text = text[len(before) :]
+    if not text:
+        return []
+    lines = text.removeprefix(_HEADING).split("\n")
+    matches = [_LINE.fullmatch(each) for each in lines]
+    items = [
+        DeerItem(match["category"], float(match["confidence"]), _content(match["content"]))
+        for match in matches
+        if match
+    ]
+    if not items or _HEADING + "\n".join(_written(one) for one in items) != text:
+        raise ValueError("not a list of facts")
+    return items
+
+
+def parse_summaries(text: str) -> dict[str, str]:
+    """The summaries of a rendered text, by their names in the document."""
+    names = {label: name for labels in SUMMARIES.values() for name, label in labels.items()}
+    found = {}
+    for line in _summaries_of(text).split("\n"):
+        if match := _SUMMARY.fullmatch(line):
+            found[names[match["label"]]] = _content(match["content"])
+    return found
+
+
+class DeerLayout:
+    """What a memory costs in this format, and the text of those that were chosen."""
+
+    def __init__(
+        self,
+        budget_tokens: int,
+        talk: Talk | None = None,
+        summaries: Mapping[str, str] | None = None,
+    ) -> None:
+        self._budget = budget_tokens
+        #: What is being talked about; it decides the order of the facts.
+        self._talk = talk
+        self._summaries = _fitting(summaries or {}, int(_SUMMARY_SHARE * budget_tokens))
+
+    @property
+    def frame_tokens(self) -> int:
+        """Tokens of the summaries, of the heading, and of the break between guaranteed and other
+        facts."""
+        return count_tokens(_told(self._summaries)) + count_tokens(_HEADING) + 2
+
+    def tokens(self, hit: Hit, text: str) -> int:
+        """Tokens of a fact as DeerFlow counts them: its line and the break before it."""
+        return count_tokens("\n" + _written(item(hit, text)))
+
+    def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
+        """Facts share nothing."""
+        return []
+
+    def render(self, chosen: Sequence[tuple[Hit, str]]) -> str:
+        """The text for hits and their texts. They fit by DeerFlow's own count: all are in it."""
+        return _formatted(document(chosen, self._summaries), self._budget, self._talk)
+
+
+def _formatted(memory: Mapping[str, Any], most_tokens: int, talk: Talk | None) -> str:
+    return format_memory_for_injection(
+        memory,
+        most_tokens,
+        guaranteed_categories=GUARANTEED,
+        guaranteed_token_budget=most_tokens,
+        current_context=talk,
+    )
+
+
+def _written(one: DeerItem) -> str:
+    content = escape(_line_of(one.content), quote=False)
+    return f"- [{one.category} | {one.confidence:.2f}] {content}"
+
+
+def _line_of(content: str) -> str:
+    """One line that DeerFlow does not strip: its ends are no spaces, and it is not empty."""
+    line = escaped(content, angles=False)
+    if line[:1].isspace():
+        line = code(line[0]) + line[1:]
+    if line[-1:].isspace():
+        line = line[:-1] + code(line[-1])
+    return line or _EMPTY
+
+
+def _content(line: str) -> str:
+    text = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return "" if text == _EMPTY else unescaped(text)
+
+
+def _sections(summaries: Mapping[str, str]) -> dict[str, dict[str, dict[str, str]]]:
+    return {
+        section: {
+            name: {
+                "summary": _line_of(text) if (text := summaries.get(name)) else "",
+                "updatedAt": "",
+            }
+            for name in labels
+        }
+        for section, labels in SUMMARIES.items()
+    }
+
+
+def _told(summaries: Mapping[str, str]) -> str:
+    """The summaries as they stand in front of the facts."""
+    return _formatted(_sections(summaries), _NO_LIMIT, None) if summaries else ""
+
+
+def _fitting(summaries: Mapping[str, str], most_tokens: int) -> dict[str, str]:
+    """Those that fit, in the order of the document; one that does not is left out whole."""
+    kept: dict[str, str] = {}
+    for name in (each for labels in SUMMARIES.values() for each in labels):
+        more = {**kept, name: summaries[name]} if summaries.get(name) else kept
+        if count_tokens(_told(more)) <= most_tokens:
+            kept = more
+    return kept
+
+
+def _summaries_of(text: str) -> str:
+    """What stands before the facts, with the blank line between; the whole where there are none."""
+    if text.startswith(_HEADING):
+        return ""
+    end = text.find("\n\n" + _HEADING)
+    return text if end < 0 else text[: end + 2]
+
+
+def _time(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,266 @@
+"""Context: hits packed into a token budget, as many as possible, the best in most detail.
+
+1. Standing instructions have a reserve, then the guaranteed categories have one: at most
+   `RESERVE_SHARE` of the budget and `RESERVE_TOKENS` each. What they leave is there for all.
+2. Every hit is let in as a headline (levels.py), best first; before the ninth, the first
+   `READABLE` become overviews. One that does not fit is skipped and listed.
+3. What is left makes them longer, best first: the first `FULL_FIRST` in full if none takes more
+   than `FULL_SHARE`, then headlines become overviews, then overviews become full.
+
+So short memories are all in full, and of long ones a budget holds many, of which the first can be
+read. The formats differ in what a memory costs and in how it is written (safe.py, astra.py,
+deerflow_map.py), not in what is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+from holdfast.errors import InvalidInput
+from holdfast.language.terms import terms
+from holdfast.language.tokens import count_tokens
+from holdfast.recall.context.astra import AstraLayout
+from holdfast.recall.context.deerflow_map import DeerLayout
+from holdfast.recall.context.levels import CHARACTERS_PER_TOKEN, LEVELS, Level, is_whole, told
+from holdfast.recall.context.safe import SafeLayout
+from holdfast.recall.deerflow import Talk
+from holdfast.types import Dropped, Hit
+
+Format = Literal["safe", "astra", "deerflow"]
+#: "auto" gives each memory the detail its rank deserves; a level gives all of them that much.
+Packaging = Literal["auto", "full", "overview", "headline"]
+
+RESERVE_SHARE = 0.15
+RESERVE_TOKENS = 400
+#: Categories (or kinds) that have a reserve unless the caller names others.
+GUARANTEED = ("correction",)
+#: An overview of the first eight and headlines of forty more fit into 2,000 tokens.
+READABLE = 8
+FULL_FIRST = 5
+FULL_SHARE = 0.1
+
+
+class Layout(Protocol):
+    """What a format says about its costs, and how it writes what was chosen.
+
+    The text of chosen hits takes at most the frame, the tokens of each, and each shared part once.
+    """
+
+    @property
+    def frame_tokens(self) -> int:
+        """Tokens of a text with nothing in it."""
+
+    def tokens(self, hit: Hit, text: str) -> int:
+        """Tokens of one memory, of which `text` is told."""
+
+    def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
+        """Parts that the memory needs and others may need, too, with their tokens."""
+
+    def render(self, chosen: Sequence[tuple[Hit, str]]) -> str:
+        """The text of these hits, given best first, and of what is told of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A text, what is in it and what is not."""
+
+    text: str
+    tokens: int
+    #: Best first; each is in the text.
+    hits: tuple[Hit, ...]
+    #: How much of each hit is told.
+    levels: tuple[Level, ...]
+    dropped: tuple[Dropped, ...]
+
+
+def pack(
+    hits: Sequence[Hit],
+    *,
+    budget_tokens: int,
+    query: str = "",
+    format: str = "safe",
+    packaging: str = "auto",
+    guaranteed: Collection[str] = GUARANTEED,
+    talk: Talk | None = None,
+    summaries: Callable[[], Mapping[str, str]] | None = None,
+) -> Packed:
+    """Hits, best first, as a text of at most `budget_tokens`.
+
+    `query` decides which sentences of a long memory are told; `talk`, the conversation before it,
+    orders the facts of the deerflow format, and `summaries` of the user stand in front of them.
+    """
+    layout = _layout(format, budget_tokens, len(hits), talk, summaries)
+    _checked(packaging, "packaging", get_args(Packaging))
+    fixed: Level | None = next((level for level in LEVELS if level == packaging), None)
+    filling = _Filling(hits, layout, budget_tokens, list(dict.fromkeys(terms(query))))
+    places = range(len(hits))
+    if fixed in (None, "full") and filling.hold_all():
+        return filling.packed()
+    instructions = [place for place, hit in enumerate(hits) if hit.is_rule]
+    corrections = [place for place, hit in enumerate(hits) if _is_one_of(hit, guaranteed)]
+    filling.reserve(instructions, fixed or "overview")
+    filling.reserve(corrections, fixed or "overview")
+    filling.let_in(places[:READABLE], fixed or "headline")
+    if fixed is None:
+        filling.tell_more(places[:READABLE], "overview")
+    filling.let_in(places[READABLE:], fixed or "headline")
+    if fixed is None:
+        filling.tell_more(places[:FULL_FIRST], "full", most=int(FULL_SHARE * budget_tokens))
+        filling.tell_more(places, "overview")
+        filling.tell_more(places, "full")
+    return filling.packed()
+
+
+def _layout(
+    format: str,
+    budget_tokens: int,
+    count: int,
+    talk: Talk | None,
+    summaries: Callable[[], Mapping[str, str]] | None,
+) -> Layout:
+    match _checked(format, "format", get_args(Format)):
+        case "astra":
+            return AstraLayout()
+        case "deerflow":
+            return DeerLayout(budget_tokens, talk, summaries() if summaries else None)
+        case _:
+            return SafeLayout(count)
+
+
+def _checked(value: str, field: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        names = ", ".join(f'"{each}"' for each in allowed)
+        raise InvalidInput(f"{field} must be one of {names}, not {value!r}", field=field)
+    return value
+
+
+def _is_one_of(hit: Hit, categories: Collection[str]) -> bool:
+    category = hit.metadata.get("category")
+    return hit.kind in categories or (isinstance(category, str) and category in categories)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    level: Level
+    text: str
+    tokens: int
+
+
+class _Filling:
+    """A budget being filled: hits are known by their place in the ranking."""
+
+    def __init__(
+        self, hits: Sequence[Hit], layout: Layout, budget: int, query_terms: Sequence[str]
+    ) -> None:
+        self._hits = hits
+        self._layout = layout
+        self._budget = budget
+        self._terms = query_terms
+        self._left = budget - layout.frame_tokens
+        self._inside: dict[int, _Told] = {}
+        self._paid: set[Hashable] = set()
+        # Counting is most of the work: what is counted is remembered.
+        self._content_tokens: dict[str, int] = {}
+        self._whole_tokens: dict[int, int] = {}
+
+    def hold_all(self) -> bool:
+        """Let every hit in in full, if all fit: then there is nothing to choose."""
+        if sum(len(hit.content) for hit in self._hits) > self._left * CHARACTERS_PER_TOKEN:
+            return False
+        parts = dict(part for hit in self._hits for part in self._layout.shared(hit))
+        places = range(len(self._hits))
+        if sum(map(self._whole, places)) + sum(parts.values()) > self._left:
+            return False
+        self._inside = {
+            place: _Told("full", hit.content, self._whole(place))
+            for place, hit in enumerate(self._hits)
+        }
+        return True
+
+    def reserve(self, places: Sequence[int], level: Level) -> None:
+        """Let these in before all others, within a reserve."""
+        left = min(RESERVE_TOKENS, int(RESERVE_SHARE * self._budget))
+        for place in places:
+            before = self._left
+            if place not in self._inside and self._put(place, level, most=left):
+                left -= before - self._left
+
+    def let_in(self, places: Sequence[int], level: Level) -> None:
+        """Those of the hits that fit."""
+        for place in places:
+            if place not in self._inside:
+                self._put(place, level)
+
+    def tell_more(self, places: Sequence[int], level: Level, *, most: int | None = None) -> None:
+        """Lengthen those that are in, where it fits and takes no more than `most`."""
+        for place in places:
+            now = self._inside.get(place)
+            if now and LEVELS.index(level) < LEVELS.index(now.level):
+                self._put(place, level, most=most)
+
+    def packed(self) -> Packed:
+        """The text, its exact tokens, and what is in it."""
+        places = sorted(self._inside)
+        text, tokens = self._written(places)
+        while places and tokens > self._budget:  # Should the sum of the parts underestimate.
+            places.pop()
+            text, tokens = self._written(places)
+        there = set(places)
+        return Packed(
+            text,
+            tokens,
+            tuple(self._hits[place] for place in places),
+            tuple(self._inside[place].level for place in places),
+            tuple(
+                Dropped(hit.id, self._whole(place), "over budget")
+                for place, hit in enumerate(self._hits)
+                if place not in there
+            ),
+        )
+
+    def _put(self, place: int, level: Level, *, most: int | None = None) -> bool:
+        """Tell a hit at a level, more than before, if that fits; whether it does."""
+        hit, now = self._hits[place], self._inside.get(place)
+        had = now.tokens if now else 0
+        most = self._left if most is None else min(most, self._left)
+        if level == "full" and len(hit.content) > (most + had) * CHARACTERS_PER_TOKEN:
+            return False
+        new = self._told(place, level)
+        unpaid = [] if now else [p for p in self._layout.shared(hit) if p[0] not in self._paid]
+        cost = new.tokens - had + sum(tokens for _, tokens in unpaid)
+        if cost > most:
+            return False
+        self._left -= cost
+        self._paid.update(key for key, _ in unpaid)
+        self._inside[place] = new
+        return True
+
+    def _told(self, place: int, level: Level) -> _Told:
+        hit = self._hits[place]
+        if is_whole(hit.content, level, self._count):
+            return _Told("full", hit.content, self._whole(place))
+        text = told(hit.content, level, self._terms_for(hit))
+        return _Told(level, text, self._layout.tokens(hit, text))
+
+    def _count(self, content: str) -> int:
+        if content not in self._content_tokens:
+            self._content_tokens[content] = count_tokens(content)
+        return self._content_tokens[content]
+
+    def _terms_for(self, hit: Hit) -> Sequence[str]:
+        """An instruction is told by its rule, whatever is asked: so it repeats."""
+        rule = hit.metadata.get("rule") if hit.is_rule else None
+        return terms(rule) if isinstance(rule, str) else self._terms
+
+    def _whole(self, place: int) -> int:
+        """Tokens of a hit in full, without shared parts."""
+        if place not in self._whole_tokens:
+            hit = self._hits[place]
+            self._whole_tokens[place] = self._layout.tokens(hit, hit.content)
+        return self._whole_tokens[place]
+
+    def _written(self, places: Sequence[int]) -> tuple[str, int]:
+        text = self._layout.render([(self._hits[p], self._inside[p].text) for p in places])
+        return text, count_tokens(text)

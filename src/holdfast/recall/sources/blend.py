@@ -1,0 +1,219 @@
+"""The default fusion: a weighted sum of what each source says of every document.
+
+score(d) = sum over features f of weight(f) * f(d), divided by the sum of the weights, so that a
+document that is best everywhere scores 1. Features are shares of the best document's value:
+
+    window    BM25 over the turn and its two neighbours on either side, neighbours counting less
+    people    BM25 over what people said, with the statistics of their turns alone
+    session   BM25 over whole sessions: where was this talked about at all
+    cover     how much of the question's words, weighed by rarity, the turn itself holds
+    vector    cosine of the turn's best passage
+    around    the same, averaged with the turns before and after
+    theme     the best cosine in the turn's session
+    role      said by those whose words are asked for (questions/whose.py), mostly people
+    graph     reached from the entities of the question (graph.py), where there is a graph
+    speaker   said by someone the question names
+    time      mentions a time, where the question asks for one
+    taste     tells what somebody likes, where the question asks for advice
+    length    has something to say: logarithm of the number of words, up to a full sentence or two
+
+Ranks throw away how sure a source is, which is why this beats reciprocal rank fusion; see
+docs/decisions/0006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.index.resident import View
+from holdfast.recall.query import Query
+from holdfast.recall.sources.bm25 import postings, rarity, weighed
+from holdfast.recall.sources.traits import persons, traits
+from holdfast.recall.windows import Postings, kept, neighbours, turns, window_scores
+
+Scores = NDArray[np.float32]
+
+#: What a neighbour's cosine counts beside the turn's own.
+_BESIDE = 0.5
+#: So many documents are compared by meaning because of their keywords.
+_LIKELY = 256
+#: Features that are shares of something already.
+_SHARES = frozenset({"cover", "graph", "length", "role", "speaker", "taste", "time"})
+
+
+@dataclass(frozen=True, slots=True)
+class Blended:
+    """Every document's score and what it is made of."""
+
+    scores: Scores
+    features: Mapping[str, Scores]
+    #: Cosines as they are, where there are any.
+    cosines: Scores | None
+    #: The documents that hold each query term.
+    holders: Mapping[str, NDArray[np.int32]]
+
+
+def blend(
+    view: View,
+    query: Query,
+    vector: NDArray[np.float32] | None,
+    visible: NDArray[np.bool_] | None,
+    *,
+    weights: Mapping[str, float],
+    graph: Scores | None = None,
+) -> Blended:
+    """Score every document. What nothing speaks for but its role or speaker scores 0.
+
+    `graph` is what a traversal from the question's entities says of every document.
+    """
+    found = postings(view, query.terms, visible)
+    around = neighbours(view, visible)
+    features: dict[str, Scores] = {
+        "window": window_scores(view, found, visible),
+        "people": _people(view, found, visible),
+        "session": _sessions(view, found, visible),
+        "cover": _cover(view, found, visible),
+    }
+    # Neighbours lend weight, never relevance: something of its own must speak for a document.
+    relevant = np.zeros(len(view), dtype=np.bool_)
+    for docs, _ in found:
+        relevant[docs] = True
+    cosines = None
+    if vector is not None and view.vectors is not None:
+        likely = _likely(view, features["window"], around)
+        cosines = view.vectors.by_document(vector, len(view), also=likely)
+        if visible is not None:
+            cosines *= visible
+        features |= {
+            "vector": cosines,
+            "around": _averaged(view, cosines, around, visible),
+            "theme": _theme(view, cosines),
+        }
+        relevant |= cosines > 0
+    if graph is not None:
+        features["graph"] = graph
+        relevant |= graph > 0
+    features |= traits(view, query)
+    if visible is not None:
+        relevant &= visible
+    shares = {
+        name: values if name in _SHARES else _share(values, visible)
+        for name, values in features.items()
+    }
+    holders = {term: docs for term, (docs, _) in zip(query.terms, found, strict=True)}
+    return Blended(_summed(shares, weights, relevant), shares, cosines, holders)
+
+
+def _summed(
+    shares: Mapping[str, Scores], weights: Mapping[str, float], relevant: NDArray[np.bool_]
+) -> Scores:
+    total = np.zeros(len(relevant), dtype=np.float32)
+    for name, values in shares.items():
+        total += np.float32(weights[name]) * values
+    total[~relevant] = 0.0
+    total /= np.float32(sum(weights[name] for name in shares) or 1.0)
+    return total
+
+
+def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
+    """Values as a share of the highest one that may be seen."""
+    seen = values if visible is None else values[visible]
+    top = float(seen.max(initial=0.0))
+    return values / np.float32(top) if top > 0 else np.zeros_like(values)
+
+
+def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
+    person = persons(view) > 0
+    if person.all():
+        return weighed(found, view.lengths, visible, len(view))
+    seen = person if visible is None else person & visible
+    said = [(docs[person[docs]], counts[person[docs]]) for docs, counts in found]
+    return weighed(said, view.lengths, seen, len(view))
+
+
+def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
+    """Every turn gets the score of its session; one session tells nothing apart."""
+    parts = kept(view, visible, "sessions", lambda: _session_lengths(view, visible))
+    if np.count_nonzero(parts.seen) < 2:
+        return np.zeros(len(view), dtype=np.float32)
+    by_session = []
+    for docs, counts in found:
+        dense = np.bincount(parts.of[docs], counts, minlength=len(parts.lengths) + 1)[:-1]
+        there = np.flatnonzero(dense)
+        by_session.append((there, dense[there]))
+    scores = weighed(by_session, parts.lengths, parts.seen, len(parts.lengths))
+    return np.append(scores, np.float32(0.0))[parts.of]
+
+
+class _SessionParts(NamedTuple):
+    """The session of each turn (the last number + 1 for what is no turn), the words of each
+    session, and which have any that may be seen."""
+
+    of: NDArray[np.intp]
+    lengths: Scores
+    seen: NDArray[np.bool_]
+
+
+def _session_lengths(view: View, visible: NDArray[np.bool_] | None) -> _SessionParts:
+    said = turns(view)
+    codes, numbers = np.unique(view.sessions, return_inverse=True)
+    of = np.where(said, numbers, len(codes))
+    shown = said if visible is None else said & visible
+    lengths = np.bincount(of, view.lengths * shown, minlength=len(codes) + 1)[:-1]
+    seen = np.bincount(of, shown, minlength=len(codes) + 1)[:-1] > 0
+    return _SessionParts(of, lengths.astype(np.float32), seen)
+
+
+def _cover(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
+    count = len(view) if visible is None else int(np.count_nonzero(visible))
+    rarities = [rarity(count, len(docs)) for docs, _ in found]
+    covered = np.zeros(len(view), dtype=np.float32)
+    for (docs, _), each in zip(found, rarities, strict=True):
+        covered[docs] += np.float32(each)
+    return covered / np.float32(sum(rarities) or 1.0)
+
+
+def _theme(view: View, cosines: Scores) -> Scores:
+    """Every turn gets the best cosine of its session."""
+    if "by_session" not in view.kept:
+        order = np.argsort(view.sessions, kind="stable")
+        firsts = np.flatnonzero(np.diff(view.sessions[order], prepend=-2))
+        view.kept["by_session"] = (order, firsts, np.diff(firsts, append=len(order)))
+    order, firsts, sizes = view.kept["by_session"]
+    theme = np.zeros(len(view), dtype=np.float32)
+    if len(order):
+        theme[order] = np.repeat(np.maximum.reduceat(cosines[order], firsts), sizes)
+    return theme
+
+
+def _likely(view: View, window: Scores, around: NDArray[np.int32]) -> NDArray[np.integer]:
+    """The documents that keywords speak for most, those beside them, and all rules: they compete
+    among themselves."""
+    most = min(_LIKELY, len(window))
+    best = np.argpartition(window, len(window) - most)[len(window) - most :]
+    best = best[window[best] > 0]
+    derived = np.flatnonzero(view.tiers == view.codes.get("procedure", -2))
+    near = np.unique(np.concatenate([best, around[0, best], around[1, best], derived]))
+    return near[near < len(window)]
+
+
+def _averaged(
+    view: View, cosines: Scores, around: NDArray[np.int32], visible: NDArray[np.bool_] | None
+) -> Scores:
+    n = len(cosines)
+
+    def make() -> Scores:
+        present = (around[0] < n).astype(np.float32) + (around[1] < n)
+        shares: Scores = (1.0 / (1.0 + _BESIDE * present)).astype(np.float32)
+        return shares
+
+    shares = kept(view, visible, "shares", make)
+    padded = np.append(cosines, np.float32(0.0))
+    beside = padded[around[0]] + padded[around[1]]
+    averaged: Scores = (cosines + np.float32(_BESIDE) * beside) * shares
+    return averaged

@@ -1,0 +1,287 @@
+"""The sources: what may be seen, and the rankings by keyword and by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.index.resident import View
+from holdfast.recall.query import Query
+from holdfast.recall.sources.bm25 import bm25
+from holdfast.records.fading import notes_until
+from holdfast.records.graph.strength import edges_until, entities_until
+from holdfast.store.base import FOREVER_US
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Documents of one source, best first, with that source's own scores."""
+
+    docs: tuple[int, ...]
+    scores: tuple[float, ...]
+
+
+NOTHING = Ranking((), ())
+
+
+#: One document that was just born and that nobody has touched.
+_BIRTH = np.zeros(1, dtype=np.int64)
+_UNTOUCHED = np.full(1, -1.0, dtype=np.float32)
+
+#: v(s) of the fusion formula, by source.
+Weights = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the sources gave."""
+
+    rankings: dict[str, Ranking]
+    #: The visible documents that hold each query term.
+    holders: dict[str, NDArray[np.int32]]
+    cosines: NDArray[np.float32] | None
+
+
+def search(  # noqa: PLR0913 (what every source may need)
+    view: View,
+    query: Query,
+    vector: NDArray[np.float32] | None,
+    seen: NDArray[np.bool_] | None,
+    wanted: NDArray[np.bool_] | None,
+    *,
+    depth: int,
+    weights: Weights,
+    vector_weight: NDArray[np.float32],
+    graph: NDArray[np.float32] | None = None,
+) -> Found:
+    """Ask every source that has a vote. `vector` None: the question has no embedding just now.
+
+    `vector_weight`: what the cosine counts in the hybrid score of each document, 0..1.
+    """
+    words, holders = bm25(view, query.terms, seen)
+    cosines = None
+    if vector is not None and view.vectors is not None:
+        likely = border(words, depth)
+        cosines = view.vectors.by_document(vector, len(view), also=likely[words[likely] > 0])
+    rankings: dict[str, Ranking] = {}
+    if weights["keyword"]:
+        rankings["keyword"] = _ranking(view, words, wanted, depth)
+    if weights["hybrid"]:
+        rankings["hybrid"] = _ranking(view, hybrid(words, cosines, vector_weight), wanted, depth)
+    if weights["vector"] and vector is not None:
+        rankings["vector"] = _nearest(view, vector, wanted, depth)
+    if weights["graph"] and graph is not None:
+        rankings["graph"] = _ranking(view, graph, wanted, depth)
+    return Found(rankings, holders, cosines)
+
+
+def hybrid(
+    words: NDArray[np.float32],
+    cosines: NDArray[np.float32] | None,
+    vector_weight: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """The keyword score as a share of the best and the cosine, weighed against each other."""
+    top = float(words.max(initial=0.0))
+    shares = words / np.float32(top) if top > 0 else np.zeros_like(words)
+    if cosines is None:
+        return shares
+    return vector_weight * cosines + (np.float32(1.0) - vector_weight) * shares
+
+
+def _ranking(
+    view: View, scores: NDArray[np.float32], wanted: NDArray[np.bool_] | None, depth: int
+) -> Ranking:
+    """The best documents of one source; what it gives nothing is not in it."""
+    if wanted is not None:
+        scores = scores * wanted
+    top = border(scores, depth)
+    top = top[scores[top] > 0]
+    return best(view, top, scores[top], depth)
+
+
+def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
+    """Documents the asker can know of: alive, said and known by the asked times and valid then,
+    of this agent. None = all of them. The usual mask is made once for a moment of the index."""
+    usual = query.as_of is None and query.known_at is None and query.scope.agent is None
+    usual = usual and not query.archived and _us(query.now.timestamp()) >= _last_end(view)
+    if usual and "seen" in view.kept:
+        kept: NDArray[np.bool_] = view.kept["seen"]
+        return kept
+    masks = _masks(view, query)
+    if not masks:
+        return None
+    mask: NDArray[np.bool_] = np.logical_and.reduce(masks)
+    if usual:
+        view.kept["seen"] = mask
+    return mask
+
+
+def _last_end(view: View) -> int:
+    """When the last document ended, or will; what is seen does not change after that."""
+    if not view.has_ends:
+        return -FOREVER_US
+    if "last end" not in view.kept:
+        ends = np.concatenate([view.until_us, view.known_until_us])
+        view.kept["last end"] = int(ends[ends < FOREVER_US].max())
+    last: int = view.kept["last end"]
+    return last
+
+
+def _masks(view: View, query: Query) -> list[NDArray[np.bool_]]:
+    masks = []
+    if view.has_dead:
+        # What was put aside later was not at an earlier known time: then it is shown in any case.
+        also = query.archived or query.known_at is not None
+        masks.append(view.alive | view.archived if also and view.has_archived else view.alive)
+    if view.has_ends:
+        masks.append(_still_valid(view, query))
+    if query.as_of is not None:
+        masks.append(view.at_us <= _us(query.as_of.timestamp()))
+    if query.known_at is not None:
+        masks.append(view.known_us <= _us(query.known_at.timestamp()))
+    if query.scope.agent is not None:
+        own = view.codes.get(query.scope.agent, -2)
+        masks.append((view.agents == own) | (view.agents == -1))
+    if view.has_private:
+        own = -2 if query.scope.agent is None else view.codes.get(query.scope.agent, -2)
+        masks.append(~view.private | (view.agents == own))
+    return masks
+
+
+def _still_valid(view: View, query: Query) -> NDArray[np.bool_]:
+    """Documents that had not ended: at `as_of`, as was known at `known_at`; without both, now.
+
+    An end that was learned after `known_at` was none then.
+    """
+    valid_at = _us((query.as_of or query.now).timestamp())
+    known_at = _us((query.known_at or query.now).timestamp())
+    ended: NDArray[np.bool_] = view.until_us <= valid_at
+    was_known = view.known_until_us <= known_at
+    if query.as_of is None:
+        # One that was told late had ended when it was told: nothing was learned of its end later.
+        told_late = (view.until_us <= known_at) & (view.known_until_us == FOREVER_US)
+        ended = was_known | told_late if query.known_at is not None else ended | was_known
+    elif query.known_at is not None:
+        ended &= was_known | (view.known_until_us == FOREVER_US)
+    return ~ended
+
+
+def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """The visible documents that pass the caller's filters and have not faded. Statistics follow
+    neither: what is found does not change its score because something else grows old."""
+    columns = {
+        "agent": view.agents,
+        "kind": view.kinds,
+        "name": view.names,
+        "role": view.roles,
+        "session": view.sessions,
+    }
+    masks = [columns[name] == view.codes.get(text, -2) for name, text in query.filters.items()]
+    if query.tiers is not None:
+        masks.append(np.isin(view.tiers, [view.codes.get(tier, -2) for tier in query.tiers]))
+    if (unfaded := present(view, query)) is not None:
+        masks.append(unfaded)
+    if seen is not None:
+        masks.append(seen)
+    if len(masks) < 2:
+        return masks[0] if masks else None
+    both: NDArray[np.bool_] = np.logical_and.reduce(masks)
+    return both
+
+
+def present(view: View, query: Query) -> NDArray[np.bool_] | None:
+    """The documents that have not faded by the asked time; None = all of them.
+
+    What was seen again after `known_at` was not known then: only births count, so that the same
+    question has the same answer.
+    """
+    if query.faded or not view.has_derived:
+        return None
+    name = "present" if query.known_at is None else "present by birth"
+    if name not in view.kept:
+        view.kept[name] = _presence(view, by_birth=query.known_at is not None)
+    ends, first = view.kept[name]
+    asked = _us((query.known_at or query.as_of or query.now).timestamp())
+    if asked <= first:
+        return None
+    mask: NDArray[np.bool_] = ends >= asked
+    return mask
+
+
+def _presence(view: View, *, by_birth: bool) -> tuple[NDArray[np.int64], int]:
+    """Until when each document is shown, and when the first of them is hidden."""
+    ends = np.full(len(view), FOREVER_US, dtype=np.int64)
+    codes = view.codes
+    graph = view.tiers == codes.get("graph", -2)
+    alone = by_birth or not view.has_touched
+    for those, last in (
+        (view.tiers == codes.get("note", -2), notes_until),
+        (graph & (view.kinds == codes.get("relation", -2)), _edges_until),
+        (graph & (view.kinds == codes.get("entity", -2)), _entities_until),
+    ):
+        if not those.any():
+            continue
+        if alone:  # All of a kind are shown for as long, most of the time: no formula for each.
+            life = last(_BIRTH, _BIRTH, _UNTOUCHED)[0]
+            np.add(view.known_us if by_birth else view.seen_us, life, out=ends, where=those)
+        else:
+            ends[those] = last(view.known_us[those], view.seen_us[those], view.strength[those])
+    return ends, int(ends.min(initial=FOREVER_US))
+
+
+def _edges_until(
+    _known: NDArray[np.int64], seen: NDArray[np.int64], full: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    return edges_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)))
+
+
+def _entities_until(
+    _known: NDArray[np.int64], seen: NDArray[np.int64], full: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """How many turns speak of an entity is not known here: it is taken for one of many."""
+    return entities_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)))
+
+
+def _nearest(
+    view: View, vector: NDArray[np.float32], wanted: NDArray[np.bool_] | None, depth: int
+) -> Ranking:
+    if view.vectors is None:
+        return NOTHING
+    docs, cosines = view.vectors.cosines(vector, wanted, depth=depth)
+    # A document has several passages at times: take more passages until there are enough documents.
+    most = depth
+    while True:
+        near = border(cosines, most)
+        found = np.unique(docs[near])
+        if len(found) >= min(depth, len(docs)) or len(near) == len(docs):
+            break
+        most *= 2
+    cosine_of = np.full(len(found), -2.0, dtype=np.float32)
+    np.maximum.at(cosine_of, np.searchsorted(found, docs[near]), cosines[near])
+    return best(view, found, cosine_of, depth)
+
+
+def border(values: NDArray[np.float32], most: int) -> NDArray[np.intp]:
+    """Places of the `most` highest values and of all that equal the last of them."""
+    if len(values) <= most:
+        return np.arange(len(values))
+    cut = len(values) - most
+    return np.flatnonzero(values >= np.partition(values, cut)[cut])
+
+
+def best(
+    view: View, docs: NDArray[np.integer[Any]], values: NDArray[np.float32], depth: int
+) -> Ranking:
+    """The `depth` best documents; of equals the newest, the same on every machine."""
+    top = border(values, depth)
+    docs, values = docs[top], values[top]
+    order = np.lexsort((-view.order[docs], -values))[:depth]
+    return Ranking(tuple(docs[order].tolist()), tuple(values[order].tolist()))
+
+
+def _us(seconds: float) -> int:
+    return round(seconds * 1_000_000)

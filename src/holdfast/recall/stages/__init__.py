@@ -1,0 +1,1 @@
+"""What happens to a ranking after the fusion: `order.py` lists the stages."""

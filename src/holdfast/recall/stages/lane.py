@@ -1,0 +1,161 @@
+"""The instruction lane: standing rules of the user are consulted on every recall.
+
+A rule such as "Always cite sources when I ask about history" shares few words with the question it
+is meant for, so it is seldom among the best documents, and no boost can lift what was not found.
+Rules therefore compete among themselves, by the cosine of the question with the rule or with its
+condition alone, and the best few are given places among the first ten, below what answers the
+question itself. Who asks for the rules gets them first, and all of them.
+
+A rule is a record of its own beside the turn it was given in. Where both would be listed and the
+turn says little else, the rule stands for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.index.resident import View
+from holdfast.language.questions.classes import classify
+from holdfast.recall.sources.traits import persons
+from holdfast.recall.stages.stage import Candidate, Moment
+from holdfast.recall.windows import turns
+
+#: A rule fits if its cosine is at least this share of the best cosine of any turn.
+FIT = 0.4
+FIT_OF_FEW = 0.35
+#: Of many rules only those fit that are nearly as near as the nearest.
+BESIDE = 0.8
+#: With at most so many rules each is more likely meant, and so many more may be told.
+FEW = 6
+_ANY = -1.0
+MORE_OF_FEW = 3
+#: The nearness of a rule that has no vector and shares no word with the question.
+UNKNOWN = 0.5
+#: Questions that need all ten places themselves: only a rule that is as near as a turn is told.
+BROAD = frozenset({"aggregation"})
+#: A rule that is nearly as near as the best turn stands among the first; the others at the end.
+STRONG = 0.85
+PLACES = (2, 4, 6, 8, 10)
+#: What the words of the question count beside the cosine.
+_WORDS = 0.1
+#: The score of a rule that nothing goes before.
+_ALONE = 0.5
+#: A turn of at most this many times the terms of its rule says little else.
+_LITTLE_ELSE = 2.0
+
+
+def lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
+    """The candidates with the rules that fit the question at their places."""
+    if classify(moment.query.text).asks_rules:
+        rules = _oldest_first(moment.view, rules_of(moment))[: moment.query.limit]
+        return placed(candidates, rules, moment.view, range(1, len(rules) + 1))
+    if moment.query.tiers is not None:  # Then rules compete with all others, or are not wanted.
+        return candidates
+    rules, places = fitting(moment)
+    return placed(candidates, rules, moment.view, places) if rules else candidates
+
+
+def rules_of(moment: Moment) -> NDArray[np.intp]:
+    """The rules that may be told."""
+    mask = is_rule(moment.view)
+    if moment.wanted is not None:
+        mask = mask & moment.wanted
+    rules = np.flatnonzero(mask)
+    # One that is dated in the future does not hold yet.
+    return rules[moment.view.at_us[rules] <= round(moment.query.now.timestamp() * 1_000_000)]
+
+
+def is_rule(view: View) -> NDArray[np.bool_]:
+    """Standing instructions as records of their own, not the turns that hold them."""
+    if "rules" not in view.kept:
+        said = np.append(view.roles, -1) == view.codes.get("user", -2)
+        view.kept["rules"] = (
+            (view.tiers == view.codes.get("procedure", -2))
+            & (view.kinds == view.codes.get("instruction", -2))
+            & said[:-1]
+            & (said[view.source] | (view.source < 0))  # Whatever a file that was imported claims.
+        )
+    mask: NDArray[np.bool_] = view.kept["rules"]
+    return mask
+
+
+def fitting(moment: Moment) -> tuple[list[int], Sequence[int]]:
+    """The rules that fit the question, the best first, and their places counted from 1."""
+    view, rules = moment.view, rules_of(moment)
+    if not len(rules) or _among_people(view, moment.seen):
+        return [], ()
+    few = len(rules) <= FEW
+    near = _nearness(moment, rules)
+    least = FIT_OF_FEW if few else max(FIT, BESIDE * float(near.max()))
+    order = np.lexsort((-view.order[rules], -(near + np.float32(_WORDS) * moment.scores[rules])))
+    most = moment.config.instruction_lane + (MORE_OF_FEW if few else 0)
+    if moment.query.packing:  # Rules have a block of their own there: nobody loses a place.
+        most = len(rules)
+        least = _ANY if few else least  # A few rules are told whatever is asked.
+    elif classify(moment.query.text).name in BROAD:
+        least, most = max(least, STRONG), 1
+    chosen = [place for place in order.tolist() if near[place] >= least][:most]
+    strong = sum(bool(near[place] >= STRONG) for place in chosen[: len(PLACES)])
+    if not moment.query.packing and moment.query.limit < PLACES[-1]:
+        # Of a short list half belongs to what answers; of one place all of it.
+        chosen = chosen[: max(strong, moment.query.limit // 2)]
+    page = max(min(moment.query.limit, PLACES[-1]), strong + 1)
+    weak = len(chosen) - strong
+    ends = range(max(page - weak, strong) + 1, max(page, strong + weak) + 1)
+    return [int(rules[place]) for place in chosen], (*PLACES[:strong], *ends)
+
+
+def _nearness(moment: Moment, rules: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
+    """How near each rule is to the question, as a share of the nearest turn.
+
+    What has no vector yet is near enough: a rule that was just given must not be missed.
+    """
+    unknown = np.where(moment.scores[rules] > 0, 1.0, UNKNOWN)
+    if moment.cosines is None or moment.view.vectors is None:
+        return unknown
+    # Turns alone: a document or a team's entry near the question must not silence a rule.
+    said = np.where(turns(moment.view), moment.cosines, 0.0)
+    top = float(said.max(initial=0.0)) or 1.0
+    embedded = ~np.isnan(moment.view.vectors.first_of(rules)[:, 0])
+    return np.where(embedded, moment.cosines[rules] / top, unknown)
+
+
+def placed(
+    candidates: list[Candidate], rules: Sequence[int], view: View, places: Sequence[int]
+) -> list[Candidate]:
+    """The candidates with the rules at their places; a rule whose turn stands further up stays
+    where that is."""
+    merged = list(candidates)
+    for rule, place in zip(rules, places, strict=False):
+        turn = _same_turn(view, rule)
+        same = [at for at, each in enumerate(merged) if each.doc in (rule, turn)]
+        at = min([place - 1, len(merged), *same])
+        merged = [each for each in merged if each.doc not in (rule, turn)]
+        # Scores stay in order: a rule takes the score of its upper neighbour.
+        score = merged[at - 1].score if at else max(_ALONE, merged[0].score if merged else 0.0)
+        merged.insert(at, Candidate(rule, score, {"lane": "instruction"}))
+    return merged
+
+
+def _same_turn(view: View, rule: int) -> int:
+    """The turn that the rule was given in, if it says little else; -1 if it does."""
+    turn = int(view.source[rule])
+    if turn >= 0 and view.lengths[turn] <= _LITTLE_ELSE * view.lengths[rule]:
+        return turn
+    return -1
+
+
+def _oldest_first(view: View, rules: NDArray[np.intp]) -> list[int]:
+    return [int(rule) for rule in rules[np.argsort(view.order[rules], kind="stable")]]
+
+
+def _among_people(view: View, seen: NDArray[np.bool_] | None) -> bool:
+    """Where only people with names talk to each other, no rule was given to a machine."""
+    named_person = (persons(view) > 0) & (view.names >= 0)
+    said = turns(view)
+    shown = said if seen is None else said & seen
+    return bool(named_person[shown].all())

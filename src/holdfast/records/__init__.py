@@ -1,0 +1,1 @@
+"""What is kept beside the turns: notes, profile, procedures, knowledge, facts, graph."""

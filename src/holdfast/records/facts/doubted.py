@@ -1,0 +1,91 @@
+"""Rules that may be another's: they stood in a turn that hands over a text, and wait for an answer.
+
+They are asked back beside the facts that are unclear. "new" makes one a rule of the user, as if it
+were given now: it ends what it changes. "old" is no: it was part of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from holdfast.errors import InvalidInput
+from holdfast.language.instructions.rules import data
+from holdfast.language.instructions.supersede import same, superseded
+from holdfast.language.statements.values import Clarification, Fact
+from holdfast.records.facts.plan import LOUD, again
+from holdfast.records.facts.shown import fact, is_shown
+from holdfast.records.facts.versions import answer_id
+from holdfast.records.rule_validity import rule_of
+from holdfast.records.rules import DOUBTFUL, kind_of, known
+from holdfast.store.base import Derived, Store
+from holdfast.types import Record, Scope
+
+TIER = "procedure"
+_REASON = "handed-over"
+
+
+def rules(store: Store, scope: Scope) -> list[Clarification]:
+    """What waits for an answer, the newest first."""
+    listed = store.listed(scope, tier=TIER, kind=DOUBTFUL)
+    seen = sorted(
+        (each for each in listed if is_shown(each, scope)), key=lambda each: each.known_from
+    )
+    return [_asked(each) for each in reversed(seen)]
+
+
+def find(store: Store, scope: Scope, id: str) -> Record | None:
+    """The rule in doubt with this id."""
+    found = store.get(scope, [id])
+    is_one = found and (found[0].tier, found[0].kind) == (TIER, DOUBTFUL)
+    return found[0] if is_one and is_shown(found[0], scope) else None
+
+
+def answer(
+    store: Store, scope: Scope, doubted: Record, keep: str, *, made: tuple[datetime, Sequence[str]]
+) -> Fact:
+    """Make it a rule, or let it go; the same answer again changes nothing."""
+    now, steps = made
+    confirmed = next(iter(store.get(scope, [answer_id(doubted.id)])), None)
+    if doubted.known_to is not None and (confirmed is None) != (keep == "old"):
+        raise InvalidInput(f"the rule {doubted.id} waits for no answer", field="id")
+    if keep == "old":
+        if doubted.known_to is None:
+            store.end(scope, [doubted.id], at=now, valid_to=now, reason="it is no rule of the user")
+        return fact(doubted, "invalidated")
+    if confirmed is None:
+        own = replace(scope, agent=doubted.agent)
+        store.put(own, [_confirmed(store, own, doubted, now)], known_at=now, steps=steps)
+        (confirmed,) = store.get(own, [answer_id(doubted.id)])
+    return fact(confirmed, "active")
+
+
+def _confirmed(store: Store, scope: Scope, doubted: Record, now: datetime) -> Derived:
+    whose = (doubted.agent, doubted.visibility)
+    listed = store.listed(scope, tier=TIER, kind="instruction")
+    current = [known(each) for each in listed if (each.agent, each.visibility) == whose]
+    rule = replace(rule_of(doubted), own=True)
+    repeated = same(rule, current)
+    ended = (repeated,) if repeated else superseded(rule, current)
+    return replace(
+        again(doubted),
+        id=answer_id(doubted.id),
+        kind=kind_of(rule),
+        data=data(rule),
+        valid_from=now,
+        supersedes=(doubted.id, *ended),
+        quiet=LOUD,
+        reason="answered",
+    )
+
+
+def _asked(record: Record) -> Clarification:
+    return Clarification(
+        id=record.id,
+        question=f"Did you mean this as a rule for me: {record.content}",
+        new=fact(record, "unclear"),
+        known=(),
+        reason=_REASON,
+        at=record.known_from,
+    )

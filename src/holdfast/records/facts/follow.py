@@ -1,0 +1,295 @@
+"""The facts of the owners in use, kept in memory and following the store's feed.
+
+Before each look one tiny read tells whether anything changed; of what changed only the facts are
+read again. So a new fact is compared with ten thousand known ones without reading them. Those that
+ended are kept, too: a fact that is learned again from the same turn is known by them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from heapq import nlargest
+from typing import TypeVar
+
+from holdfast.language.claims.claim import Claim, compared, read
+from holdfast.language.claims.slots import USER
+from holdfast.records.facts.reconcile import Known
+from holdfast.store.base import Derived, Head, Store
+from holdfast.types import Record, Scope
+
+TIER = "fact"
+#: The kind of a record that two agents disagree; no fact itself.
+CONFLICT = "conflict"
+#: Records of one owner that are read, and of all owners that are kept.
+_MOST_READ = 2_000_000
+_MOST_KEPT = 500_000
+#: Facts that a new one is compared with.
+MOST_CANDIDATES = 20
+#: Facts that are looked at for one new one, those with its rarest words first.
+_MOST_SEEN = 4_000
+#: Of whom something is told: the attribute, the agent that was told, and who may see it.
+Place = tuple[str, str | None, str | None]
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def claim_of(record: Record, own: str = "") -> Claim:
+    """What a stored fact claims."""
+    return read(record.content, str(record.data.get("speaker") or USER), own)
+
+
+def known_of(record: Record, own: str = "") -> Known:
+    """A stored fact as it is compared."""
+    return Known(
+        id=record.id,
+        claim=claim_of(record, own),
+        at=record.valid_from,
+        importance=record.importance,
+        origin=record.origin,
+        agent=record.agent,
+    )
+
+
+def is_unclear(record: Record) -> bool:
+    """Whether a fact waits for an answer: it neither holds nor ended."""
+    return record.data.get("outcome") == "clarify"
+
+
+def is_compared(record: Record) -> bool:
+    """Whether a fact holds, so that a new one is compared with it."""
+    is_open = record.known_to is None and record.valid_to is None
+    outcome = record.data.get("outcome")
+    return is_open and record.kind != CONFLICT and outcome not in ("clarify", "delete")
+
+
+def likest(claim: Claim, known: Sequence[Known]) -> list[Known]:
+    """Those that a claim is compared with, in their order: of its slot, and with most of its
+    words."""
+    said = claim.terms | claim.left
+
+    def near(each: Known) -> tuple[bool, int, datetime]:
+        is_of_slot = claim.slot is not None and each.claim.slot == claim.slot
+        return is_of_slot, len(each.claim.terms & said), each.at
+
+    best = {each.id for each in nlargest(MOST_CANDIDATES, known, key=near)}
+    return [each for each in known if each.id in best]
+
+
+def is_of_one(fact: Record | Derived) -> bool:
+    """Whether a fact tells the value of an attribute that has one at a time, and holds at some; one
+    that only says what the value is not tells none."""
+    slot = str(fact.data.get("slot") or "")
+    if not slot or slot.endswith(":age") or fact.kind == CONFLICT or fact.data.get("contradicts"):
+        return False
+    if fact.data.get("outcome") in ("clarify", "delete"):
+        return False
+    claim = read(fact.content, str(fact.data.get("speaker") or USER))
+    return claim.hold == "changing" and claim.polarity > 0
+
+
+@dataclass(slots=True)
+class Facts:
+    """All facts of one owner."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    seen: Head | None = None
+    records: dict[str, Record] = field(default_factory=dict)
+    _slots: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _terms: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    #: What is compared, with its terms; what is in here is in the two above.
+    _held: dict[str, tuple[str | None, frozenset[str]]] = field(default_factory=dict)
+    _by_source: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    #: All of a slot, ended ones too; and those that tell its one value, where that was asked.
+    _by_slot: dict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _of_one: dict[Place, dict[str, Record]] = field(default_factory=dict)
+    #: By what they replaced.
+    _instead: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def follow(self, store: Store, scope: Scope) -> None:
+        """Catch up with the store."""
+        with self.lock:
+            head = store.head(scope)
+            if self.seen is None or head.epoch != self.seen.epoch:
+                self._start_over(store, scope)
+            elif head != self.seen:
+                changes = store.changes(scope, after=self.seen.change)
+                ids = [each.id for each in changes if each.tier == TIER]
+                there = {record.id: record for record in store.get(scope, ids)} if ids else {}
+                for id in ids:
+                    self._take(id, there.get(id))
+            self.seen = head
+
+    def near(
+        self,
+        claim: Claim,
+        *,
+        agent: str | None = None,
+        visibility: str | None = None,
+        but: Collection[str] = (),
+    ) -> list[Record]:
+        """The facts that a claim may repeat, change or deny, the likeliest first: what this agent
+        was told, then what others were. What others may not see meets nothing that they may.
+
+        Those of its slot, then those that share two of its terms, or half of all.
+        """
+        own: list[Record] = []
+        others: list[Record] = []
+        with self.lock:
+            found = dict.fromkeys(sorted(self._slots.get(claim.slot or "", ())))
+            found.update(dict.fromkeys(self._alike(claim.terms | claim.left)))
+            for id in found:
+                record = self.records[id]
+                if record.visibility == visibility and id not in but:
+                    (own if record.agent == agent else others).append(record)
+        if visibility is not None:
+            others = []
+        return own[:MOST_CANDIDATES] + others[:MOST_CANDIDATES]
+
+    def of_source(self, source: str) -> list[Record]:
+        """The facts that were drawn from a turn, ended ones too."""
+        with self.lock:
+            return [self.records[id] for id in sorted(self._by_source.get(source, ()))]
+
+    def of_slot(self, slot: str, agent: str | None, visibility: str | None) -> list[Record]:
+        """What an agent was told of an attribute that has one value at a time, ended ones too."""
+        place = (slot, agent, visibility)
+        with self.lock:
+            if place not in self._of_one:
+                every = [self.records[id] for id in self._by_slot.get(place, ())]
+                self._of_one[place] = {each.id: each for each in every if is_of_one(each)}
+            return [*self._of_one[place].values()]
+
+    def instead_of(self, id: str) -> list[Record]:
+        """The facts that took the place of one."""
+        with self.lock:
+            return [self.records[each] for each in sorted(self._instead.get(id, ()))]
+
+    def versions(self, claim: str) -> list[Record]:
+        """All versions of one claim, those learned first first."""
+        with self.lock:
+            found = [each for each in self.records.values() if chain(each) == claim]
+        return sorted(found, key=lambda each: (each.known_from, each.valid_from, each.id))
+
+    def is_replaced(self, record: Record) -> bool:
+        """Whether its agent holds another fact of its attribute that was told after it."""
+        with self.lock:
+            held = self._slots.get(str(record.data.get("slot") or ""), ())
+            others = [self.records[id] for id in held if id != record.id]
+        return any(
+            _place(each) == _place(record) and each.valid_from >= record.valid_from
+            for each in others
+        )
+
+    def __len__(self) -> int:
+        return 1 + len(self.records)
+
+    def _start_over(self, store: Store, scope: Scope) -> None:
+        for kept in (self.records, self._slots, self._terms, self._held, self._of_one):
+            kept.clear()
+        for index in (self._by_source, self._instead):
+            index.clear()
+        self._by_slot.clear()
+        listed = store.listed(scope, tier=TIER, current=False, archived=True, limit=_MOST_READ)
+        for record in listed:
+            self._take(record.id, record)
+
+    def _take(self, id: str, record: Record | None) -> None:
+        self._drop(id)
+        if record is None:
+            return
+        self.records[id] = record
+        for source in record.sources:
+            self._by_source[source].add(id)
+        for replaced in record.data.get("replaces") or ():
+            self._instead[replaced].add(id)
+        if slot := record.data.get("slot"):
+            self._by_slot[_place(record)].add(id)
+            if (ones := self._of_one.get(_place(record))) is not None and is_of_one(record):
+                ones[id] = record
+        if is_compared(record):
+            terms = compared(record.content)
+            self._held[id] = (slot, terms)
+            for kept, key in self._places(slot, terms):
+                kept[key].add(id)
+
+    def _drop(self, id: str) -> None:
+        record = self.records.pop(id, None)
+        for source in record.sources if record else ():
+            _remove(self._by_source, source, id)
+        for replaced in (record.data.get("replaces") or ()) if record else ():
+            _remove(self._instead, replaced, id)
+        if record and record.data.get("slot"):
+            _remove(self._by_slot, _place(record), id)
+            self._of_one.get(_place(record), {}).pop(id, None)
+        if id in self._held:
+            for kept, key in self._places(*self._held.pop(id)):
+                _remove(kept, key, id)
+
+    def _places(
+        self, slot: str | None, terms: Iterable[str]
+    ) -> Iterator[tuple[dict[str, set[str]], str]]:
+        if slot:
+            yield self._slots, slot
+        for term in terms:
+            yield self._terms, term
+
+    def _alike(self, terms: frozenset[str]) -> list[str]:
+        """Facts by how many terms they share, those of rare terms first."""
+        shared: Counter[str] = Counter()
+        postings = [self._terms[each] for each in terms if each in self._terms]
+        for ids in sorted(postings, key=len):
+            if len(shared) + len(ids) > _MOST_SEEN and shared:
+                # Too common to find anything new by; it still tells those found apart.
+                shared.update(ids & shared.keys())
+            else:
+                shared.update(ids)
+        alike = [
+            id
+            for id, count in shared.items()
+            if count >= 2 or 2 * count >= min(len(terms), len(self._held[id][1]))
+        ]
+        return sorted(alike, key=lambda id: (-shared[id], id))
+
+
+def chain(record: Record) -> str:
+    """The id of the first version of a fact."""
+    return str(record.data.get("claim") or record.id)
+
+
+class Shelf:
+    """The facts of the owners in use, the least used dropped when there are too many."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], Facts] = OrderedDict()
+
+    def of(self, scope: Scope) -> Facts:
+        """The owner's facts as the store is now."""
+        key = (scope.workspace, scope.user)
+        with self._lock:
+            facts = self._kept.setdefault(key, Facts())
+            self._kept.move_to_end(key)
+        facts.follow(self._store, scope)
+        self._make_room()
+        return facts
+
+    def _make_room(self) -> None:
+        with self._lock:
+            total = sum(map(len, self._kept.values()))
+            while total > _MOST_KEPT and len(self._kept) > 1:
+                _, dropped = self._kept.popitem(last=False)
+                total -= len(dropped)
+
+
+def _place(record: Record) -> Place:
+    return str(record.data.get("slot") or ""), record.agent, record.visibility
+
+
+def _remove(kept: dict[_Key, set[str]], key: _Key, id: str) -> None:
+    kept[key].discard(id)
+    if not kept[key]:
+        del kept[key]

@@ -1,0 +1,396 @@
+"""From what a reader found to the records that are stored: drafts, known facts and their outcomes.
+
+A plan is made without any transaction and stored as a whole if no fact has changed meanwhile. The
+drafts of one plan meet each other as well, in the order in which they were said. The same drafts
+again give nothing: a fact has the id of its turn and its text, a repeat that of the turn it left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Any
+
+from holdfast.border.origins import least
+from holdfast.errors import InvalidInput, TooLarge
+from holdfast.index.postings import packed
+from holdfast.language.claims.claim import Claim, read
+from holdfast.language.claims.relate import Thresholds, relation
+from holdfast.language.claims.slots import USER
+from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
+from holdfast.language.terms import terms
+from holdfast.records.entries import indexed_terms
+from holdfast.records.facts.doubt import Opinion, followed, nobody, shown
+from holdfast.records.facts.follow import CONFLICT, TIER, Facts, chain, known_of, likest
+from holdfast.records.facts.intervals import placed
+from holdfast.records.facts.reconcile import Known, New, Outcome, importance, may_repeat, reconcile
+from holdfast.records.graph.check import distrust
+from holdfast.store.base import Derived
+from holdfast.types import Metadata, Record, Scope
+
+#: Drafts of one call.
+MOST_DRAFTS = 200
+_ID_BYTES = 16
+#: Not searched; searched only when facts are asked for; searched.
+UNSEARCHED, QUIET, LOUD = 2, 1, 0
+#: Turns that are kept as sources of one fact.
+_MOST_SOURCES = 1_000
+
+#: How alike two texts are, -1..1; None where nobody can tell.
+Likeness = Callable[[str, str], float | None]
+_FAR_AHEAD = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a plan works with besides the facts."""
+
+    #: Whether there is a record with this id, forgotten ones too.
+    exists: Callable[[str], bool]
+    #: Whether a fact that ended was taken back by hand.
+    taken_back: Callable[[Record], bool] = lambda _record: False
+    likeness: Likeness = lambda _one, _other: None
+    opinion: Opinion = nobody
+    limits: Thresholds = field(default_factory=Thresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of one draft; no id where it had been learned before and was forgotten."""
+
+    id: str | None
+    outcome: Outcome
+
+
+class Plan:
+    """The records of one call."""
+
+    def __init__(self, facts: Facts, scope: Scope, now: datetime, tools: Tools) -> None:
+        self._facts = facts
+        self._scope = scope
+        self.now = now
+        self._tools = tools
+        self._own = own_name(scope.user)
+        self._records: dict[str, Derived] = {}
+        self._new: dict[str, Known] = {}
+        self._ended: set[str] = set()
+
+    def records(self) -> list[Derived]:
+        """What is to be stored, in order."""
+        own, taken_back = self._own, self._tools.taken_back
+        return placed(self._records.values(), self._facts, self._scope.agent, own, taken_back)
+
+    def add_all(self, drafts: Sequence[FactDraft]) -> list[Made]:
+        """What becomes of some drafts, in the order in which they were said."""
+        if len(drafts) > MOST_DRAFTS:
+            raise TooLarge(
+                f"drafts are {len(drafts)}, the limit of one call is {MOST_DRAFTS}", field="drafts"
+            )
+        return [self.add(each) for each in sorted(drafts, key=lambda each: each.at)]
+
+    def add_found(self, drafts: Sequence[FactDraft]) -> None:
+        """Take up what a reader found in turns: as many as it found, some after others."""
+        ordered = sorted(drafts, key=lambda each: each.at)
+        for start in range(0, len(ordered), MOST_DRAFTS):
+            self.add_all(ordered[start : start + MOST_DRAFTS])
+
+    def add(
+        self, draft: FactDraft, *, id: str | None = None, metadata: Metadata | None = None
+    ) -> Made:
+        """What becomes of one draft; with an id and metadata for what has no turn."""
+        if draft.at > self.now + _FAR_AHEAD:  # A clock that ran ahead must not outlast all others.
+            draft = replace(draft, at=self.now)
+        speaker = _speaker(draft, self._own)
+        claim = read(draft.text, speaker, self._own)
+        fact_id = id or draft_id(draft)
+        if fact_id in self._records or self._tools.exists(fact_id):
+            return Made(fact_id, Outcome("noop", "learned-before", (fact_id,)))
+        if (before := self._learned(draft, claim)) is not None:
+            return Made(before, Outcome("noop", "learned-before", (before,)))
+        new = New(claim, draft.at, draft.confidence, draft.origin, self._scope.agent)
+        known = self._candidates(claim, draft.visibility)
+        outcome = self._trusting(new, self._reconciled(new, known))
+        if outcome.action == "noop":
+            self._confirm(outcome.targets[0], draft)
+            return Made(outcome.targets[0], outcome)
+        self._store(fact_id, draft, new, outcome, metadata)
+        return Made(fact_id, outcome)
+
+    def put(self, record: Derived) -> str:
+        """Take up a version made by hand; its id. It is one claim with what it replaces."""
+        for each in record.supersedes:
+            self._check_chain(record.id, each)
+        ended = [each for each in record.data.get("replaces", ()) if each in self._facts.records]
+        data = {**record.data, "claim": self._chain(ended[::-1], record.id)}
+        self._records[record.id] = replace(record, data=data)
+        return record.id
+
+    def _store(
+        self,
+        id: str,
+        draft: FactDraft,
+        new: New,
+        outcome: Outcome,
+        metadata: Metadata | None,
+    ) -> None:
+        ended = outcome.targets if outcome.action in ("update", "supersede", "delete") else ()
+        targets = [known for each in ended if (known := self._known(each)) is not None]
+        for target in targets:
+            self._check_chain(id, target.id)
+        record = _derived(id, draft, new, outcome, chain=self._chain(ended, id))
+        record = replace(
+            record,
+            importance=importance(draft.importance, targets, self._tools.limits),
+            metadata=metadata,
+        )
+        self._records[id] = record
+        self._ended.update(ended)
+        if outcome.action not in ("clarify", "delete") and outcome.until is None:
+            self._new[id] = Known(
+                id, new.claim, draft.at, record.importance, record.origin, self._scope.agent
+            )
+            for other in outcome.disputes:
+                self._dispute(id, other, new)
+
+    def _dispute(self, id: str, other: str, new: New) -> None:
+        """Note that another agent holds something else."""
+        known = self._known(other)
+        if known is not None and new.claim.slot is not None:
+            sources = (*self._sources(other), *self._records[id].sources)
+            record = dispute(new.claim.slot, known, self._new[id], sources, self.now)
+            self._records[record.id] = record
+
+    def _sources(self, id: str) -> tuple[str, ...]:
+        if id in self._records:
+            return self._records[id].sources
+        return self._facts.records[id].sources
+
+    def _candidates(self, claim: Claim, visibility: str | None) -> list[Known]:
+        """What a claim is compared with: the facts that the same may see who will see it. What one
+        agent keeps to itself neither ends nor confirms what others know."""
+        found = self._facts.near(
+            claim, agent=self._scope.agent, visibility=visibility, but=self._ended
+        )
+        fresh = [
+            known
+            for id, known in self._new.items()
+            if id not in self._ended
+            and self._records[id].visibility == visibility
+            and (known.claim.slot == claim.slot or known.claim.terms & (claim.terms | claim.left))
+        ]
+        return [known_of(record, self._own) for record in found] + likest(claim, fresh)
+
+    def _reconciled(self, new: New, known: Sequence[Known]) -> Outcome:
+        likeness, limits = self._likeness(new.claim.text), self._tools.limits
+        outcome = reconcile(new, known, likeness, limits)
+        if self._tools.opinion is nobody:
+            return outcome
+        seen = shown(outcome, new, known, likeness, limits)
+        opinion = self._tools.opinion(new, seen) if seen else None
+        if opinion is None:
+            return outcome
+        return followed(opinion, outcome, new, seen, likeness=likeness, limits=limits)
+
+    def _trusting(self, new: New, outcome: Outcome) -> Outcome:
+        """Who repeats what a less trusted one said does not confirm it: their word takes its place,
+        or stands beside that of another agent."""
+        known = self._known(outcome.targets[0]) if outcome.action == "noop" else None
+        if known is None or distrust(new.origin) >= distrust(known.origin):
+            return outcome
+        if known.agent != new.agent:
+            return Outcome("add", "more-trusted")
+        return replace(outcome, action="supersede", reason="more-trusted")
+
+    def _likeness(self, text: str) -> Callable[[Known], float | None]:
+        return lambda known: self._tools.likeness(text, known.claim.text)
+
+    def _learned(self, draft: FactDraft, claim: Claim) -> str | None:
+        """The fact that was drawn from this turn before and says the same, ended or not."""
+        for source in draft.sources:
+            for record in self._facts.of_source(source):
+                if record.kind != CONFLICT and self._repeats(claim, record):
+                    return record.id
+        return None
+
+    def _repeats(self, claim: Claim, record: Record) -> bool:
+        """Whether a claim says the same as a fact of its own turn: by the words, or so much alike
+        that a judge may have said so when it was read first."""
+        known, limits = known_of(record, self._own), self._tools.limits
+        how = relation(claim, known.claim, lambda: 0.0, limits)
+        likeness = self._likeness(claim.text)
+        return how == "same" or (how == "none" and may_repeat(claim, known, likeness, limits))
+
+    def _confirm(self, id: str, draft: FactDraft) -> None:
+        """Add the turns of a draft to the fact that it repeats."""
+        planned = self._records.get(id)
+        before = planned or again(self._facts.records[id])
+        more = tuple(each for each in draft.sources if each not in before.sources)
+        if len(before.sources) >= _MOST_SOURCES:
+            return
+        if more or not draft.sources:
+            self._records[id] = replace(before, sources=before.sources + more)
+
+    def _known(self, id: str) -> Known | None:
+        if id in self._new:
+            return self._new[id]
+        record = self._facts.records.get(id)
+        return None if record is None else known_of(record, self._own)
+
+    def _chain(self, ended: Sequence[str], id: str) -> str:
+        """The claim that a new version belongs to: that of the first one it ends."""
+        for each in ended:
+            if each in self._records:
+                return str(self._records[each].data["claim"])
+            if each in self._facts.records:
+                return chain(self._facts.records[each])
+        return id
+
+    def _check_chain(self, id: str, target: str) -> None:
+        """A fact cannot take the place of one that took its own."""
+        if id != target and not self._facts.instead_of(id):
+            return
+        ahead, seen = [target], set[str]()
+        while ahead:
+            each = ahead.pop()
+            if each == id:
+                raise InvalidInput(f"{target} replaces {id} itself", field="replaces")
+            if each not in seen and each in self._facts.records:
+                seen.add(each)
+                ahead += self._facts.records[each].data.get("replaces", ())
+
+
+def draft_id(draft: FactDraft) -> str:
+    """The id of a fact that was found in a turn: the same each time it is found."""
+    return hashed("fact", draft.sources[0] if draft.sources else "", draft.text)
+
+
+def hashed(*parts: str) -> str:
+    """An id made of texts."""
+    return blake2b("\0".join(parts).encode(), digest_size=_ID_BYTES).hexdigest()
+
+
+def own_name(user: str) -> str:
+    """What the owner of a memory is called, if that can be told: "ann" of "ann@example.org"."""
+    name = user.partition("@")[0]
+    return name if name.isalpha() else ""
+
+
+def again(record: Record) -> Derived:
+    """A stored fact as it would be stored again: nothing of it changes."""
+    row, length = packed(indexed_terms(record.name, record.content))
+    return Derived(
+        id=record.id,
+        tier=record.tier,
+        kind=record.kind,
+        content=record.content,
+        data=record.data,
+        confidence=record.confidence,
+        importance=record.importance,
+        origin=record.origin,
+        terms=row,
+        length=length,
+        valid_from=record.valid_from,
+        valid_to=record.valid_to,
+        sources=record.sources,
+        role=record.role,
+        name=record.name,
+        quiet=record.quiet,
+        visibility=record.visibility,
+    )
+
+
+def dispute(slot: str, known: Known, new: Known, sources: Sequence[str], at: datetime) -> Derived:
+    """The record that two agents disagree. It quotes neither: when one is forgotten, so is that."""
+    ids = [known.id, new.id]
+    text = f"Two agents differ: {slot}"
+    row, length = packed(terms(text))
+    return Derived(
+        id=hashed("conflict", *sorted(ids)),
+        tier=TIER,
+        kind=CONFLICT,
+        content=text,
+        data={"facts": ids, "agents": [known.agent, new.agent], "slot": slot},
+        confidence=1.0,
+        importance=max(known.importance, new.importance),
+        origin=least([known.origin, new.origin]),
+        terms=row,
+        length=length,
+        valid_from=at,
+        sources=tuple(dict.fromkeys(sources)),
+        role="system",
+        quiet=UNSEARCHED,
+        shared=True,
+    )
+
+
+def category_of(category: str, origin: str) -> str:
+    """The category of a fact: what only users can say of themselves is that only from them."""
+    is_allowed = category in CATEGORIES and (category not in USERS_OWN or origin in BY_USER)
+    return category if is_allowed else "other"
+
+
+def _speaker(draft: FactDraft, own: str) -> str:
+    """Who "I" is in a draft: the owner, unless somebody else is quoted."""
+    if not draft.verbatim:
+        return USER
+    if draft.role == "user":
+        name = draft.name or ""
+        return USER if not name or name.casefold() == own.casefold() else name.casefold()
+    return draft.role
+
+
+def _derived(id: str, draft: FactDraft, new: New, outcome: Outcome, *, chain: str) -> Derived:
+    row, length = packed(indexed_terms(draft.name, draft.text))
+    is_hidden = outcome.action in ("clarify", "delete")
+    return Derived(
+        id=id,
+        tier=TIER,
+        kind=category_of(draft.category, draft.origin),
+        content=draft.text,
+        data=_data(draft, new.claim, outcome, chain),
+        confidence=draft.confidence,
+        importance=draft.importance,
+        origin=draft.origin,
+        terms=row,
+        length=length,
+        valid_from=draft.at,
+        valid_to=draft.at if outcome.action == "delete" else outcome.until,
+        sources=draft.sources,
+        role=draft.role,
+        name=draft.name,
+        visibility=draft.visibility,
+        supersedes=() if outcome.action == "clarify" else outcome.targets,
+        quiet=UNSEARCHED if is_hidden else QUIET if draft.verbatim else LOUD,
+        reason=outcome.reason,
+        ends="invalidated" if outcome.action == "delete" else "superseded",
+    )
+
+
+def _data(draft: FactDraft, claim: Claim, outcome: Outcome, chain: str) -> dict[str, Any]:
+    """What the system keeps with a fact; what is empty is left out."""
+    is_end = outcome.action in ("update", "supersede", "delete")
+    optional: dict[str, Any] = {
+        "replaces": list(outcome.targets) if is_end else [],
+        "about": list(outcome.targets) if outcome.action == "clarify" else [],
+        "contradicts": list(outcome.contradicts),
+        "headline": draft.headline,
+        "keywords": list(draft.keywords),
+        "entities": list(draft.entities),
+        "avoid": draft.avoid,
+        "on": draft.on.isoformat() if draft.on else "",
+        "due": draft.due.isoformat() if draft.due else "",
+        "slot": claim.slot,
+        "value": claim.value,
+        "speaker": claim.speaker if claim.speaker != USER else "",
+    }
+    return {
+        "claim": chain,
+        "category": category_of(draft.category, draft.origin),
+        "outcome": outcome.action,
+        "reason": outcome.reason,
+        "polarity": claim.polarity,
+        "verbatim": draft.verbatim,
+        **{name: value for name, value in optional.items() if value},
+    }

@@ -1,0 +1,400 @@
+"""The verbs of `memory.facts`: add, list, change and take back facts, and settle what is unclear.
+
+A fact never changes: a new version takes the place of the old one, which stays as history. What is
+said of a fact is compared with what is known first, so adding the same twice adds nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from holdfast.border import validate
+from holdfast.border.origins import ORIGINS, whose
+from holdfast.config import Limits
+from holdfast.errors import InvalidInput, NotFound, StoreBusy
+from holdfast.language.claims.relate import Thresholds
+from holdfast.language.statements.values import CATEGORIES, Dispute, Fact, FactDraft
+from holdfast.records.facts import doubted
+from holdfast.records.facts.after_forget import Recasting
+from holdfast.records.facts.alike import Alike, Compare, Embed
+from holdfast.records.facts.disputes import PATIENCE, Disputes
+from holdfast.records.facts.doubt import Opinion, nobody
+from holdfast.records.facts.follow import TIER, Shelf, chain, is_unclear
+from holdfast.records.facts.follow import Facts as Known
+from holdfast.records.facts.plan import Plan, Tools, hashed
+from holdfast.records.facts.reading import MOST_LISTED
+from holdfast.records.facts.versions import (
+    added_id,
+    answer_id,
+    answered,
+    edited,
+    edited_before,
+    is_answer,
+    share,
+)
+from holdfast.records.graph import check
+from holdfast.records.graph.merging import exists
+from holdfast.records.idempotency import once
+from holdfast.records.parts import Background
+from holdfast.records.versions import was_taken_back
+from holdfast.store.base import Derived, Store
+from holdfast.types import Record, Scope
+
+#: Tiers whose change makes a plan stale.
+TIERS = ("graph", TIER)
+_MOST_TRIES = 50
+_REASON_CHARS = 500
+_IMPORTANCE = 0.5
+_OLD_KEPT = "the known one was kept"
+T = TypeVar("T")
+
+_ROLES = {"user": "user", "user_confirmed": "user", "agent": "assistant"}
+
+
+class Facts(Recasting):
+    """The facts of a memory. Threads may share it."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: Background,
+        *,
+        now: Callable[[], datetime],
+        embed: Embed | None = None,
+        limits: Limits | None = None,
+        thresholds: Thresholds | None = None,
+    ) -> None:
+        super().__init__(store, Shelf(store), now)
+        self._worker = worker
+        self._limits = limits or Limits()
+        self._thresholds = thresholds or Thresholds()
+        self._alike = Alike(embed)
+        self._disputes = Disputes(store, self._shelf)
+        # Two writers in one process would only make each other plan again.
+        self._writing = threading.Lock()
+
+    # For the step that understands turns
+
+    def planned(
+        self,
+        scope: Scope,
+        drafts: Sequence[FactDraft],
+        *,
+        now: datetime,
+        opinion: Opinion = nobody,
+        compare: Compare = "asking",
+    ) -> list[Derived]:
+        """What drafts make of the facts, not stored: for `store.learn(..., since=, tiers=TIERS)`,
+        where `since` was read before this. The same again gives nothing; in doubt see `opinion`.
+        `compare`: whether an embedding model may be waited for; see `Alike.by`."""
+        if not drafts:
+            return []
+        plan = self._plan(scope, now, opinion, compare=compare)
+        plan.add_found(drafts)
+        return plan.records()
+
+    # Writing
+
+    def add(  # noqa: PLR0913 (the public contract)
+        self,
+        text: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        category: str = "context",
+        confidence: float = 1.0,
+        metadata: Mapping[str, Any] | None = None,
+        at: datetime | str | None = None,
+        origin: str | None = None,
+        key: str | None = None,
+    ) -> Fact:
+        """Store a fact as far as it is new; `outcome` of the result says what became of it.
+
+        noop: it was known, and that fact is given. clarify: it would end a fact, but not for
+        certain; see `clarifications`. `key` makes a retry harmless.
+        """
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        now, by = self._now(), whose(origin, scope.agent)
+        draft, given = self.checked(
+            text, category=category, confidence=confidence, metadata=metadata,
+            at=now if at is None else at, origin=by,
+        )  # fmt: skip
+        asked = {"text": text, "category": category, "confidence": confidence, "origin": by}
+        with once(
+            self._store, scope, key, "facts.add",
+            note=now.isoformat(), at=now, **asked, metadata=metadata, moment=at,
+        ) as before:  # fmt: skip
+            id = added_id(draft, now.isoformat() if before is None else before)
+            made = self._stored(
+                scope, lambda plan: plan.add(draft, id=id, metadata=given), dry=before is not None
+            )
+        record = next(iter(self._store.get(scope, [made.id] if made.id else [])), None)
+        if record is None:
+            raise NotFound("the fact that was stored is forgotten")
+        outcome, why = made.outcome.action, made.outcome.reason
+        if before is not None and made.id == id:
+            outcome, why = record.data["outcome"], record.data["reason"]
+        return replace(self._shown(scope, record), outcome=outcome, reason=why)
+
+    def update(
+        self,
+        id: str,
+        text: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        origin: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Fact:
+        """Put another text in the place of a fact: a new version, which has its own id. Category
+        and confidence stay as they are unless they are given."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        said = validate.checked_query(text, self._limits, "text").strip()
+        by = check.choice(whose(origin, scope.agent), "origin", ORIGINS)
+        about = None if category is None else check.choice(category, "category", CATEGORIES)
+        sure = None if confidence is None else share(confidence, "confidence")
+
+        def work(plan: Plan) -> str:
+            record = self._record(scope, id)
+            made = edited_before(
+                self._shelf.of(scope).versions(chain(record)), record, said,
+                origin=by, category=about, confidence=sure,
+            )  # fmt: skip
+            if made is not None:
+                return made
+            _check_changeable(record)
+            if check.distrust(by) > check.distrust(record.origin):
+                raise InvalidInput(
+                    f"origin {by} cannot change what origin {record.origin} said",
+                    field="origin",
+                )
+            return plan.put(
+                edited(record, said, origin=by, now=plan.now, category=about, confidence=sure)
+            )
+
+        return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
+
+    # For a whole document of facts
+
+    def checked(
+        self,
+        text: str,
+        *,
+        category: str,
+        confidence: float,
+        metadata: Mapping[str, Any] | None,
+        at: datetime | str,
+        origin: str,
+        name: str = "text",
+    ) -> tuple[FactDraft, dict[str, Any]]:
+        """A fact that may be stored, and its metadata; an error calls the text by this name."""
+        draft = FactDraft(
+            text=validate.checked_query(text, self._limits, name).strip(),
+            category=check.choice(category, "category", CATEGORIES),
+            sources=(),
+            origin=check.choice(origin, "origin", ORIGINS),
+            at=validate.moment(at, "at"),
+            confidence=share(confidence, "confidence"),
+            importance=_IMPORTANCE,
+            verbatim=False,
+            role=_ROLES.get(origin, "tool"),
+        )
+        return draft, validate.checked_metadata(metadata, "metadata", self._limits, [])
+
+    def anew(
+        self, scope: Scope, sent: Sequence[tuple[FactDraft, Mapping[str, Any]]]
+    ) -> builtins.list[Fact]:
+        """Store facts beside all that is known, at once: they meet each other and nothing else.
+        Those of them that hold."""
+        now = self._now()
+        with self._writing:
+            plan = Plan(Known(), scope, now, self._tools(scope))
+            # By the state of the store, too: the same document twice is two.
+            number = str(self._store.head(scope).change)
+            made = [
+                plan.add(
+                    draft,
+                    id=hashed("anew", draft.text, now.isoformat(), number, str(place)),
+                    metadata=metadata,
+                )
+                for place, (draft, metadata) in enumerate(sent)
+            ]
+            self._store.put(scope, plan.records(), known_at=now, steps=self._worker.steps)
+        self._worker.wake()
+        ids = dict.fromkeys(each.id for each in made if each.id is not None)
+        shown = [self._shown(scope, each) for each in self._store.get(scope, [*ids])]
+        return [each for each in shown if each.status == "active"]
+
+    def invalidate(
+        self,
+        id: str,
+        *,
+        reason: str = "",
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Fact:
+        """Take a fact back: it holds no longer and stays as history. Twice changes nothing."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        why: object = reason
+        if not isinstance(why, str) or len(why) > _REASON_CHARS:
+            raise InvalidInput(
+                f"reason must be a text of at most {_REASON_CHARS} characters", field="reason"
+            )
+        record = self._record(scope, id)
+        now = self._now()
+        self._store.end(
+            scope,
+            [record.id],
+            at=now,
+            valid_to=now,
+            reason=validate.storable(reason, "reason", []),
+        )
+        return self.get(id, user=user, workspace=workspace, agent=agent)
+
+    def answer(
+        self,
+        id: str,
+        *,
+        keep: str,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Fact:
+        """Settle a clarification: keep the new one (a rule: yes), the old one (no), or both."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        check.choice(keep, "keep", ("new", "old", "both"))
+        if (rule := doubted.find(self._store, scope, validate.word(id, "id"))) is not None:
+            made = self._now(), self._worker.steps
+            return doubted.answer(self._store, scope, rule, keep, made=made)
+        if (before := self._answered(scope, id, keep)) is not None:
+            return self.get(before, user=user, workspace=workspace, agent=agent)
+        known = self._about(scope, self._unclear(scope, id))
+        if keep == "old":
+            if not known:
+                raise InvalidInput("keep: the known fact is gone; keep new or both", field="keep")
+            now = self._now()
+            self._store.end(scope, [id], at=now, valid_to=now, reason=_OLD_KEPT)
+            return self.get(known[0], user=user, workspace=workspace, agent=agent)
+
+        def work(plan: Plan) -> str:
+            unclear = self._unclear(scope, id)
+            return plan.put(answered(unclear, keep=keep, about=self._about(scope, unclear)))
+
+        return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
+
+    # Disputes between agents
+
+    def conflicts(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        status: str = "open",
+        limit: int = 100,
+    ) -> builtins.list[Dispute]:
+        """Where two agents hold different values of one attribute, newest first."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        check.choice(status, "status", ("open", "resolved", "all"))
+        most = validate.whole_number(limit, "limit", 1, MOST_LISTED)
+        return self._disputes.listed(scope, state=status, limit=most, now=self._now())
+
+    def resolve(
+        self,
+        id: str,
+        *,
+        keep: str,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Dispute:
+        """Settle a conflict: keep one of its facts by its id, or "both"."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        return self._disputes.resolve(scope, validate.word(id, "id"), str(keep), self._now())
+
+    def settle(
+        self, scope: Scope, *, patience: timedelta = PATIENCE, run: str = ""
+    ) -> builtins.list[str]:
+        """Decide the conflicts of an owner that nobody resolved in time, by trust in the agents;
+        the ids of those that are resolved now. For the nightly job, which is named by `run`."""
+        return self._disputes.settle(scope, self._now(), patience, run=run)
+
+    def unsettle(self, scope: Scope, run: str) -> builtins.list[str]:
+        """Open again what a run settled; the ids that hold again."""
+        return self._disputes.reopened(scope, run, self._now())
+
+    # Inside
+
+    def _plan(self, scope: Scope, now: datetime, opinion: Opinion = nobody, **how: Compare) -> Plan:
+        return Plan(self._shelf.of(scope), scope, now, self._tools(scope, opinion, **how))
+
+    def _tools(self, scope: Scope, opinion: Opinion = nobody, compare: Compare = "asking") -> Tools:
+        return Tools(
+            exists=lambda id: exists(self._store, scope, id),
+            taken_back=lambda record: was_taken_back(self._store, scope, record),
+            likeness=self._alike.by(compare),
+            opinion=opinion,
+            limits=self._thresholds,
+        )
+
+    def _tries(self, scope: Scope) -> Iterator[int]:
+        """What a plan is made of, read before it is made: if a fact has changed meanwhile, nothing
+        is stored and the plan is made again. Each failure is the success of another writer."""
+        for _ in range(_MOST_TRIES):
+            yield self._store.head(scope).change
+        raise StoreBusy(f"other writers were faster {_MOST_TRIES} times; try again")
+
+    def _stored(self, scope: Scope, work: Callable[[Plan], T], *, dry: bool = False) -> T:
+        """Store what `work` plans; `dry`: plan it, no more."""
+        with self._writing:
+            for since in self._tries(scope):
+                now = self._now()
+                plan = self._plan(scope, now)
+                made = work(plan)
+                records = [] if dry else plan.records()
+                if not records or self._store.put(
+                    scope, records, known_at=now, steps=self._worker.steps, since=since, tiers=TIERS
+                ):
+                    break
+        self._worker.wake()
+        return made
+
+    def _about(self, scope: Scope, unclear: Record) -> builtins.list[str]:
+        """What an unclear fact would end, in the versions that hold now."""
+        facts = self._shelf.of(scope)
+        claims = {
+            chain(facts.records[each])
+            for each in map(str, unclear.data.get("about", ()))
+            if each in facts.records
+        }
+        versions = [each for claim in sorted(claims) for each in facts.versions(claim)]
+        return [each.id for each in versions if each.known_to is None and not is_unclear(each)]
+
+    def _answered(self, scope: Scope, id: str, keep: str) -> str | None:
+        """What holds since this very answer was given before; None: it was not."""
+        unclear = self._record(scope, id)
+        if keep != "old":
+            new = self._store.get(scope, [answer_id(id)])
+            return new[0].id if new and is_answer(new[0], keep) else None
+        lines = self._store.history(scope, id) if unclear.known_to is not None else []
+        known = self._about(scope, unclear) if lines and lines[-1].note == _OLD_KEPT else []
+        return known[0] if known else None
+
+    def _unclear(self, scope: Scope, id: str) -> Record:
+        if not is_unclear(record := self._record(scope, id)) or record.known_to is not None:
+            raise InvalidInput(f"the fact {id} waits for no answer", field="id")
+        return record
+
+
+def _check_changeable(record: Record) -> None:
+    if record.known_to is not None or is_unclear(record):
+        raise InvalidInput(f"{record.id} is not in force: change the fact that is", field="id")

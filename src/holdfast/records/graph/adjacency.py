@@ -1,0 +1,391 @@
+"""A graph in memory: who is next to whom, as arrays.
+
+Entities and edges are numbered from 0. The ways out of entity i are `ways[first[i]:first[i + 1]]`;
+an edge is a way out of both of its ends. Entities that a merge takes for one have one number.
+This module knows nothing about stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.language.names.matching import Bearers, Borne, borne, same
+from holdfast.language.vocabulary import key
+from holdfast.records.graph.elements import Entity, Merging, Relation, Span, us
+from holdfast.records.graph.joining import grouped, joined
+from holdfast.records.graph.strength import Times, edges_until, entities_until, entity_births
+from holdfast.store.base import FOREVER_US
+
+Ints = NDArray[np.int32]
+#: A type of ours, and the one that was given.
+_Types = tuple[str, str | None]
+_NO_MERGES: Mapping[str, Merging] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Which time is asked about, and by whom."""
+
+    now: datetime
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+    #: The code of the agent that asks; None = everything of the user.
+    agent: int | None = None
+    #: What has faded is wanted, too.
+    faded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The spans of many records."""
+
+    from_us: NDArray[np.int64]
+    until_us: NDArray[np.int64]
+    known_us: NDArray[np.int64]
+    known_until_us: NDArray[np.int64]
+    agents: NDArray[np.int32]
+    #: Until when they are present, and until when they were had they never been seen again.
+    present_us: Times
+    born_us: Times
+
+    def open(self, when: When) -> NDArray[np.bool_]:
+        """Those that the asker can know of, that had not ended, begun or not, and not faded. The
+        same rules as for every memory, see recall/sources/search.py."""
+        ended: NDArray[np.bool_] = self.until_us <= us(when.as_of or when.now)
+        was_known = self.known_until_us <= us(when.known_at or when.now)
+        if when.as_of is None:
+            ended = was_known if when.known_at is not None else ended | was_known
+        elif when.known_at is not None:
+            ended &= was_known | (self.known_until_us == FOREVER_US)
+        seen = ~ended
+        if when.known_at is not None:
+            seen &= self.known_us <= us(when.known_at)
+        if when.agent is not None:
+            seen &= (self.agents == when.agent) | (self.agents == -1)
+        return seen if when.faded else seen & self._present(when)
+
+    def _present(self, when: When) -> NDArray[np.bool_]:
+        """What was seen after `known_at` was not known then: only births count, so that the same
+        question has the same answer."""
+        if when.known_at is not None:
+            return self.born_us >= us(when.known_at)
+        return self.present_us >= us(when.as_of or when.now)
+
+    def begun(self, when: When) -> NDArray[np.bool_]:
+        """Those that held already at `as_of`."""
+        if when.as_of is None:
+            return np.ones(len(self.from_us), dtype=np.bool_)
+        return self.from_us <= us(when.as_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """One owner's graph at one moment.
+
+    Merges count as they are now, whatever time is asked about and whoever asks: who two names stand
+    for is no matter of the time that a question is about.
+    """
+
+    #: Id of an entity, joined or not, -> its number; by number the id and what is shown of it.
+    numbers: Mapping[str, int]
+    ids: Sequence[str]
+    entities: Sequence[Entity]
+    #: Each entity by itself, by id, and all merges, undone ones too.
+    records: Mapping[str, Entity]
+    merges: Mapping[str, Merging]
+    #: By number the ids of several that are one, those learned first first.
+    members: Mapping[int, Sequence[str]]
+    #: A name or alias as it is compared -> the id that bears it; names before aliases, then the
+    #: elder.
+    called: Mapping[str, str]
+    bearers: Bearers
+    entity_spans: Spans
+    #: Codes of the types of each entity and edge, and what the codes stand for.
+    entity_types: Ints
+    edge_types: Ints
+    type_pairs: Sequence[_Types]
+    edge_ids: Sequence[str]
+    edge_numbers: Mapping[str, int]
+    relations: Sequence[Relation]
+    confidence: NDArray[np.float32]
+    source: Ints
+    target: Ints
+    edge_spans: Spans
+    #: Equal for edges that say the same since their ends were joined, -1 for all others; None when
+    #: nothing is joined.
+    twins: Ints | None
+    #: Ids that edges name but that are no entities (any more), and the ids of those edges.
+    missing: frozenset[str]
+    loose: frozenset[str]
+    agents: Mapping[str, int]
+    first: NDArray[np.int64]
+    #: The edges out of each entity, and the entities they lead to.
+    ways: Ints
+    ends: Ints
+    #: What searches keep with a graph and hand on to the next one.
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    def find(self, name: str) -> int | None:
+        """The entity with this name, alias or id."""
+        found = self.named(name)
+        return None if found is None else self.numbers[found]
+
+    def named(self, name: str) -> str | None:
+        """The id that bears this name or alias, or is it; of a joined entity that of the member."""
+        return self.called.get(same(name)) or (name if name in self.numbers else None)
+
+    def shown(self, id: str) -> str:
+        """The id under which an entity is shown."""
+        return self.ids[self.numbers[id]] if id in self.numbers else id
+
+    def is_open(self, edge: int) -> bool:
+        """Whether no end of an edge is known."""
+        return self.relations[edge].span.is_open
+
+    def held(self, when: When, *, faded: bool = False) -> NDArray[np.bool_]:
+        """The edges that the asker can know of and that held then; `faded` ones only if wanted."""
+        asked = replace(when, faded=faded or when.faded)
+        return self.edge_spans.open(asked) & self.edge_spans.begun(when)
+
+    def typed(self, codes: Ints, wanted: frozenset[str] | None) -> NDArray[np.bool_] | None:
+        """Which of them have one of the types; None = all."""
+        if wanted is None:
+            return None
+        has = [type in wanted or key(given or "") in wanted for type, given in self.type_pairs]
+        return np.array([*has, False])[codes]
+
+    def agent(self, name: str | None) -> int | None:
+        """The code of an agent; -2, which nobody has, for one that wrote nothing."""
+        return None if name is None else self.agents.get(name, -2)
+
+
+def adjacency(
+    entities: Mapping[str, Entity],
+    relations: Mapping[str, Relation],
+    merges: Mapping[str, Merging] = _NO_MERGES,
+) -> Adjacency:
+    """The arrays of a graph. Edges without both ends are left out. The numbers do not depend on the
+    order of what is given."""
+    records = _by_age(entities)
+    people = _joined(records, merges)
+    ids, claims, source, target = _edges(relations, people.numbers)
+    agents: dict[str, int] = {}
+    codes: dict[_Types, int] = {}
+    confidence = np.array([edge.confidence for edge in claims], dtype=np.float32)
+    entity_types = _coded([(each.type, each.subtype) for each in people.shown], codes)
+    edge_types = _coded([(edge.type, edge.original) for edge in claims], codes)
+    loops = _made_loops(people, source, target, claims)
+    first, ways, ends = _ways(source, target, confidence, len(people.ids), loops)
+    called, bearers = _called(records, people.numbers)
+    edge_numbers = dict(zip(ids, range(len(ids)), strict=True))
+    loose, missing = _loose(relations, edge_numbers, people.numbers)
+    edge_spans = _edge_spans(claims, agents)
+    return Adjacency(
+        numbers=people.numbers,
+        ids=people.ids,
+        entities=people.shown,
+        records=records,
+        merges=merges,
+        members=people.members,
+        called=called,
+        bearers=bearers,
+        entity_spans=_entity_spans(people.shown, agents, edge_spans, (source, target)),
+        entity_types=entity_types,
+        edge_types=edge_types,
+        type_pairs=list(codes),
+        edge_ids=ids,
+        edge_numbers=edge_numbers,
+        relations=claims,
+        confidence=confidence,
+        source=source,
+        target=target,
+        edge_spans=edge_spans,
+        twins=_twins(source, target, edge_types, codes) if people.members else None,
+        missing=missing,
+        loose=loose,
+        agents=agents,
+        first=first,
+        ways=ways,
+        ends=ends,
+    )
+
+
+def _by_age(entities: Mapping[str, Entity]) -> dict[str, Entity]:
+    """Those learned first first, by name where several were learned at once."""
+    return dict(sorted(entities.items(), key=lambda e: (e[1].span.known_us, e[1].name, e[0])))
+
+
+def _loose(
+    relations: Mapping[str, Relation], edges: Mapping[str, int], numbers: Mapping[str, int]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The relations that are no edges, and the ends they want."""
+    if len(edges) == len(relations):
+        return frozenset(), frozenset()
+    loose = frozenset(relations.keys() - edges.keys())
+    ends = {end for each in loose for end in (relations[each].source, relations[each].target)}
+    return loose, frozenset(ends - numbers.keys())
+
+
+class _Joined(NamedTuple):
+    """Entities with one number for those that are one."""
+
+    numbers: dict[str, int]
+    ids: list[str]
+    shown: list[Entity]
+    members: dict[int, Sequence[str]]
+
+
+def _joined(records: Mapping[str, Entity], merges: Mapping[str, Merging]) -> _Joined:
+    groups, root = grouped(records, merges.values())
+    if not groups:
+        numbers = {each: number for number, each in enumerate(records)}
+        return _Joined(numbers, list(records), list(records.values()), {})
+    made = _Joined({}, [], [], {})
+    for each, alone in records.items():
+        if each in made.numbers:
+            continue
+        number, id, shown = len(made.ids), each, alone
+        if each in root:
+            members = groups[root[each]]
+            made.members[number] = members
+            made.numbers.update(dict.fromkeys(members, number))
+            id, shown = joined([(member, records[member]) for member in members])
+        made.numbers[each] = number
+        made.ids.append(id)
+        made.shown.append(shown)
+    return made
+
+
+def _made_loops(
+    people: _Joined, source: Ints, target: Ints, claims: Sequence[Relation]
+) -> NDArray[np.bool_]:
+    """Edges whose two ends became one: they say nothing any more and lead nowhere."""
+    loops: NDArray[np.bool_] = source == target
+    for edge in np.flatnonzero(loops).tolist() if people.members else ():
+        loops[edge] = claims[edge].source != claims[edge].target
+    return loops if people.members else np.zeros_like(loops)
+
+
+def _twins(source: Ints, target: Ints, types: Ints, codes: Mapping[_Types, int]) -> Ints:
+    said = {each: key(given or type) for (type, given), each in codes.items()}
+    words = {word: number for number, word in enumerate(dict.fromkeys(said.values()))}
+    word = np.array([words[said[each]] for each in range(len(codes))], dtype=np.int64)
+    size = 1 + int(max(source.max(initial=0), target.max(initial=0)))
+    claim = (source.astype(np.int64) * size + target) * len(words) + word[types]
+    _, place, counts = np.unique(claim, return_inverse=True, return_counts=True)
+    return np.where(counts[place] > 1, place, -1).astype(np.int32)
+
+
+def _edges(
+    relations: Mapping[str, Relation], numbers: Mapping[str, int]
+) -> tuple[list[str], list[Relation], Ints, Ints]:
+    """Ids, claims and ends of the edges with both ends: those learned first first, then by their
+    ends and their ids."""
+    ids, claims = list(relations), list(relations.values())
+    source = _ints([numbers.get(edge.source, -1) for edge in claims])
+    target = _ints([numbers.get(edge.target, -1) for edge in claims])
+    known = np.array([edge.span.known_us for edge in claims], dtype=np.int64)
+    # Ids are 32 hex digits: sixteen of them as two numbers sort as the texts do.
+    digits = np.frombuffer("".join(ids).encode(), dtype=">u8").reshape(-1, 4)
+    order = np.lexsort((digits[:, 1], digits[:, 0], target, source, known))
+    order = order[(source[order] >= 0) & (target[order] >= 0)]
+    places = order.tolist()
+    return [ids[i] for i in places], [claims[i] for i in places], source[order], target[order]
+
+
+def _ways(
+    source: Ints,
+    target: Ints,
+    confidence: NDArray[np.float32],
+    count: int,
+    left_out: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], Ints, Ints]:
+    """The ways out of each entity, the surest first."""
+    begins = np.concatenate([source, target])
+    order = np.lexsort((-np.tile(confidence, 2), begins))
+    if left_out.any():
+        order = order[~np.tile(left_out, 2)[order]]
+    edges = np.tile(np.arange(len(source), dtype=np.int32), 2)[order]
+    first = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(begins[order], minlength=count), out=first[1:])
+    return first, edges, np.concatenate([target, source])[order]
+
+
+def _called(
+    records: Mapping[str, Entity], numbers: Mapping[str, int]
+) -> tuple[dict[str, str], dict[Any, list[Borne]]]:
+    called: dict[str, str] = {}
+    bearers: dict[Any, list[Borne]] = {}
+    names = [(each.name, id) for id, each in records.items()]
+    aliases = [(alias, id) for id, each in records.items() for alias in each.aliases]
+    for name, id in names + aliases:
+        called.setdefault(same(name), id)
+        if found := borne(name, heard=records[id].heard):
+            bearers.setdefault(found.words, []).append(Borne(numbers[id], found.exactly))
+    return called, bearers
+
+
+def _coded(types: Sequence[_Types], codes: dict[_Types, int]) -> Ints:
+    for each in set(types) - codes.keys():
+        codes[each] = len(codes)
+    return _ints(map(codes.__getitem__, types))
+
+
+def _edge_spans(claims: Sequence[Relation], agents: dict[str, int]) -> Spans:
+    spans = _spans([edge.span for edge in claims], agents)
+    seen = np.array([edge.seen_us for edge in claims], dtype=np.int64)
+    births = np.ones(len(claims))
+    full = _full(births, [edge.strength for edge in claims])
+    return replace(
+        spans, present_us=edges_until(seen, full), born_us=edges_until(spans.known_us, births)
+    )
+
+
+def _full(births: NDArray[np.float64], touched: list[float | None]) -> NDArray[np.float64]:
+    """What each was when it was last seen: as it was born, or as a touch left it."""
+    if touched.count(None) == len(touched):
+        return births
+    return np.array([b if t is None else t for b, t in zip(births, touched, strict=True)])
+
+
+def _entity_spans(
+    shown: Sequence[Entity], agents: dict[str, int], edges: Spans, ends: tuple[Ints, Ints]
+) -> Spans:
+    """An entity is present as long as an edge of it is, whatever its own strength."""
+    spans = _spans([each.span for each in shown], agents)
+    seen = np.array([each.seen_us for each in shown], dtype=np.int64)
+    births = entity_births(np.array([len(each.sources) for each in shown], dtype=np.int64))
+    present = entities_until(seen, _full(births, [each.strength for each in shown]))
+    born = entities_until(spans.known_us, births)
+    for end in ends:
+        np.maximum.at(present, end, edges.present_us)
+        np.maximum.at(born, end, edges.born_us)
+    return replace(spans, present_us=present, born_us=born)
+
+
+def _spans(spans: Sequence[Span], agents: dict[str, int]) -> Spans:
+    whose = [each.agent for each in spans]
+    codes: dict[str | None, int] = {None: -1}
+    for name in set(whose) - {None}:
+        codes[name] = agents.setdefault(str(name), len(agents))
+    known = np.array([each.known_us for each in spans], dtype=np.int64)
+    return Spans(
+        np.array([each.from_us for each in spans], dtype=np.int64),
+        np.array([each.until_us for each in spans], dtype=np.int64),
+        known,
+        np.array([each.known_until_us for each in spans], dtype=np.int64),
+        _ints(map(codes.__getitem__, whose)),
+        present_us=known,
+        born_us=known,
+    )
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.fromiter(values, dtype=np.int32)

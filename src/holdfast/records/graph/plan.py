@@ -1,0 +1,350 @@
+"""From drafts to records: which entities and relations are known, which are new.
+
+Two names are one entity when they are the same but for case, accents and spaces, or when one is an
+alias of the other. A name that nobody bears yet may be another name of somebody known; then it gets
+an entity of its own all the same, and a merge that says so and can be undone. Ids follow from
+names, so that writing twice is harmless. What was forgotten is not brought back by writing it
+again: it begins anew, under an id of its own, without the edges it once had; and what is heard in
+turns from before it was forgotten is not learned again at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
+from itertools import count
+from typing import NamedTuple
+
+from holdfast.language.names.likeness import Name
+from holdfast.language.names.matching import same
+from holdfast.language.vocabulary import ANY_ENTITY, Typed, key
+from holdfast.records.graph.adjacency import Adjacency
+from holdfast.records.graph.check import EntityDraft, RelationDraft
+from holdfast.records.graph.elements import moment
+from holdfast.records.graph.joining import fullness
+from holdfast.records.graph.planned import (
+    Call,
+    Planned,
+    PlannedEntity,
+    PlannedMerge,
+    PlannedRelation,
+    Told,
+    again,
+    digest,
+    merge_id,
+    opened,
+    usual,
+)
+from holdfast.records.graph.resolve import Known, Resolution, Resolver
+from holdfast.types import Record
+
+
+class _Claim(NamedTuple):
+    """An edge, its ends, and the turns it was heard in."""
+
+    id: str
+    source: str
+    target: str
+    sources: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Plan:
+    """One call, worked out before anything is stored: written by somebody, or heard in turns."""
+
+    graph: Adjacency
+    #: The records with these ids, by id; forgotten ones are left out.
+    read: Callable[[Sequence[str]], dict[str, Record]]
+    #: Since when a record is forgotten; None for one that is not.
+    hidden: Callable[[str], datetime | None]
+    now: datetime
+    origin: str
+    agent: str | None = None
+    _: KW_ONLY
+    heard: bool = False
+    #: The names of the owner's entities, asked for when a name is not known exactly; None: names
+    #: that are not the same are two entities.
+    resolver: Callable[[], Resolver] | None = None
+    #: Names or ids of entities that the talk is about, the nearest first.
+    near: Collection[str] = ()
+    #: When turns became known in which things were heard; those it leaves out are not there.
+    turns: Callable[[Sequence[str]], Mapping[str, datetime]] = lambda _: {}
+    #: Whether there is a record with this id, in any state.
+    exists: Callable[[str], bool] = lambda _: False
+    entities: dict[str, PlannedEntity] = field(default_factory=dict)
+    relations: dict[str, PlannedRelation] = field(default_factory=dict)
+    merges: dict[str, PlannedMerge] = field(default_factory=dict)
+    #: A name as it is compared -> the entity this call gave it to.
+    _called: dict[str, str] = field(default_factory=dict)
+    _known: dict[str, Record] = field(default_factory=dict)
+    _names: Resolver | None = None
+    #: Entities, as they are shown, that this call or the talk is about.
+    _near: dict[str, None] = field(default_factory=dict)
+    #: An entity -> the one it is shown as because of this call.
+    _into: dict[str, str] = field(default_factory=dict)
+    #: Known entities, and the turns in which this call heard of them again.
+    _again: dict[str, Told] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        found = (self.graph.named(name) for name in self.near)
+        self._near.update(dict.fromkeys(self.graph.shown(each) for each in found if each))
+
+    def add_entities(self, drafts: Sequence[EntityDraft]) -> list[str | None]:
+        """The ids of these entities, in order; None for what is not to be learned again."""
+        called = [[same(name) for name in (draft.name, *draft.aliases)] for draft in drafts]
+        found = {self.graph.called.get(name) for names in called for name in names} - {None}
+        self._known |= self.read([each for each in found if each is not None])
+        ids: dict[int, str | None] = {}
+        # Whoever is known first, then full names, so that nobody is taken for the first who comes.
+        for place in sorted(range(len(drafts)), key=lambda each: self._order(drafts[each])):
+            ids[place] = self._entity(drafts[place], called[place])
+        return [ids[place] for place in range(len(drafts))]
+
+    def add_relations(self, drafts: Sequence[RelationDraft]) -> list[str | None]:
+        """The ids of these relations, in order. An end that nobody knows becomes a concept."""
+        claims = [self._claim(draft) for draft in drafts]
+        ids = {claim.id for claim in claims if claim is not None}
+        known = self.read([each for each in ids if each in self.graph.edge_numbers])
+        for claim, draft in zip(claims, drafts, strict=True):
+            if claim is not None:
+                self._relation(claim, draft, known.get(claim.id))
+        return [None if claim is None else claim.id for claim in claims]
+
+    def records(self) -> list[Planned]:
+        """What is to be stored: entities, relations, merges."""
+        call = Call(self.now, self.origin, self.agent, self.heard)
+        made = [entity.record(each, call) for each, entity in self.entities.items()]
+        for each, edge in self.relations.items():
+            made.append(edge.record(each, (self._name(edge.source), self._name(edge.target)), call))
+        made += [merge.record(each, call) for each, merge in self.merges.items()]
+        return made + self._supported()
+
+    def shown(self, id: str) -> str:
+        """The id under which an entity is shown once this call is stored."""
+        id = self.graph.shown(id)
+        while id in self._into:
+            id = self._into[id]
+        return id
+
+    def _order(self, draft: EntityDraft) -> tuple[bool, int]:
+        return same(draft.name) not in self.graph.called, -len(draft.name.split())
+
+    def _entity(self, draft: EntityDraft, called: Sequence[str]) -> str | None:
+        if self.heard:  # That somebody is also called so is weighed, not taken for granted.
+            called = called[:1]
+        known = self._exactly(called)
+        free, forgotten = self._entity_id(called[0], is_known=known is not None)
+        sources = self._later(draft.sources, forgotten)
+        if sources is None:
+            return None
+        each = known or free
+        entity = self.entities.get(each)
+        if entity is None:
+            entity = self.entities[each] = opened(draft, self._known.get(each), self.now)
+        entity.join(draft, heard=self.heard)
+        entity.told.add(draft, sources, self.origin)
+        for name in called:
+            self._called.setdefault(name, each)
+        if known is not None and self.heard:
+            self._again.setdefault(each, Told()).add(draft, sources, self.origin)
+        if known is None and self.resolver is not None:
+            if self._names is None:
+                self._names = Resolver(base=self.resolver())
+            self._weigh(each, draft, sources, self._names)
+        self._near[self.shown(each)] = None
+        return each
+
+    def _exactly(self, called: Sequence[str]) -> str | None:
+        """The entity that is called so, by its name, else by an alias."""
+        for name in called:
+            if name in self._called:
+                return self._called[name]
+            found = self.graph.called.get(name)
+            # A record that vanished since is no longer known.
+            if found is not None and found in self._known and self._may_name(found, name):
+                return found
+        return None
+
+    def _may_name(self, each: str, name: str) -> bool:
+        """Not by an alias or an id of what another agent keeps to itself: that would tell its name.
+        By its name it is shared from now on."""
+        record = self.graph.records[each]
+        is_foreign = self.agent is not None and record.span.agent not in (None, self.agent)
+        return not is_foreign or same(record.name) == same(name)
+
+    def _weigh(
+        self, each: str, draft: EntityDraft, sources: tuple[str, ...], names: Resolver
+    ) -> None:
+        """Whether a new entity is one that is known under another name."""
+        new = Name(draft.name, draft.type.type, draft.aliases)
+        found = names.resolve(*new, near=self._near, among=self._may_mean)
+        if found.id == each:  # Another process made it since the graph was read: nothing is joined.
+            return
+        other = None if found.id is None else names.name(found.id)
+        if found.id is None or other is None or not self._merge(each, draft, found, sources):
+            names.add(Known(each, new))
+            return
+        is_fuller = fullness(new.text) > fullness(other.text)
+        shown, goes = (new, other) if is_fuller else (other, new)
+        stays, leaves = (each, found.id) if is_fuller else (found.id, each)
+        self._into[leaves] = stays
+        names.discard(leaves)
+        type = new.type if other.type == ANY_ENTITY else other.type
+        also = dict.fromkeys((*shown.aliases, goes.text, *goes.aliases))
+        names.add(Known(stays, Name(shown.text, type, tuple(also))))
+
+    def _may_mean(self, each: str) -> bool:
+        """Only what is as private as what is told now: who is joined is shown to all who see
+        either of the two."""
+        number = self.graph.numbers.get(each)
+        if number is None:
+            return each in self.entities
+        return self.graph.entities[number].span.agent == self.agent
+
+    def _merge(
+        self, each: str, draft: EntityDraft, found: Resolution, sources: tuple[str, ...]
+    ) -> bool:
+        """Note that a new entity is a known one; what was noted before is never noted again."""
+        other = found.id or ""
+        id = merge_id(each, other)
+        if id in self.graph.merges or self.hidden(id) is not None or self.exists(id):
+            return False
+        self.merges[id] = PlannedMerge(
+            ids=(each, other),
+            names=(draft.name, self._name(other)),
+            score=round(found.score, 4),
+            evidence=found.evidence,
+            by="likeness",
+            origin=draft.origin or self.origin,
+            sources=sources,
+        )
+        return True
+
+    def _supported(self) -> list[Planned]:
+        """The merges by likeness of entities that were heard of again, with the turns of that.
+
+        A merge that likeness made rests on the turns that name the newcomer of the two. It stays
+        as long as one of them, not only as long as the first.
+        """
+        if not self._again:
+            return []
+        merges = {
+            id: ends
+            for id, merge in self.graph.merges.items()
+            if merge.span.is_open
+            and (ends := [end for end in (merge.a, merge.b) if end in self._again])
+        }
+        made = []
+        for id, record in self.read(list(merges)).items():
+            told = Told()
+            for end in merges[id]:
+                entity = self.graph.records.get(end)
+                if entity is not None and set(record.sources) <= set(entity.sources):
+                    told.sources |= self._again[end].sources
+            more = told.sources_beside(record, self.now)
+            if record.data.get("by") == "likeness" and not set(more) <= set(record.sources):
+                made.append(Planned(again(record, sources=more), record))
+        return made
+
+    def _name(self, each: str) -> str:
+        entity = self.entities.get(each)
+        return self.graph.records[each].name if entity is None else entity.name
+
+    def _end(self, name: str, draft: RelationDraft) -> str | None:
+        """The entity at an end of a relation."""
+        each = self._called.get(same(name)) or self.graph.named(name)
+        if each is not None and each in self.graph.records and not self._may_name(each, name):
+            each = None
+        if each is None:
+            told = EntityDraft(
+                name,
+                Typed(ANY_ENTITY),
+                sources=draft.sources,
+                origin=draft.origin,
+                importance=draft.importance,
+            )
+            each = self._entity(told, [same(name)])
+        elif self.heard:
+            _, forgotten = self._entity_id(same(name), is_known=True)
+            each = None if self._later(draft.sources, forgotten) is None else each
+        entity = self.entities.get(each or "")
+        # What is new has been there as long as what is told of it.
+        if entity is not None and entity.before is None and draft.at is not None:
+            entity.since = min(entity.since, draft.at)
+        return each
+
+    def _claim(self, draft: RelationDraft) -> _Claim | None:
+        """The edge that says the same and has not ended, or a new one."""
+        source, target = self._end(draft.source, draft), self._end(draft.target, draft)
+        if source is None or target is None:
+            return None
+        said = key(draft.type.original or draft.type.type)
+        over: datetime | None = None
+        for round in count():
+            each = digest("relation", source, said, target, str(round))
+            at = self._over(each)
+            if at is None:
+                break
+            over = _latest(over, at)
+        sources = self._later(draft.sources, over)
+        return None if sources is None else _Claim(each, source, target, sources)
+
+    def _relation(self, claim: _Claim, draft: RelationDraft, before: Record | None) -> None:
+        given = draft.confidence
+        sure = usual([draft.origin or self.origin]) if given is None else given
+        edge = self.relations.get(claim.id)
+        if edge is None:
+            at = None if before is None else _since(before)
+            floor = 0.0 if before is None else before.confidence
+            edge = PlannedRelation(claim.source, draft.type, claim.target, floor, at, before)
+            self.relations[claim.id] = edge
+        edge.told.add(draft, claim.sources, self.origin)
+        edge.confidence = max(edge.confidence, sure)
+        if draft.at is not None:
+            edge.at = draft.at if edge.at is None else min(edge.at, draft.at)
+
+    def _entity_id(self, called: str, *, is_known: bool) -> tuple[str, datetime | None]:
+        """A free id for a name, and since when the last that had an earlier one is forgotten."""
+        forgotten: datetime | None = None
+        for round in count():
+            each = digest("entity", called, str(round))
+            is_there = each in self.entities or each in self.graph.numbers
+            at = None if is_there else self.hidden(each)
+            is_free = not is_there and each not in self.graph.missing
+            if at is None and (is_known or is_free):
+                break
+            forgotten = forgotten if at is None else _latest(forgotten, at)
+        return each, forgotten
+
+    def _over(self, each: str) -> datetime | None:
+        """Since when an edge is forgotten or known to have ended; None for one that may be told."""
+        if each in self.relations:
+            return None
+        number = self.graph.edge_numbers.get(each)
+        if number is None:
+            return self.hidden(each)
+        span = self.graph.relations[number].span
+        return moment(min(span.until_us, span.known_until_us))
+
+    def _later(self, sources: tuple[str, ...], since: datetime | None) -> tuple[str, ...] | None:
+        """The turns that became known after something was forgotten; None when it was heard in
+        earlier ones alone and is not to be learned again."""
+        if since is None or not self.heard:
+            return sources
+        known = self.turns(sources)
+        return tuple(each for each in sources if each in known and known[each] > since) or None
+
+
+def _since(record: Record) -> datetime | None:
+    """When a relation began, as its record says; a file that was imported may say anything."""
+    told = record.data.get("since")
+    try:
+        at = datetime.fromisoformat(told) if isinstance(told, str) else None
+    except ValueError:
+        return None
+    return at if at is not None and at.tzinfo is not None else None
+
+
+def _latest(a: datetime | None, b: datetime) -> datetime:
+    return b if a is None else max(a, b)

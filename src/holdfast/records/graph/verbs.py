@@ -1,0 +1,398 @@
+"""The verbs of `memory.graph`: write, traverse, entities, and merges made and undone by hand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from holdfast.border import validate
+from holdfast.border.origins import ORIGINS
+from holdfast.language.names.matching import spoken_of
+from holdfast.records.graph import check
+from holdfast.records.graph.adjacency import Adjacency, When
+from holdfast.records.graph.check import EntityDraft, RelationDraft
+from holdfast.records.graph.follow import Graphs
+from holdfast.records.graph.merging import Merges, exists
+from holdfast.records.graph.overview import begun, edges_of, moment_of, overview, told
+from holdfast.records.graph.plan import Plan
+from holdfast.records.graph.planned import Planned
+from holdfast.records.graph.receipt import noted, receipt, told_before
+from holdfast.records.graph.shown import node, subgraph
+from holdfast.records.graph.walk import walk
+from holdfast.records.idempotency import once
+from holdfast.records.parts import Background
+from holdfast.store.base import Derived, Store
+from holdfast.types import Edge, GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
+
+_MOST_DEPTH = 5
+_MOST_NODES = 1_000
+_MOST_LISTED = 10_000
+#: Edges in an answer for each entity it may hold.
+_EDGES_A_NODE = 20
+#: Plans that are thrown away because another process was faster.
+_MOST_TRIES = 20
+#: Whose word a draft is that does not say.
+_UNTOLD = "import"
+#: What a plan is made of: it is made again when something of these tiers has changed meanwhile.
+_PLANNED = ("graph",)
+
+
+class Graph:
+    """The knowledge graph of a memory. Threads may share it."""
+
+    def __init__(
+        self, store: Store, graphs: Graphs, worker: Background, *, now: Callable[[], datetime]
+    ) -> None:
+        self._store = store
+        self._graphs = graphs
+        self._worker = worker
+        self._now = now
+        self._merges = Merges(store, graphs)
+        # Two writers in one process must not both make what they both name.
+        self._writing = threading.Lock()
+
+    def write(
+        self,
+        entities: Sequence[Mapping[str, Any]] = (),
+        relations: Sequence[Mapping[str, Any]] = (),
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        origin: str = "agent",
+        key: str | None = None,
+    ) -> GraphReceipt:
+        """Store entities and relations between them; what is known already is reinforced.
+
+        All or nothing. An end of a relation is a name, an alias or an id; one that nobody knows
+        becomes an entity of the type concept. A name that nobody bears yet may mean somebody known
+        ("Bob" is Bob Smith): then both are one entity, until `unmerge`. Writing the same again
+        confirms it; under one `key` it changes nothing, and the receipt is that of the first time.
+        """
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        check.choice(origin, "origin", ORIGINS)
+        warnings: list[str] = []
+        things = check.entities(entities, warnings)
+        claims = check.relations(relations, warnings)
+        with self._writing:
+            for since in self._tries(scope):
+                plan = self._plan(scope, origin)
+                given, edges = plan.add_entities(things), plan.add_relations(claims)
+                records = [each.record for each in plan.records()]
+                told = receipt(plan, given, edges, warnings)
+                with once(
+                    self._store, scope, key, "graph.write", note=noted(told), at=plan.now,
+                    entities=entities, relations=relations, origin=origin,
+                ) as before:  # fmt: skip
+                    if before is not None:
+                        return told_before(before)
+                    if not records or self._store.put(
+                        scope, records, known_at=plan.now, steps=self._worker.steps, since=since
+                    ):
+                        break
+        self._worker.wake()
+        return told
+
+    def _plan(self, scope: Scope, origin: str) -> Plan:
+        now = self._now()
+        return Plan(
+            self._graphs.of(scope),
+            lambda ids: self._read(scope, ids),
+            lambda each: now if exists(self._store, scope, each) else None,
+            now,
+            origin,
+            scope.agent,
+            resolver=lambda: self._graphs.resolver(scope),
+        )
+
+    def _tries(self, scope: Scope) -> Iterator[int | None]:
+        """What a plan is made of, read before it is made: if another process has changed the graph
+        meanwhile, nothing is stored and the plan is made again. The last try is stored as it is."""
+        for _ in range(_MOST_TRIES):
+            yield self._store.head(scope).change
+        yield None
+
+    def learn(  # noqa: PLR0913 (what store.learn takes)
+        self,
+        scope: Scope,
+        entities: Sequence[EntityDraft],
+        relations: Sequence[RelationDraft],
+        *,
+        jobs: Sequence[Job],
+        known_at: datetime,
+        steps: Sequence[str],
+        near: Collection[str] = (),
+        facts: Callable[[], Sequence[Derived]] | None = None,
+        error: str | None = None,
+        transient: bool = False,
+    ) -> int:
+        """Store what was heard in the turns of some jobs and finish these; how many were ours.
+
+        `near` names entities that the talk is about, the nearest first. `facts` makes the records
+        of what was stated in these turns: they follow from what is stored, so they are made anew
+        whenever the plan is. The same turns again change nothing.
+        """
+        tiers = _PLANNED if facts is None else (*_PLANNED, "fact")
+        with self._writing:
+            for since in self._tries(scope):
+                planned = self.heard(scope, entities, relations, now=known_at, near=near)
+                records = [each.record for each in planned]
+                records += [] if facts is None else facts()
+                done = self._store.learn(
+                    scope, jobs, records, known_at=known_at, steps=steps, error=error,
+                    transient=transient, since=since, tiers=tiers,
+                )  # fmt: skip
+                if done is not None:
+                    return done
+        raise AssertionError("the last try is stored as it is")
+
+    def heard(
+        self,
+        scope: Scope,
+        entities: Sequence[EntityDraft],
+        relations: Sequence[RelationDraft],
+        *,
+        now: datetime,
+        near: Collection[str] = (),
+    ) -> list[Planned]:
+        """What drafts would make of the graph, not stored."""
+        if not entities and not relations:
+            return []
+        plan = Plan(
+            self._graphs.of(scope),
+            lambda ids: self._read(scope, ids),
+            lambda each: self._store.forgotten(scope, [each]).get(each),
+            now,
+            _UNTOLD,
+            scope.agent,
+            heard=True,
+            resolver=lambda: self._graphs.resolver(scope),
+            near=near,
+            turns=lambda ids: {e.id: e.known_at for e in self._store.events(scope, ids)},
+            exists=lambda each: exists(self._store, scope, each),
+        )
+        plan.add_entities(entities)
+        plan.add_relations(relations)
+        return plan.records()
+
+    def called(self, scope: Scope) -> Container[str]:
+        """The names and aliases of an owner's entities, as they are compared."""
+        return self._graphs.of(scope).called
+
+    def spoken_of(self, scope: Scope, text: str, *, limit: int) -> list[Node]:
+        """The entities that a text names, as whole words, then those learned last."""
+        graph, now = self._graphs.of(scope), self._now()
+        kept = graph.entity_spans.open(When(now, agent=graph.agent(scope.agent)))
+        named = [each for each in spoken_of(text, graph.bearers) if kept[each]]
+        latest = np.flatnonzero(kept)[::-1][:limit].tolist()
+        found = list(dict.fromkeys(named + latest))[:limit]
+        return [node(graph, each, now) for each in found]
+
+    def traverse(  # noqa: PLR0913 (the public contract)
+        self,
+        start: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        depth: int = 2,
+        relation_types: Collection[str] | None = None,
+        entity_types: Collection[str] | None = None,
+        direction: str = "both",
+        limit: int = 50,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        faded: bool = False,
+    ) -> Subgraph:
+        """What lies around an entity, given by its name, an alias or its id; nearest first.
+
+        Empty for an unknown one. `limit` counts entities, the start among them. Types are ours or
+        those that were given; entities of other types are not entered. Edges that nobody has seen
+        for some ten months have faded and are walked only if wanted. `as_of`: only what held then;
+        `known_at`: only what we knew then, so an end that was learned later was none.
+        """
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        name = check.name(start, "start", [])
+        depth = validate.whole_number(depth, "depth", 1, _MOST_DEPTH)
+        most = validate.whole_number(limit, "limit", 1, _MOST_NODES)
+        along = check.types(relation_types, "relation_types")
+        among = check.types(entity_types, "entity_types")
+        check.choice(direction, "direction", check.DIRECTIONS)
+        graph = self._graphs.of(scope)
+        when = self._when(graph, scope, as_of, known_at, faded=faded)
+        number = graph.find(name)
+        nodes = graph.entity_spans.open(when)
+        if number is None or not nodes[number]:
+            return Subgraph()
+        edges = graph.held(when)
+        if (typed := graph.typed(graph.edge_types, along)) is not None:
+            edges &= typed
+        if (typed := graph.typed(graph.entity_types, among)) is not None:
+            nodes &= typed
+        nodes[number] = True
+        found = walk(
+            graph, [number], depth=depth, most=most, edges=edges, nodes=nodes, direction=direction
+        )
+        if not len(found.edges) and not graph.entity_spans.begun(when)[number]:
+            return Subgraph()
+        return self._own(scope, subgraph(graph, found, _EDGES_A_NODE * most, moment_of(when)))
+
+    def entities(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        type: str | None = None,
+        limit: int = 100,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+    ) -> list[Node]:
+        """The entities of a user, those learned first first; the times as for `traverse`."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
+        among = check.types(type, "type")
+        graph = self._graphs.of(scope)
+        when = self._when(graph, scope, as_of, known_at)
+        kept = graph.entity_spans.open(when) & begun(graph, when)
+        if (typed := graph.typed(graph.entity_types, among)) is not None:
+            kept &= typed
+        numbers = np.flatnonzero(kept)[:most].tolist()
+        nodes = tuple(node(graph, number, moment_of(when)) for number in numbers)
+        return list(self._own(scope, Subgraph(nodes)).nodes)
+
+    def edges(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        type: str | None = None,
+        limit: int = 100,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+    ) -> list[Edge]:
+        """The relations of a user, those learned first first; the times as for `traverse`."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
+        graph = self._graphs.of(scope)
+        when = self._when(graph, scope, as_of, known_at)
+        found = edges_of(graph, when, check.types(type, "type"), most=most)
+        return list(self._own(scope, Subgraph(edges=found)).edges)
+
+    def overview(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        type: str | None = None,
+        limit: int = 50,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+    ) -> Subgraph:
+        """The most connected and most important entities, and all edges between them; the times as
+        for `traverse`."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, _MOST_NODES)
+        among = check.types(type, "type")
+        graph = self._graphs.of(scope)
+        when = self._when(graph, scope, as_of, known_at)
+        kept = begun(graph, when)
+        if (typed := graph.typed(graph.entity_types, among)) is not None:
+            kept &= typed
+        found = overview(graph, when, most=most, nodes=kept)
+        return self._own(
+            scope, told(graph, found, moment_of(when), most_edges=_EDGES_A_NODE * most)
+        )
+
+    def merges(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        undone: bool = False,
+        limit: int = 100,
+    ) -> list[Merge]:
+        """Which names were taken for one entity and why, newest first; also those undone since,
+        if they are wanted."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
+        return self._merges.listed(scope, undone=undone, limit=most)
+
+    def merge(
+        self,
+        a: str,
+        b: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Merge:
+        """Take two entities, given by names, aliases or ids, for one."""
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        names = check.name(a, "a", []), check.name(b, "b", [])
+        with self._writing:
+            return self._merges.make(scope, *names, self._now())
+
+    def unmerge(
+        self,
+        merge_id: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Merge:
+        """Undo a merge: both entities stand as before, and likeness does not merge them again.
+
+        Undoing one twice changes nothing. Two entities that other merges still join stay joined.
+        """
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        id = validate.word(merge_id, "merge_id")
+        with self._writing:
+            return self._merges.undo(scope, id, self._now())
+
+    def _when(
+        self,
+        graph: Adjacency,
+        scope: Scope,
+        as_of: datetime | str | None,
+        known_at: datetime | str | None,
+        *,
+        faded: bool = False,
+    ) -> When:
+        """The times that a caller asks about."""
+        return When(
+            self._now(),
+            None if as_of is None else validate.moment(as_of, "as_of"),
+            None if known_at is None else validate.moment(known_at, "known_at"),
+            agent=graph.agent(scope.agent),
+            faded=faded,
+        )
+
+    def _own(self, scope: Scope, found: Subgraph) -> Subgraph:
+        """What was found, with the turns alone that the asker may see: what several agents have
+        told is nobody's own, but the turns of each are its own."""
+        if scope.agent is None:
+            return found
+        told = [each.sources for each in found.nodes] + [each.sources for each in found.edges]
+        turns = self._store.events(scope, sorted({turn for sources in told for turn in sources}))
+        seen = {turn.id for turn in turns if turn.agent in (None, scope.agent)}
+        return replace(
+            found,
+            nodes=tuple(replace(each, sources=_among(each.sources, seen)) for each in found.nodes),
+            edges=tuple(replace(each, sources=_among(each.sources, seen)) for each in found.edges),
+        )
+
+    def _read(self, scope: Scope, ids: Sequence[str]) -> dict[str, Record]:
+        return {record.id: record for record in self._store.get(scope, ids)}
+
+
+def _among(sources: Sequence[str], seen: Container[str]) -> tuple[str, ...]:
+    return tuple(each for each in sources if each in seen)

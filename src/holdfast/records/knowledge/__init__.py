@@ -1,0 +1,1 @@
+"""The knowledge base: documents, their chunks, and values under keys."""

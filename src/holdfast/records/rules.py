@@ -1,0 +1,180 @@
+"""What is understood at once, inside `remember`: the standing rules of the user.
+
+A rule becomes a record of its own (tier `procedure`, kind `instruction`) beside the turn it was
+given in, in the same transaction. A rule that is said again stands for the earlier one; one that
+changes an earlier rule ends it; "forget the rule about tables" ends one and is kept as a `release`.
+Only users give rules, and text that came out of a context is not learned from again: its record is
+an `echo`, which nobody obeys. A rule in a turn that hands over a text may be another's: its record
+is `doubtful`, which nobody obeys either, until the user says that it was meant (`facts.answer`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+
+from holdfast.border.write_options import visibility_of
+from holdfast.index.postings import packed
+from holdfast.language.echo import without_recalled
+from holdfast.language.instructions.rules import Rule, data, rule_id, rules_in
+from holdfast.language.instructions.supersede import (
+    Known,
+    releases,
+    same,
+    seeks,
+    superseded,
+    traits,
+)
+from holdfast.language.terms import terms
+from holdfast.store.base import Derived
+from holdfast.types import ORIGIN_OF_ROLE, Event, Record
+
+#: A rule matters whatever else is said.
+IMPORTANCE = 0.95
+#: The kind of what may be a rule of the user: it waits for an answer.
+DOUBTFUL = "doubtful"
+_UNSEARCHED = 2
+
+
+@dataclass(slots=True)
+class Learner:
+    """The rules of one batch, in order. What is known is read when a rule turns up, not before."""
+
+    #: The rules in force that were given under the same agent, for the same to see: one that the
+    #: agent at hand cannot see, or that others see too, is not this one's to end.
+    current: Callable[[], Sequence[Record]] = tuple
+    #: Digests of what recent contexts told.
+    recalled: Callable[[], Collection[bytes]] = tuple
+    _known: _InForce | None = field(default=None, init=False)
+    _recalled: Collection[bytes] | None = field(default=None, init=False)
+
+    def learn(self, event: Event) -> tuple[str, tuple[Derived, ...]]:
+        """The kind of a turn and the records that follow from it, one for each rule."""
+        if not is_authority(event) or not (rules := rules_in(event.content)):
+            return "turn", ()
+        if self._recalled is None:
+            self._recalled = self.recalled()
+        own = {rule.sentence for rule in rules}
+        if (fresh := without_recalled(event.content, self._recalled)) is not event.content:
+            own = {rule.sentence for rule in rules_in(fresh)}
+        made = tuple(self._made(event, rule, rule.sentence in own) for rule in rules)
+        return _kind(rules), made
+
+    def _made(self, event: Event, rule: Rule, own: bool) -> Derived:
+        if not own:
+            return derived(event, rule, kind="echo")
+        if not rule.own:
+            return derived(event, rule)
+        if self._known is None:
+            self._known = _InForce((known(record), record.valid_from) for record in self.current())
+        alike = self._known.alike(rule)
+        before = [one for one, since in alike if since <= event.at]
+        repeated = same(rule, before)
+        ended = (repeated,) if repeated else superseded(rule, before)
+        new = derived(event, rule, supersedes=ended, until=_ended_by(event, rule, alike))
+        for id in ended:
+            self._known.drop(id)
+        if new.kind == "instruction" and new.valid_to is None:
+            self._known.add(Known(new.id, rule.rule, rule.condition, new.content), event.at)
+        return new
+
+
+class _InForce:
+    """The rules in force, each with the time since when it holds, found by their traits: of many
+    rules few are looked at for one that is new."""
+
+    def __init__(self, rules: Iterable[tuple[Known, datetime]]) -> None:
+        self._rules: dict[str, tuple[Known, datetime]] = {}
+        #: Ids in the order of the rules.
+        self._by_trait: defaultdict[Hashable, list[str]] = defaultdict(list)
+        self._number = count()
+        self._places: dict[str, int] = {}
+        for one, since in rules:
+            self.add(one, since)
+
+    def add(self, one: Known, since: datetime) -> None:
+        self._rules[one.id] = one, since
+        self._places[one.id] = next(self._number)
+        for trait in traits(one):
+            self._by_trait[trait].append(one.id)
+
+    def drop(self, id: str) -> None:
+        self._rules.pop(id, None)
+
+    def alike(self, rule: Rule) -> list[tuple[Known, datetime]]:
+        """Those that a rule may end or repeat, in their order."""
+        sought = seeks(Known("", rule.rule, rule.condition, rule.sentence))
+        if sought is None:
+            return list(self._rules.values())
+        found = {id for each in sought for id in self._by_trait.get(each, ()) if id in self._rules}
+        return [self._rules[id] for id in sorted(found, key=self._places.__getitem__)]
+
+
+def _ended_by(event: Event, rule: Rule, alike: Iterable[tuple[Known, datetime]]) -> datetime | None:
+    """When a rule that is told late was ended by one that was given after it."""
+    later = [(one, since) for one, since in alike if since > event.at]
+    ends = [since for one, since in later if same(rule, [one]) or superseded(rule, [one])]
+    return min(ends, default=None)
+
+
+def is_authority(event: Event) -> bool:
+    """Only what a user said can be an instruction, whatever a text claims to be."""
+    return ORIGIN_OF_ROLE[event.role] == "user" and event.origin == "user"
+
+
+def derived(
+    event: Event,
+    rule: Rule,
+    *,
+    supersedes: Sequence[str] = (),
+    kind: str | None = None,
+    until: datetime | None = None,
+) -> Derived:
+    """The record of a rule."""
+    row, length = packed(terms(rule.sentence))
+    usual = kind_of(rule) if rule.own else DOUBTFUL
+    return Derived(
+        id=rule_id(event.id, rule.ordinal),
+        tier="procedure",
+        kind=kind or usual,
+        content=rule.sentence,
+        data=data(rule),
+        confidence=1.0,
+        importance=IMPORTANCE,
+        origin=event.origin,
+        terms=row,
+        length=length,
+        valid_from=event.at,
+        valid_to=until,
+        sources=(event.id,),
+        role=event.role,
+        supersedes=tuple(supersedes),
+        visibility=visibility_of(event.data),
+        quiet=0 if rule.own else _UNSEARCHED,
+    )
+
+
+def derived_again(event: Event) -> tuple[str, tuple[Derived, ...]]:
+    """The kind and the records of a stored event, for an index that is made anew: what was learned
+    from it alone, without the rules it may have ended."""
+    if not is_authority(event) or not (rules := rules_in(event.content)):
+        return "turn", ()
+    return _kind(rules), tuple(derived(event, rule) for rule in rules)
+
+
+def kind_of(rule: Rule) -> str:
+    """What a rule of the user is: one to be followed, or the end of another."""
+    return "release" if releases(rule) else "instruction"
+
+
+def _kind(rules: Sequence[Rule]) -> str:
+    return "instruction" if any(rule.own for rule in rules) else "turn"
+
+
+def known(record: Record) -> Known:
+    """A stored rule as the rules of supersession see it."""
+    rule = record.data.get("rule") or record.content
+    return Known(record.id, rule, record.data.get("condition"), record.content)

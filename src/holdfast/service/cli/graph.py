@@ -1,0 +1,318 @@
+"""graph: see the knowledge graph, and mend what was wrongly taken for one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.errors import HoldfastError, InvalidInput, NotFound
+from holdfast.service.cli.files import is_database, whole_file
+from holdfast.service.cli.options import Agent, AsJson, ConfigFile, Db, User, Workspace
+from holdfast.service.cli.show import columns, day, document, line, note, several
+from holdfast.types import Event, Merge, Scope, Subgraph
+
+if TYPE_CHECKING:
+    from holdfast.memory.memory import Memory
+
+#: Format -> how a file of it ends.
+_FORMATS = {"table": ".txt", "mermaid": ".mmd", "svg": ".svg", "json": ".json"}
+_USUAL_DEPTH = 2
+_WHEN_PIPED = (120, 24)
+#: An id is shown by its end, and found by it.
+_END_OF_ID = 12
+_FEWEST_DIGITS = 6
+#: Turns read for each entity or relation; a table quotes two.
+_TURNS = 3
+_MOST_LISTED = 10_000
+
+graph = typer.Typer(
+    help="See the knowledge graph; join and part entities.",
+    epilog="Example: holdfast graph show --user ann",
+    no_args_is_help=True,
+)
+
+First = Annotated[str, typer.Argument(metavar="A", help="A name, an alias or an id.")]
+Second = Annotated[str, typer.Argument(metavar="B", help="The same of the other.")]
+MergeId = Annotated[
+    str, typer.Argument(metavar="ID", help="As `graph merges` shows it, or the full id.")
+]
+Entity = Annotated[
+    str | None,
+    typer.Option(
+        "--entity",
+        metavar="NAME",
+        help="Only what lies around this one: a name, an alias or an id.",
+        show_default=False,
+    ),
+]
+Depth = Annotated[
+    int | None, typer.Option(help="Steps around --entity, 1..5. Default: 2.", show_default=False)
+]
+Type = Annotated[str | None, typer.Option(help="Only entities of this type.", show_default=False)]
+Limit = Annotated[int, typer.Option("--limit", "-n", help="At most so many entities, 1..1000.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="table, mermaid, svg or json. Default: by the ending of --out, else table.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write to a new file.", show_default=False)
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="What held then.", show_default=False),
+]
+KnownAt = Annotated[
+    str | None,
+    typer.Option("--known-at", metavar="TIME", help="What was known then.", show_default=False),
+]
+Undone = Annotated[bool, typer.Option("--undone", help="Those that were undone, too.")]
+
+
+@graph.command(
+    "show", epilog="Example: holdfast graph show --user ann --entity Mara --out mara.svg"
+)
+def _show(  # noqa: PLR0913 (one per option)
+    *,
+    user: User,
+    entity: Entity = None,
+    depth: Depth = None,
+    type: Type = None,
+    limit: Limit = 50,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    format: Format = None,
+    out: Out = None,
+    force: Force = False,
+    workspace: Workspace = "default",
+    agent: Agent = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Show entities, the relations between them, and the words they were learned from.
+
+    Without --entity the most connected and most important of all.
+    """
+    from holdfast.service.cli.opening import is_far, memory_at  # noqa: PLC0415
+
+    chosen = _format(format, out, json=json)
+    if depth is not None and entity is None:
+        raise InvalidInput("--depth needs --entity: say around whom", field="depth")
+    asked: dict[str, Any] = {
+        "user": user, "workspace": workspace, "agent": agent, "as_of": as_of, "known_at": known_at,
+    }  # fmt: skip
+    with memory_at(db, config) as memory:
+        if entity is None:
+            found = memory.graph.overview(**asked, type=type, limit=limit)
+        else:
+            steps = _USUAL_DEPTH if depth is None else depth
+            found = _around(memory, entity, steps, type, limit, asked)
+        # A service gives turns only as what was found: its table quotes none.
+        quoted = chosen == "table" and not is_far(memory)
+        turns = _turns(memory, found, asked) if quoted else {}
+    heading = f"{found.nodes[0].name}, and around" if entity else f"Knowledge graph of {user}"
+    if not found.nodes:
+        (line if chosen == "table" and out is None else note)(_nothing(asked, type))
+    if found.nodes or chosen != "table":
+        _hand_over(_drawn(found, chosen, turns, heading), chosen, out, force=force)
+
+
+@graph.command("merges", epilog="Example: holdfast graph merges --user ann")
+def _merges(
+    *,
+    user: User,
+    undone: Undone = False,
+    workspace: Workspace = "default",
+    agent: Agent = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """List the names that were taken for one entity, with what spoke for it."""
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+
+    with memory_at(db, config) as memory:
+        found = memory.graph.merges(
+            user=user, workspace=workspace, agent=agent, undone=undone, limit=_MOST_LISTED
+        )
+    if json:
+        document(found)
+        return
+    if not found:
+        line(f"no merges: every name of user {user} stands for itself")
+        return
+    rows = [
+        (
+            each.id[-_END_OF_ID:],
+            each.merged_name,
+            each.into_name,
+            f"{each.score:.2f}",
+            day(each.at),
+            *([day(each.undone_at)] if undone else []),
+            ", ".join(each.evidence),
+        )
+        for each in found
+    ]
+    when = ["when (UTC)", *(["undone"] if undone else [])]
+    columns(rows, heading=("id", "name", "is taken for", "score", *when, "because"))
+    note(f"`holdfast graph unmerge ID --user {user}` parts two again")
+
+
+@graph.command("unmerge", epilog="Example: holdfast graph unmerge 5f21c09a77d1 --user ann")
+def _unmerge(
+    *,
+    id: MergeId,
+    user: User,
+    workspace: Workspace = "default",
+    agent: Agent = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Part two names again: the graph is as if they had never been taken for one."""
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+
+    whose: dict[str, Any] = {"user": user, "workspace": workspace, "agent": agent}
+    with memory_at(db, config) as memory:
+        meant = _meant(id, memory.graph.merges(**whose, undone=True, limit=_MOST_LISTED))
+        done = memory.graph.unmerge(meant.id, **whose)
+    if json:
+        document(done)
+    elif meant.undone_at is not None:
+        line("nothing to do: they were parted already")
+    else:
+        line(f"parted: {done.merged_name} and {done.into_name} are two again")
+
+
+@graph.command("merge", epilog='Example: holdfast graph merge "Bob" "Bob Smith" --user ann')
+def _merge(
+    *,
+    a: First,
+    b: Second,
+    user: User,
+    workspace: Workspace = "default",
+    agent: Agent = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Take two entities for one from now on; `graph unmerge` parts them again."""
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+
+    with memory_at(db, config) as memory:
+        done = memory.graph.merge(a, b, user=user, workspace=workspace, agent=agent)
+    if json:
+        document(done)
+        return
+    line(f"merged: {done.merged_name} is shown as {done.into_name}")
+    note(f"`holdfast graph unmerge {done.id[-_END_OF_ID:]} --user {user}` parts them again")
+
+
+def _format(given: str | None, out: Path | None, *, json: bool) -> str:
+    """What was asked for: by name, by --json, or by the ending of the file."""
+    if given is not None and given not in _FORMATS:
+        raise InvalidInput(f"--format must be {_listed()}, not {given!r}", field="format")
+    if json:
+        if given not in (None, "json"):
+            raise InvalidInput(f"--json and --format {given} contradict each other", field="format")
+        return "json"
+    endings = {ending: name for name, ending in _FORMATS.items()}
+    return given or (endings.get(out.suffix.lower(), "table") if out else "table")
+
+
+def _listed() -> str:
+    *first, last = _FORMATS
+    return f"{', '.join(first)} or {last}"
+
+
+def _around(  # noqa: PLR0917 (what is asked about, as one)
+    memory: Memory, entity: str, depth: int, type: str | None, limit: int, asked: dict[str, Any]
+) -> Subgraph:
+    types = None if type is None else [type]
+    found = memory.graph.traverse(entity, **asked, depth=depth, entity_types=types, limit=limit)
+    if found.nodes:
+        return found
+    known = memory.graph.entities(**asked, limit=_MOST_LISTED)
+    names = {name.casefold(): name for node in known for name in (node.name, *node.aliases)}
+    near = get_close_matches(entity.casefold(), names, n=3)
+    hint = f": did you mean {' or '.join(names[each] for each in near)}?" if near else ""
+    more = hint or ": `holdfast graph show` without --entity lists them"
+    raise NotFound(f"there is no entity called {entity!r}{more}")
+
+
+def _turns(memory: Memory, found: Subgraph, asked: dict[str, Any]) -> dict[str, Event]:
+    """The turns to quote: those that the asker may see, and that were there at the time asked."""
+    from holdfast.border.validate import moment  # noqa: PLC0415
+
+    scope = Scope(asked["workspace"], asked["user"], asked["agent"])
+    said = None if asked["as_of"] is None else moment(asked["as_of"], "as_of")
+    known = None if asked["known_at"] is None else moment(asked["known_at"], "known_at")
+    sources = [node.sources for node in found.nodes] + [edge.sources for edge in found.edges]
+    ids = [id for each in sources for id in each[:_TURNS]]
+    turns = memory.store.events(scope, list(dict.fromkeys(ids)))
+    return {
+        each.id: each
+        for each in turns
+        if (scope.agent is None or each.agent in (None, scope.agent))
+        and (said is None or each.at <= said)
+        and (known is None or each.known_at <= known)
+    }
+
+
+def _nothing(asked: dict[str, Any], type: str | None) -> str:
+    user = asked["user"]
+    if type is not None:
+        return f"no entities of the type {type} for user {user}"
+    if asked["as_of"] or asked["known_at"]:
+        return f"no entities of user {user} at that time"
+    return (
+        f"no entities yet for user {user}: they are learned from what is said; store something with"
+        f' `holdfast remember "..." --user {user}`, then run `holdfast worker --once`'
+    )
+
+
+def _drawn(found: Subgraph, chosen: str, turns: dict[str, Event], heading: str) -> str:
+    from holdfast.service.picture import plain  # noqa: PLC0415
+
+    if chosen == "svg":
+        from holdfast.service.picture.svg import svg  # noqa: PLC0415
+
+        return svg(found, heading=heading)
+    if chosen == "table":
+        return plain.table(found, turns, width=shutil.get_terminal_size(_WHEN_PIPED).columns)
+    return plain.mermaid(found) if chosen == "mermaid" else plain.as_json(found)
+
+
+def _hand_over(text: str, chosen: str, out: Path | None, *, force: bool) -> None:
+    """To the file, or to stdout; there bytes, so that no terminal's encoding harms a drawing."""
+    if out is None:
+        if chosen == "table":
+            line(text.rstrip("\n"))
+        else:
+            typer.echo(text.encode(), nl=False)
+        return
+    if is_database(out):
+        raise HoldfastError(f"{out} is a database: a picture never overwrites one")
+    with whole_file(out, overwrite=force) as part:
+        part.write_text(text, encoding="utf-8")
+    note(f"wrote {out}: {chosen}, {several(len(text.encode()), 'byte', 'bytes')}")
+
+
+def _meant(id: str, merges: Sequence[Merge]) -> Merge:
+    """The merge with this id, or the one whose id ends so."""
+    wanted = id.strip().lower()
+    found = [each for each in merges if each.id.endswith(wanted)]
+    if len(wanted) < _FEWEST_DIGITS or not found:
+        raise NotFound(f"there is no merge {id!r}: `holdfast graph merges --undone` lists them")
+    if len(found) > 1:
+        raise InvalidInput(f"{len(found)} merges end in {id!r}: give more digits", field="id")
+    return found[0]

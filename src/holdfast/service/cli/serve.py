@@ -1,0 +1,375 @@
+"""Commands that run, and the queue and keys they run with: worker, serve, jobs, keys."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.errors import ConfigError, ModelError, NotFound
+from holdfast.service import logs
+from holdfast.service.cli.options import AsJson, ConfigFile, Db
+from holdfast.service.cli.show import columns, day, document, line, note, progress, several
+from holdfast.types import Drained
+
+if TYPE_CHECKING:
+    from holdfast.memory.memory import Memory
+
+_LOOK_AGAIN_SECONDS = 0.05
+#: Whoever answers goes first: a worker of its own takes what the services on the machine leave.
+_NICE = 5
+
+_TokensADay = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="What language models may take of it in a day. Default: as the service allows.",
+        show_default=False,
+    ),
+]
+
+jobs = typer.Typer(
+    help="List the jobs of the queue: ready, running and dead; replay the dead.",
+    epilog="Example: holdfast jobs --state dead",
+    invoke_without_command=True,
+)
+keys = typer.Typer(
+    help="Keys of the service: create, list, rotate, revoke.",
+    epilog="Example: holdfast keys create --role write",
+    no_args_is_help=True,
+)
+
+
+def worker(
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Work off what is queued, then exit.")
+    ] = False,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Work off the queue until SIGTERM or Ctrl-C; what is in hand is finished or handed back.
+
+    Example: holdfast worker --db holdfast.db
+    """
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+
+    with _Signals() as signals, memory_at(db, config, must_exist=False, here=True) as memory:
+        logs.configure(memory.config.service.log_format)
+        done = _work_off(memory, signals) if once else _work(memory, signals)
+    if json:
+        document(done)
+    else:
+        left = f", {done.pending} left" if done.pending else ""
+        jobs = several(done.done, "job", "jobs")
+        line(f"{jobs} done, {done.dead} dead{left}, {done.seconds:.1f} s")
+    if memory.worker.left_behind:  # To leave in the ordinary way would abort a model at work.
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 3050,
+    worker: Annotated[
+        bool,
+        typer.Option(
+            "--worker/--no-worker", help="Do the background work here, or leave it to others."
+        ),
+    ] = True,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Ask for no key: everybody is the operator.")
+    ] = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Run the HTTP service; on a new store it makes an admin key and prints it once.
+
+    Example: holdfast serve --db holdfast.db --port 3050
+    """
+    from holdfast.config import default_db, load_for_command_line  # noqa: PLC0415
+
+    try:
+        from holdfast.service.http.serving import serve as run  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("holdfast"):
+            raise
+        raise ConfigError(
+            f"the service needs the package {error.name}: install Holdfast with the extra"
+            " [server]: in its checkout, pip install '.[server]'"
+        ) from error
+    from holdfast.service.cli.opening import check_here  # noqa: PLC0415
+
+    check_here(db or default_db())
+    settings = load_for_command_line(config)
+    run(
+        db or default_db(), host=host, port=port, config=settings, worker=worker,
+        log_level=log_level, no_auth=no_auth,
+    )  # fmt: skip
+
+
+@jobs.callback(invoke_without_command=True)
+def _list_jobs(
+    *,
+    context: typer.Context,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="ready, running or dead; may be repeated.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 100,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    if context.invoked_subcommand is not None:
+        context.obj = (db, config)
+        return
+    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+
+    states = state or ["ready", "running", "dead"]
+    if unknown := set(states) - {"ready", "running", "dead"}:
+        raise ConfigError(f"--state must be ready, running or dead, not {sorted(unknown)[0]!r}")
+    with store_at(db, config, way="GET /v1/jobs") as store:
+        found, counts = store.jobs(states=states, limit=limit), store.counts()
+    if json:
+        document({"counts": counts, "jobs": found})
+        return
+    if not found:
+        line("no jobs: everything is done" if not state else f"no {' or '.join(states)} jobs")
+        return
+    rows = [
+        (job.id, job.state, job.step, job.attempts, job.scope.user, job.subject, job.error or "")
+        for job in found
+    ]
+    columns(rows, heading=("id", "state", "step", "attempts", "user", "memory", "error"))
+    note(f"{counts.ready} ready, {counts.running} running, {counts.dead} dead")
+
+
+@jobs.command("replay", epilog="Example: holdfast jobs replay 17 18")
+def _replay(
+    *,
+    context: typer.Context,
+    ids: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[ID]...", help="Default: all dead jobs.", show_default=False),
+    ] = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Make dead jobs ready again, with fresh attempts; the next worker takes them."""
+    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+
+    outer_db, outer_config = context.obj or (None, None)
+    way = "POST /v1/jobs/replay"
+    with store_at(db or outer_db, config or outer_config, way=way) as store:
+        replayed = store.replay(ids or None)
+    if json:
+        document({"replayed": replayed})
+    else:
+        line(f"ready again: {several(replayed, 'job', 'jobs')}")
+
+
+@keys.command("create", epilog="Example: holdfast keys create --user ann --role read --json")
+def _create_key(  # noqa: PLR0913 (its options)
+    *,
+    workspace: Annotated[str, typer.Option(help="Of which workspace.")] = "default",
+    user: Annotated[
+        str | None, typer.Option(help="Of one user. Default: every user.", show_default=False)
+    ] = None,
+    role: Annotated[str, typer.Option(help="read, write (also reads) or admin.")] = "write",
+    expires: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="ISO 8601 with a zone. Default: never.", show_default=False
+        ),
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="A note.", show_default=False)] = None,
+    tools: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Tools of the MCP server that it may use; may be repeated. Default: all.",
+            show_default=False,
+        ),
+    ] = None,
+    tokens_a_day: _TokensADay = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Make a key and print it: this once, only its digest is kept."""
+    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+    from holdfast.service.keys import create_key  # noqa: PLC0415
+    from holdfast.service.toolnames import checked_tools  # noqa: PLC0415
+
+    allowed = checked_tools(tools)
+    with store_at(db, config, must_exist=False, way="POST /v1/keys") as store:
+        key, secret = create_key(
+            store, workspace=workspace, user=user, role=role, expires_at=expires, label=label,
+            tools=allowed, tokens_a_day=tokens_a_day,
+        )  # fmt: skip
+    if json:
+        document({**asdict(key), "key": secret})
+        return
+    line(secret)
+    who = key.user or "every user"
+    note(f"key {key.id}: {key.role}, {who} of workspace {key.workspace}; it is not shown again")
+
+
+@keys.command("list", epilog="Example: holdfast keys list")
+def _list_keys(*, json: AsJson = False, db: Db = None, config: ConfigFile = None) -> None:
+    """List the keys, without their secrets."""
+    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+
+    with store_at(db, config, way="GET /v1/keys") as store:
+        found = store.api_keys()
+    if json:
+        document(found)
+        return
+    if not found:
+        line("no keys yet: make one with `holdfast keys create`")
+        return
+    rows = [
+        (
+            key.id,
+            key.workspace,
+            key.user or "(every user)",
+            key.role,
+            day(key.created_at),
+            day(key.expires_at),
+            day(key.revoked_at),
+            "" if key.tokens_a_day is None else key.tokens_a_day,
+            key.label or "",
+        )
+        for key in found
+    ]
+    columns(
+        rows,
+        heading=(
+            "id",
+            "workspace",
+            "user",
+            "role",
+            "created",
+            "expires",
+            "revoked",
+            "tokens a day",
+            "label",
+        ),
+    )
+
+
+@keys.command("revoke", epilog="Example: holdfast keys revoke 5f3a9c0112345678")
+def _revoke_key(
+    *,
+    id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Revoke a key: from now on it opens nothing."""
+    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+    from holdfast.service.keys import is_last_admin  # noqa: PLC0415
+
+    with store_at(db, config, way="DELETE /v1/keys/ID") as store:
+        if not any(key.id == id for key in store.api_keys()):
+            raise NotFound(f"there is no key {id!r}")
+        was_last = is_last_admin(store, id, now=datetime.now(UTC))
+        changed = store.revoke_key(id, at=datetime.now(UTC))
+    if was_last:
+        note("it was the last admin key: make another with `holdfast keys create --role admin`")
+    if json:
+        document({"id": id, "changed": changed})
+    else:
+        line("revoked" if changed else "nothing to do: it was revoked already")
+
+
+@keys.command("rotate", epilog="Example: holdfast keys rotate 5f3a9c0112345678")
+def _rotate_key(
+    *,
+    id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Give a key a new secret and print it: the one it had opens nothing from now on."""
+    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+    from holdfast.service.keys import rotate_key  # noqa: PLC0415
+
+    with store_at(db, config, way="POST /v1/keys/ID/rotate") as store:
+        key, secret = rotate_key(store, id)
+    if json:
+        document({**asdict(key), "key": secret})
+    else:
+        line(secret)
+
+
+class _Signals:
+    """Notes SIGTERM and SIGINT instead of dying of them; a second one is obeyed at once."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __enter__(self) -> _Signals:
+        self._before = {each: signal.signal(each, self._note) for each in _ENDING}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self.came = True
+        signal.signal(number, self._before[signal.Signals(number)])
+
+
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+def _work(memory: Memory, signals: _Signals) -> Drained:
+    """Work in a thread (a signal handler must not touch its locks) until a signal comes."""
+    began = time.monotonic()
+    os.nice(_NICE)
+    note("working; end with Ctrl-C or SIGTERM")
+    from holdfast.service.webhooks import Sender  # noqa: PLC0415
+
+    with suppress(ModelError):  # What cannot be loaded now is tried again with the first job.
+        memory.warm()
+    memory.worker.start()
+    with Sender(memory):
+        while not signals.came:
+            time.sleep(_LOOK_AGAIN_SECONDS)
+        memory.worker.stop()
+    tally, counts = memory.worker.tally, memory.store.counts()
+    seconds = time.monotonic() - began
+    return Drained(tally.done, tally.dead, seconds, counts.ready + counts.running)
+
+
+def _work_off(memory: Memory, signals: _Signals) -> Drained:
+    """Batch by batch, until nothing is left that this model can do, or a signal comes."""
+    began = time.monotonic()
+    total = memory.store.counts().ready
+    done = dead = pending = 0
+    with progress("working") as step:
+        while not signals.came:
+            part = memory.drain(timeout=0)
+            done, dead, pending = done + part.done, dead + part.dead, part.pending
+            step(done + dead, max(total, done + dead + pending))
+            if not pending:
+                break
+            if not part.done and not part.dead:  # Another worker has the rest.
+                time.sleep(_LOOK_AGAIN_SECONDS)
+    return Drained(done, dead, time.monotonic() - began, pending)

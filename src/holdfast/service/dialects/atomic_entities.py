@@ -1,0 +1,228 @@
+"""AtomicMemory's routes under /v1/entities: the users of a workspace, what is known of each.
+
+Of the three types of its entities only users stand for themselves here: agents and sessions are
+labels of what users said, and are told as not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Query, Response
+from pydantic import Field
+
+from holdfast.errors import NotFound
+from holdfast.memory.memory import Memory
+from holdfast.records.profile_values import Profile, category
+from holdfast.service.dialects.atomic_rows import trail
+from holdfast.service.http.auth import Reader, may, narrowed
+from holdfast.service.http.deps import Held, told
+from holdfast.service.http.strict import StrictRoute
+from holdfast.service.http.wire import Asked, Scoped, Text
+from holdfast.types import TEAM, ApiKey, Scope
+
+routes = APIRouter(prefix="/v1/entities", route_class=StrictRoute, tags=["atomicmemory"])
+_OBJECT = dict[str, Any]
+_AT_ONCE = 1000
+_MOST_EDGES = 50
+
+Type = Literal["user", "agent", "session"]
+
+
+class EntitiesQuery(Asked):
+    """Which page."""
+
+    entity_type: Type | None = None
+    page: int = Field(1, ge=1, le=1_000_000)
+    page_size: int = Field(50, ge=1, le=200)
+
+
+@routes.get("", response_model=_OBJECT)
+def entities(*, query: Annotated[EntitiesQuery, Query()], key: Reader, memory: Held) -> Response:
+    """The users of the workspace, in the order of their names."""
+    may(key, "admin", whole=True)
+    found = [] if query.entity_type in ("agent", "session") else list(users(memory, key))
+    first = (query.page - 1) * query.page_size
+    shown = found[first : first + query.page_size]
+    return told(
+        {
+            "entities": [_counted(memory, scope) for scope in shown],
+            "total": len(found),
+            "page": query.page,
+            "page_size": query.page_size,
+        }
+    )
+
+
+@routes.post("/merge", include_in_schema=False)
+def no_merge(*, key: Reader) -> Response:
+    """Users are not merged."""
+    raise HTTPException(404, "users are not merged here: what each said stays their own")
+
+
+@routes.get("/{entity_type}/{entity_id}", response_model=_OBJECT)
+def entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
+    """What is known of a user: attributes, relations, summaries."""
+    scope = _user(memory, key, entity_type, entity_id)
+    profile = memory.profile(user=scope.user, workspace=scope.workspace)
+    graph = memory.graph.overview(user=scope.user, workspace=scope.workspace, limit=_MOST_EDGES)
+    return told(
+        {
+            **_counted(memory, scope),
+            "attributes": _attributes(profile),
+            "relations": [
+                {
+                    "source_entity_id": edge.source,
+                    "target_entity_id": edge.target,
+                    "relation_type": edge.type,
+                    "confidence": edge.confidence,
+                    "valid_to": edge.valid_to,
+                }
+                for edge in graph.edges
+            ],
+            "recent_cards": [
+                {
+                    "entity_name": name,
+                    "card_text": summary.text,
+                    "version": profile.revision,
+                    # One of what was set by hand alone has no time of its own.
+                    "updated_at": summary.updated_at or profile.updated_at,
+                }
+                for name, summary in profile.summaries.items()
+                if summary.text
+            ],
+            "updated_at": profile.updated_at,
+        }
+    )
+
+
+@routes.get("/{entity_type}/{entity_id}/profile", response_model=_OBJECT)
+def entity_profile(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
+    """A user in short."""
+    scope = _user(memory, key, entity_type, entity_id)
+    profile = memory.profile(user=scope.user, workspace=scope.workspace)
+    rules = memory.store.listed(scope, tier="procedure", kind="instruction")
+    block = {
+        "summary": " ".join(each.text for each in profile.summaries.values() if each.text),
+        "preferences": _said(profile, "preference"),
+        "instructions": [rule.content for rule in rules if rule.visibility is None],
+        "open_commitments": _said(profile, "goal", "decision"),
+    }
+    return told(
+        {
+            **_counted(memory, scope),
+            "profile": block if any(block.values()) else None,
+            "attributes": _attributes(profile),
+            "updated_at": profile.updated_at,
+        }
+    )
+
+
+class AttributesQuery(Asked):
+    """Which of them."""
+
+    attribute: Text = None
+    entity: Text = None
+    limit: int = Field(100, ge=1, le=1000)
+
+
+@routes.get("/{entity_type}/{entity_id}/attributes", response_model=_OBJECT)
+def entity_attributes(
+    *,
+    entity_type: Type,
+    entity_id: str,
+    query: Annotated[AttributesQuery, Query()],
+    key: Reader,
+    memory: Held,
+) -> Response:
+    """The attributes of a user alone."""
+    scope = _user(memory, key, entity_type, entity_id)
+    found = [
+        each
+        for each in _attributes(memory.profile(user=scope.user, workspace=scope.workspace))
+        if query.attribute in (None, each["attribute"]) and query.entity in (None, each["entity"])
+    ]
+    return told({"attributes": found[: query.limit]})
+
+
+@routes.get("/{entity_type}/{entity_id}/memories/{memory_id}/history", response_model=_OBJECT)
+def memory_history(
+    *, entity_type: Type, entity_id: str, memory_id: str, key: Reader, memory: Held
+) -> Response:
+    """What happened to one memory of a user, oldest first."""
+    scope = _user(memory, key, entity_type, entity_id)
+    lines = memory.history(memory_id, user=scope.user, workspace=scope.workspace)
+    history = [
+        {
+            "version_id": each["version_id"],
+            "event": each["event"],
+            "content": each["content"],
+            "timestamp": each["created_at"],
+            "superseded_by": each["superseded_by_version_id"],
+        }
+        for each in trail(memory_id, lines)
+    ]
+    return told({"memory_id": memory_id, "history": history})
+
+
+@routes.delete("/{entity_type}/{entity_id}", response_model=_OBJECT)
+def erase_entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
+    """Remove everything of a user for good; the receipt is signed. There is no undo."""
+    may(key, "admin")
+    scope = _user(memory, key, entity_type, entity_id)
+    done = memory.erase(user=scope.user, workspace=scope.workspace)
+    others = ("entity_attributes", "profile", "entities", "entity_edges", "entity_cards")
+    return told(
+        {
+            # Attributes, relations and cards are memories here like all others.
+            "deleted": {"memories": done.removed.get("records", 0), **dict.fromkeys(others, 0)},
+            "receipt": done.as_dict(),
+        }
+    )
+
+
+def users(memory: Memory, key: ApiKey) -> Iterator[Scope]:
+    """The users of a key's workspace, in the order of their names."""
+    last = Scope(key.workspace, TEAM)
+    while found := memory.store.owners(after=last, limit=_AT_ONCE):
+        for owner in found:
+            if owner.workspace != key.workspace:
+                return
+            yield owner
+        last = found[-1]
+
+
+def _user(memory: Memory, key: ApiKey, kind: Type, id: str) -> Scope:
+    scope = narrowed(key, Scoped(user_id=id))
+    if kind != "user" or not memory.store.head(scope).change:
+        raise NotFound(f"there is no {kind} {id[:64]!r} in this scope")
+    return scope
+
+
+def _counted(memory: Memory, scope: Scope) -> dict[str, Any]:
+    last = memory.store.page(scope, now=memory.now(), limit=1)
+    return {
+        "entity_type": "user",
+        "entity_id": scope.user,
+        "memory_count": sum(memory.store.tally(scope).values()),
+        "last_active": last[0].known_from if last else None,
+    }
+
+
+def _attributes(profile: Profile) -> list[dict[str, Any]]:
+    return [
+        {
+            "entity": profile.user,
+            "attribute": name,
+            "value": field.value,
+            "type": "set" if field.is_set else "fact",
+            "source_memory_id": field.facts[0] if field.facts else None,
+            "observed_at": field.updated_at or profile.updated_at,
+        }
+        for name, field in profile.fields.items()
+    ]
+
+
+def _said(profile: Profile, *categories: str) -> list[str]:
+    return [each.content for each in profile.facts if category(each) in categories]

@@ -1,0 +1,137 @@
+"""The HTTP service. Each route: wire -> Memory -> wire. See docs/reference/http.md.
+
+The guard (guard.py) stands in front of all of it; handlers are plain functions on worker threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import anyio.to_thread
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException as AnyHTTPException
+
+from holdfast.errors import HoldfastError
+from holdfast.memory.memory import Memory
+from holdfast.service.dialects import atomic, atomic_agents, atomic_entities, atomic_life, deerflow
+from holdfast.service.http import health, hooks, metrics, operating, schema, stream, verbs
+from holdfast.service.http.errors import fault, fault_of
+from holdfast.service.http.etags import Etags
+from holdfast.service.http.health import Pulse
+from holdfast.service.http.metrics import Metrics
+from holdfast.service.http.observe import Observed
+from holdfast.service.http.security import secure
+from holdfast.service.http.stream import Streams
+from holdfast.service.http.tracing import tracing
+from holdfast.service.http.wait import WaitingRoom
+from holdfast.service.http.wire import complaint
+from holdfast.service.mcp.mount import mount, running
+from holdfast.service.proxy import routes as proxy
+
+_THREADS = 160
+#: Fewer than the threads: however long the queue is, others are still answered.
+_WAITING = 128
+#: What the router says of a path, or a method of it, that it does not know.
+_NO_ROUTE = ("Not Found", "Method Not Allowed")
+_MOST_PATH_CHARS = 200
+
+
+def create_app(
+    memory: Memory,
+    *,
+    hosts: Collection[str] = (),
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    no_auth: bool = False,
+) -> FastAPI:
+    """The service over a memory, which stays the caller's to close.
+
+    `hosts` are the names it may be called by, besides those of the loopback. With `no_auth`
+    everybody is the operator: for the loopback alone.
+    """
+    app = FastAPI(
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan,
+        exception_handlers={
+            RequestValidationError: _invalid,
+            HoldfastError: _failed,
+            AnyHTTPException: _refused,
+        },
+    )
+    app.state.memory = memory
+    # The vectors' space is there from the start: no tenant can tell another's first write by it.
+    _ = memory.worker.space
+    app.state.waiting_room = WaitingRoom(_WAITING)
+    app.add_middleware(Etags)
+    # Fixed paths before the catalogue's `{id}`: dialects, hand-written routes, then the verbs.
+    _operate(app, memory)
+    for dialect in (atomic, atomic_life, atomic_agents, atomic_entities, deerflow):
+        app.include_router(dialect.routes)
+    app.include_router(proxy.router(memory, clock))
+    secure(app, memory, hosts=hosts, clock=clock, no_auth=no_auth)
+    mount(app, memory)
+    for module in (operating, schema):
+        app.include_router(module.routes)
+    told = verbs.routes()
+    app.router.routes.extend(each for each in told if "{" in each.path)
+    # No other route has these paths, and what is asked most is found first: 0.5 ms a request.
+    app.router.routes[:0] = [each for each in told if "{" not in each.path]
+    # Around the guard: what it refuses is seen as well.
+    app.add_middleware(
+        Observed, metrics=app.state.metrics, streams=app.state.streams, tracing=app.state.tracing
+    )
+    return app
+
+
+def _operate(app: FastAPI, memory: Memory) -> None:
+    """What an operator sees of the service, and what ends when it is told to stop."""
+    state = app.state
+    state.pulse, state.streams, state.metrics = Pulse(memory), Streams(memory), Metrics()
+    state.sender, state.tracing = None, tracing(memory.config, memory)
+    #: Called in the moment of the signal, before uvicorn waits for the requests under way.
+    state.on_stop = [state.waiting_room.close, state.streams.close]
+    for module in (health, stream, hooks, metrics):
+        app.include_router(module.routes)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    async with running(app):
+        yield
+    app.state.waiting_room.close()
+    await app.state.streams.stop()
+    await run_in_threadpool(app.state.allowance.close)
+    if app.state.tracing is not None:
+        await run_in_threadpool(app.state.tracing.close)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    message, field = complaint(error.errors()[0])
+    return fault(400, message, field=field, path=request.scope["path"])
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HoldfastError)
+    verb = getattr(request.scope.get("route"), "verb", None)
+    names = {} if verb is None else {each.name: each.wire for each in verb.parameters}
+    return fault_of(error, path=request.scope["path"], names=names)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AnyHTTPException)
+    status, words, path = error.status_code, error.detail, request.scope["path"]
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if status in (404, 405) and words in _NO_ROUTE:
+        words = f"there is no {request.method} {path[:_MOST_PATH_CHARS]}: see GET /v1/openapi.json"
+        # By this the Python client tells a call that is unknown from an id that is.
+        headers["x-holdfast-error"] = "NoRoute"
+    # The router names the methods of the first route that has this path, not of all.
+    if status == 405 and (methods := schema.methods_of(request.app, path)):
+        headers["allow"] = ", ".join(methods)
+    return fault(status, words, headers=headers, path=path)

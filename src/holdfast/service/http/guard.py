@@ -1,0 +1,294 @@
+"""The guard in front of every route, in this order:
+
+1. With too many requests under way another one is turned away. What needs no key has places of
+   its own, and /health as many as it likes.
+2. A request that a foreign web page sent (Origin, Sec-Fetch-Site) or that came for a foreign name
+   (Host: DNS rebinding) is refused, key or not.
+3. A body that is packed, or announced as too long, is refused unread.
+4. Everything but GET /health and sign-in needs a valid key, also paths that do not exist; a key
+   has so many requests a minute, and at one time. A web page's session must show, before it changes
+   anything, that the request is the page's own.
+5. A body that is too long or too slow is cut off while it is read; sooner where no key is needed.
+6. An error that nobody foresaw becomes a bare 500. Its text may hold somebody's memory: only its
+   type and its place are logged.
+
+Every answer carries the same few security headers and the id of the request. What was refused for
+want of a key or of rights is noted in the audit log, so much a minute.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from datetime import datetime
+from functools import partial
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from fastapi import HTTPException
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holdfast.errors import HoldfastError
+from holdfast.memory.memory import Memory
+from holdfast.models.metering import paying
+from holdfast.service.http.auditing import SAFE_METHODS, noted, overlooked
+from holdfast.service.http.auth import secret_of
+from holdfast.service.http.bodies import bounded, too_large
+from holdfast.service.http.errors import fault, fault_of
+from holdfast.service.http.keyring import Keyring
+from holdfast.service.http.limits import Backlog, Places, Rates
+from holdfast.service.http.llm_quota import Allowance
+from holdfast.service.http.requests import request_id
+from holdfast.types import ApiKey
+
+log = logging.getLogger("holdfast.http")
+
+COOKIE = "holdfast_session"
+#: What needs no key; and no more of a body than a key takes.
+_HEALTH = ("GET", "/health")
+_OPEN = frozenset({_HEALTH, ("POST", "/v1/sign-in")})
+_OPEN_BODY_BYTES = 4096
+_OPEN_BODY_SECONDS = 2.0
+_OPEN_AT_ONCE = 64
+#: What goes on until somebody ends it: service/http/stream.py and service/mcp/http.py count these.
+_LASTING = frozenset({("GET", "/v1/stream"), ("GET", "/mcp")})
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
+#: Lines of the audit log for what one key, or nobody's, was refused in a minute.
+_REFUSALS_PER_MINUTE = 20
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+class Guard:
+    """ASGI middleware around the whole application."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        memory: Memory,
+        hosts: Collection[str],
+        clock: Callable[[], datetime],
+        keyring: Keyring,
+        backlog: Backlog,
+        allowance: Allowance,
+        operator: ApiKey | None = None,
+    ) -> None:
+        service = memory.config.service
+        self._app = app
+        self._memory = memory
+        self._clock = clock
+        self._keyring = keyring
+        self._backlog = backlog
+        self._allowance = allowance
+        #: Who everybody is when no key is asked for.
+        self._operator = operator
+        named = [*hosts, *(name.strip() for name in service.hosts.split(",") if name.strip())]
+        self._hosts = _LOOPBACK | {host.lower().strip("[]") for host in named}
+        self._rates = Rates(service.requests_per_minute)
+        self._refusals = Rates(_REFUSALS_PER_MINUTE)
+        self._under_way = 0
+        self._open = Places(
+            _OPEN_AT_ONCE, "{most} are signing in, which is the limit: try again", status=503
+        )
+        most = min(service.connections_per_key or service.connections, service.connections)
+        words = "this key has {most} requests under way, which is the limit: try again"
+        self._of_key = Places(most, words)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, id = 0, request_id(Headers(scope=scope))
+        scope["holdfast.request"] = id
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = _with_ours(message.get("headers", ()), id)
+            await send(message)
+
+        counts = not _is_open(scope)
+        self._under_way += counts
+        try:
+            await self._answered(scope, receive, sending)
+        except ClientDisconnect:
+            return
+        except Exception as error:  # noqa: BLE001 (the outermost door)
+            log.error("%s at %s", type(error).__name__, _place(error))
+            if not status:
+                answer = fault(500, "something went wrong here", path=scope["path"])
+                await answer(scope, receive, sending)
+        finally:
+            self._under_way -= counts
+        await self._note(scope, status)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with ExitStack() as places:
+            try:
+                await self._admit(scope, places)
+            except HTTPException as error:
+                status, path = error.status_code, scope["path"]
+                answer = fault(status, error.detail, headers=error.headers, path=path)
+                await answer(scope, receive, send)
+            except HoldfastError as error:
+                await fault_of(error, path=scope["path"])(scope, receive, send)
+            else:
+                seconds = self._memory.config.service.body_seconds
+                if _is_open(scope):
+                    seconds = min(seconds, _OPEN_BODY_SECONDS)
+                limited = bounded(receive, most=self._most_bytes(scope), seconds=seconds)
+                await self._app(scope, limited, send)
+
+    async def _admit(self, scope: Scope, places: ExitStack) -> None:
+        asked = (scope["method"], scope["path"])
+        headers = Headers(scope=scope)
+        most = self._memory.config.service.connections
+        if self._under_way > most and asked not in _OPEN:
+            words = f"{most} requests are under way, which is the limit: try again"
+            raise HTTPException(503, words, headers={"retry-after": "1"})
+        if self._is_foreign(headers, scope["method"]):
+            raise HTTPException(403, "this Host or Origin is not served here")
+        self._check_body(scope, headers)
+        _refuse_former_names(headers)
+        if asked in _OPEN:
+            if asked != _HEALTH:
+                places.enter_context(self._open.taken())
+            return
+        key = self._operator or await self._key(scope, headers)
+        if key is None:
+            words = "a valid key is required: Authorization: Bearer <key>"
+            raise HTTPException(401, words, headers={"www-authenticate": "Bearer"})
+        scope["holdfast.key"] = key
+        places.enter_context(paying(partial(self._allowance.question, key)))
+        self._rates.check(key.id)
+        if asked not in _LASTING:
+            places.enter_context(self._of_key.taken(key.id))
+        if scope["method"] not in SAFE_METHODS and key.role != "read":
+            await self._backlog.look()
+
+    async def _key(self, scope: Scope, headers: Headers) -> ApiKey | None:
+        key = await key_shown(self._keyring, headers)
+        if key is None or secret_of(headers) or scope["method"] in SAFE_METHODS:
+            return key
+        if not _is_own(headers):
+            words = "a session needs the header X-Holdfast-Request: 1, or an Origin that is ours"
+            raise HTTPException(403, words)
+        return key
+
+    def _check_body(self, scope: Scope, headers: Headers) -> None:
+        packing = headers.get("content-encoding", "identity").strip().lower()
+        if packing not in ("", "identity"):
+            raise HTTPException(415, "content-encoding must be identity: send the body unpacked")
+        announced, most = headers.get("content-length", ""), self._most_bytes(scope)
+        if announced.isdecimal() and int(announced[:20]) > most:
+            raise too_large(most)
+
+    def _most_bytes(self, scope: Scope) -> int:
+        most = self._memory.config.limits.body_bytes
+        return min(most, _OPEN_BODY_BYTES) if _is_open(scope) else most
+
+    def _is_foreign(self, headers: Headers, method: str) -> bool:
+        if not self._is_ours("//" + headers.get("host", "")):
+            return True
+        if headers.get("sec-fetch-site") == "cross-site":
+            # A link to a page of ours may stand anywhere; a form may not.
+            return headers.get("sec-fetch-mode") != "navigate" or method not in SAFE_METHODS
+        origin = headers.get("origin")
+        if origin is None:
+            return False
+        return not (origin.startswith(("http://", "https://")) and self._is_ours(origin))
+
+    def _is_ours(self, url: str) -> bool:
+        try:
+            host = urlsplit(url).hostname or ""
+        except ValueError:
+            return False
+        if "@" in url:
+            return False
+        if host in self._hosts:
+            return True
+        # Bound to every address, we do not know our names; an address cannot be rebound.
+        return bool(self._hosts & _ANY_ADDRESS) and _is_address(host)
+
+    async def _note(self, scope: Scope, status: int) -> None:
+        """Write down that somebody was refused, or changed what nobody else wrote down."""
+        key: ApiKey | None = scope.get("holdfast.key")
+        if status in (401, 403):
+            if self._refusals.wait("" if key is None else key.id):
+                return
+            template = getattr(scope.get("route"), "path", None)
+            subject = None if template is None else f"{scope['method']} {template}"
+            line = ("request", subject, "refused")
+        elif status and status < 400 and (found := overlooked(scope)):
+            line = (*found, "done")
+        else:
+            return
+        try:
+            await run_in_threadpool(noted, self._memory.store, self._clock, key, *line)
+        except HoldfastError as error:
+            log.warning("the audit log could not be written: %s", type(error).__name__)
+
+
+async def key_shown(keyring: Keyring, headers: Headers) -> ApiKey | None:
+    """The valid key that a request shows, by its secret or by a session."""
+    if secret := secret_of(headers):
+        return await keyring.of_secret(secret)
+    return await keyring.of_session(cookie_parser(headers.get("cookie", "")).get(COOKIE, ""))
+
+
+def security_headers() -> tuple[tuple[bytes, bytes], ...]:
+    """What every answer carries."""
+    return _HEADERS
+
+
+def _is_open(scope: Scope) -> bool:
+    return (scope["method"], scope["path"]) in _OPEN
+
+
+def _refuse_former_names(headers: Headers) -> None:
+    for name in headers:
+        if name.startswith("x-recollect-"):
+            now = name.replace("recollect", "holdfast", 1)
+            raise HTTPException(400, f"the header {name} is called {now} now")
+
+
+def _is_own(headers: Headers) -> bool:
+    """Whether a page of ours sent this. Pages on other ports of this host share its cookies."""
+    if headers.get("x-holdfast-request") == "1":
+        return True
+    return urlsplit(headers.get("origin", "")).netloc.lower() == headers.get("host", "").lower()
+
+
+def _with_ours(headers: Collection[tuple[bytes, bytes]], id: str) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer with those that every answer has; its own ones win."""
+    have = {name.lower() for name, _ in headers}
+    ours = (pair for pair in (*_HEADERS, (b"x-request-id", id.encode())) if pair[0] not in have)
+    return [*headers, *ours]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _place(error: Exception) -> str:
+    """The calls that led to an error, innermost last, without a word of what they held."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    return " > ".join(f"{frame.filename}:{frame.lineno}" for frame in frames)

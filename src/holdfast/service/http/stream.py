@@ -1,0 +1,380 @@
+"""GET /v1/stream: what happens to one user's memories, as server-sent events.
+
+One poller looks at the feeds of all users that somebody listens to: one tiny read for each, four
+times a second, so that what other processes write is seen as well. Whoever comes back with
+`Last-Event-ID` is told what was missed. A stream ends when its key does, when its reader does not
+read, and at once when the service stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from holdfast.border import validate
+from holdfast.errors import HoldfastError, InvalidInput
+from holdfast.memory.memory import Memory
+from holdfast.service.events import BURIED, checked_names, microseconds, moment
+from holdfast.service.http.auth import check_within, key_of
+from holdfast.service.http.frames import buried, mark_of, written
+from holdfast.service.http.limits import Places
+from holdfast.store.events import Happened, Mark
+from holdfast.types import ApiKey, Scope
+
+_LOOK_SECONDS = 0.25
+_KEYS_SECONDS = 1.0
+_HEARTBEAT_SECONDS = 15.0
+#: A reader that takes nothing for so long is gone.
+_STUCK_SECONDS = 20.0
+_MOST_STREAMS = 2048
+_MOST_OF_A_KEY = 512
+_AT_ONCE = 500
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"x-accel-buffering", b"no"),
+]
+
+#: By the id of a job its memory and its step.
+_Dead = dict[int, tuple[str, str]]
+
+routes = APIRouter()
+
+
+@routes.get(
+    "/v1/stream",
+    tags=["stream"],
+    summary="What happens, as server-sent events; it goes on until somebody ends it.",
+    response_class=Response,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    openapi_extra={
+        "parameters": [
+            {"name": name, "in": place, "required": False, "schema": {"type": "string"}}
+            for name, place in (
+                ("user_id", "query"),
+                ("workspace_id", "query"),
+                ("events", "query"),
+                ("Last-Event-ID", "header"),
+            )
+        ]
+    },
+)
+async def stream(request: Request) -> Response:
+    """Tell what happens to one user's memories from now on, or since `Last-Event-ID`."""
+    key = key_of(request)
+    scope = _scope(key, request.query_params)
+    names = checked_names(
+        [name for text in request.query_params.getlist("events") for name in text.split(",")],
+        also=BURIED,
+    )
+    streams = request.app.state.streams
+    assert isinstance(streams, Streams)
+    listener = Listener(scope, key, names)
+    sent = request.headers.get("last-event-id", "")
+    if sent:
+        listener.mark = mark_of(sent)
+    return EventStream(streams, listener)
+
+
+def _scope(key: ApiKey, params: Mapping[str, str]) -> Scope:
+    for name in params:
+        if name not in ("user_id", "workspace_id", "events"):
+            raise InvalidInput(f"{name:.64} is not a field of this request", field=name)
+    check_within(key, workspace=params.get("workspace_id"), user=params.get("user_id"))
+    return validate.scope(workspace=key.workspace, user=params.get("user_id", key.user))
+
+
+@dataclass(eq=False, slots=True)
+class Listener:
+    """One who listens."""
+
+    scope: Scope
+    key: ApiKey
+    names: tuple[str, ...]
+    #: How far it was told; None: from now on.
+    mark: Mark | None = None
+    #: What happened, and why it is over.
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    over: bool = False
+    #: Dead letters, which no number counts: who was away is not told of them.
+    died: list[dict[str, Any]] = field(default_factory=list)
+
+    def end(self) -> None:
+        """Let it say goodbye."""
+        self.over = True
+        self.news.set()
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A user that somebody listens to."""
+
+    mark: Mark
+    dead: frozenset[int]
+    listeners: set[Listener] = field(default_factory=set)
+    #: The last news, for all who stood where it begins.
+    since: Mark | None = None
+    batch: list[Happened] = field(default_factory=list)
+    #: Ids that were told as new: the store tells some of them twice when they change at once.
+    new: dict[str, None] = field(default_factory=dict)
+
+    def move(self, mark: Mark, batch: list[Happened], dead: _Dead | None) -> None:
+        """Go on to a mark, and let the listeners know."""
+        died = [
+            {"type": BURIED, "job": job, "id": subject, "step": step, "at": moment(mark.at_us)}
+            for job, (subject, step) in (dead or {}).items()
+            if job not in self.dead
+        ]
+        batch = self._once(batch)
+        self.since, self.batch, self.mark = self.mark, batch, mark
+        if dead is not None:
+            self.dead = frozenset(dead)
+        for listener in self.listeners:
+            if batch or died:
+                listener.died = (listener.died + died)[-_AT_ONCE:]
+                listener.news.set()
+            elif listener.mark == self.since:
+                # Only vectors: nothing to tell, but who comes back need not look there.
+                listener.mark = mark
+
+    def _once(self, batch: list[Happened]) -> list[Happened]:
+        told = []
+        for each in batch:
+            if each.action != "stored" or each.id not in self.new:
+                told.append(each)
+            if each.action == "stored":
+                self.new[each.id] = None
+        for id in list(self.new)[: max(0, len(self.new) - 2 * _AT_ONCE)]:
+            del self.new[id]
+        return told
+
+
+class Streams:
+    """All who listen to one service."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._followed: dict[Scope, _Followed] = {}
+        self._known: set[str] = set()
+        self._poller: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing = False
+        self.places = Places(_MOST_OF_A_KEY, "this key has {most} streams, which is the limit")
+
+    @property
+    def count(self) -> int:
+        """How many listen."""
+        return sum(len(each.listeners) for each in self._followed.values())
+
+    def wake(self) -> None:
+        """Something was written here: look now. For the thread of the event loop."""
+        if self._followed:
+            self._wake.set()
+
+    def close(self) -> None:
+        """End every stream, now and from now on; any thread may call it, a signal too."""
+        self._closing = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end, None)
+
+    async def stop(self) -> None:
+        """For the end of the event loop."""
+        self._closing = True
+        self._end(None)
+        if self._poller is not None:
+            self._poller.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._poller
+
+    def _end(self, keys: Iterable[str] | None) -> None:
+        for each in self._followed.values():
+            for listener in each.listeners:
+                if keys is None or listener.key.id in keys:
+                    listener.end()
+
+    async def join(self, listener: Listener) -> None:
+        """Begin to listen."""
+        if self._closing or self.count >= _MOST_STREAMS:
+            raise HTTPException(503, "no more streams here now", headers={"retry-after": "5"})
+        self._loop = asyncio.get_running_loop()
+        head, dead, known = await run_in_threadpool(self._stand, listener.scope)
+        self._known |= known
+        followed = self._followed.setdefault(listener.scope, _Followed(head, dead))
+        if listener.mark is None:
+            listener.mark = followed.mark
+        elif listener.mark != followed.mark:
+            listener.news.set()
+        followed.listeners.add(listener)
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.create_task(self._poll())
+
+    def leave(self, listener: Listener) -> None:
+        """Listen no longer."""
+        followed = self._followed.get(listener.scope)
+        if followed is None:
+            return
+        followed.listeners.discard(listener)
+        if not followed.listeners:
+            del self._followed[listener.scope]
+
+    async def told(self, listener: Listener) -> tuple[Mark, list[Happened]]:
+        """What one was not told yet, and after which mark; `news` is set again if there is more."""
+        followed, begin = self._followed[listener.scope], listener.mark
+        assert begin is not None
+        stand = followed.mark
+        if begin == followed.since:
+            batch = followed.batch
+        else:
+            if begin.change > stand.change:  # Erased: the count begins anew.
+                begin = Mark(stand.epoch, 0, begin.at_us)
+            batch = await run_in_threadpool(self._happened, listener.scope, begin)
+        last = batch[-1].change if batch else begin.change
+        if begin != followed.since and len(batch) >= _AT_ONCE:
+            listener.mark = Mark(stand.epoch, last, begin.at_us)
+            listener.news.set()
+        elif last > stand.change:
+            listener.mark = Mark(stand.epoch, last, stand.at_us)
+        else:
+            listener.mark = stand
+        return begin, batch
+
+    def _stand(self, scope: Scope) -> tuple[Mark, frozenset[int], set[str]]:
+        store = self._memory.store
+        known = {key.id for key in store.api_keys()}
+        return self._head(scope), frozenset(store.dead_jobs(scope)), known
+
+    def _head(self, scope: Scope) -> Mark:
+        now = microseconds(self._memory.now())
+        head = self._memory.store.head(scope)
+        return Mark(head.epoch, head.change, now)
+
+    def _happened(self, scope: Scope, after: Mark) -> list[Happened]:
+        return self._memory.store.happened(scope, after=after, limit=_AT_ONCE)
+
+    async def _poll(self) -> None:
+        """Look at every feed that somebody follows, until nobody does."""
+        looked = 0.0
+        while self._followed and not self._closing:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _LOOK_SECONDS)
+            self._wake.clear()
+            now = asyncio.get_running_loop().time()
+            more = now - looked >= _KEYS_SECONDS
+            try:
+                await self._look(dead_too=more)
+                if more:
+                    looked = now
+                    self._end(await run_in_threadpool(self._ended_keys))
+            except HoldfastError:
+                # The store is busy or closed: what happened is still there when it is back.
+                await asyncio.sleep(_KEYS_SECONDS)
+
+    async def _look(self, *, dead_too: bool) -> None:
+        stood = {scope: (each.mark, each.dead) for scope, each in self._followed.items()}
+        for scope, moved in (await run_in_threadpool(self._moved, stood, dead_too)).items():
+            followed = self._followed.get(scope)
+            if followed is not None and followed.mark == stood[scope][0]:
+                followed.move(*moved)
+
+    def _moved(
+        self, stood: Mapping[Scope, tuple[Mark, frozenset[int]]], dead_too: bool
+    ) -> dict[Scope, tuple[Mark, list[Happened], _Dead | None]]:
+        """Users of whom there is something new. On a worker thread."""
+        moved = {}
+        any_dead = dead_too and bool(self._memory.store.jobs(states=("dead",), limit=1))
+        for scope, (mark, dead) in stood.items():
+            head = self._head(scope)
+            changed = (head.epoch, head.change) != (mark.epoch, mark.change)
+            if not changed and not any_dead:
+                continue
+            now_dead = self._memory.store.dead_jobs(scope) if any_dead else None
+            if not changed and not set(now_dead or ()) - dead:
+                continue
+            # Erased: the count begins anew.
+            after = mark if head.change >= mark.change else Mark(head.epoch, 0, mark.at_us)
+            batch = self._happened(scope, after) if changed else []
+            if len(batch) >= _AT_ONCE:  # There may be more: the next look goes on from here.
+                head = Mark(head.epoch, batch[-1].change, after.at_us)
+            elif batch:  # More may have come since we asked where it stands.
+                head = head._replace(change=max(head.change, batch[-1].change))
+            moved[scope] = (head, batch, now_dead)
+        return moved
+
+    def _ended_keys(self) -> set[str]:
+        """Keys that open nothing any more. One that was never in the store is not of it."""
+        now, ended = self._memory.now(), set(self._known)
+        for key in self._memory.store.api_keys():
+            expired = key.expires_at is not None and key.expires_at <= now
+            if key.revoked_at is None and not expired:
+                ended.discard(key.id)
+        return ended
+
+
+class EventStream(Response):
+    """The answer that goes on."""
+
+    def __init__(self, streams: Streams, listener: Listener) -> None:
+        super().__init__()
+        self._streams = streams
+        self._listener = listener
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        with self._streams.places.taken(self._listener.key.id):
+            await self._listen(receive, send)
+
+    async def _listen(self, receive: Receive, send: Send) -> None:
+        await self._streams.join(self._listener)
+        gone = asyncio.create_task(_gone(receive, self._listener))
+        try:
+            head = {"type": "http.response.start", "status": 200, "headers": _HEADERS}
+            await send(head)
+            await _within(send(_body(b": listening\n\n")))
+            await self._tell(send)
+        except TimeoutError:
+            pass  # It does not read: cut off.
+        finally:
+            gone.cancel()
+            self._streams.leave(self._listener)
+
+    async def _tell(self, send: Send) -> None:
+        listener = self._listener
+        while not listener.over:
+            try:
+                await asyncio.wait_for(listener.news.wait(), _HEARTBEAT_SECONDS)
+            except TimeoutError:
+                await _within(send(_body(b":\n\n")))
+                continue
+            listener.news.clear()
+            if listener.over:
+                break
+            begin, batch = await self._streams.told(listener)
+            died, listener.died = listener.died, []
+            text = written(batch, begin, listener.names) + buried(died, listener.names)
+            if text:
+                await _within(send(_body(text)))
+        await _within(send(_body(b"event: end\ndata: {}\n\n", more=False)))
+
+
+async def _gone(receive: Receive, listener: Listener) -> None:
+    """Waits until the reader hangs up, or sends what it should not."""
+    with contextlib.suppress(HTTPException):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+    listener.end()
+
+
+async def _within(sending: Awaitable[None]) -> None:
+    await asyncio.wait_for(sending, _STUCK_SECONDS)
+
+
+def _body(text: bytes, *, more: bool = True) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": text, "more_body": more}

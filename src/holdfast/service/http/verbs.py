@@ -1,0 +1,236 @@
+"""Routes made of the catalogue: what travels -> a call of the memory -> what travels back.
+
+Plain routes, not FastAPI's: their parameters are checked by the catalogue (`arguments.py`), and
+`schema.py` documents them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import nullcontext
+from hashlib import sha256
+from typing import Any
+
+from fastapi import HTTPException, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Match, Route
+from starlette.types import Scope as AsgiScope
+
+from holdfast.catalogue.codec import dumps, enveloped
+from holdfast.catalogue.verb import BODILESS, Verb
+from holdfast.catalogue.verbs import ALL
+from holdfast.errors import InvalidInput
+from holdfast.memory.memory import Memory
+from holdfast.service.http.arguments import checked, scoped, sent
+from holdfast.service.http.auditing import audited, is_audited
+from holdfast.service.http.auth import admitted, key_of, may
+from holdfast.service.http.etags import etag_of, is_named
+from holdfast.service.http.idempotency import answered_once
+from holdfast.service.http.override import overridden, overridden_write
+from holdfast.service.http.paging import page, wanted
+from holdfast.types import TEAM, ApiKey, Drained, Scope
+
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+_JSON = "application/json"
+#: Names that people choose: they may hold a slash.
+FREE = ("key", "agent_id", "session_id", "field")
+#: What makes room is not turned away for want of room.
+_RELIEVES = ("drain",)
+#: Of somebody who was erased not even an answer is kept.
+_REPEATABLE = ("drain", "erase")
+#: Its receipt tells of a repetition, and how far the work has come meanwhile.
+_TOLD = ("remember",)
+#: Operations of a batch that are not harmless to repeat.
+_COUNTED = ("remember", "feedback")
+#: Path parameters that are ids of ours.
+_IDS = ("id", "merge_id")
+_SIBLING = {each.path: each for each in ALL if each.method == "GET"}
+#: Between looking whether something is as it was and changing it, nobody else here changes it.
+_COMPARING = threading.Lock()
+_DRAINING = threading.BoundedSemaphore(8)
+_MOST_TOLD = 10_000
+
+
+class VerbRoute(Route):
+    """The route of a verb; `path` is as the catalogue has it."""
+
+    def __init__(self, verb: Verb[..., object]) -> None:
+        path = verb.path
+        for name in FREE:
+            path = path.replace("{" + name + "}", "{" + name + ":path}")
+        super().__init__(path, endpoint(verb), methods=[verb.method], name=verb.name)
+        self.verb = verb
+        self.path = verb.path
+        if self.methods is not None:
+            self.methods.discard("HEAD")
+
+    def matches(self, scope: AsgiScope) -> tuple[Match, AsgiScope]:
+        match, found = super().matches(scope)
+        # For the log and the metrics: they name routes, never paths.
+        return match, {**found, "route": self} if found else found
+
+
+def routes() -> list[VerbRoute]:
+    """A route for every verb of the catalogue, fixed paths before those with a name in them."""
+    return [VerbRoute(each) for each in sorted(ALL, key=lambda verb: verb.path.count("{"))]
+
+
+def endpoint(verb: Verb[..., object]) -> Endpoint:
+    """What answers a request for a verb."""
+
+    async def answered(request: Request) -> Response:
+        if verb.name in _RELIEVES:
+            key = key_of(request)
+            may(key, verb.role, whole=verb.whole)
+        else:
+            key = admitted(request, verb.role, whole=verb.whole)
+        body = await request.body() if verb.method not in BODILESS else b""
+        answer = _drained if verb.name in _RELIEVES else _answer
+        return await run_in_threadpool(answer, request, verb, key, body)
+
+    answered.__name__ = verb.name.replace(".", "_")
+    answered.__doc__ = verb.words
+    return answered
+
+
+def _drained(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes) -> Response:
+    """An answer that may take its time: so many at once, so that others are answered too."""
+    if not _DRAINING.acquire(blocking=False):
+        raise HTTPException(429, "others wait for the queue: try again", {"retry-after": "5"})
+    memory, states = request.app.state.memory, ("ready", "running", "dead")
+    try:
+        before = memory.jobs(states=states, limit=_MOST_TOLD, workspace=key.workspace)
+        began = time.monotonic()
+        _answer(request, verb, key, body)
+        left = memory.jobs(states=states, limit=_MOST_TOLD, workspace=key.workspace)
+    finally:
+        _DRAINING.release()
+    # The queue belongs to all: what became of the jobs of others is not told.
+    dead = {each.id for each in left if each.state == "dead"}
+    waited = {each.id for each in before if each.state != "dead"}
+    done = waited - {each.id for each in left}
+    told = Drained(len(done), len(waited & dead), time.monotonic() - began, len(left) - len(dead))
+    return Response(dumps(told), verb.status, media_type=_JSON)
+
+
+def _answer(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes) -> Response:
+    memory = request.app.state.memory
+    given = sent(verb, request, body)
+    if verb.is_list:
+        asked = wanted(verb, given)
+        arguments = scoped(verb, key, checked(verb, given))
+        content = dumps(page(verb, verb.of(memory), arguments, asked))
+        return Response(content, verb.status, media_type=_JSON)
+    headers = _overridden(memory, verb, given)
+    arguments = scoped(verb, key, checked(verb, given))
+    if verb.raw:
+        _check_raw(request)
+        arguments[verb.raw] = body
+    content, replayed = _done(request, verb, key, arguments)
+    if replayed:
+        headers["Idempotent-Replayed"] = "true"
+    return Response(content, verb.status, headers, _JSON)
+
+
+def _overridden(memory: Memory, verb: Verb[..., object], given: dict[str, Any]) -> dict[str, str]:
+    """Settings for this call alone, as far as they are ours; the headers that say so."""
+    if "config_override" not in given or not verb.has("overrides"):
+        return {}
+    asked = given["config_override"]
+    if asked is not None and not isinstance(asked, dict):
+        raise InvalidInput("config_override must be an object", field="config_override")
+    stores = verb.name == "remember"
+    override = (overridden_write if stores else overridden)(memory.config, asked)
+    given["config_override"] = dict(override.applied)
+    return dict(override.headers)
+
+
+def is_kept(verb: Verb[..., object]) -> bool:
+    """Whether an answer under an idempotency key is kept: of what is harmless to repeat it is not,
+    nor where a receipt says by itself that it is a repetition."""
+    harmless = verb.role == "read" or verb.method in BODILESS or verb.name in _REPEATABLE
+    return verb.name not in _TOLD and not harmless
+
+
+def _done(
+    request: Request, verb: Verb[..., object], key: ApiKey, arguments: dict[str, Any]
+) -> tuple[bytes, bool]:
+    """The answer to a call, and whether it had been given before."""
+    memory = request.app.state.memory
+
+    def act(given: Mapping[str, Any]) -> bytes:
+        with _as_it_was(request, verb, memory, given):
+            value = verb.of(memory)(**given)
+        if is_audited(verb):
+            subject = next((given[name] for name in _IDS if name in given), None)
+            subject = subject or getattr(value, "id", None)
+            audited(request, key, verb.name, subject, user=given.get("user"))
+        return dumps(enveloped(value, verb.answer))
+
+    name = request.headers.get("idempotency-key")
+    if name is None or not is_kept(verb):
+        return act(arguments), False
+    owner = Scope(key.workspace, arguments.get("user") or TEAM)
+    at = {"at": None} if verb.has("at") else {}
+    asked = {"verb": verb.name, **arguments}
+    if "items" in arguments:
+        arguments = {**arguments, "items": _keyed(arguments["items"], name)}
+    return answered_once(memory, owner, name, {**at, **arguments}, act, asked=asked)
+
+
+def _keyed(items: Sequence[Any], name: str) -> list[Any]:
+    """Items of a batch, such that those that are not harmless to repeat are done once, whatever
+    happens."""
+    digest = sha256(name.encode("utf-8", "replace")).hexdigest()
+    return [
+        {**each, "key": f"batch {digest} {index}"}
+        if isinstance(each, dict) and each.get("op") in _COUNTED and "key" not in each
+        else each
+        for index, each in enumerate(items)
+    ]
+
+
+def _as_it_was(
+    request: Request, verb: Verb[..., object], memory: Memory, given: Mapping[str, Any]
+) -> Any:
+    """Held while something is changed that `If-Match` says must be as it was; 412 if it is not."""
+    tag = request.headers.get("if-match")
+    if tag is None or verb.method in ("GET", "POST"):
+        return nullcontext()
+    return _Unchanged(tag, verb, memory, given)
+
+
+class _Unchanged:
+    def __init__(
+        self, tag: str, verb: Verb[..., object], memory: Memory, given: Mapping[str, Any]
+    ) -> None:
+        self._tag = tag
+        self._verb = verb
+        self._memory = memory
+        self._given = given
+
+    def __enter__(self) -> None:
+        sibling = _SIBLING.get(self._verb.path)
+        if sibling is None:
+            raise HTTPException(400, "If-Match is for what GET gives under the same path")
+        known = {each.name for each in sibling.parameters}
+        asked = {name: value for name, value in self._given.items() if name in known}
+        _COMPARING.acquire()
+        try:
+            value = sibling.of(self._memory)(**asked)
+            if not is_named(self._tag, etag_of(dumps(enveloped(value, sibling.answer)))):
+                raise HTTPException(412, "it has changed since: ask for it again")
+        except BaseException:
+            _COMPARING.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        _COMPARING.release()
+
+
+def _check_raw(request: Request) -> None:
+    if request.headers.get("content-type", "").lower().startswith("multipart/"):
+        raise HTTPException(415, "send the file itself as the body, not a form")

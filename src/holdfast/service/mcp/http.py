@@ -1,0 +1,240 @@
+"""MCP over HTTP: one route, /mcp, behind the same guard and the same limits as all others.
+
+The key gives workspace, user, role and tools; `X-Holdfast-User` and `X-Holdfast-Agent` narrow
+it. A session belongs to the key that opened it, and a key has so many of them, and of streams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
+
+import anyio
+from fastapi import HTTPException
+from mcp import types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holdfast.border import validate
+from holdfast.errors import HoldfastError
+from holdfast.memory.memory import Memory
+from holdfast.service.http.auditing import audited
+from holdfast.service.http.auth import check_within, header_text, key_of
+from holdfast.service.http.errors import fault, fault_of
+from holdfast.service.http.guard import key_shown
+from holdfast.service.http.limits import Places
+from holdfast.service.http.strict import parsed
+from holdfast.service.mcp.asker import Asker, allowed, both, by_agent, of_agent
+from holdfast.service.mcp.server import Context, Gate, server
+from holdfast.service.mcp.sessions import Sessions, is_named
+from holdfast.service.mcp.tools import ALL
+from holdfast.settings import Mcp
+from holdfast.types import ApiKey
+
+USER = "x-holdfast-user"
+AGENT = "x-holdfast-agent"
+
+_IDLE_SECONDS = 15 * 60.0
+_MOST_SESSIONS = 1000
+_MOST_OF_A_KEY = 32
+_KEYS_SECONDS = 1.0
+_TOO_MANY = -32000
+_SESSION = b"mcp-session-id"
+
+
+class McpDoor:
+    """The ASGI application of /mcp. It answers while it is `running`."""
+
+    def __init__(self, memory: Memory) -> None:
+        settings = memory.config.mcp
+        self._memory = memory
+        self._server = server(memory, _KeyGate(settings))
+        self._manager: StreamableHTTPSessionManager | None = None
+        #: Streams that last until somebody ends them.
+        self._streams: set[anyio.CancelScope] = set()
+        self._places = Places(_MOST_OF_A_KEY, "this key has {most} streams, which is the limit")
+        self._sessions = Sessions(_MOST_OF_A_KEY, _MOST_SESSIONS, _IDLE_SECONDS, self._end)
+        # What it logs may hold what was sent: the guard and the server say what is to be said.
+        for name in ("mcp", "sse_starlette"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """For the lifespan of the application."""
+        self._manager = StreamableHTTPSessionManager(
+            self._server,
+            max_request_body_size=self._memory.config.limits.body_bytes + 1,
+            session_idle_timeout=_IDLE_SECONDS,
+            # They are counted in sessions.py, where another one makes room.
+            max_sessions=None,
+        )
+        async with self._manager.run():
+            yield
+        self._manager = None
+
+    def close(self) -> None:
+        """End what would last: called in the moment of the signal to stop."""
+        for each in list(self._streams):
+            each.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        lasts = request.method == "GET"
+        with self._places.taken(key_of(request).id) if lasts else nullcontext():
+            await self._answered(request, send)
+
+    async def _answered(self, request: Request, send: Send) -> None:
+        scope, receive = request.scope, request.receive
+        try:
+            key = key_of(request)
+            _check_scope(key, request)
+            body = await request.body()
+            sent = None
+            if request.method == "POST":
+                limits = self._memory.config.service
+                sent = await run_in_threadpool(parsed, body, limits)
+        except HoldfastError as error:
+            await fault_of(error)(scope, receive, send)
+            return
+        # What the key opened nobody else may use, whoever learns its id.
+        scope["user"] = _owner(key.id)
+        if self._manager is None:
+            await fault(503, "the service is starting or stopping")(scope, receive, send)
+            return
+        asked = sent.get("method") if isinstance(sent, dict) else None
+        opens = asked == "initialize" and not is_named(scope)
+        passing = self._sessions.opening if opens else self._sessions.using
+        app = partial(passing, self._manager.handle_request, key.id)
+        if request.method == "GET" or asked == "subscriptions/listen":
+            await self._lasting(app, scope, _again(body, receive), send)
+        else:
+            await app(scope, _again(body, receive), send)
+
+    async def _end(self, session: str, key: str) -> None:
+        """End a session as its client would."""
+        scope: Scope = {
+            "type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"",
+            "headers": [(_SESSION, session.encode())], "user": _owner(key),
+        }  # fmt: skip
+        if self._manager is not None:
+            await self._manager.handle_request(scope, _again(b"", _nothing), _unheard)
+
+    async def _lasting(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        is_open = False
+
+        async def sending(message: Message) -> None:
+            nonlocal is_open
+            await send(message)
+            is_open = message.get("more_body", message["type"] == "http.response.start")
+
+        with anyio.CancelScope() as stream:
+            self._streams.add(stream)
+            watching = asyncio.create_task(_watch(Request(scope), stream))
+            try:
+                await app(scope, receive, sending)
+            finally:
+                watching.cancel()
+                self._streams.discard(stream)
+        if stream.cancelled_caught and is_open:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class _KeyGate(Gate):
+    """Who asks is said by the key of the request."""
+
+    def __init__(self, settings: Mcp) -> None:
+        self._tools = allowed(settings.tools.split(","), ALL, "mcp.tools")
+        self._by_agent = by_agent(settings.agent_tools, ALL, "mcp.agentTools")
+        self._relays = settings.user_words
+
+    def asker(self, ctx: Context) -> Asker:
+        request = _request(ctx)
+        key = key_of(request)
+        given: Collection[str] | None = key.tools
+        user, agent = key.user or _word(request, USER), _word(request, AGENT)
+        return Asker(
+            workspace=key.workspace,
+            user=user,
+            agent=agent,
+            role=key.role,
+            tools=both(both(self._tools, of_agent(self._by_agent, agent)), given),
+            names_user=user is None,
+            relays=self._relays,
+        )
+
+    def admit(self, ctx: Context) -> None:
+        try:
+            _request(ctx).app.state.backlog.check()
+        except HTTPException as error:
+            raise MCPError(_TOO_MANY, error.detail) from None
+
+    def note(self, ctx: Context, action: str, subject: str | None, user: str | None) -> None:
+        request = _request(ctx)
+        audited(request, key_of(request), action, subject, user=user)
+
+
+async def _watch(request: Request, stream: anyio.CancelScope) -> None:
+    """End a stream with its key: revoked, rotated, expired."""
+    state, key = request.app.state, key_of(request)
+    while state.operator is None:
+        await asyncio.sleep(_KEYS_SECONDS)
+        # The store is busy or closed: it is asked again.
+        with suppress(HoldfastError):
+            shown = await key_shown(state.keyring, request.headers)
+            if shown is None or shown.id != key.id:
+                stream.cancel()
+                return
+
+
+def _owner(key: str) -> AuthenticatedUser:
+    """A key, as the SDK knows who a session belongs to."""
+    return AuthenticatedUser(AccessToken(token="", client_id=key, scopes=[]))
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _unheard(message: Message) -> None:
+    """Take an answer that nobody waits for."""
+
+
+def _request(ctx: Context) -> Request:
+    request = ctx.request
+    if not isinstance(request, Request):
+        raise MCPError(types.INTERNAL_ERROR, "there is no request here")
+    return request
+
+
+def _check_scope(key: ApiKey, request: Request) -> None:
+    """Refuse headers that would widen what the key opens."""
+    user = _word(request, USER)
+    _word(request, AGENT)
+    check_within(key, user=user)
+
+
+def _word(request: Request, name: str) -> str | None:
+    sent = header_text(request.headers.get(name), name)
+    return None if sent is None else validate.word(sent, name)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body once more, for who reads it next."""
+    is_read = False
+
+    async def reading() -> Message:
+        nonlocal is_read
+        if is_read:
+            return await receive()
+        is_read = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return reading

@@ -1,0 +1,299 @@
+"""The nine tools of the reference memory server, to the letter, on the same data as all others.
+
+That is @modelcontextprotocol/server-memory 0.6.3. Names are exact and count with their case. What
+conversations told is in the graph as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from holdfast.service.mcp import shape
+from holdfast.service.mcp.asker import Asker
+from holdfast.service.mcp.shape import Schema
+from holdfast.service.mcp.tool import GRAPH, Tool
+from holdfast.service.mcp.tools_memory import Given
+
+_ENTITY = shape.record(
+    {
+        "name": shape.text("The name of the entity"),
+        "entityType": shape.text("The type of the entity"),
+        "observations": shape.texts("What was observed of it, one text for each"),
+    },
+    ["name", "entityType", "observations"],
+)
+_RELATION = shape.record(
+    {
+        "from": shape.text("The name of the entity where the relation starts"),
+        "to": shape.text("The name of the entity where the relation ends"),
+        "relationType": shape.text("The type of the relation, in active voice"),
+    },
+    ["from", "to", "relationType"],
+)
+_ADDED = shape.record(
+    {"entityName": {"type": "string"}, "addedObservations": shape.texts("What was new")},
+    ["entityName", "addedObservations"],
+)
+_GRAPH = shape.record(
+    {"entities": shape.listed("", _ENTITY), "relations": shape.listed("", _RELATION)},
+    ["entities", "relations"],
+)
+_DONE = shape.record(
+    {"success": {"type": "boolean"}, "message": {"type": "string"}}, ["success", "message"]
+)
+
+
+def create_entities(memory: Any, who: Asker, given: Given) -> Any:
+    """Only those that are new come back."""
+    sent = [
+        {"name": e["name"], "type": e["entityType"], "observations": e["observations"]}
+        for e in given["entities"]
+    ]
+    made = memory.observations.create(sent, **who.scope())
+    return {"entities": [_entity(each) for each in made.entities]}
+
+
+def create_relations(memory: Any, who: Asker, given: Given) -> Any:
+    """Only those that are new come back; their ends need not exist."""
+    made = memory.observations.create((), _links(given["relations"]), **who.scope())
+    return {"relations": [_relation(each) for each in made.relations]}
+
+
+def add_observations(memory: Any, who: Asker, given: Given) -> Any:
+    """For each entity what was new."""
+    sent = [{"entity": e["entityName"], "contents": e["contents"]} for e in given["observations"]]
+    added = memory.observations.add(sent, **who.scope())
+    return {
+        "results": [
+            {"entityName": each.entity, "addedObservations": each.observations} for each in added
+        ]
+    }
+
+
+def delete_entities(memory: Any, who: Asker, given: Given) -> Any:
+    """With their observations and relations."""
+    memory.observations.delete(given["entityNames"], **who.scope())
+    return {"success": True, "message": "Entities deleted successfully"}
+
+
+def delete_observations(memory: Any, who: Asker, given: Given) -> Any:
+    """By their exact texts."""
+    sent = [{"entity": e["entityName"], "contents": e["observations"]} for e in given["deletions"]]
+    memory.observations.delete(observations=sent, **who.scope())
+    return {"success": True, "message": "Observations deleted successfully"}
+
+
+def delete_relations(memory: Any, who: Asker, given: Given) -> Any:
+    """By both ends and the type."""
+    memory.observations.delete(relations=_links(given["relations"]), **who.scope())
+    return {"success": True, "message": "Relations deleted successfully"}
+
+
+def read_graph(memory: Any, who: Asker, _: Given) -> Any:
+    """All of it."""
+    return _graph(memory.observations.read(**who.scope()))
+
+
+def search_nodes(memory: Any, who: Asker, given: Given) -> Any:
+    """By a part of the name, the type or an observation."""
+    return _graph(memory.observations.read(query=given["query"], **who.scope()))
+
+
+def open_nodes(memory: Any, who: Asker, given: Given) -> Any:
+    """By their exact names."""
+    return _graph(memory.observations.read(names=given["names"], **who.scope()))
+
+
+def _links(sent: Sequence[Given]) -> list[dict[str, str]]:
+    return [{"source": e["from"], "type": e["relationType"], "target": e["to"]} for e in sent]
+
+
+def _graph(known: Any) -> dict[str, Any]:
+    return {
+        "entities": [_entity(each) for each in known.entities],
+        "relations": [_relation(each) for each in known.relations],
+    }
+
+
+def _entity(each: Any) -> dict[str, Any]:
+    return {"name": each.name, "entityType": each.type, "observations": each.observations}
+
+
+def _relation(each: Any) -> dict[str, str]:
+    return {"from": each.source, "to": each.target, "relationType": each.type}
+
+
+def _shown(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def _bare(value: dict[str, Any]) -> str:
+    """The list alone: only as data it is in an object."""
+    (listed,) = value.values()
+    return _shown(listed)
+
+
+def _message(value: dict[str, Any]) -> str:
+    return str(value["message"])
+
+
+def _takes(name: str, about: str, items: Schema) -> Schema:
+    return shape.record({name: shape.listed(about, items)}, [name])
+
+
+def _names(name: str, about: str) -> Schema:
+    return shape.record({name: shape.texts(about)}, [name])
+
+
+def _gives(name: str, items: Schema) -> Schema:
+    return shape.record({name: {"type": "array", "items": items}}, [name])
+
+
+_TOLD = shape.record(
+    {
+        "entityName": shape.text("The name of the entity that it was observed of"),
+        "contents": shape.texts("The observations to add, one text for each"),
+    },
+    ["entityName", "contents"],
+)
+_TAKEN_BACK = shape.record(
+    {
+        "entityName": shape.text("The name of the entity that has the observations"),
+        "observations": shape.texts("The observations to delete, each as it was given"),
+    },
+    ["entityName", "observations"],
+)
+
+_RELATION_NAMES = {
+    "relations.source": "relations.from",
+    "relations.type": "relations.relationType",
+    "relations.target": "relations.to",
+}
+_DELETION_NAMES = {
+    "observations": "deletions",
+    "observations.entity": "deletions.entityName",
+    "observations.contents": "deletions.observations",
+}
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "create_entities",
+        "Create Entities",
+        "Create new entities in the knowledge graph, each with a type and what was observed of it."
+        " Names are exact; one that exists already is left as it is.",
+        create_entities,
+        _takes("entities", "The entities to create", _ENTITY),
+        gives=_gives("entities", _ENTITY),
+        role="write",
+        idempotent=False,
+        touches=(GRAPH,),
+        exact=True,
+        names={"entities.type": "entities.entityType"},
+        text=_bare,
+    ),
+    Tool(
+        "create_relations",
+        "Create Relations",
+        "Create new relations between entities in the knowledge graph, in active voice. One that"
+        " exists already is left as it is.",
+        create_relations,
+        _takes("relations", "The relations to create", _RELATION),
+        gives=_gives("relations", _RELATION),
+        role="write",
+        idempotent=False,
+        touches=(GRAPH,),
+        exact=True,
+        names=_RELATION_NAMES,
+        text=_bare,
+    ),
+    Tool(
+        "add_observations",
+        "Add Observations",
+        "Add observations to entities that exist in the knowledge graph.",
+        add_observations,
+        _takes("observations", "What to add, by entity", _TOLD),
+        gives=_gives("results", _ADDED),
+        role="write",
+        idempotent=False,
+        touches=(GRAPH,),
+        exact=True,
+        names={"observations.entity": "observations.entityName"},
+        text=_bare,
+    ),
+    Tool(
+        "delete_entities",
+        "Delete Entities",
+        "Delete entities from the knowledge graph, with their observations and relations.",
+        delete_entities,
+        _names("entityNames", "The names of the entities to delete"),
+        gives=_DONE,
+        role="write",
+        destructive=True,
+        touches=(GRAPH,),
+        exact=True,
+        names={"entities": "entityNames"},
+        text=_message,
+    ),
+    Tool(
+        "delete_observations",
+        "Delete Observations",
+        "Delete single observations from entities in the knowledge graph.",
+        delete_observations,
+        _takes("deletions", "What to delete, by entity", _TAKEN_BACK),
+        gives=_DONE,
+        role="write",
+        destructive=True,
+        touches=(GRAPH,),
+        exact=True,
+        names=_DELETION_NAMES,
+        text=_message,
+    ),
+    Tool(
+        "delete_relations",
+        "Delete Relations",
+        "Delete relations from the knowledge graph.",
+        delete_relations,
+        _takes("relations", "The relations to delete", _RELATION),
+        gives=_DONE,
+        role="write",
+        destructive=True,
+        touches=(GRAPH,),
+        exact=True,
+        names=_RELATION_NAMES,
+        text=_message,
+    ),
+    Tool(
+        "read_graph",
+        "Read Graph",
+        "Read the whole knowledge graph. For a large one, search_nodes and open_nodes are better.",
+        read_graph,
+        gives=_GRAPH,
+        exact=True,
+        text=_shown,
+    ),
+    Tool(
+        "search_nodes",
+        "Search Nodes",
+        "Find entities whose name, type or observations hold a text, whatever its case, and the"
+        " relations that touch them.",
+        search_nodes,
+        shape.record({"query": shape.text("The text to look for")}, ["query"]),
+        gives=_GRAPH,
+        exact=True,
+        text=_shown,
+    ),
+    Tool(
+        "open_nodes",
+        "Open Nodes",
+        "Open entities of the knowledge graph by their exact names, with the relations that touch"
+        " them.",
+        open_nodes,
+        _names("names", "The names of the entities to open"),
+        gives=_GRAPH,
+        exact=True,
+        text=_shown,
+    ),
+)

@@ -1,0 +1,160 @@
+"""A tool: what a model is told of it, and what it does. An answer comes as text and as data."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+from mcp import types
+
+from holdfast.catalogue.codec import dumps
+from holdfast.errors import HoldfastError, InvalidInput, ModelError, StoreError
+from holdfast.service.mcp import shape
+from holdfast.service.mcp.asker import Asker
+from holdfast.service.mcp.shape import Schema
+from holdfast.types import Role
+
+log = logging.getLogger("holdfast.mcp")
+
+#: The resources that a client may follow.
+GRAPH = "memory://knowledge-graph"
+PROFILE = "holdfast://profile"
+NOTES = "holdfast://notes"
+INSTRUCTIONS = "holdfast://instructions"
+FOLLOWED: tuple[str, ...] = (GRAPH, PROFILE, NOTES, INSTRUCTIONS)
+
+_USER = shape.text("Whose memory is meant: the id of the user.")
+_MOST_MESSAGE_CHARS = 500
+#: What the core calls a field, and what it is called here.
+_WIRE_NAME = {"user": "user_id", "workspace": "workspace_id", "session": "session_id"}
+
+_NUMBER = re.compile(r"\[\d+\]")
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+#: A memory (or the client of one), who asks and the arguments -> a value that JSON can hold.
+Run = Callable[[Any, Asker, dict[str, Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool."""
+
+    name: str
+    title: str
+    #: For the model: what it does and when to use it.
+    about: str
+    run: Run
+    takes: Schema = field(default_factory=lambda: shape.record({}))
+    #: What its answers hold as data; an error has none, for it would not fit.
+    gives: Schema = field(kw_only=True)
+    role: Role = "read"
+    #: Who may only read is offered it, though there are arguments that write.
+    writes: bool = False
+    destructive: bool = False
+    #: Whether doing it twice is as doing it once.
+    idempotent: bool = True
+    #: The resources that look otherwise afterwards.
+    touches: tuple[str, ...] = ()
+    #: Its arguments are those of another server: none is added, and what that server does not know
+    #: is passed over, as it is there.
+    exact: bool = False
+    #: What the core calls a field, and what the arguments do: "entities.type".
+    names: Mapping[str, str] = field(default_factory=dict)
+    #: The answer as text, where that is not the JSON of it.
+    text: Callable[[Any], str] | None = None
+    #: Whether its errors are JSON as well.
+    json_errors: bool = False
+
+    def schema(self, who: Asker) -> Schema:
+        """What it takes from somebody: who may name a user is offered that."""
+        if self.exact or not who.names_user or who.user is not None:
+            return self.takes
+        return {**self.takes, "properties": {**self.takes["properties"], "user_id": _USER}}
+
+    def listed(self, who: Asker) -> types.Tool:
+        """As a client is shown it."""
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.about,
+            input_schema=self.schema(who),
+            output_schema=self.gives,
+            annotations=types.ToolAnnotations(
+                title=self.title,
+                read_only_hint=self.role == "read" and not self.writes,
+                destructive_hint=self.destructive,
+                idempotent_hint=self.idempotent,
+                open_world_hint=False,
+            ),
+        )
+
+    def taken(self, who: Asker, sent: dict[str, Any]) -> dict[str, Any]:
+        """What counts of the arguments."""
+        # To pass over this one would be to read and write another memory than was meant.
+        if not self.exact or sent.get("user_id") not in (None, who.user):
+            return sent
+        return {name: value for name, value in sent.items() if name in self.takes["properties"]}
+
+    def answer(self, memory: Any, who: Asker, sent: dict[str, Any]) -> types.CallToolResult:
+        """Do it. What the caller did wrong is told in words."""
+        try:
+            if self.exact:
+                who.certain(sent.get("user_id"))
+            given = shape.check(self.schema(who), sent, extras=self.exact)
+            return told(self.run(memory, who, given), self.text)
+        except HoldfastError as error:
+            return self._refused(error)
+
+    def _refused(self, error: HoldfastError) -> types.CallToolResult:
+        message, name = complaint(error, self.names)
+        body = {"error": message} | ({"field": name} if name else {})
+        shown = dumps(body).decode() if self.json_errors else message
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=shown)], is_error=True
+        )
+
+
+def told(value: Any, shown: Callable[[Any], str] | None = None) -> types.CallToolResult:
+    """A value as an answer; `shown` makes the text of it, where that is not its JSON."""
+    data = dumps(value)
+    text = data.decode() if shown is None else shown(value)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=orjson.loads(data),
+    )
+
+
+def complaint(error: HoldfastError, names: Mapping[str, str] = _NONE) -> tuple[str, str]:
+    """An error in words, and the argument it is about, by the names that the caller knows.
+
+    What went wrong here is told by its kind alone and logged: its text may name files.
+    """
+    if isinstance(error, StoreError | ModelError):
+        log.error("%s: %s", type(error).__name__, error)
+        return str(type(error)().args[0]), ""
+    message = str(error)
+    name = error.field if isinstance(error, InvalidInput) else ""
+    known = _renamed(name, names)
+    if name and message.startswith(name):
+        message = known + message.removeprefix(name)
+    return _plain(message), _plain(known)
+
+
+def _renamed(name: str, names: Mapping[str, str]) -> str:
+    """A field such as "entities[3].type" as the caller calls it: "entities[3].entityType"."""
+    new = names.get(_NUMBER.sub("", name))
+    if new is None:
+        return _WIRE_NAME.get(name, name)
+    pairs = zip(new.split("."), name.split("."), strict=True)
+    return ".".join(ours + "".join(_NUMBER.findall(theirs)) for ours, theirs in pairs)
+
+
+def _plain(text: str) -> str:
+    """Short, and such that UTF-8 can hold it: it may quote a lone surrogate."""
+    short = text if len(text) <= _MOST_MESSAGE_CHARS else text[:_MOST_MESSAGE_CHARS] + "…"
+    return short.encode("utf-8", "replace").decode()

@@ -1,0 +1,1 @@
+"""The knowledge graph as text and as a drawing."""

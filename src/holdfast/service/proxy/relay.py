@@ -1,0 +1,189 @@
+"""One call passed on: the model's status, headers and bytes go back as they come.
+
+When the caller goes away the model is hung up on; when the model breaks off, so does the answer.
+Only what would speak for this server to a browser or belongs to one connection is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from holdfast.errors import ModelUnavailable, NotAsked
+from holdfast.models.budget import Size
+from holdfast.service.http.errors import openai
+from holdfast.service.http.llm_quota import Charge
+from holdfast.service.proxy.answer import Overheard
+from holdfast.service.proxy.shape import Draft, Shape
+from holdfast.service.proxy.upstream import Answer, Call, Headers, Upstream
+from holdfast.service.proxy.usage import Told, tokens_sent
+
+_OF_CONNECTION = frozenset(
+    {
+        b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te",
+        b"trailer", b"transfer-encoding", b"upgrade",
+    }
+)  # fmt: skip
+#: `accept-encoding`: compressed, an answer could not be overheard.
+_NOT_SENT = _OF_CONNECTION | {
+    b"accept-encoding", b"authorization", b"content-length", b"cookie", b"expect", b"host",
+    b"origin", b"referer", b"x-api-key",
+}  # fmt: skip
+#: What speaks to a browser in this server's name is this server's to say.
+_NOT_PASSED_BACK = _OF_CONNECTION | {
+    b"alt-svc", b"clear-site-data", b"content-security-policy", b"cross-origin-resource-policy",
+    b"date", b"referrer-policy", b"server", b"set-cookie", b"strict-transport-security",
+    b"x-content-type-options", b"x-frame-options",
+}  # fmt: skip
+_OURS = b"x-holdfast-"
+_CORS = b"access-control-"
+
+
+def refusal(
+    status: int,
+    message: str,
+    *,
+    param: str | None = None,
+    kind: str = "",
+    code: str | None = None,
+) -> Response:
+    """An error of the proxy itself, in the shape that callers of such a model know."""
+    body = openai(status, message, param or "", kind=kind, code=code)
+    return Response(json.dumps(body), status, media_type="application/json")
+
+
+def to_send(headers: Iterable[tuple[bytes, bytes]], authorization: str) -> Headers:
+    """The caller's headers as far as they are for the model."""
+    kept = [
+        (name, value)
+        for name, value in headers
+        if name not in _NOT_SENT and not name.startswith((_OURS, b"x-forwarded-"))
+    ]
+    kept.append((b"accept-encoding", b"identity"))
+    if authorization:
+        kept.append((b"authorization", authorization.encode("latin-1")))
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Who pays for a call."""
+
+    charge: Charge
+    body: bytes
+    #: How many tokens are sent, about, where that was charged.
+    sent: int | None = None
+    #: Whether only the end of the answer says what it took: then it is heard, whoever hangs up.
+    to_the_end: bool = False
+
+    def pay(self, told: Told) -> None:
+        """Say what the call took, the first time; what the model does not say is estimated."""
+        answer = told.answer or 0
+        prompt = self.sent if told.prompt is None else told.prompt
+        if prompt is None:
+            self.charge.settle(lambda: Size(tokens_sent(self.body), answer))
+        else:
+            self.charge.settle(Size(prompt, answer))
+
+
+class Relay(Response):
+    """An answer that is the model's."""
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        call: Call,
+        *,
+        headers: Mapping[str, str],
+        shape: Shape | None = None,
+        heard: Callable[[Draft | None], None] | None = None,
+        bill: Bill | None = None,
+    ) -> None:
+        super().__init__()
+        self._upstream = upstream
+        self._call = call
+        self._more = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        self._shape = shape
+        self._heard = heard
+        self._bill = bill
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with anyio.create_task_group() as tasks:
+            if not (self._bill and self._bill.to_the_end):
+                tasks.start_soon(_hung_up, receive, tasks.cancel_scope)
+            refused = await self._relayed(send)
+            if refused is not None:
+                refused.raw_headers.extend(self._more)
+                await refused(scope, receive, send)
+            tasks.cancel_scope.cancel()
+
+    async def _relayed(self, send: Send) -> Response | None:
+        """Pass the answer on; what to say instead if there is none."""
+        started = False
+        try:
+            async with self._upstream.asked(self._call) as answer:
+                started = True
+                await self._passed_on(answer, send)
+        except ModelUnavailable as error:
+            if self._bill and isinstance(error, NotAsked):
+                self._bill.charge.settle(None)
+            # Once it has begun, the caller is to see that it has no end.
+            return None if started else refusal(502, str(error), kind="upstream_error")
+        finally:
+            if self._bill:  # What did not come back has been asked all the same.
+                self._bill.pay(Told())
+        return None
+
+    async def _passed_on(self, answer: Answer, send: Send) -> None:
+        overheard = self._listener(answer)
+        headers = [*_passed_back(answer.headers), *self._more]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        try:
+            async with aclosing(answer.chunks) as chunks:
+                async for chunk in chunks:
+                    await send(_part(chunk, more=True))
+                    if overheard:
+                        overheard.feed(chunk)
+            # Before its end is told: the next call of this caller finds it counted.
+            self._pay(overheard)
+            await send(_part(b"", more=False))
+        finally:
+            self._pay(overheard)
+            if overheard and self._heard:
+                self._heard(overheard.answer())
+
+    def _pay(self, overheard: Overheard | None) -> None:
+        """Pay for the call; one that was refused took nothing."""
+        if self._bill:
+            self._bill.pay(overheard.took() if overheard else Told(0, 0))
+
+    def _listener(self, answer: Answer) -> Overheard | None:
+        if not (self._shape or self._bill) or not 200 <= answer.status < 300:
+            return None
+        kind = dict(answer.headers).get(b"content-type", b"")
+        return Overheard(self._shape, streamed=kind.startswith(b"text/event-stream"))
+
+
+async def _hung_up(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def _part(body: bytes, *, more: bool) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": more}
+
+
+def _passed_back(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [
+        (name, value)
+        for name, value in headers
+        if name not in _NOT_PASSED_BACK and not name.startswith((_OURS, _CORS))
+    ]

@@ -1,1 +1,0 @@
-"""The other tiers: notes, the user profile, procedures, summaries, knowledge, the team's memory."""

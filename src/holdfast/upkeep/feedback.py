@@ -1,0 +1,56 @@
+"""Touching memories: what a context told was used, and what a person says of a memory counts.
+
+Reading never touches: the same question has the same answer. A use counts once per memory and day,
+so that what is told often does not crowd out everything else; a judgement counts each time, but
+once under one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.records.fading import BLAMED, PRAISED, USED, strength, touched
+from holdfast.records.idempotency import once
+from holdfast.store.base import Store
+from holdfast.types import Record, Scope
+
+
+def feedback(
+    store: Store, scope: Scope, id: str, value: int, *, now: datetime, key: str | None = None
+) -> float:
+    """Praise (+1) or blame (-1) one memory; its strength since. NotFound for one that is not there,
+    or that the agent at hand may not see. Under a key it counts once."""
+    if isinstance(value, bool) or value not in (1, -1):
+        raise InvalidInput(f"value must be 1 or -1, not {str(value)[:64]!r}", field="value")
+    action, delta = ("praised", PRAISED) if value == 1 else ("blamed", BLAMED)
+    there = [record for record in store.get(scope, [id]) if _is_seen(record, scope)]
+    if there:
+        with once(
+            store, scope, key, "feedback", note=now.isoformat(), at=now, id=id, value=value
+        ) as before:
+            if before is not None:
+                return strength(there[0], datetime.fromisoformat(before))
+            if store.touch(
+                scope, [id], at=now, action=action, strength=lambda each: touched(each, now, delta)
+            ):
+                return strength(store.get(scope, [id])[0], now)
+    raise NotFound(f"there is no memory {id!r} in this scope")
+
+
+def used(store: Store, scope: Scope, ids: Sequence[str], *, now: datetime) -> list[str]:
+    """Note that a context told these; those that count. Turns do not: what was said is what it is,
+    however often it is told."""
+    derived = [each.id for each in store.get(scope, ids) if each.tier != "session"]
+    if not derived:
+        return []
+    return store.touch(
+        scope, derived, at=now, action="used", strength=lambda each: touched(each, now, USED)
+    )
+
+
+def _is_seen(record: Record, scope: Scope) -> bool:
+    if record.visibility == "agent_only" and record.agent != scope.agent:
+        return False
+    return scope.agent is None or record.agent in (None, scope.agent)

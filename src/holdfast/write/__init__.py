@@ -1,1 +1,0 @@
-"""The write path: messages -> events, then background steps -> what is derived."""
