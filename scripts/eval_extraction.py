@@ -5,10 +5,10 @@
 DIR holds `kg-redocred/dev.jsonl.gz` and `locomo/conversations.jsonl.gz`. A span counts when both
 its ends are right. Of Re-DocRED the names count (PER, LOC, ORG, MISC), not numbers and times; a
 document is one group of turns. Of LoCoMo a session is one group, and the annotated turns are those
-of `tests/extract/locomo_spans.jsonl`: `random`, 200 turns drawn by hash, and `named`, 100 more
+of `tests/language/locomo_spans.jsonl`: `random`, 200 turns drawn by hash, and `named`, 100 more
 whose text holds a capital inside a sentence. Relations are those of
-`tests/extract/relation_sentences.jsonl`: `expect` is required, `also` is true but not required.
-Facts are those of `tests/extract/fact_sentences*.jsonl`, each a turn of its own; a category counts
+`tests/language/relation_sentences.jsonl`: `expect` is required, `also` is true but not required.
+Facts are those of `tests/language/fact_sentences*.jsonl`, each a turn of its own; a category counts
 among the facts that were found.
 """
 
@@ -35,7 +35,7 @@ from holdfast.language.statements.values import FactDraft
 from holdfast.learn.nlp import MODEL, NlpExtractor
 from holdfast.types import Event
 
-HERE = Path(__file__).parents[1] / "tests" / "extract"
+HERE = Path(__file__).parents[1] / "tests" / "language"
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 CAPITALS = re.compile(r"[A-Z][\w'.-]*(?: [A-Z][\w'.-]*)*")
 

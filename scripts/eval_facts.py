@@ -1,4 +1,4 @@
-"""How often reconciliation is right, on pairs of our own (tests/facts/pairs.py, more_pairs.py).
+"""How often reconciliation is right, on pairs of our own (`tests/records/facts`).
 
     python -m scripts.eval_facts [--errors]
 
@@ -21,9 +21,9 @@ from holdfast.records.facts.follow import Facts
 from holdfast.records.facts.plan import Plan, Tools
 from holdfast.records.facts.reconcile import ENDS, Outcome
 from holdfast.types import Scope
-from tests.facts import more_pairs
-from tests.facts.pairs import EXPECTED as OF_PAIRS
-from tests.facts.pairs import PAIRS, Pair
+from tests.records.facts import more_pairs
+from tests.records.facts.pairs import EXPECTED as OF_PAIRS
+from tests.records.facts.pairs import PAIRS, Pair
 
 EXPECTED = {**OF_PAIRS, **more_pairs.EXPECTED}
 

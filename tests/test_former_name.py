@@ -10,7 +10,7 @@ from holdfast.config import api_key, default_db, load, load_for_command_line
 from holdfast.errors import ConfigError, InvalidInput
 from holdfast.records.entries import index_row
 from holdfast.testing import HashEmbedder
-from tests.doors.calling import client_of
+from tests.service.calling import client_of
 
 
 @pytest.mark.parametrize("read", [load, default_db, api_key])

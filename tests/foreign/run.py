@@ -10,7 +10,7 @@ A client is a folder beside this file:
 It is run in an environment of its own (kept under `.cache/foreign`), against a fresh service over
 a fresh store, with these variables: `HOLDFAST_URL`, `HOLDFAST_KEY` (an admin key),
 `HOLDFAST_DB`, `HOLDFAST_BIN` (the command `holdfast`), and `HOLDFAST_UPSTREAM`, the address of
-the scripted model (`tests/doors/proxy/upstream.py`) that the proxy of that service stands before.
+the scripted model (`tests/service/proxy/upstream.py`) that the proxy of that service stands before.
 
 What is known to fail is a line `<client>/<name>: <reason>` in `expected.d/*.txt`; one that passes,
 or is not run any more, is as wrong as one that fails unexpectedly.
@@ -102,6 +102,7 @@ def run_client(folder: Path, expected: Mapping[str, str], limit: float) -> Verdi
     """Set one client up, give it a service of its own, and judge what it prints."""
     # Only here: the judging is tested without a service.
     from tests.doors.proxy import upstream
+
     from tests.service.serving import serving
 
     try:

@@ -21,7 +21,7 @@ from holdfast.store.base import FOREVER_US
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact
 from holdfast.types import Hit, Scope
-from tests.graph.hearing import Heard
+from tests.records.graph.hearing import Heard
 
 DAY = timedelta(days=1)
 ANN = Scope("default", "ann")

@@ -11,7 +11,7 @@ from holdfast.recall.query import query
 from holdfast.recall.sources.search import filtered, present, visible
 from holdfast.types import Scope
 from holdfast.upkeep.feedback import feedback, used
-from tests.life.living import ANN, DAY, NOON, Living, derived, living
+from tests.upkeep.living import ANN, DAY, NOON, Living, derived, living
 
 
 @pytest.fixture

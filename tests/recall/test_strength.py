@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from holdfast.recall.stages.stage import Candidate
 from holdfast.recall.stages.strength import BAND, near_ties
 from holdfast.upkeep.feedback import feedback, used
-from tests.life.living import ANN, DAY, Living, derived, living
 from tests.recall.moments import scored
+from tests.upkeep.living import ANN, DAY, Living, derived, living
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from httpx2 import Response
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.store.sqlite.writer import Work, Writer
-from tests.api.world import opened
+from tests.catalogue.world import opened
 
 T = TypeVar("T")
 _MASKED = re.compile(r"\b[0-9a-f]{32,64}\b|datetime\.datetime\([^)]*\)")

@@ -17,8 +17,8 @@ from httpx2 import Response
 
 from holdfast.catalogue.verbs import ALL
 from holdfast.service.keys import create_key
-from tests.api.calls import calls
-from tests.api.world import LATER, NOW, ask, fill, opened
+from tests.catalogue.calls import calls
+from tests.catalogue.world import LATER, NOW, ask, fill, opened
 from tests.service.dying import Ask, asked
 
 WRITING = {

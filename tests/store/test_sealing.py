@@ -9,8 +9,8 @@ import pytest
 from holdfast.errors import NotAStore
 from holdfast.store.sealing import is_sealed, seal, unseal
 from holdfast.store.sqlite import SqliteStore
-from tests.doors import test_cli
-from tests.doors.test_cli import Run, remembered
+from tests.service import test_cli
+from tests.service.test_cli import Run, remembered
 
 run = test_cli.run
 

@@ -1,5 +1,5 @@
 """Keys of metadata: those of the system, which a caller is refused by name, and those of the caller
-that the system reads. `tests/test_reserved.py` finds any other that our code touches."""
+that the system reads. `tests/border/test_reserved.py` finds any other that our code touches."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The limits of parameters, as keywords of a JSON schema.
 
 Whoever checks a value says in words what was wrong; here a program can read it before it asks. The
-numbers stand where they are checked, too: `tests/doors/test_openapi.py` asks the service on both
+numbers stand where they are checked, too: `tests/service/test_openapi.py` asks the service on both
 sides of each of them.
 """
 

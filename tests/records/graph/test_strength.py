@@ -1,0 +1,142 @@
+"""How entities and edges fade: by the formulas, and what that leaves out."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from holdfast.records.graph.strength import (
+    FADED,
+    GONE,
+    edges_until,
+    entities_until,
+    of_edge,
+    of_entity,
+)
+from holdfast.upkeep.feedback import feedback
+from tests.records.graph.hearing import ANN, Heard
+
+DAY_US = 86_400_000_000
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def heard(tmp_path: Path) -> Iterator[Heard]:
+    made = Heard(tmp_path / "m.db")
+    with made.memory:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("turns", "days", "expected"),
+    [
+        (0, 0.0, 0.5),
+        (1, 0.0, 0.5),
+        (2, 0.0, 0.6),
+        (6, 0.0, 1.0),
+        (60, 0.0, 1.0),
+        (1, 1.0, 0.5),
+        (1, 2.0, 0.5 * 0.97),
+        (4, 31.0, 0.8 * 0.97**30),
+        (1, -5.0, 0.5),
+    ],
+)
+def test_an_entity_grows_with_turns_and_fades_after_a_day(
+    turns: int, days: float, expected: float
+) -> None:
+    assert of_entity(turns, 0, round(days * DAY_US)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"), [(0.0, 1.0), (90.0, 0.5), (180.0, 0.25), (-9.0, 1.0), (45.0, 0.5**0.5)]
+)
+def test_an_edge_loses_half_in_ninety_days(days: float, expected: float) -> None:
+    assert of_edge(0, round(days * DAY_US)) == pytest.approx(expected)
+
+
+def test_what_was_touched_goes_on_from_there() -> None:
+    assert of_edge(0, 90 * DAY_US, 0.8) == pytest.approx(0.4)
+    assert of_entity(9, 0, 11 * DAY_US, 0.3) == pytest.approx(0.3 * 0.97**10)
+
+
+@pytest.mark.parametrize("full", [1.0, 0.5, 0.1, 0.05, 0.01, 0.001, 0.0])
+def test_many_are_judged_as_one_by_one(full: float) -> None:
+    now = 1_000 * DAY_US
+    seen = now - np.arange(0, 310 * DAY_US, DAY_US // 7, dtype=np.int64)
+    each = np.full(len(seen), full)
+    strong = [of_edge(int(one), now, full) >= FADED for one in seen]
+    assert (edges_until(seen, each) >= now).tolist() == strong
+    live = [of_entity(1, int(one), now, full) >= GONE for one in seen]
+    assert (entities_until(seen, each) >= now).tolist() == live
+
+
+def test_an_entity_that_nobody_speaks_of_leaves_the_live_graph(heard: Heard) -> None:
+    heard.hear("Bob: person")
+    heard.later(129 * DAY)
+    assert heard.names() == ["Bob"]
+    then = heard.later(DAY)
+    assert heard.names() == []
+    assert heard.memory.graph.traverse("Bob", user="ann").nodes == ()
+    # It is not gone: as of a time when it was there it is, and spoken of it comes back.
+    assert len(heard.memory.graph.traverse("Bob", user="ann", as_of=then - 100 * DAY).nodes) == 1
+    assert len(heard.memory.graph.traverse("Bob", user="ann", faded=True).nodes) == 1
+    heard.hear("Bob: person")
+    assert [(n.name, n.strength) for n in heard.memory.graph.entities(user="ann")] == [("Bob", 0.6)]
+
+
+def test_an_entity_stays_as_long_as_an_edge_leads_to_it(heard: Heard) -> None:
+    heard.hear("Bob supports Acme", "Zoe: person")
+    heard.later(298 * DAY)
+    assert set(heard.names()) == {"Bob", "Acme"}
+    assert len(heard.memory.graph.traverse("Bob", user="ann").edges) == 1
+    heard.later(2 * DAY)
+    assert heard.names() == []
+
+
+def test_judged_edges_and_entities_tell_it(heard: Heard) -> None:
+    heard.hear("Bob supports Acme")
+    (edge,) = heard.memory.graph.traverse("Bob", user="ann").edges
+    (bob,) = (n.id for n in heard.memory.graph.entities(user="ann") if n.name == "Bob")
+    feedback(heard.memory.store, ANN, edge.id, -1, now=heard.now)
+    feedback(heard.memory.store, ANN, bob, 1, now=heard.now)
+    told = heard.memory.graph.traverse("Bob", user="ann")
+    assert [each.strength for each in told.edges] == [0.8]
+    assert {each.name: each.strength for each in told.nodes} == {"Bob": 0.7, "Acme": 0.5}
+    for _ in range(4):
+        feedback(heard.memory.store, ANN, edge.id, -1, now=heard.now)
+    assert heard.memory.graph.traverse("Bob", user="ann").edges == ()
+    assert len(heard.memory.graph.traverse("Bob", user="ann", faded=True).edges) == 1
+
+
+def test_faded_edges_are_left_out_unless_wanted_and_come_back_when_seen(heard: Heard) -> None:
+    graph = heard.memory.graph
+    heard.hear("Bob supports Acme")
+    heard.later(290 * DAY)
+    heard.hear("Bob supports Peace")
+    heard.later(15 * DAY)
+    told = {edge.content: edge.strength for edge in graph.traverse("Bob", user="ann").edges}
+    assert told == {"Bob supports Peace": pytest.approx(0.5 ** (15 / 90), abs=1e-5)}
+    every = graph.traverse("Bob", user="ann", faded=True).edges
+    assert len(every) == 2
+    assert min(edge.strength for edge in every) == pytest.approx(0.5 ** (305 / 90), abs=1e-5)
+    # As of a time when it was fresh, it is.
+    then = heard.now - 200 * DAY
+    assert len(graph.traverse("Bob", user="ann", as_of=then).edges) == 1
+    heard.hear("Bob supports Acme")
+    assert len(graph.traverse("Bob", user="ann").edges) == 2
+
+
+def test_nodes_tell_their_strength(heard: Heard) -> None:
+    heard.hear("Bob: person")
+    heard.hear("Bob: person", "Acme: company")
+    strengths = {n.name: n.strength for n in heard.memory.graph.entities(user="ann")}
+    assert strengths == {"Bob": 0.6, "Acme": 0.5}
+    heard.later(11 * DAY)
+    strengths = {n.name: n.strength for n in heard.memory.graph.entities(user="ann")}
+    assert strengths == pytest.approx({"Bob": 0.6 * 0.97**10, "Acme": 0.5 * 0.97**10}, abs=1e-5)
+    # What somebody wrote fades as well, and is fresh when it is written again.
+    heard.memory.graph.write([{"name": "Acme", "type": "company"}], user="ann")
+    strengths = {n.name: n.strength for n in heard.memory.graph.entities(user="ann")}
+    assert strengths["Acme"] == 0.5
