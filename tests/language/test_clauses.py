@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.statements.clauses import clauses, sentences
+from holdfast.language.statements.facts import clauses, sentences
 
 
 def cut(text: str) -> list[str]:

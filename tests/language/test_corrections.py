@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.statements.corrections import corrected, objection
+from holdfast.language.statements.facts import corrected, objection
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from holdfast.language.dates.intervals import spans
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
-from holdfast.language.statements.facts import facts_of
+from holdfast.language.statements.facts import facts_of, headline, keywords
 from holdfast.language.statements.gates import refused
 from holdfast.language.statements.values import CATEGORIES, FactDraft
-from holdfast.language.statements.words import headline, keywords
 from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.learn.drafts_from_rules import read
 from holdfast.types import ORIGIN_OF_ROLE, Event

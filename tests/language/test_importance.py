@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.statements.importance import (
+from holdfast.language.statements.gates import (
     Importance,
     actionability,
     entity_density,

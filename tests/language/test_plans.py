@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.dates.intervals import spans
-from holdfast.language.dates.plans import Planned, planned
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
+from holdfast.language.statements.facts import Planned, planned
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
 RULES = RulesExtractor(dates=spans)

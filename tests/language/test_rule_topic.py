@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.instructions.rule_topic import chosen, meant, read
+from holdfast.language.instructions.supersede import chosen, meant, read
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.names.spans import Known, Names, apart, tidy
-from holdfast.language.names.types import Kinds
+from holdfast.language.names.spans import Kinds, Known, Names, apart, tidy
 
 HERE = Path(__file__).parent
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.instructions.conditions import JOINT
-from holdfast.language.instructions.tag import Found, detect
+from holdfast.language.instructions.tag import JOINT, Found, detect
 
 
 def rules(text: str) -> list[Found]:

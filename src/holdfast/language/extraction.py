@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from holdfast.language.names.spans import Known, Mention, Names, Span, Turn
-from holdfast.language.names.types import Kinds
+from holdfast.language.names.spans import Kinds, Known, Mention, Names, Span, Turn
 from holdfast.language.relations import patterns
 from holdfast.language.relations.phrases import Relation, Speakers, distinct
 from holdfast.language.statements.stance import Decision, Preference, decisions, preferences

@@ -17,10 +17,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from holdfast.border.origins import least
 from holdfast.language.names.likeness import Name, likeness
 from holdfast.language.names.matching import same
-from holdfast.language.statements.gates import entity_novelty, novelty, refused
-from holdfast.language.statements.importance import importance
+from holdfast.language.statements.facts import headline, keywords
+from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
-from holdfast.language.statements.words import headline, keywords
 from holdfast.language.terms import fold, terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, sentence
 from holdfast.learn.llm.answer import USER, Entity, Extraction, Fact, Relation

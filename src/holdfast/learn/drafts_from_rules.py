@@ -26,8 +26,7 @@ from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, Span, Turn, between
 from holdfast.language.relations.phrases import Relation
 from holdfast.language.statements.facts import facts_of
-from holdfast.language.statements.gates import entity_novelty, novelty, refused
-from holdfast.language.statements.importance import importance
+from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
 from holdfast.language.statements.signals import signals
 from holdfast.language.vocabulary import (
     ANY_ENTITY,

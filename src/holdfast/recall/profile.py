@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 
 from holdfast.config import Boosting
 from holdfast.errors import InvalidInput
-from holdfast.language.questions.examples import EVERYDAY, EXAMPLES
 from holdfast.language.questions.triggers import (
     ASKED,
+    EVERYDAY,
+    EXAMPLES,
     MACHINE,
     NEGATED,
     PERSONAL,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.resident import ALL, LOUD, Part, Shelf, View
-from holdfast.language.questions.understood import english_only
+from holdfast.language.questions.classes import english_only
 from holdfast.models.base import Embedder
 from holdfast.models.call import embedded
 from holdfast.models.metering import pay_for

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.language.dates.expressions import DAY
-from holdfast.language.dates.intervals import Span, spans
+from holdfast.language.dates.intervals import DAY, Span, spans
 from holdfast.recall.query import Query
 
 Scores = NDArray[np.floating[Any]]

@@ -16,9 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.language.claims.change_phrases import is_some
-from holdfast.language.claims.claim import Claim, compared
-from holdfast.language.claims.measures import measured
+from holdfast.language.claims.claim import Claim, compared, is_some
+from holdfast.language.claims.slots import measured
 from holdfast.language.claims.words import LANDS, NEUTRAL, QUALIFIED
 from holdfast.language.terms import fold
 

@@ -13,12 +13,314 @@ documents.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from calendar import monthrange
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from holdfast.language.dates import expressions
-from holdfast.language.dates.expressions import DAY, FIRST, LAST, Interval, Time
+# ----------------------------------------------------------------------
+# What an expression of time stands for: "8 May 2023", "last week", "two months ago".
+#
+# Each public function reads one kind of expression, found by the patterns of intervals.py,
+# relative to now; it gives None where the words are no time after all, and raises ValueError or
+# OverflowError where there is no such time. A week starts on Monday; the seasons are those of the
+# north; intervals are half-open and in UTC.
+# ----------------------------------------------------------------------
+
+#: Nothing outside these years is understood.
+FIRST = datetime(1900, 1, 1, tzinfo=UTC)
+LAST = datetime(2200, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+Interval = tuple[datetime, datetime]
+Reader = Callable[[re.Match[str], datetime], "Time | None"]
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_MONTHS_IN = {"month": 1, "year": 12, "decade": 120}
+_LENGTHS = {
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": DAY,
+    "week": 7 * DAY,
+}
+_SHORT = ("minute", "hour")
+#: Half of what "a week ago" leaves open.
+_AROUND = {
+    "minute": timedelta(minutes=5),
+    "hour": timedelta(minutes=30),
+    "day": timedelta(),
+    "week": 3 * DAY,
+    "month": 15 * DAY,
+    "year": 183 * DAY,
+    "decade": 731 * DAY,
+}
+_WORDS = "one two three four five six seven eight nine ten eleven twelve"
+NUMBERS = {word: value for value, word in enumerate(_WORDS.split(), 1)} | {
+    **{"a": 1, "an": 1, "the": 1},
+    **{"twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "hundred": 100},
+}
+_VAGUE = (("couple", 1, 3), ("few", 2, 6), ("several", 3, 8))
+_SAME = {"past": "last", "previous": "last", "coming": "next", "上": "last", "去": "last"} | {
+    **{"下": "next", "明": "next", "本": "this", "这": "this", "今": "this"}
+}
+_RELATIVE = {
+    **{"the day before yesterday": -2, "day before yesterday": -2, "yesterday": -1},
+    **{"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0},
+    **{"tomorrow": 1, "the day after tomorrow": 2, "day after tomorrow": 2},
+    **{"前天": -2, "昨天": -1, "昨日": -1, "今天": 0, "今日": 0, "明天": 1, "后天": 2},
+}
+_CHINESE_UNITS = {
+    **{"天": "day", "周": "week", "星期": "week", "个星期": "week", "月": "month"},
+    **{"个月": "month", "年": "year", "两": "two", "几": "few"},
+    **dict(zip("一二三四五六七八九十", _WORDS.split(), strict=False)),
+}
+
+_ENDS = re.compile(r"\s*(?:[,.?!;:)]|$)")
+_VERB = re.compile(
+    r"\s+(?:be|have|not|also|well|i|you|he|she|it|we|they|never|only)\b", re.IGNORECASE | re.ASCII
+)
+# "The spring" is a season before these, in "the spring water" it is not.
+_GOES_ON = re.compile(
+    r"\s+(?:and|or|with|when|for|to|at|in|before|after|did|do|does|was|were|is|are|i|you|he|she|we"
+    r"|they|my|our|the)\b",
+    re.IGNORECASE | re.ASCII,
+)
+_PREPOSITION = re.compile(
+    r"\b(?:in|on|of|by|since|before|after|until|till|during|early|mid|late|between|from|to|and"
+    r"|around)[\s-]+$",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """An expression found in a text, and what it stands for."""
+
+    interval: Interval
+    #: False where the words are vague: "a few weeks ago".
+    exact: bool = True
+    #: Perhaps a verb, a name or a number: needs a word before it that makes a time of it.
+    weak: bool = False
+    #: The same in another year, where the text does not say which.
+    in_year: Callable[[int], Interval] | None = None
+    #: Where in the text it is.
+    begin: int = 0
+    end: int = 0
+
+
+def number(words: str) -> tuple[int, int]:
+    """A number, or the range that a vague one stands for."""
+    word = words.lower()
+    for vague, low, high in _VAGUE:
+        if vague in word:
+            return low, high
+    exact = int(word) if word.isdecimal() else NUMBERS[word]
+    return exact, exact
+
+
+def ahead(moment: datetime, unit: str, count: int) -> datetime:
+    """So many units later; where the month is too short for the day, its last one."""
+    if unit not in _MONTHS_IN:
+        return moment + count * _LENGTHS[unit]
+    year, month = divmod(moment.year * 12 + moment.month - 1 + count * _MONTHS_IN[unit], 12)
+    if not FIRST.year <= year <= LAST.year:
+        raise OverflowError("outside the years that are understood")
+    last = monthrange(year, month + 1)[1]
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _month(year: int, month: int) -> Interval:
+    start = datetime(year, month, 1, tzinfo=UTC)
+    return start, ahead(start, "month", 1)
+
+
+def _year(year: int) -> Interval:
+    return _month(year, 1)[0], _month(year, 12)[1]
+
+
+def _day(year: int, month: int, day: int, last: int | None = None) -> Interval:
+    start = datetime(year, month, day, tzinfo=UTC)
+    return start, datetime(year, month, last or day, tzinfo=UTC) + DAY
+
+
+def _recurring(in_year: Callable[[int], Interval], now: datetime, which: str = "") -> Interval:
+    """Of what comes back every year the last, this or the next one; else the most recent."""
+    known = []
+    for year in range(now.year - 9, now.year + 10):
+        try:
+            known.append(in_year(year))
+        except ValueError:  # No 29th of February.
+            continue
+    if which == "last":
+        return max(each for each in known if each[1] <= now)
+    if which == "next":
+        return min(each for each in known if each[0] > now)
+    if which == "this":
+        around = [each for each in known if each[0] <= now < each[1]]
+        return around[0] if around else in_year(now.year)
+    return max(each for each in known if each[0] <= now)
+
+
+# The readers: a match and now -> what it stands for, None if it is no time after all.
+
+
+def _which(match: re.Match[str]) -> str:
+    """`last`, `this`, `next` or nothing, whatever the word."""
+    words = (match.groupdict().get("which") or "").lower().split()
+    return _SAME.get(words[-1], words[-1]) if words else ""
+
+
+def figures(match: re.Match[str], now: datetime) -> Time | None:
+    """Year, month and day in figures, some of them missing."""
+    parts = match.groupdict()
+    year, month, day = (int(parts.get(each) or 0) for each in ("year", "m", "d"))
+    if not month:
+        return Time(_year(year))
+
+    def in_year(year: int) -> Interval:
+        return _day(year, month, day) if day else _month(year, month)
+
+    return Time(in_year(year)) if year else Time(_recurring(in_year, now), in_year=in_year)
+
+
+def slashes(match: re.Match[str], now: datetime) -> Time | None:
+    """Month/day/year or day/month/year, where only one of the two is possible."""
+    one, two, year = int(match["one"]), int(match["two"]), int(match["year"])
+    if one <= 12 and two <= 12 and one != two:
+        return None
+    return Time(_day(year, one, two) if one <= 12 else _day(year, two, one))
+
+
+def named(match: re.Match[str], now: datetime) -> Time | None:
+    """A month by name: with a day, a year or both; with "last" and the like; or alone."""
+    parts = match.groupdict()
+    year, day, last = (int(parts.get(each) or 0) for each in ("year", "day", "last"))
+    if not year and not _is_month(match, sure=bool(parts.get("th")), alone=not day):
+        return None
+    month = _MONTHS.index(match["month"][:3].lower()) + 1
+
+    def in_year(year: int) -> Interval:
+        return _day(year, month, day, last) if day else _month(year, month)
+
+    if year:
+        return Time(in_year(year))
+    which = _which(match)
+    weak = not day and not which
+    return Time(_recurring(in_year, now, which), weak=weak, in_year=in_year)
+
+
+def _is_month(match: re.Match[str], *, sure: bool, alone: bool) -> bool:
+    """Whether "may" and "march" are months here, and "Jan" is not somebody."""
+    word, text = match["month"], match.string
+    if len(word) == 3 and word.lower() != "may":
+        return word[0].isupper() or not alone
+    if word.lower() not in ("may", "march"):
+        return True
+    if _VERB.match(text, match.end("month")):
+        return False
+    before = text[max(0, match.start() - 12) : match.start()]
+    chosen = sure or bool(_which(match))
+    if word[0].islower():
+        ends = _ENDS.match(text, match.end()) is not None
+        return (
+            sure or _PREPOSITION.search(before) is not None or (ends and not (alone and not chosen))
+        )
+    starts = not before.strip() or before.rstrip()[-1] in ".?!"
+    return chosen or not starts or _ENDS.match(text, match.end()) is not None
+
+
+def season(match: re.Match[str], now: datetime) -> Time | None:
+    """A season of a year; "last summer"; "the summer", which is weak."""
+    first = _SEASONS[match["season"].lower()]
+
+    def in_year(year: int) -> Interval:
+        start = datetime(year, first, 1, tzinfo=UTC)
+        return start, ahead(start, "month", 3)
+
+    if match["year"]:
+        return Time(in_year(int(match["year"])))
+    which = _which(match)
+    ends = _ENDS.match(match.string, match.end()) or _GOES_ON.match(match.string, match.end())
+    if not which and not (match["the"] and ends):
+        return None
+    return Time(_recurring(in_year, now, which), weak=not which, in_year=in_year)
+
+
+def bare_year(match: re.Match[str], now: datetime) -> Time:
+    """A year, perhaps: any number of four figures looks like one."""
+    return Time(_year(int(match["year"])), weak=True)
+
+
+def calendar(match: re.Match[str], now: datetime) -> Time:
+    """The last, this or the next week, weekend, month, year; "the week before last"."""
+    unit = _CHINESE_UNITS.get(match["unit"], match["unit"].lower())
+    parts = match.groupdict()
+    steps = -2 if parts.get("twice") else {"last": -1, "this": 0, "next": 1}[_which(match)]
+    today = _midnight(now)
+    monday = today - today.weekday() * DAY + 7 * steps * DAY
+    if unit == "week":
+        return Time((monday, monday + 7 * DAY))
+    if unit == "weekend":
+        return Time((monday + 5 * DAY, monday + 7 * DAY))
+    start = today.replace(day=1) if unit == "month" else today.replace(day=1, month=1)
+    return Time((ahead(start, unit, steps), ahead(start, unit, steps + 1)))
+
+
+def rolling(match: re.Match[str], now: datetime) -> Time:
+    """As in "the past two weeks", up to the end of today; or the next ones, from its start."""
+    low, high = number(match.groupdict().get("number") or "one")
+    unit = match["unit"].lower()
+    start = now if unit in _SHORT else _midnight(now)
+    if _which(match) == "next":
+        return Time((start, ahead(start, unit, high)), low == high)
+    end = now + _LENGTHS["minute"] if unit in _SHORT else start + DAY
+    return Time((ahead(start, unit, -high), end), low == high)
+
+
+def ago(match: re.Match[str], now: datetime) -> Time:
+    """A day ago is that day; a week, month or year ago is as much time around that day."""
+    unit = _CHINESE_UNITS.get(match["unit"], match["unit"].lower())
+    low, high = number(_CHINESE_UNITS.get(match["number"], match["number"]))
+    sign = 1 if match.groupdict().get("hence") else -1
+    start = now if unit in _SHORT else _midnight(now)
+    ends = sorted((ahead(start, unit, sign * low), ahead(start, unit, sign * high)))
+    half = _AROUND[unit] if low == high else timedelta()
+    whole = timedelta() if unit in _SHORT else DAY
+    return Time((ends[0] - half, ends[1] + half + whole), exact=unit == "day" and low == high)
+
+
+def relative_day(match: re.Match[str], now: datetime) -> Time:
+    """Today, the days beside it, and those beside them."""
+    day = _midnight(now) + _RELATIVE[" ".join(match["days"].lower().split())] * DAY
+    return Time((day, day + DAY))
+
+
+def last_night(match: re.Match[str], now: datetime) -> Time:
+    """From six to six."""
+    evening = _midnight(now) - timedelta(hours=6)
+    return Time((evening, evening + timedelta(hours=12)))
+
+
+def weekday(match: re.Match[str], now: datetime) -> Time:
+    """The last Friday is before today, this one is of this week, any other may be today."""
+    today = _midnight(now)
+    back = (today.weekday() - _WEEKDAYS.index(match["weekday"][:3].lower())) % 7
+    which = _which(match)
+    if which == "this":
+        back = today.weekday() - _WEEKDAYS.index(match["weekday"][:3].lower())
+    elif which == "next":
+        back -= 7
+    elif which == "last":
+        back = back or 7
+    day = today - back * DAY
+    return Time((day, day + DAY), exact=bool(which))
+
 
 #: A question names its times early; what follows is pasted. Characters.
 _LONGEST = 2000
@@ -43,7 +345,7 @@ _WEEKDAY = (
 _SEASON = r"(?P<season>spring|summer|autumn|fall|winter)\b"
 _UNIT = r"(?P<unit>minute|hour|day|week|month|year|decade)s?\b"
 _NUMBER = (
-    rf"(?P<number>(?:a )?couple(?: of)?|(?:a )?few|several|{'|'.join(expressions.NUMBERS)}"
+    rf"(?P<number>(?:a )?couple(?: of)?|(?:a )?few|several|{'|'.join(NUMBERS)}"
     r"|\d{1,4})"
 )
 _WHICH = r"(?P<which>this (?:past|coming)|last|this|next|past|previous|coming)"
@@ -55,71 +357,71 @@ _COUNTS = (
     r"|percent|rpm|kcal)\b))"
 )
 
-_ENGLISH: tuple[tuple[str, expressions.Reader], ...] = (
+_ENGLISH: tuple[tuple[str, Reader], ...] = (
     (
         rf"(?<![\w$€£.,/:-]){_DATE}\s+(?:of\s+)?{_MONTH}\.?(?:,?\s+(?:of\s+)?{_YEAR})?",
-        expressions.named,
+        named,
     ),
     (
         rf"\b{_MONTH}\.?[\s-]+(?:the\s+)?{_DATE}(?:\s*(?:-|–|to|through|and)\s*{_LAST_DATE})?"
         rf"(?:(?:,\s*|\s+|-){_YEAR})?",
-        expressions.named,
+        named,
     ),
-    (rf"\b{_MONTH}\.?,?\s+(?:of\s+)?{_YEAR}", expressions.named),
-    (rf"(?<!the )\b{_WHICH}\s+{_MONTH}", expressions.named),
-    (rf"\b{_MONTH}", expressions.named),
+    (rf"\b{_MONTH}\.?,?\s+(?:of\s+)?{_YEAR}", named),
+    (rf"(?<!the )\b{_WHICH}\s+{_MONTH}", named),
+    (rf"\b{_MONTH}", named),
     (
         rf"(?P<the>\bthe\s+)?(?:\b{_WHICH}\s+)?\b{_SEASON}(?:\s+(?:of\s+)?{_YEAR})?(?!\s+of\b)",
-        expressions.season,
+        season,
     ),
     (
         r"\b(?P<days>(?:(?:the\s+)?day\s+before\s+)?yesterday|(?:(?:the\s+)?day\s+after\s+)?tomorrow"
         r"|today|tonight|this\s+(?:morning|afternoon|evening))\b",
-        expressions.relative_day,
+        relative_day,
     ),
-    (r"\blast\s+night\b", expressions.last_night),
+    (r"\blast\s+night\b", last_night),
     (
         rf"\b{_NUMBER}\s+{_UNIT}\s+(?:ago\b|back\b(?!\s+(?:to|and|in)\b)|(?P<hence>from\s+now\b))",
-        expressions.ago,
+        ago,
     ),
     (
         r"\b(?:the\s+)?(?P<unit>week|weekend|month|year)\s+(?P<twice>before\s+last)\b",
-        expressions.calendar,
+        calendar,
     ),
-    (rf"\b{_ROLLS}\s+{_NUMBER}\s+{_UNIT}(?!\s+of\b)", expressions.rolling),
+    (rf"\b{_ROLLS}\s+{_NUMBER}\s+{_UNIT}(?!\s+of\b)", rolling),
     (
         r"\b(?:(?:the|this)\s+(?:past|last(?!\s+day))|past)\s+(?P<unit>day|week|month|year)\b"
         r"(?!\s+of\b)",
-        expressions.rolling,
+        rolling,
     ),
-    (rf"\b{_WHICH}\s+(?P<unit>week(?:end)?|month|year)\b(?!\s+of\b)", expressions.calendar),
-    (rf"\b(?:{_WHICH}|on)\s+{_WEEKDAY}(?!\s+(?:\w+ings|and\s+\w+day)\b)", expressions.weekday),
-    (rf"(?<![\w$€£#.,/:-]){_YEAR}{_COUNTS}", expressions.bare_year),
+    (rf"\b{_WHICH}\s+(?P<unit>week(?:end)?|month|year)\b(?!\s+of\b)", calendar),
+    (rf"\b(?:{_WHICH}|on)\s+{_WEEKDAY}(?!\s+(?:\w+ings|and\s+\w+day)\b)", weekday),
+    (rf"(?<![\w$€£#.,/:-]){_YEAR}{_COUNTS}", bare_year),
 )
-_ANYWHERE: tuple[tuple[str, expressions.Reader], ...] = (
+_ANYWHERE: tuple[tuple[str, Reader], ...] = (
     (
         r"(?<![\w./-])(?P<year>\d{4})(?P<by>[-/])(?P<m>\d\d?)(?P=by)(?P<d>\d\d?)"
         r"(?:[T ]\d\d?:\d\d[\d:.]*Z?)?(?![\w/-])",
-        expressions.figures,
+        figures,
     ),
-    (r"(?<![\w./-])(?P<one>\d\d?)/(?P<two>\d\d?)/(?P<year>\d{4})(?![\w/-])", expressions.slashes),
+    (r"(?<![\w./-])(?P<one>\d\d?)/(?P<two>\d\d?)/(?P<year>\d{4})(?![\w/-])", slashes),
 )
-_CHINESE: tuple[tuple[str, expressions.Reader], ...] = (
+_CHINESE: tuple[tuple[str, Reader], ...] = (
     (
         r"(?P<number>\d{1,3}|[一二两三四五六七八九十几])(?P<unit>天|周|个?星期|个月|年)[之以]?前",
-        expressions.ago,
+        ago,
     ),
-    (r"(?<!\d)(?P<year>\d{4})年(?:(?P<m>\d\d?)月(?:(?P<d>\d\d?)[日号])?)?", expressions.figures),
-    (r"(?<!\d)(?P<m>\d\d?)月(?:(?P<d>\d\d?)[日号])?", expressions.figures),
-    (r"(?P<days>(?<!以)前天(?!气)|昨[天日]|今[天日](?!气)|明天|后天)", expressions.relative_day),
-    (r"(?P<which>[上下本这])个?(?P<unit>周|星期|月)", expressions.calendar),
-    (r"(?P<which>[去今明])(?P<unit>年)", expressions.calendar),
+    (r"(?<!\d)(?P<year>\d{4})年(?:(?P<m>\d\d?)月(?:(?P<d>\d\d?)[日号])?)?", figures),
+    (r"(?<!\d)(?P<m>\d\d?)月(?:(?P<d>\d\d?)[日号])?", figures),
+    (r"(?P<days>(?<!以)前天(?!气)|昨[天日]|今[天日](?!气)|明天|后天)", relative_day),
+    (r"(?P<which>[上下本这])个?(?P<unit>周|星期|月)", calendar),
+    (r"(?P<which>[去今明])(?P<unit>年)", calendar),
 )
 
 
 def _compiled(
-    rules: tuple[tuple[str, expressions.Reader], ...],
-) -> tuple[tuple[re.Pattern[str], expressions.Reader], ...]:
+    rules: tuple[tuple[str, Reader], ...],
+) -> tuple[tuple[re.Pattern[str], Reader], ...]:
     return tuple((re.compile(pattern, _FLAGS), read) for pattern, read in rules)
 
 
@@ -190,7 +492,7 @@ def _times(text: str, now: datetime) -> list[Time]:
     return sorted(found, key=lambda time: time.begin)
 
 
-def _possible(read: expressions.Reader, match: re.Match[str], now: datetime) -> Time | None:
+def _possible(read: Reader, match: re.Match[str], now: datetime) -> Time | None:
     try:
         return read(match, now)
     except (ValueError, OverflowError):  # The 30th of February; 9,999 years ago.
@@ -268,17 +570,17 @@ def _narrowed(time: Time, match: re.Match[str]) -> Time:
 
 def _moved(time: Time, match: re.Match[str]) -> Time | None:
     """As in "two days after May 8", "the week before last Friday"."""
-    low, high = expressions.number(match["number"])
+    low, high = number(match["number"])
     start, end = time.interval
     unit = match["unit"].lower()
     try:
         if match["side"].lower() == "before":
             interval = (
-                expressions.ahead(start, unit, -high),
-                expressions.ahead(start, unit, 1 - low),
+                ahead(start, unit, -high),
+                ahead(start, unit, 1 - low),
             )
         else:
-            interval = expressions.ahead(end, unit, low - 1), expressions.ahead(end, unit, high)
+            interval = ahead(end, unit, low - 1), ahead(end, unit, high)
     except (ValueError, OverflowError):
         return None
     return Time(interval, low == high, begin=match.start(), end=time.end)

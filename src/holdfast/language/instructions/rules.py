@@ -12,8 +12,7 @@ from hashlib import blake2b
 from itertools import islice
 
 from holdfast.language.instructions import cues
-from holdfast.language.instructions.conditions import JOINT
-from holdfast.language.instructions.tag import detect
+from holdfast.language.instructions.tag import JOINT, detect
 
 #: Of one text: nobody follows more that were given at once, and each is compared with those known.
 MOST_RULES = 100

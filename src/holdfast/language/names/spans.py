@@ -17,7 +17,217 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeVar
 
-from holdfast.language.names import words as vocabulary
+from holdfast.language.terms import STOP_WORDS
+
+# ----------------------------------------------------------------------
+# Words that are no names although they may bear a capital: closed classes and ways to open.
+#
+# Nothing here names a person, a place or a thing.
+# ----------------------------------------------------------------------
+
+# Greetings, interjections, praise: how people begin a sentence when they talk.
+_SPOKEN = """
+absolutely ah aha alas alright amazing anytime anyway anyways aw awesome aww beautiful best bet
+bravo btw bye cheers congrats congratulations cool correct dang darn dear definitely duh enjoy
+exactly excellent excited fair fantastic fine fingers fyi gee gg gladly glad goodbye good gosh
+gotcha great guess haha hahaha happy hello hey hi hmm hooray hope hopefully huh hurray hurrah
+imo impressive incredible indeed interesting kudos later lately lol looking looks lovely lucky
+man maybe meanwhile mhm morning nah neat nice nope oh ok okay omg oof oops ouch perfect perhaps
+phew please possibly pretty probably really respect right sad same seems sorry sounds splendid
+sure surely sweet talk tbh thank thanks tho though too totally tough true truly ugh uh um
+unbelievable unfortunately welcome well whoa woah wonderful woo woohoo wow wowza ya yay yea yeah
+yep yes yikes yo yum yummy yup
+"""
+# Function words beyond the stop words, and common verbs that ask or tell.
+_OPENING = """
+according across actually add afterwards ago all allow almost along already although always among
+amid and another anybody anyone anything apart appreciate around ask aside at away back basically
+because become been before begin behind believe below beside besides between beyond both bring
+build but buy by call can check choose clearly click come consider count couldn create despite did
+do does don done due during each earlier early easy eat eight either eleven else especially even
+eventually ever every everybody everyone everything except fast feel few fifteen fifth finally find
+first five following for former four fourth from full fun get getting give given go going gonna got
+gotta had half hang has hasn have haven having he hence her here hers herself high him himself his
+hold how however hundred i if imagine in including indeed initially inside instead into it its
+itself join just keep kind know large last late latter learn least leave less let like likewise
+listen little live long look lots love made mainly make many may me mean mention might mine more
+moreover most mostly move much must my myself near nearly need neither never nevertheless new next
+nine no nobody none nor not note nothing notably now nowadays occasionally of off often old on once
+one only onto open or original originally other others otherwise our ours out outside over overall
+own part people perhaps pick play plenty plus prior put quite rather read recently regarding
+relax remember remind run save say second see seven several shall share she short show similarly
+simply since single six small so some somebody someday somehow someone something sometimes
+somewhere soon speak speaking start stay still stop subsequently such suddenly surprisingly take
+taking tell ten than that the their theirs them then there thereafter therefore these they thing
+things think third this those thousand three through throughout thus till time to today together
+tomorrow tonight took toward towards traditionally try turn turns twelve twenty two typically
+ultimately under unless unlike until up upon us use used using usually various very via wait wanna
+want was watch we went were what whatever when whenever where whereas wherever whether which
+whichever while who whoever whole whom whose why will with within without won wonder work would
+write yesterday yet you young your yours yourself zero
+"""
+_DATES = """
+january february march april june july august september october november december jan feb mar apr
+jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue
+tues wed thu thur thurs fri mondays tuesdays wednesdays thursdays fridays saturdays sundays spring
+summer autumn fall winter am pm bc ad bce ce
+"""
+# Written with capitals, but shorthand and not names.
+_SHORTHAND = """
+aka asap ama atm brb btw diy dj eta faq fyi gps id idk imo irl lol mvp nsfw omg ok pc pdf pr qa rn
+rip rsvp so tba tbd tbh tgif tldr tv url vip vs wfh wip ii iii er cv hr pt ps
+"""
+OPENERS = frozenset(_SPOKEN.split()) | frozenset(_OPENING.split()) | STOP_WORDS
+_DATE_WORDS = frozenset(_DATES.split()) | {"may"}
+_NO_NAMES = _DATE_WORDS | frozenset(_SHORTHAND.split()) | {"i"}
+#: Never the first word of a name, wherever it stands: "Hey Jon", "Thanks Gina".
+NEVER_FIRST = frozenset(_SPOKEN.split()) | {"i"}
+#: Forms of verbs and adverbs that open a sentence far more often than names have them.
+SUFFIX = re.compile(r"(?:.{3}ing|.{3}ly|n['’]t|['’](?:ll|ve|re|d|m|s))\Z")
+_SMALL = "a an the of and or in on at to for from with by de la le del du der die das und et y"
+SMALL_IN_TITLES = frozenset(_SMALL.split())
+
+
+_CONTRACTED = re.compile(r"(?:n['’]t|['’](?:ll|ve|re|d|m|s))\Z", re.IGNORECASE)
+
+
+def bare(word: str) -> str:
+    """A word in small letters, without what is contracted to it: "it" of "It's"."""
+    return _CONTRACTED.sub("", word).lower()
+
+
+def is_date(word: str) -> bool:
+    """Whether a word names a month, a weekday or a season."""
+    return word.lower() in _DATE_WORDS
+
+
+def is_no_name(word: str) -> bool:
+    """Whether a word by itself is a date, a pronoun, a number or shorthand."""
+    return bare(word) in _NO_NAMES or not any(c.isalpha() for c in word)
+
+
+# ----------------------------------------------------------------------
+# What kind of thing a name stands for, told by the words around it and by its own last word.
+#
+# Every place where a name stands in a group of turns may give evidence; the strongest wins, so
+# that "Max" is a person everywhere once "my son Max" was said. A label that a model gave is weak
+# evidence: it decides only where the text says nothing.
+# ----------------------------------------------------------------------
+
+#: What nothing better is known of.
+ANY_TYPE = "concept"
+
+_LAST_WORDS = {
+    "place": "city town village lake river sea ocean bay beach island islands mountain mountains"
+    " hill hills valley park street road avenue square bridge county province state region desert"
+    " forest airport station castle museum cathedral church hotel restaurant pub cafe north south",
+    "organization": "inc ltd llc corp gmbh ag company university college school institute academy"
+    " labs laboratories bank foundation association society agency ministry department council"
+    " committee commission government parliament party union hospital clinic studio studios records"
+    " books press times group holdings airlines motors entertainment church army",
+    "team": "fc afc united rockets team squad club band orchestra choir tigers lions eagles bears",
+    "event": "olympics festival summit conference cup championship championships war battle games"
+    " marathon party tournament election ceremony award awards tour expo fair day week wedding"
+    " finals competition camp concert",
+    "document": "report act treaty constitution magazine journal newspaper bible novel song album"
+    " paper book manual policy agreement contract",
+    "market": "index exchange stock stocks futures etf bond bonds",
+}
+_BY_LAST_WORD = {word: kind for kind, words in _LAST_WORDS.items() for word in words.split()}
+_PLACES = ("Lake", "Mount", "Mt", "Cape", "Fort", "Port", "Gulf", "Isle")
+_PEOPLE = ("Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "Coach", "Aunt", "Uncle", "Professor")
+_BY_FIRST_WORD = dict.fromkeys(_PLACES, "place") | dict.fromkeys(_PEOPLE, "person")
+
+_KIN = (
+    r"mother|father|mom|mum|dad|sister|brother|son|daughter|wife|husband|partner|girlfriend"
+    r"|boyfriend|fianc[eé]e?|cousin|aunt|uncle|grandmother|grandfather|grandma|grandpa|niece|nephew"
+    r"|friend|buddy|neighbou?r|colleague|boss|manager|coach|teacher|doctor|roommate|classmate"
+    r"|teammate|mentor|dog|cat|puppy|kitten|pet"
+)
+_BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("person", re.compile(rf"\b(?:{_KIN})(?:,| named| called|'s name is)? \Z", re.I)),
+    ("person", re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Coach|Aunt|Uncle)\.? \Z")),
+    (
+        "person",
+        re.compile(r"\b(?:hey|hi|hello|thanks|bye|dear|congrats|sorry|yeah|wow),? \Z", re.I),
+    ),
+    (
+        "person",
+        re.compile(r"\b(?:met|told|asked|married|marry|hugged|dating|married to|thank) \Z", re.I),
+    ),
+    (
+        "document",
+        re.compile(
+            r"\b(?:book|novel|film|movie|song|album|article|paper|magazine|series|show)"
+            r"(?: called| named| titled)? [\"“]?\Z",
+            re.I,
+        ),
+    ),
+    ("document", re.compile(r"\b(?:reading|read|watched|watching|wrote) [\"“]?\Z", re.I)),
+    ("team", re.compile(r"\b(?:plays?|played|playing|scored|signed) for (?:the )?\Z", re.I)),
+    (
+        "organization",
+        re.compile(
+            r"\b(?:works?|worked|working|employed|job|intern(?:ed|ing)?|studies|studied|studying)"
+            r" (?:at|for|by|with) (?:the )?\Z",
+            re.I,
+        ),
+    ),
+    (
+        "place",
+        re.compile(
+            r"\b(?:(?:moved|moving|move|went|going|go|fl(?:y|ew|ying)|travell?(?:ed|ing)?|drove"
+            r"|trip|trips|flight|back|been|tickets) (?:back )?to|(?:lives?|lived|living|born|stay"
+            r"(?:ed|ing)?|grew up|based|located) (?:in|near)|visit(?:ed|ing)?|capital of) (?:the )?"
+            r"\Z",
+            re.I,
+        ),
+    ),
+)
+_AFTER_PERSON = re.compile(
+    r"(?:,? you\b| (?:said|says|told|asked|loves|likes|thinks|wants|feels|wrote|and I\b)"
+    r"|['’]s (?:mother|father|mom|dad|wife|husband|birthday|house|family|brother|sister))"
+)
+_IN = re.compile(r"\b(?:in|near|across|around|outside) (?:the )?\Z")
+
+#: How much each kind of evidence counts; a model's label least.
+_STRONG, _SHAPE, _SOFT, _LABEL = 8, 3, 2, 1
+
+
+class Kinds:
+    """Evidence about names, gathered over a group of turns."""
+
+    def __init__(self, people: Iterable[str] = ()) -> None:
+        self._people = frozenset(people)
+        self._votes: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def see(self, text: str, start: int, end: int, label: str | None = None) -> None:
+        """Take note of a name where it stands; `label` is what a model takes it for."""
+        votes = self._votes[text[start:end]]
+        before = text[max(0, start - 40) : start]
+        for kind, pattern in _BEFORE:
+            if pattern.search(before):
+                votes[kind] += _STRONG
+                break
+        else:
+            if _IN.search(before):
+                votes["place"] += _SOFT
+            elif _AFTER_PERSON.match(text, end):
+                votes["person"] += _SOFT
+        if label:
+            votes[label] += _LABEL
+
+    def of(self, name: str) -> str:
+        """The kind with the most evidence."""
+        if name in self._people:
+            return "person"
+        votes = Counter(self._votes.get(name, ()))
+        parts = name.split()
+        if len(parts) > 1:
+            shape = _BY_FIRST_WORD.get(parts[0]) or _BY_LAST_WORD.get(parts[-1].lower())
+            votes[shape or ANY_TYPE] += _SHAPE if shape else 0
+        best = votes.most_common(1)
+        return best[0][0] if best and best[0][1] > 0 else ANY_TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +370,7 @@ class Names:
         found = list(titles)
         for run in _capital_runs(text, words(text)):
             kept = self._without_opening(text, run)
-            if not kept or all(vocabulary.is_no_name(word.text) for word in kept):
+            if not kept or all(is_no_name(word.text) for word in kept):
                 continue
             if span := tidy(text, kept[0].start, kept[-1].end):
                 found.append(span)
@@ -178,16 +388,16 @@ class Names:
         run = list(found[first:last])
         while run and self._is_opener(run):
             run = run[1:]
-        if not run or all(vocabulary.is_no_name(word.text) for word in run):
+        if not run or all(is_no_name(word.text) for word in run):
             return None
         return tidy(text, run[0].start, span[1])
 
     def _without_opening(self, text: str, run: list[Word]) -> list[Word]:
         while run and self._is_opening(text, run):
             run = run[1:]
-        while run and vocabulary.bare(run[0].text) in vocabulary.NEVER_FIRST:
+        while run and bare(run[0].text) in NEVER_FIRST:
             run = run[1:]
-        while run and vocabulary.is_date(run[-1].text):
+        while run and is_date(run[-1].text):
             run = run[:-1]
         return run
 
@@ -205,14 +415,14 @@ class Names:
     def _is_opener(self, run: list[Word]) -> bool:
         """Whether the first word of a run is an ordinary one, whatever comes after it."""
         first = run[0]
-        low = vocabulary.bare(first.text)
+        low = bare(first.text)
         if first.text in self._known:
             return False
-        if low in vocabulary.OPENERS or vocabulary.is_no_name(first.text):
-            return first.opens or len(run) == 1 or low in vocabulary.NEVER_FIRST
+        if low in OPENERS or is_no_name(first.text):
+            return first.opens or len(run) == 1 or low in NEVER_FIRST
         if not first.opens or self._inside[first.text]:
             return False
-        return low in self._small or vocabulary.SUFFIX.search(first.text) is not None
+        return low in self._small or SUFFIX.search(first.text) is not None
 
 
 class Known:
@@ -264,7 +474,7 @@ def _opens(text: str, start: int) -> bool:
 
 
 def _is_capital(word: str) -> bool:
-    return any(c.isupper() for c in word) and vocabulary.bare(word) != "i"
+    return any(c.isupper() for c in word) and bare(word) != "i"
 
 
 def _is_shouted(word: str) -> bool:
@@ -280,9 +490,9 @@ def _titled(quotation: str) -> bool:
     return (
         _is_capital(parts[0])
         and len(parts) <= 8
-        and all(part in vocabulary.SMALL_IN_TITLES for part in small)
-        and not (len(parts) == 1 and parts[0].lower() in vocabulary.OPENERS)
-        and not all(map(vocabulary.is_no_name, parts))
+        and all(part in SMALL_IN_TITLES for part in small)
+        and not (len(parts) == 1 and parts[0].lower() in OPENERS)
+        and not all(map(is_no_name, parts))
     )
 
 

@@ -20,6 +20,89 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from holdfast.language.terms import fold
+
+# ----------------------------------------------------------------------
+# Whose words a question asks for: those of people, the assistant's, or both.
+#
+# Most questions are about what people said, and a person says it better than the answers do. But
+# "what did you recommend?" asks for the assistant's own words, and a summary needs both sides.
+# English; in other languages people's words are preferred.
+# ----------------------------------------------------------------------
+
+Whose = Literal["people", "machine", "both"]
+
+_SAY = (
+    "recommend|suggest|advise|propose|explain|describe|outline|mention|say|tell|give|offer|provide"
+    "|list|show|cover|lay out|walk me through|help|guide|instruct|answer|write|draft|come up with"
+    "|share|point out"
+)
+_SAID = (
+    "recommended|suggested|advised|proposed|explained|described|outlined|mentioned|said|told|gave"
+    "|given|offered|provided|listed|showed|shown|covered|laid out|walked|helped|guided|instructed"
+    "|answered|wrote|written|drafted|came up with|shared|pointed out"
+)
+_MACHINE = re.compile(
+    rf"\b(?:did|had) you (?:\w+ly )?(?:{_SAY}|{_SAID})\b"
+    rf"|\bhave you (?:\w+ly )?(?:{_SAID})\b"
+    rf"|\byou(?:['\u2019](?:ve|d)| have| had)? (?:\w+ly )?(?:{_SAID})\b"
+    r"|\byour (?:\w+ )?(?:recommendation|suggestion|advice|explanation|answer|proposal|response"
+    r"|reply|tip|guidance)s?\b",
+    re.IGNORECASE,
+)
+_BOTH = re.compile(r"\b(?:summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|overview|recap)\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=512)
+def whose(text: str) -> Whose:
+    """Whose words are asked for."""
+    if _BOTH.search(text):
+        return "both"
+    return "machine" if _MACHINE.search(text) else "people"
+
+
+# ----------------------------------------------------------------------
+# Which parts of recall do not understand a question's language: the answer says so.
+#
+# Keywords work in every script (terms.py). Word forms, times, query classes, whose words are
+# asked for, tastes and task profiles are English (times and rules also know some Chinese), and so
+# is the shipped embedding model. A question counts as English unless it shows that it is not: by
+# letters beyond ASCII without any common English word, or by common words of its own language.
+# ----------------------------------------------------------------------
+
+NOTE = (
+    "language: the question does not look English; keywords are matched as they are written, and"
+    " times, query classes and task profiles may not be understood"
+)
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+#: Words that tell German, Spanish, French, Italian, Portuguese and Dutch from English.
+_COMMON = frozenset(
+    """
+    wo wer wie wann und der ist nicht ich habe mein meine wohnt hat
+    donde cuando quien como que mi mis vive tiene es el los las una
+    ou qui quand est elle mon ma mes habite les des une je
+    dove quando chi che mio mia abita sono il gli della
+    onde quem meu minha mora tem nao uma os
+    waar wanneer het een mijn woont heeft ik niet
+    """.split()  # noqa: SIM905 (rows by language)
+)
+_ENOUGH = 2
+
+
+@lru_cache(maxsize=512)
+def english_only(text: str) -> str | None:
+    """What to say of a question in another language; None for an English one."""
+    if not text.isascii() and not classify(text).understood and _foreign_letters(text):
+        return NOTE
+    words = _LETTERS.findall(fold(text))
+    return NOTE if sum(word in _COMMON for word in words) >= _ENOUGH else None
+
+
+def _foreign_letters(text: str) -> bool:
+    return any(each.isalpha() and not each.isascii() for each in text)
+
+
 Name = Literal["simple", "medium", "complex", "multi-hop", "aggregation"]
 State = Literal["now", "history"]
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from holdfast.language.names.spans import Mention, Span
-from holdfast.language.relations import words as vocabulary
+from holdfast.language.relations import phrases as vocabulary
 from holdfast.language.relations.phrases import Relation, Speakers, roles, typed
 
 #: A token of a parse; untyped here because spaCy is an extra.

@@ -1,10 +1,10 @@
 """Facts without a language model: which sentences of a person state something that lasts.
 
     own words   without code, quotations and pasted material   language/instructions/own_words.py
-    clauses     one claim each, cut only where both sides stand for themselves         clauses.py
-    category    by the words that state it                                    cues.py, states.py
+    clauses     one claim each, cut only where both sides stand for themselves
+    category    by the words that state it                                                cues.py
     gates       what may be kept at all                                                  gates.py
-    draft       headline, keywords, names, by when                 words.py, language/dates/plans.py
+    draft       headline, keywords, names, by when
 
 The text of a fact is verbatim: it quotes its turn. In doubt there is no fact: the turn itself is
 kept and found anyway, while a fact that nobody stated would be believed. Assistants state none.
@@ -13,34 +13,497 @@ kept and found anyway, while a fact that nobody stated would be believed. Assist
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from itertools import islice, pairwise
 
 from holdfast.border.validate import storable
-from holdfast.language.dates.plans import Planned, planned
-from holdfast.language.extraction import Extracted
+from holdfast.language.extraction import Date, Extracted
 from holdfast.language.instructions.handed import shows
+from holdfast.language.instructions.own_words import spoken
 from holdfast.language.names.matching import same
-from holdfast.language.names.spans import Mention
-from holdfast.language.statements import cues, doubts, states
-from holdfast.language.statements.clauses import (
-    Clause,
-    clauses,
-    inside,
-    is_asked,
-    is_main,
-    sentences,
-)
-from holdfast.language.statements.corrections import corrected, objection
-from holdfast.language.statements.gates import entity_novelty, novelty, refused
-from holdfast.language.statements.importance import importance
+from holdfast.language.names.spans import Mention, P, between
+from holdfast.language.statements import cues
+from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
 from holdfast.language.statements.stance import decisions
 from holdfast.language.statements.values import BY_USER, USERS_OWN, FactDraft
-from holdfast.language.statements.words import headline, keywords
-from holdfast.language.terms import fold, terms
+from holdfast.language.terms import STOP_WORDS, fold, terms
 from holdfast.types import Event
+
+# ----------------------------------------------------------------------
+# A statement in short: its headline, and the words that carry it.
+# ----------------------------------------------------------------------
+
+_HEADLINE_WORDS = 10
+_HEADLINE_CHARS = 80
+_MOST_KEYWORDS = 8
+_OPENER = re.compile(
+    r"^(?:(?:well|so|yes|yeah|yep|oh|hey|hi|actually|also|and|but|ok|okay|btw|by the way|anyway|ah"
+    r"|wow|honestly|no)[,!.]? )+",
+    re.IGNORECASE,
+)
+_CUT = re.compile(r"[,;:(]| - | (?:and|but|because|so that|which|who|since|although)\b")
+_WORD = re.compile(r"[^\W_]+(?:['’.:@+#-][^\W_]+)*")
+_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def headline(text: str) -> str:
+    """A statement in at most ten words, cut where a part of it ends."""
+    plain = _OPENER.sub("", text, count=1).rstrip(" .!。！,;")
+    words = plain.split()
+    if len(words) <= _HEADLINE_WORDS and len(plain) <= _HEADLINE_CHARS:
+        return plain[:1].upper() + plain[1:]
+    short = " ".join(words[:_HEADLINE_WORDS])[:_HEADLINE_CHARS]
+    cuts = [found.start() for found in _CUT.finditer(short) if found.start() > len(short) // 2]
+    short = short[: cuts[-1]] if cuts else short
+    return (short[:1].upper() + short[1:]).rstrip(" .,;:-")
+
+
+def keywords(text: str) -> tuple[str, ...]:
+    """The words that carry a statement, folded, in their order; at most eight."""
+    words = [fold(found.group().replace("\u2019", "'")) for found in _WORD.finditer(text)]
+    content: list[str] = []
+    for word in words:
+        if _DENSE.search(word):
+            content += terms(word)
+        elif word.partition("'")[0] not in STOP_WORDS and len(word) > 1:
+            content.append(word.removesuffix("'s"))
+    return tuple(dict.fromkeys(content))[:_MOST_KEYWORDS]
+
+
+# ----------------------------------------------------------------------
+# What a person says, cut into clauses: one claim each, and only where both sides stand alone.
+#
+# In chat a comma often stands where a full stop would: "email please, I hate phoning". A comma,
+# an "and" or a colon ends a clause where both sides have a subject and a finite verb of their
+# own. What depends on a condition is never cut from it: "if it rains, I stay" states nothing.
+# ----------------------------------------------------------------------
+
+#: Characters of a turn beyond which it is pasted.
+_MOST_CHARS = 20_000
+_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？；])|(?<!\s)\s++[-–—]{1,2}\s+")
+_ABBREVIATED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|no|approx|[a-z])\.$")
+#: So many characters before the end of a sentence tell whether it is an abbreviation.
+_BEHIND = 8
+_FINITE_VERBS = """
+is are was were has have had can can't cannot could will won't would does doesn't don't did didn't
+lives live works work starts start ends goes go plays play likes like loves love hates hate wants
+want needs need died runs run teaches studies comes come leaves left speaks speak owns own moved
+moves gets get got takes took says said writes wrote told charges sells sold makes made costs keeps
+brings brought picks pays paid approved signed quit bought broke found sent gave went came asked
+showed agreed confirmed cancelled called finished started stopped signs handles visits hurts uses
+use drives eats sleeps handed opened closed failed passed retired married changed fixed joined
+launched adopted ordered booked hired cut turned isn't aren't wasn't haven't hasn't fly flies
+"""
+_FINITE = "|".join(sorted(_FINITE_VERBS.split(), key=len, reverse=True))
+#: "... and my son" goes on with a list, "... and my son plays" begins a claim.
+_BEGINS = (
+    r"(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll)\b"
+    rf"|(?:my|our) (?:[\w'-]+ ){{1,3}}?(?:{_FINITE})\b"
+    rf"|the (?:[\w'-]+ ){{1,3}}?(?:{_FINITE})\b"
+    r"|on (?:the )?[\w']+(?: \d{1,2})? (?:i|i'm|we|we're)\b"
+    rf"|(?:he|she|it|they)(?:'s|'re|'ll|'ve|'d| (?:{_FINITE}|[a-z]+s|only|also|never|always))\b"
+)
+_JOINT = re.compile(
+    rf"(?:[,;]? (?:and|but|so|bc|because|cause)|[,;]| (?:tbh|lol|btw)) (?={_BEGINS})"
+    r"|: (?=(?:i'm|i am|i've|my|we're|our|sent|ordered|booked|paid)\b)"
+    r"|,? (?:(?:and|so|but|then) )?(?=(?:can|could|would|will|do|did|are|have) you\b"
+    r"|(?:how|what|which|where|why|should i|should we|is there|any (?:tips|advice"
+    r"|ideas))\b[^?]{0,300}\?"
+    r"|(?:how|what|which) (?:can|do|should|would|could) (?:i|we)\b)"
+    r"|,? (?=(?:otherwise|or else)\b)|, so (?=[a-z]+ (?:should|will|can|can't|must|is|are)\b)"
+)
+#: Of somebody by name; looked for in the text as it is written.
+_OF_NAME = re.compile(
+    rf"(?:[,;] (?:(?:and|but|so) )?| (?:and|but|so) )(?=(?:[A-Z][\w'’.&-]* )"
+    rf"{{1,3}}(?:only |also |still |never |already |just )?(?:{_FINITE})\b)"
+    r"|, (?=(?:the |my |our )?[a-z]+ is (?:Dr\. |Mr\.? |Mrs\.? |Ms\.? )?[A-Z])"
+)
+_VERB = re.compile(rf"\b(?:{_FINITE}|[a-z]+ed)\b|'(?:s|m|re|ve|ll|d)\b")
+_SAYS_WHO = re.compile(r"\b(?:i|we|you|he|she|it|they|my|our)\b")
+#: What is said under it must not be cut from it.
+_CONDITION = re.compile(
+    r"\b(?:if|unless|suppose|supposing|imagine|pretend|assuming|whether|would|might|wish)\b"
+)
+#: A clause that only says when, why or where the next one is so.
+_SUBORDINATE = re.compile(
+    r"^(?:(?:and|but|so) )?(?:when|whenever|while|although|though|because|since|as|after|before"
+    r"|once|until|till|where|that|which|who|whose|like|even)\b"
+)
+#: Says when, where or for what the rest is so: "at my old job, ...", "starting next year, ...".
+_FRAME = re.compile(
+    r"^(?:(?:and|but|so) )?(?:for|at|in|on|during|starting|beginning|from|as of|until|by|before"
+    r"|after|under|within|next|last|hypothetically|theoretically|temporarily|eventually|someday)\b"
+)
+#: Takes something back: what follows is not cut from it.
+_OBJECTING = re.compile(
+    r"(?:(?:oh|hm+|well|and|but) )?(?:actually|no|nope|wait|sorry|correction)[,.]?"
+)
+#: "..., but as of May" belongs to what follows it.
+_TAIL = re.compile(
+    r"(?:,| -)?(?: (?:and|but|so)),? (?=(?:with|since|as|because|when|while|after|before|now"
+    r"|of course"
+    r"|given|considering|in|on|at|if|by) [^,]{2,60}(?:, \d{4})?$)|,? but, of course$"
+)
+_REASON = re.compile(r"\b(?:bc|because|cause)\b")
+_ASKS = re.compile(r"(?:can|could|would|will|do|did|are|have) you\b|what if\b|how\b|which\b")
+_DEPENDS = re.compile(
+    r"\b(?:why|how|what|that|which|who|whose|whom|because|cause|when|where|if|as|than|like|said"
+    r"|says|told|asked|you|to|reason|things?|everything|someone|people)\b"
+    r"|\b(?:on|in|at|of|with|for|from|by|about|into|under|over) $"
+)
+_LEAD_WORDS = 7
+_BLANKS = {ord(char): " " for char in "\t\xa0\u3000"}
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a turn: where it stands, verbatim, and in lower case with quotations blanked."""
+
+    start: int
+    text: str
+    low: str
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the turn."""
+        return self.start + len(self.text)
+
+    def part(self, begin: int, end: int) -> Clause:
+        """A part of it, without blanks around it."""
+        text = self.text[begin:end]
+        begin += len(text) - len(text.lstrip())
+        end = begin + len(text.strip())
+        return Clause(self.start + begin, self.text[begin:end], self.low[begin:end])
+
+    def span(self, first: Clause, last: Clause) -> Clause:
+        """From the one part of it to the end of the other."""
+        return self.part(first.start - self.start, last.end - self.start)
+
+
+def sentences(text: str) -> Iterator[tuple[Clause, Clause]]:
+    """What is said, sentence by sentence, each with the line that it stands in."""
+    for start, verbatim, lowered in spoken(text[:_MOST_CHARS]):
+        low = lowered.translate(_BLANKS)
+        line = Clause(start, verbatim[: len(low)], low)
+        begin = 0
+        for end in _END.finditer(low):
+            if end.group() and _ABBREVIATED.search(low, end.start() - _BEHIND, end.start()):
+                continue
+            if (sentence := line.part(begin, end.start())).text:
+                yield line, sentence
+            begin = end.end()
+        if (sentence := line.part(begin, len(low))).text:
+            yield line, sentence
+
+
+def clauses(sentence: Clause) -> list[Clause]:
+    """The clauses of a sentence, in order."""
+    joints = sorted(
+        {found.span() for found in _JOINT.finditer(sentence.low)}
+        | {found.span() for found in _OF_NAME.finditer(sentence.text)}
+    )
+    found: list[Clause] = []
+    begin = 0
+    for start, end in joints:
+        clause = sentence.part(begin, max(start, begin))
+        if start < begin or not _stands_alone(clause, sentence.low[start:end]):
+            continue
+        tail = _TAIL.search(clause.low)
+        found.append(clause.part(0, tail.start()) if tail else clause)
+        begin = clause.start - sentence.start + tail.end() if tail else end
+    last = sentence.part(begin, len(sentence.low))
+    return [*found, last] if last.text else found
+
+
+def _stands_alone(clause: Clause, joint: str) -> bool:
+    """Whether a clause may end here: "Jonas and I" is one subject, "if ..." is no statement."""
+    low = clause.low
+    if not low or _CONDITION.search(low):
+        return False
+    if _OBJECTING.fullmatch(low):
+        return False
+    is_comma = joint.lstrip()[:1] in (",", ";", ":")
+    if _REASON.search(joint):
+        # "Bit tight bc ..."; else the reason is told with what it is for.
+        return not (_VERB.search(low) or _SAYS_WHO.search(low))
+    if not is_comma and not _VERB.search(low):
+        return False
+    is_frame = _FRAME.match(low) and not _VERB.search(low)
+    return not (is_comma and (_SUBORDINATE.match(low) or is_frame))
+
+
+def is_asked(clause: Clause) -> bool:
+    """Whether it is a question."""
+    return clause.low.endswith(("?", "？")) or _ASKS.match(clause.low) is not None
+
+
+def is_main(clause: Clause, at: int) -> bool:
+    """Whether what stands there is what the clause states, not a part of something else: near its
+    beginning, and behind no word that makes it depend on another ("the reason why I started")."""
+    if not clause.start <= at < clause.end:
+        return False
+    before = clause.low[: at - clause.start]
+    return before.count(" ") <= _LEAD_WORDS and not _DEPENDS.search(before)
+
+
+def inside(clause: Clause, placed: Sequence[P]) -> Sequence[P]:
+    """What begins within a clause, of things in the order of their text."""
+    return between(placed, clause.start, clause.end)
+
+
+# ----------------------------------------------------------------------
+# Corrections: what was said is wrong, and what is right instead.
+#
+# "No, that's wrong" alone corrects nothing that can be kept: the right thing must be told, too.
+# Where the wrong one is named ("the 14th, not the 15th") it is given as `avoid`. "It's the
+# journey, not the goal" is a saying; without a word that objects, both sides must be names or
+# numbers.
+# ----------------------------------------------------------------------
+
+_LONGEST_CORRECTION = 300
+#: Somebody objects, or takes back what they said.
+_OBJECTS = re.compile(
+    r"^(?:(?:hm+|wait|sorry|oh|well|ah|hey)[,!.]? )*(?:(?P<strong>(?:no[,.!]? )?(?:that|this"
+    r"|it)(?:'s| is| was) (?:\w+ )?(?:wrong|incorrect|not (?:right"
+    r"|correct|true|quite right|accurate))|correction|incorrect|wrong|scratch that|my mistake"
+    r"|my bad|i (?:misspoke|mistyped|was wrong|made a (?:mistake|typo))|you(?:'ve| have)? (?:got"
+    r"|have|had|put) (?:\w+ ){1,4}wrong)\b|(?P<said>i (?:said|meant|mean|told you|asked for))\b"
+    r"|(?P<no>no(?:pe)?)[,.!]? (?=it'?s|it is|that'?s|he|she|they|my|our|the|not|i (?:live|work"
+    r"|said|meant|have|am)|i'm|we)|(?P<actually>actually),? (?=it'?s|it is|my|our|the|that'?s"
+    r"|i(?:'m| am| live| work| meant| have)))"
+)
+#: "It's been hard", "it's fine": said in talk, and corrects nothing.
+_TALK = re.compile(
+    r"^[\s,:.]*(?:it|that|this)(?:'s| is| was) (?:been|fine|ok|okay|good|all|enough|so|very|really"
+    r"|pretty|quite|a (?:bit|lot|great|good)|not (?:easy|bad|that|too|really|a)|just|cool|great"
+    r"|hard|nice|kind of|been)\b"
+)
+_NOT_AFTER = re.compile(
+    r"(?:,| and| but) not (?P<avoid>(?!only\b|just\b|to\b|.{1,60} but\b)[^,.;:!?]{1,60})[.!]?$"
+)
+_NOT_BEFORE = re.compile(
+    r"^not (?P<avoid>(?!only\b|just\b|sure\b|yet\b|really\b|at\b|to\b|a\b|even\b)[^,.;:!?]{1,40}),"
+    r" (?:but )?(?P<right>[^,.;:!?]{1,40})[.!]?$|\bnot (?P<avoided>(?!only\b"
+    r"|just\b)[^,.;:!?]{1,60}?),? but (?P<instead>[^,.;:!?]{1,60})[.!]?$"
+)
+_ZH = re.compile(
+    r"不是(?P<avoid>[^，,。]{1,12})[，,]\s*(?:而)?是[^，。]|[，,]\s*(?:而)?不是(?P<avoided>[^，,。吗]{1,12})[。！]?$"
+)
+_PARTICULAR = re.compile(
+    r"\d|\b[A-Z][a-z]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|(?:一|二|三|四|五|六|七|八|九|十)"
+)
+
+
+def corrected(text: str, low: str) -> str | None:
+    """What a statement says was wrong, verbatim; "" where it only tells the right thing, None where
+    it corrects nothing. `low` is the text in lower case, of the same length."""
+    if len(text) > _LONGEST_CORRECTION:
+        return None
+    if not low.isascii() and (found := _ZH.search(low)):
+        return text[slice(*found.span("avoid" if found["avoid"] else "avoided"))].strip()
+    objects = _OBJECTS.match(low)
+    rest = low[objects.end() :] if objects else low
+    if _TALK.match(rest):
+        return None
+    named = _avoided(text, low)
+    if named is not None and objects and len(named[0]) <= objects.end():
+        return None  # "Nope, not yet": nothing is said instead.
+    if named is not None and (objects or all(map(_PARTICULAR.search, named))):
+        return named[1]
+    return "" if objects and _tells(objects, text) else None
+
+
+def objection(low: str) -> int:
+    """Where what follows "that's wrong, " or "actually, " begins; 0 where there is none."""
+    found = _OBJECTS.match(low)
+    return found.end() if found and not found["said"] else 0
+
+
+def _avoided(text: str, low: str) -> tuple[str, str] | None:
+    """What is right and what was wrong, verbatim."""
+    if found := _NOT_AFTER.search(low):
+        right = text[: found.start()]
+        first = right.partition(" ")[0]  # Its capital is that of every sentence.
+        right = right[len(first) :] or right
+        return right, text[slice(*found.span("avoid"))].strip()
+    if found := _NOT_BEFORE.search(low):
+        pair = ("right", "avoid") if found["avoid"] else ("instead", "avoided")
+        right, wrong = (text[slice(*found.span(each))].strip() for each in pair)
+        return right, wrong
+    return None
+
+
+def _tells(objects: re.Match[str], text: str) -> bool:
+    """Whether after a soft objection something particular is told; a strong one is judged by what
+    follows it, as a fact of its own."""
+    rest = text[objects.end() :]
+    if objects["actually"] or objects["no"]:
+        return bool(_PARTICULAR.search(rest)) and len(rest.split()) > 1
+    return bool(objects["said"] and _PARTICULAR.search(rest))
+
+
+# ----------------------------------------------------------------------
+# By when a plan is to be done: the day and the time that a sentence about the future names.
+#
+# The reader of dates takes "March 3" for the last one, as questions mean it. Who plans means the
+# next one: a date without a year that is over is moved on by a year, "Friday" is the coming one,
+# and "in two weeks" is counted from when it was said. A sentence about the past has no due time.
+# ----------------------------------------------------------------------
+
+_DAY = timedelta(days=1)
+_FAR = 2_199  # The reader's open end; what has it names no day.
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WORDS = "one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = {word: value for value, word in enumerate(_WORDS.split(), 1)} | {
+    **{"a": 1, "an": 1, "a couple of": 2}
+}
+_PAST = re.compile(
+    r"\b(?:was|were|did|went|had|got|came|moved|started|bought|met|visited|finished|ended|left|last"
+    r"|ago|yesterday|since|born|used to|been|said|told|mentioned)\b"
+    r"|\bafter \w+ \w+ed\b|\b(?:i|we)(?:'ve| have)?(?: already| just| finally)? (?!need|feed"
+    r"|indeed)\w+ed\b(?! (?:for|to)\b)"
+)
+_AHEAD = re.compile(
+    r"\b(?:will|going to|gonna|is|are|am|leaves?|starts?|ends?|runs|lands?|until|till|by|before|due"
+    r"|deadline|plan|planning|planned|scheduled|booked|have to|has to|need to|must|want to|hope"
+    r"|flying|moving|leaving|starting|expires?|appointment|not|can't|fly|flies|moves?|gets?|wants?"
+    r"|comes?|takes?|picks?|says|delivery|back|begins?|opens?|closes?|arrives?|leave|travel|go|have"
+    r"|has|present|return|returns)\b|'(?:ll|s|m|re)\b"
+)
+#: Told in the past, and yet ahead.
+_SHIFTED = re.compile(
+    r"\b(?:moved|pushed|postponed|rescheduled|shifted|delayed|booked|brought forward)\b[^.;]{0,60}?"
+    r" (?:to|until|till|for) "
+)
+_YEAR = re.compile(r"\b(?:19|20|21)\d\d\b")
+_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+_WEEKDAY = re.compile(
+    r"\b(?:on|by|until|till|before|this|for|due) (?:this )?(?P<day>mon|tues|wednes|thurs|fri|satur"
+    r"|sun)day\b(?! (?:night|morning)s)"
+)
+#: A day of a month that is not named: the next one.
+_ORDINAL = re.compile(
+    r"(?:\b(?:on|by|until|till|before|from|to)|day) (?:the )?(?P<day>[1-9]|[12]\d|3[01])"
+    r"(?:st|nd|rd|th)\b"
+    r"(?! (?:of|floor|grade|century|time|anniversary|birthday|place|street|year|jan|feb|mar|apr|may"
+    r"|jun|jul|aug|sep|oct|nov|dec))"
+)
+_IN = re.compile(
+    r"\b(?:in|within) (?P<number>\d{1,3}|a couple of|an?|one|two|three|four|five|six|seven|eight"
+    r"|nine|ten|eleven|twelve) (?P<unit>day|week|month|year)s?\b(?!'? time\w)"
+)
+_END_OF = re.compile(r"\b(?:end of (?:the|this) |this )(?P<unit>week|month|year)\b")
+_CLOCK = re.compile(
+    r"(?:\bat |(?<=\w), )(?P<hour>[01]?\d|2[0-3])(?:[:.](?P<minute>[0-5]\d))?"
+    r" ?(?P<half>[ap])?\.?(?:m\b)?(?![\d%])"
+)
+#: "March 3" said on March 10 is that of this year.
+_JUST_OVER = timedelta(days=60)
+_NOON = 12
+_MONTHS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The day that a sentence is about, and when what it plans is over; None for neither."""
+
+    on: date | None = None
+    due: datetime | None = None
+
+
+def planned(low: str, dates: Sequence[Date], at: datetime) -> Planned:
+    """The times of one sentence (in lower case), said `at`; `dates` are those that stand in it."""
+    if _SHIFTED.search(low) or (_AHEAD.search(low) and not _PAST.search(low)):
+        try:
+            interval = _coming(low, dates, at)
+        except (ValueError, OverflowError):  # "In 900 years", said near the end of all calendars.
+            interval = None
+        if interval is not None:
+            return _until(*interval, low)
+    exact = [each for each in dates if each.exact and each.to - each.from_ <= _DAY]
+    return Planned(on=exact[0].from_.date()) if len(dates) == len(exact) == 1 else Planned()
+
+
+def _coming(
+    low: str, dates: Sequence[Date], at: datetime
+) -> tuple[datetime | None, datetime] | None:
+    """The one time ahead that a sentence names: where it begins, if it is one day, and its end."""
+    weekday = _WEEKDAY.search(low)
+    if (ordinal := _ORDINAL.search(low)) and all(_is_vague(each) for each in dates):
+        begin = _next(at.replace(hour=0, minute=0, second=0, microsecond=0), int(ordinal["day"]))
+        return begin, begin + _DAY
+    if len(dates) == 1 and not weekday:
+        return _ahead(dates[0], at)
+    midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    if weekday:
+        days = (_WEEKDAYS.index(weekday["day"][:3]) - at.weekday()) % 7 or 7
+        begin = midnight + days * _DAY
+        return begin, begin + _DAY
+    if found := _IN.search(low):
+        number = _NUMBERS.get(found["number"]) or int(found["number"])
+        return None, _later(midnight, number, found["unit"]) + _DAY
+    if (found := _END_OF.search(low)) and not dates:
+        return None, _end_of(midnight, found["unit"])
+    return None
+
+
+def _is_vague(named: Date) -> bool:
+    """Whether it is a month or more, or a weekday that says of a day only which one it is."""
+    return named.to - named.from_ > _DAY or _MONTH.search(named.text) is None
+
+
+def _next(midnight: datetime, day: int) -> datetime:
+    """The next day of a month that has this number."""
+    first = midnight.replace(day=1)
+    if day < midnight.day:
+        first = _later(first, 1, "month")
+    while day > monthrange(first.year, first.month)[1]:
+        first = _later(first, 1, "month")
+    return first.replace(day=day)
+
+
+def _ahead(named: Date, at: datetime) -> tuple[datetime | None, datetime] | None:
+    begin, end = named.from_, named.to
+    if at - _JUST_OVER < end <= at:
+        return None
+    if end <= at and _MONTH.search(named.text) and not _YEAR.search(named.text):
+        years = at.year - end.year
+        years += end.replace(year=at.year, day=min(end.day, 28)) <= at
+        begin, end = _later(begin, years * _MONTHS, "month"), _later(end, years * _MONTHS, "month")
+    if end <= at or end.year > _FAR:
+        return None
+    is_day = end - begin <= _DAY
+    return begin if is_day else None, end
+
+
+def _until(begin: datetime | None, end: datetime, low: str) -> Planned:
+    clock = _CLOCK.search(low) if begin is not None else None
+    if begin is None or clock is None:
+        return Planned(on=None if begin is None else begin.date(), due=end)
+    hour = int(clock["hour"])
+    if clock["half"] == "p" and hour < _NOON:
+        hour += _NOON
+    due = begin.replace(hour=hour, minute=int(clock["minute"] or 0), second=0, microsecond=0)
+    return Planned(on=begin.date(), due=due)
+
+
+def _later(at: datetime, number: int, unit: str) -> datetime:
+    if unit in ("day", "week"):
+        return at + number * (7 if unit == "week" else 1) * _DAY
+    months = at.month - 1 + number * (_MONTHS if unit == "year" else 1)
+    year, month = at.year + months // _MONTHS, months % _MONTHS + 1
+    return at.replace(year=year, month=month, day=min(at.day, monthrange(year, month)[1]))
+
+
+def _end_of(midnight: datetime, unit: str) -> datetime:
+    if unit == "week":
+        return midnight + (7 - midnight.weekday()) * _DAY
+    first = midnight.replace(day=1) if unit == "month" else midnight.replace(month=1, day=1)
+    return _later(first, 1, unit)
+
 
 #: Characters of a sentence beyond which it is no claim, and of a fact.
 _LONGEST_SENTENCE, _LONGEST = 600, 400
@@ -67,24 +530,24 @@ _THANKS = re.compile(r"\bappreciate\b", re.IGNORECASE)
 _OF_OTHERS = frozenset({"person", "organization"})
 _YOU = re.compile(r"\byou(?:r|rs|'re|'ve|'d|'ll)?\b")
 _A_DAY = timedelta(days=1)
-_NO_ANTECEDENT = (doubts.SUPPOSED, doubts.IDLE, _YOU)
+_NO_ANTECEDENT = (cues.SUPPOSED, cues.IDLE, _YOU)
 #: "She's a nurse, they're nice": who "she" is was said nowhere near.
 _UNTOLD = re.compile(r"(?:and |but |so )?(?:he|she|they)\b")
 _JOINED = re.compile(r"^(?:oh )?(?:and|but),? (?=\w)")
 _NOBODY = frozenset({"place", "organization", "event", "date"})
 _PLAIN = re.compile(r"[A-Z][a-z]+")
-_TOLD_OF_NAMED = (cues.OTHERS, states.OF_NAMED, states.TOLD)
+_TOLD_OF_NAMED = (cues.OTHERS, cues.OF_NAMED, cues.TOLD)
 _IN_PASSING = (
-    ("constraint", states.LIMIT),
-    ("decision", states.CHOSEN),
-    ("context", states.NEVER),
-    ("behavior", states.NOT),
-    ("preference", states.WANTED),
-    ("context", states.DONE),
-    ("context", states.PRICE),
-    ("identity", states.OF_FAMILY),
-    ("context", states.OF_KIN),
-    ("other", states.OF_THING),
+    ("constraint", cues.LIMIT),
+    ("decision", cues.CHOSEN),
+    ("context", cues.NEVER),
+    ("behavior", cues.NOT),
+    ("preference", cues.WANTED),
+    ("context", cues.DONE),
+    ("context", cues.PRICE),
+    ("identity", cues.OF_FAMILY),
+    ("context", cues.OF_KIN),
+    ("other", cues.OF_THING),
 )
 _BEFORE_NAME = re.compile(
     r"(?:(?:and|but|so|also|well|oh|hey|by the way|btw|yes|yeah|fyi|note that|update|then|now)"
@@ -165,10 +628,10 @@ class _Drafts:
     def _may_state(self, sentence: Clause) -> bool:
         """Whether it is worth a closer look: most sentences speak of nobody."""
         return bool(
-            doubts.FIRST_PERSON.search(sentence.low)
+            cues.FIRST_PERSON.search(sentence.low)
             or self._mentions(sentence)
             or cues.DATED.search(sentence.low)
-            or states.WORTH.search(sentence.low)
+            or cues.WORTH.search(sentence.low)
             or corrected(sentence.text, sentence.low) is not None
         )
 
@@ -183,13 +646,13 @@ class _Drafts:
         said before it."""
         line, sentence = place
         unsafe = refused(sentence.text, origin=self._event.origin) in _UNSAFE
-        if unsafe or doubts.quotes_somebody(line.text):  # Cutting must not make it harmless.
+        if unsafe or cues.quotes_somebody(line.text):  # Cutting must not make it harmless.
             return
         count = len(found)
         for known, clause in pairwise((before, *parts)):
             if clause is None:
                 continue
-            if states.BACK.match(clause.low):
+            if cues.BACK.match(clause.low):
                 self._add_back(found, line, clause, known)
             elif stated := self._judged(clause):
                 whole = self._whole(stated, line, sentence, known)
@@ -208,15 +671,15 @@ class _Drafts:
         if last is not None and line.start <= last.clause.start:
             found[-1] = replace(last, clause=line.span(last.clause, clause))
         elif not _UNTOLD.match(known.low):
-            own = states.FAMILY.search(known.low) is not None
+            own = cues.FAMILY.search(known.low) is not None
             found.append(_Stated(line.span(known, clause), "identity" if own else "other"))
 
     def _is_state(self, clause: Clause) -> bool:
         """Whether a clause about "she" or "it" says something that lasts."""
         low = clause.low
-        if is_asked(clause) or doubts.SUPPOSED.search(low) or _YOU.search(low):
+        if is_asked(clause) or cues.SUPPOSED.search(low) or _YOU.search(low):
             return False
-        if states.BACK_STATE.match(low):
+        if cues.BACK_STATE.match(low):
             return True
         return not low.startswith("it") and self._planned(clause).due is not None
 
@@ -225,13 +688,13 @@ class _Drafts:
         low = known.low
         if is_asked(known) or any(cue.search(low) for cue in _NO_ANTECEDENT):
             return False
-        who = states.BACK.match(clause.low)
+        who = cues.BACK.match(clause.low)
         is_person = who is not None and who["who"] in ("he", "she")
-        if is_person and states.SOMEBODY.match(known.text):
+        if is_person and cues.SOMEBODY.match(known.text):
             return True
         if any(not is_person or mention.type not in _NOBODY for mention in self._mentions(known)):
             return True
-        return (states.WHO if is_person else states.WHAT).search(known.low) is not None
+        return (cues.WHO if is_person else cues.WHAT).search(known.low) is not None
 
     def _whole(
         self, stated: _Stated, line: Clause, sentence: Clause, known: Clause | None
@@ -249,7 +712,7 @@ class _Drafts:
 
     def _judged(self, clause: Clause) -> _Stated | None:
         low = clause.low
-        if len(clause.text) > _LONGEST or is_asked(clause) or doubts.SUPPOSED.search(low):
+        if len(clause.text) > _LONGEST or is_asked(clause) or cues.SUPPOSED.search(low):
             return None
         avoid = corrected(clause.text, low)
         if avoid is not None:
@@ -262,13 +725,13 @@ class _Drafts:
 
     def _category(self, clause: Clause) -> str | None:
         low = clause.low
-        if doubts.IDLE.search(low):
+        if cues.IDLE.search(low):
             return None
-        category = self._of_speaker(clause) if doubts.FIRST_PERSON.search(low) else None
+        category = self._of_speaker(clause) if cues.FIRST_PERSON.search(low) else None
         if category is None and (category := self._of_plan(clause)):
             return None if _YOU.search(low) else category  # A day says enough of "it".
         category = category or self._of_others(clause) or self._in_passing(clause)
-        if category in _ADDRESSED and (_YOU.search(low) or doubts.POINTS.search(low)):
+        if category in _ADDRESSED and (_YOU.search(low) or cues.POINTS.search(low)):
             return None
         return category
 
@@ -295,10 +758,10 @@ class _Drafts:
 
     def _of_plan(self, clause: Clause) -> str | None:
         """Something with a day ahead: "the deadline is next Friday", "I fly on the 18th"."""
-        own = doubts.FIRST_PERSON.search(clause.low) is not None
+        own = cues.FIRST_PERSON.search(clause.low) is not None
         fixed = cues.DATED.search(clause.low)
-        will = states.PLANS.search(clause.low) if own else None
-        cue = fixed or will or states.BEGINS.search(clause.low) or states.ELIDED.match(clause.low)
+        will = cues.PLANS.search(clause.low) if own else None
+        cue = fixed or will or cues.BEGINS.search(clause.low) or cues.ELIDED.match(clause.low)
         if cue is None or not is_main(clause, clause.start + cue.start()):
             return None
         if _POINTS_AWAY.search(clause.low) and not self._mentions(clause):
@@ -321,10 +784,10 @@ class _Drafts:
             begin, end = mention.start - clause.start, mention.end - clause.start
             if not _BEFORE_NAME.fullmatch(clause.low, 0, begin):
                 return None
-            cues_of = _TOLD_OF_NAMED if self._is_sure(mention) else (states.EVENT_OF_NAMED,)
+            cues_of = _TOLD_OF_NAMED if self._is_sure(mention) else (cues.EVENT_OF_NAMED,)
             if any(cue.match(clause.low, end) for cue in cues_of):
-                return "identity" if states.FAMILY.search(clause.low) else "other"
-            if states.THEY_PLAN.search(clause.low, end) and self._planned(clause).due is not None:
+                return "identity" if cues.FAMILY.search(clause.low) else "other"
+            if cues.THEY_PLAN.search(clause.low, end) and self._planned(clause).due is not None:
                 return "context"
         return None
 
@@ -342,11 +805,11 @@ class _Drafts:
             said = cue.search(clause.low)
             if said and is_main(clause, clause.start + said.start()):
                 return category
-        if states.OF_MINE.match(clause.text):
-            return "identity" if states.FAMILY.search(clause.low) else "context"
-        if states.SOMEBODY_DID.match(clause.text):
+        if cues.OF_MINE.match(clause.text):
+            return "identity" if cues.FAMILY.search(clause.low) else "context"
+        if cues.SOMEBODY_DID.match(clause.text):
             return "other"
-        named = states.IS_NAMED.match(clause.low)
+        named = cues.IS_NAMED.match(clause.low)
         if named and any(m.start == clause.start + named.end() for m in self._mentions(clause)):
             return "context"
         return None
@@ -381,7 +844,7 @@ class _Drafts:
             headline=headline(text),
             keywords=keywords(text),
             entities=names,
-            confidence=_HEDGED if doubts.HEDGED.search(clause.low) else 1.0,
+            confidence=_HEDGED if cues.HEDGED.search(clause.low) else 1.0,
             importance=importance(text, novelty=novelty(new, 1.0), entities=len(names)).score,
             on=times.on,
             due=times.due,
@@ -392,7 +855,7 @@ class _Drafts:
 
     def _names(self, clause: Clause) -> tuple[str, ...]:
         """Who is spoken of: the speaker first, if by "I", then names in their order."""
-        own = [self._speaker] if doubts.FIRST_PERSON.search(clause.low) else []
+        own = [self._speaker] if cues.FIRST_PERSON.search(clause.low) else []
         for mention in self._mentions(clause):
             name = " ".join(storable(mention.text, "name", []).split())
             is_speaker = self._event.name is None and same(name) == _NAMELESS

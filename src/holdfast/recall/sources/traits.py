@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.language.questions.whose import whose
+from holdfast.language.questions.classes import whose
 from holdfast.language.terms import fold, terms
 from holdfast.recall.query import Query
 from holdfast.recall.sources.bm25 import postings

@@ -13,16 +13,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
-from holdfast.language.names.blocking import (
+from holdfast.language.names.likeness import (
     SLIP_CHARS,
     Form,
+    Likeness,
+    Name,
     filed,
     halves,
+    is_slip,
+    likeness,
     ordered,
     sought,
     variants,
 )
-from holdfast.language.names.likeness import Likeness, Name, is_slip, likeness
 from holdfast.language.vocabulary import ANY_ENTITY
 
 #: Alike enough to be one; enough if nobody else is; so alike that the merely alike do not count.
