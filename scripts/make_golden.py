@@ -16,8 +16,8 @@ from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.service.keys import create_key
 from holdfast.store.base import Answered, AuditLine, ContextNote, Derived, Entry, Share
-from holdfast.store.events import Webhook
 from holdfast.store.sqlite.migrate import migrations
+from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

@@ -6,12 +6,11 @@ import numpy as np
 
 from holdfast.models.local import LocalEmbedder
 from holdfast.profiles import BUILT_IN
-from holdfast.recall.profile import phrases
-from holdfast.recall.trigger_vectors import SHIPPED, digest
+from holdfast.recall.profile import SHIPPED, digest, phrases
 
 
 def main() -> None:
-    """Write the file that `recall/trigger_vectors.py` reads."""
+    """Write the file that `recall/profile.py` reads."""
     embedder = LocalEmbedder()
     texts = phrases(BUILT_IN)
     rows = embedder.embed(texts).astype(np.float16)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from holdfast.bench.cache import CachedEmbedder
 from holdfast.errors import NotAStore, StoreError
-from holdfast.models.base import Embedder
-from holdfast.models.call import embedded, known_dim
+from holdfast.models.base import Embedder, embedded, known_dim
 from holdfast.testing import HashEmbedder
 
 

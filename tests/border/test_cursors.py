@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.border.cursors import cursor_at, place_of
+from holdfast.border.ids import cursor_at, place_of
 from holdfast.errors import InvalidInput
 
 PLACES = st.lists(st.text() | st.integers(), max_size=3)

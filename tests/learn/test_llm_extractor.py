@@ -31,9 +31,8 @@ from holdfast.learn.llm.answer import read
 from holdfast.learn.llm.extractor import LlmExtractor, asking
 from holdfast.learn.llm.prompt import Known, build
 from holdfast.models.breaker import Breaker
-from holdfast.models.budget import Limit, Price
+from holdfast.models.budget import Limit, Price, Purse
 from holdfast.models.llm import Generated, RemoteGenerator, Usage
-from holdfast.models.spending import Purse
 from holdfast.store.base import Spent
 from holdfast.types import Event, Scope
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.learn.passages import embed_texts, passages, record_texts
+from holdfast.learn.embed import embed_texts, passages, record_texts
 from holdfast.types import Event, Record
 
 MOST_PIECES = 200

@@ -12,9 +12,8 @@ import pytest
 from holdfast.errors import ModelError, ModelUnavailable, NotAsked, OverBudget, Refused
 from holdfast.learn.llm.extractor import LlmExtractor
 from holdfast.models.breaker import Breaker
-from holdfast.models.budget import Limit, Price, Size
+from holdfast.models.budget import Limit, Price, Purse, Size
 from holdfast.models.llm import Generated
-from holdfast.models.spending import Purse
 from holdfast.store.base import Spent, Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.types import Event, Scope

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.learn.judging import PATIENCES
-from holdfast.records.facts.opinion import MOST_QUESTIONS
+from holdfast.learn.step import PATIENCES
+from holdfast.records.facts.judge import MOST_QUESTIONS
 from tests.learn.chatting import Model, queue_again
 from tests.learn.stepping import ANN, RULES, START, Stepping
 

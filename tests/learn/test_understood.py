@@ -7,7 +7,7 @@ import pytest
 
 import holdfast
 from holdfast.language.instructions.rules import MOST_RULES
-from holdfast.learn.understood import understood
+from holdfast.learn.filter import understood
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 

@@ -12,9 +12,8 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
-from holdfast.models import wordpiece
-from holdfast.models.local import FOLDER
-from holdfast.models.wordpiece import WordPiece, split_words
+from holdfast.models import local
+from holdfast.models.local import FOLDER, WordPiece, split_words
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
@@ -107,7 +106,7 @@ def test_half_a_surrogate_pair_is_dropped() -> None:
 
 
 def test_the_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordpiece, "CACHED_WORDS", 10)
+    monkeypatch.setattr(local, "CACHED_WORDS", 10)
     tokens = WordPiece(VOCABULARY)
     first = [tokens.encode(f"word{number}") for number in range(50)]
     assert [tokens.encode(f"word{number}") for number in range(50)] == first

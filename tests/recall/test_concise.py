@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.recall.stages.concise import LEAST, MOST, concise
+from holdfast.recall.stages.order import LEAST, MOST, concise
 from holdfast.recall.stages.stage import Candidate, by_score
 
 LENGTHS = st.lists(st.integers(0, 500), min_size=1, max_size=12)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.stages.confidence import confident
+from holdfast.recall.stages.order import confident
 from holdfast.recall.stages.stage import Candidate
 
 SESSION, NOTE = 0, 3

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.language.tokens import count_tokens
 from holdfast.recall import deerflow
-from holdfast.recall.context.tfidf import similarities
-from holdfast.recall.deerflow import format_memory_for_injection, talk_text
+from holdfast.recall.deerflow import format_memory_for_injection, similarities, talk_text
 
 WHOLE = {
     "version": "1.0",

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.recall.stages.diverse import diverse
+from holdfast.recall.stages.similar import diverse
 from holdfast.recall.stages.stage import Candidate, by_score
 
 EAST, NORTH, WEST = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)

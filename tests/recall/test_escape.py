@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.context.escape import code, escaped, unescaped
+from holdfast.recall.context.safe import code, escaped, unescaped
 
 TEXT = st.text(st.characters(), max_size=60)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.recall.stages.floor import STRONG, bar, coverage, relevant
+from holdfast.recall.stages.order import STRONG, bar, coverage, relevant
 from holdfast.recall.stages.stage import Candidate
 from holdfast.testing import HashEmbedder
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.language.tokens import count_tokens
-from holdfast.recall.context.levels import (
+from holdfast.recall.context.pack import (
     HEADLINE_TOKENS,
     LEVELS,
     OVERVIEW_TOKENS,

@@ -14,8 +14,14 @@ import holdfast
 from holdfast.errors import InvalidInput
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context import astra, deerflow_map, safe
-from holdfast.recall.context.levels import HEADLINE_TOKENS, OVERVIEW_TOKENS
-from holdfast.recall.context.pack import READABLE, RESERVE_SHARE, Packed, pack
+from holdfast.recall.context.pack import (
+    HEADLINE_TOKENS,
+    OVERVIEW_TOKENS,
+    READABLE,
+    RESERVE_SHARE,
+    Packed,
+    pack,
+)
 from holdfast.testing import HashEmbedder
 from holdfast.types import Hit
 from tests.recall import hostile

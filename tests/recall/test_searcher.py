@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.config import Config
 from holdfast.errors import NotFound
-from holdfast.learn.passages import RECIPE
+from holdfast.learn.embed import RECIPE
 from holdfast.memory.memory import Memory
-from holdfast.recall.expand import expand
+from holdfast.recall.hits import expand
 from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
 from holdfast.store.base import Derived

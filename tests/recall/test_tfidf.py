@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.context.tfidf import inverse_frequencies, similarities
+from holdfast.recall.deerflow import inverse_frequencies, similarities
 
 
 def test_the_formula_on_three_short_texts() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 
 from holdfast.models.local import LocalEmbedder
 from holdfast.profiles import BUILT_IN, Profile
-from holdfast.recall.profile import phrases
-from holdfast.recall.trigger_vectors import TriggerVectors, made, shipped
+from holdfast.recall.profile import TriggerVectors, made, phrases, shipped
 from holdfast.testing import HashEmbedder
 
 

@@ -9,8 +9,7 @@ import holdfast
 from holdfast.language.statements.values import FactDraft
 from holdfast.memory.memory import Memory
 from holdfast.records.fading import strength
-from holdfast.records.notes import Notes
-from holdfast.records.notes_drawn import drawn, kind_of
+from holdfast.records.notes import Notes, drawn, kind_of
 from holdfast.store.base import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from holdfast.memory.memory import Memory
-from holdfast.records.observations import Observations
-from holdfast.records.observations_values import Added, Known, Link, Observed
+from holdfast.records.observations import Added, Known, Link, Observations, Observed
 from holdfast.testing import HashEmbedder
 from holdfast.transfer.exporting import export_to
 from holdfast.transfer.importing import import_from

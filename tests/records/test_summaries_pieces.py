@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.tokens import count_tokens
-from holdfast.records.summaries_pieces import sentences, told
+from holdfast.records.summaries import sentences, told
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Event
 

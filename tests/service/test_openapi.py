@@ -15,10 +15,9 @@ from httpx2 import Response
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 import holdfast
-from holdfast.catalogue import bounds
-from holdfast.catalogue.examples import example
+from holdfast.catalogue.schemas import bounds_of
 from holdfast.catalogue.verb import BODILESS
-from holdfast.catalogue.verbs import ALL
+from holdfast.catalogue.verbs import ALL, example
 from holdfast.config import Limits
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
@@ -174,7 +173,7 @@ def test_the_example_of_a_verb_is_valid(verb: Any, document: dict[str, Any]) -> 
 def bounded() -> Iterator[tuple[Any, Any]]:
     for verb in ALL:
         for each in verb.parameters:
-            if each.place != "raw" and bounds.of(verb, each, Limits()):
+            if each.place != "raw" and bounds_of(verb, each, Limits()):
                 yield verb, each
 
 
@@ -192,7 +191,7 @@ def test_a_limit_in_the_schema_is_one_of_the_service(
     client: TestClient, document: dict[str, Any], verb: Any, parameter: Any
 ) -> None:
     told = told_of(document, verb, parameter)
-    for name, value in bounds.of(verb, parameter, Limits()).items():
+    for name, value in bounds_of(verb, parameter, Limits()).items():
         if parameter.place not in ("body", "query") and name == "enum":
             continue
         assert name in told, f"{name} is not in the document"
@@ -202,7 +201,7 @@ def test_a_limit_in_the_schema_is_one_of_the_service(
             ]
     if parameter.wire in LOOKED_UP:
         return
-    for inside, outside in sides(bounds.of(verb, parameter, Limits())):
+    for inside, outside in sides(bounds_of(verb, parameter, Limits())):
         if outside in ("", []) and parameter.place != "body":  # As if it were left out.
             continue
         refused = asked_with(client, verb, parameter, outside)

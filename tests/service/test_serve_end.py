@@ -19,7 +19,7 @@ import pytest
 
 import holdfast
 from holdfast.service.keys import create_key
-from holdfast.store.events import Webhook
+from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from tests.service.live import Ear, Receiver, wait_until

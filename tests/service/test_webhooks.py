@@ -17,7 +17,7 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service import webhooks
 from holdfast.service.webhooks import Sender
-from holdfast.store.events import Webhook
+from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
 from tests.service.calling import Clock, client_of
 from tests.service.live import Receiver, wait_until

@@ -19,7 +19,7 @@ from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
 from holdfast.service.keys import create_key
 from holdfast.store.base import EXTERNAL
-from holdfast.store.events import Webhook
+from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
 
 BEGAN = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.learn.passages import record_texts
+from holdfast.learn.embed import record_texts
 from holdfast.records.entries import index_row
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import (

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.types import Record
-from holdfast.upkeep.staleness import expected_days, is_stale, plan
+from holdfast.upkeep.nightly import expected_days, is_stale, plan
 from tests.upkeep.living import DAY, NOON, a_record
 
 LATER = NOON + 91 * DAY

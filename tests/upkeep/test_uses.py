@@ -8,7 +8,7 @@ import pytest
 from holdfast.errors import StoreBusy
 from holdfast.recall.hits import hit
 from holdfast.types import Hit, Scope
-from holdfast.upkeep.uses import Uses
+from holdfast.upkeep.feedback import Uses
 from tests.upkeep.living import ANN, DAY, Living, derived
 
 

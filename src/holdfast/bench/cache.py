@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from holdfast.border import private
 from holdfast.errors import NotAStore, StoreError
-from holdfast.models.base import Embedder
-from holdfast.models.call import embedded, known_dim
+from holdfast.models.base import Embedder, embedded, known_dim
 
 #: "RCEC": marks the file as ours.
 _APPLICATION_ID = 0x52434543

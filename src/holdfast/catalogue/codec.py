@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
-from holdfast.recall.kept import Kept
+from holdfast.recall.hits import Kept
 from holdfast.types import Explained, Hit, Hits
 
 _LARGEST_BITS = 63

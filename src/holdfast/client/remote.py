@@ -7,20 +7,126 @@ its parts, name by name and parameter by parameter.
 from __future__ import annotations
 
 import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from holdfast.catalogue import verbs
 from holdfast.catalogue.verb import verb
-from holdfast.client import longer
-from holdfast.client.asking import Asker
+from holdfast.client.asking import Asker, asked
+from holdfast.client.errors import error_of
 from holdfast.client.part import Blocking, Part, Way, by, remote
-from holdfast.client.transport import Transport
+from holdfast.client.transport import Request, Transport
 from holdfast.config import api_key as key_of_environment
+from holdfast.errors import ServiceError
 from holdfast.memory.core import Core
-from holdfast.records.knowledge.knowledge import Knowledge
+from holdfast.records.knowledge.documents.reading import format_of
+from holdfast.records.knowledge.knowledge import Document, Knowledge, ReadLimits, loaded
 from holdfast.records.profile import Profiles
 from holdfast.records.summaries import Summaries
+from holdfast.types import Drained
+
+# ----------------------------------------------------------------------
+# Verbs that are more than one question and its answer: uploads, waiting, the clock.
+# ----------------------------------------------------------------------
+
+#: The service works for at most this long at a time; then it is asked to go on.
+_ONE_DRAIN = 10.0
+
+
+def add_document(
+    asker: Asker,
+    source: str | bytes | Path,
+    *,
+    name: str | None = None,
+    format: str | None = None,
+    user: str | None = None,
+    workspace: str = "default",
+    metadata: Mapping[str, Any] | None = None,
+) -> Document:
+    """Read a file here, and send it as it is."""
+    data, file_name = loaded(source, ReadLimits().bytes)
+    called = name if name is not None else file_name
+    if isinstance(data, str):  # What is a text here comes as bytes there.
+        format = format_of(data, called or "", format)
+        data = data.encode("utf-8", "surrogatepass")
+    return asker.ask(
+        verbs.ADD_DOCUMENT,
+        data,
+        name=called,
+        format=format,
+        user=user,
+        workspace=workspace,
+        metadata=metadata,
+    )
+
+
+def drain(asker: Asker, timeout: float | None = None) -> Drained:
+    """Let the service work off what waits, a while at a time."""
+    began = time.monotonic()
+    done = dead = 0
+    while True:
+        spent = time.monotonic() - began
+        part = _drained(asker, _ONE_DRAIN if timeout is None else max(timeout - spent, 0.0))
+        done, dead, spent = done + part.done, dead + part.dead, time.monotonic() - began
+        if not part.pending or (timeout is not None and spent >= timeout):
+            return Drained(done, dead, spent, part.pending)
+
+
+def _drained(asker: Asker, seconds: float) -> Drained:
+    request = asked(verbs.DRAIN, {"timeout": min(seconds, _ONE_DRAIN)})
+    answer = asker.loaded(request, patience=_ONE_DRAIN)
+    found: Drained = asker.read(Drained, answer)
+    return found
+
+
+def now(asker: Asker) -> datetime:
+    """The time by the clock of the service, to the second."""
+    reply = asker.transport.exchange(Request("GET", "/health"))
+    told = reply.headers.get("date")
+    if told is None:
+        if reply.status >= 400:
+            raise error_of(reply, asker.transport.address)
+        raise ServiceError(f"{asker.transport.address} does not tell the time")
+    return parsedate_to_datetime(told).astimezone(UTC)
+
+
+def warm(asker: Asker) -> None:
+    """Nothing: a service loads its model when it starts."""
+
+
+# ----------------------------------------------------------------------
+# Who a key is: what a service says of the key that it is asked with.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a key opens."""
+
+    workspace: str
+    #: None: every user of the workspace.
+    user: str | None
+    role: str
+
+
+def whoami(url: str, api_key: str | None = None) -> Identity:
+    """Whose key this is; without one, that of HOLDFAST_API_KEY. Denied if it opens nothing."""
+    asking = asker(url, api_key)
+    try:
+        told: Any = asking.loaded(Request("GET", "/v1/whoami"))
+    finally:
+        asking.transport.close()
+    try:
+        return Identity(told["workspace_id"], told["user_id"], told["role"])
+    except (KeyError, TypeError):
+        raise ServiceError(f"{asking.transport.address} does not say whose key this is") from None
+
 
 #: What only a memory in this process has.
 _EMBEDDED = frozenset({"cached", "config", "life", "store", "worker"})
@@ -104,7 +210,7 @@ class SummaryVerbs(Part[Way]):
 class KnowledgeVerbs(Part[Way]):
     """As `memory.knowledge`."""
 
-    add = by(Knowledge.add, longer.add_document)
+    add = by(Knowledge.add, add_document)
     document = remote(verbs.GET_DOCUMENT)
     documents = remote(verbs.DOCUMENTS)
     entries = remote(verbs.ENTRIES)
@@ -151,7 +257,7 @@ class Verbs(Part[Way]):
     compact = remote(verbs.COMPACT)
     context = remote(verbs.CONTEXT)
     doctor = remote(verbs.DOCTOR)
-    drain = by(Core.drain, longer.drain)
+    drain = by(Core.drain, drain)
     erase = remote(verbs.ERASE)
     expand = remote(verbs.EXPAND)
     explain = remote(verbs.EXPLAIN)
@@ -163,7 +269,7 @@ class Verbs(Part[Way]):
     history = remote(verbs.HISTORY)
     jobs = remote(verbs.JOBS)
     list = remote(verbs.LIST)
-    now = by(Core.now, longer.now)
+    now = by(Core.now, now)
     profile = remote(verbs.PROFILE)
     recall = remote(verbs.RECALL)
     remember = remote(verbs.REMEMBER)
@@ -175,7 +281,7 @@ class Verbs(Part[Way]):
     stats = remote(verbs.STATS)
     status = remote(verbs.STATUS)
     update = remote(verbs.UPDATE)
-    warm = by(Core.warm, longer.warm)
+    warm = by(Core.warm, warm)
 
     def __init__(self, way: Way) -> None:
         super().__init__(way)

@@ -30,7 +30,7 @@ from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookT
 from holdfast.language.extraction import Extractor
 from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.learn.drafts_from_rules import read
-from holdfast.models.call import typed_errors
+from holdfast.models.base import typed_errors
 from holdfast.types import Event
 
 log = logging.getLogger("holdfast.learn")

@@ -19,7 +19,7 @@ from typing import Any
 from holdfast.errors import ModelError, ModelUnavailable
 from holdfast.language.extraction import Extractor
 from holdfast.learn.drafts_from_rules import read
-from holdfast.models.call import typed_errors
+from holdfast.models.base import typed_errors
 from holdfast.types import Event
 
 #: Whoever answers goes first.

@@ -8,11 +8,10 @@ from functools import cache, partial
 from holdfast.config import Config
 from holdfast.language.extraction import Extractor, ReadDates
 from holdfast.learn.apart import Apart, Made
-from holdfast.learn.judging import judging
 from holdfast.learn.llm.extractor import asking
 from holdfast.learn.nlp import named
 from holdfast.learn.parts import Parts
-from holdfast.learn.step import Reading
+from holdfast.learn.step import Reading, judging
 from holdfast.models.llm import Generator
 
 

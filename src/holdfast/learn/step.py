@@ -16,11 +16,14 @@ the rules find is kept and the jobs become dead letters, which can be replayed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
 
-from holdfast.border.write_options import provider_of
+from holdfast.border.write_options import NOBODY, provider_of, treatment, visibility_of
 from holdfast.config import Config
+from holdfast.config import Extraction as Settings
 from holdfast.errors import Harmful, ModelError
 from holdfast.language.echo import without_recalled
 from holdfast.language.names.matching import same
@@ -28,23 +31,92 @@ from holdfast.learn.apart import PATIENCE, Apart, Asked, Made
 from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.learn.drafts_from_rules import own_name
 from holdfast.learn.filter import learnable
-from holdfast.learn.handled import (
-    for_the_same,
-    kept_within,
-    may_ask,
-    of_one_kind,
-    to_be_read,
-)
-from holdfast.learn.judging import PATIENCES
 from holdfast.learn.llm.extractor import LlmExtractor
 from holdfast.learn.llm.prompt import Known
 from holdfast.learn.parts import Parts
+from holdfast.models.budget import Paid
 from holdfast.records.facts.alike import Compare, Unembedded
-from holdfast.records.facts.doubt import Opinion
-from holdfast.records.facts.opinion import Opinions, settled
+from holdfast.records.facts.judge import LlmJudge, Opinion, Opinions, settled
 from holdfast.records.graph.verbs import Graph
 from holdfast.store.base import Derived, Store
 from holdfast.types import Event, Job, Metadata, Scope
+
+# ----------------------------------------------------------------------
+# Turns that are to be treated otherwise than the rest of their conversation
+# (border/write_options.py).
+#
+# What is read together is treated alike, so nothing that is drawn from turns that one agent keeps
+# to itself is mixed with what everybody may see.
+# ----------------------------------------------------------------------
+
+_BY_MODEL = (None, "auto", "llm")
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def of_one_kind(store: Store, jobs: list[Job]) -> tuple[list[Job], Metadata]:
+    """Those that are treated as the one that is due first, and how; the others go back, untried."""
+    if not jobs:
+        return [], {}
+    turns = store.events(jobs[0].scope, [job.subject for job in jobs])
+    data = {turn.id: how for turn in turns if (how := treatment(turn.data))}
+    if not data:
+        return jobs, {}
+    first = min(jobs, key=lambda job: (job.due or _LONG_AGO, job.id))
+    kind = data.get(first.subject, {})
+    rest = [job for job in jobs if data.get(job.subject, {}) != kind]
+    if rest:
+        store.release(rest)
+    return [job for job in jobs if data.get(job.subject, {}) == kind], kind
+
+
+def may_ask(data: Metadata) -> bool:
+    """Whether a language model, if there is one, may be shown such turns."""
+    return provider_of(data) in _BY_MODEL
+
+
+def to_be_read(turns: Sequence[Event]) -> list[Event]:
+    """Those that something may be drawn from."""
+    return [turn for turn in turns if provider_of(turn.data) != NOBODY]
+
+
+def for_the_same(turns: Sequence[Event], data: Metadata) -> list[Event]:
+    """Those that everybody may know of who will see what is drawn now."""
+    whose = (None, visibility_of(data))
+    return [turn for turn in to_be_read(turns) if visibility_of(turn.data) in whose]
+
+
+def kept_within(drafted: Drafted, data: Metadata) -> Drafted:
+    """What may be stored of it. The graph has no place for what one agent keeps to itself: entities
+    are everybody's."""
+    visibility = visibility_of(data)
+    if visibility is None:
+        return drafted
+    facts = tuple(replace(each, visibility=visibility) for each in drafted.facts)
+    return replace(drafted, entities=(), relations=(), facts=facts)
+
+
+# ----------------------------------------------------------------------
+# The judge of facts, asked and paid for as the extraction itself: one model, one purse.
+# ----------------------------------------------------------------------
+
+#: A group of turns waits for its judge no longer than this many timeouts of one call: no question
+#: is asked when one of them is over, and the last one may take another.
+PATIENCES = 2
+
+
+def judging(model: Paid, settings: Settings) -> Callable[[Scope], Opinions] | None:
+    """Makes the opinions on the facts of one group of turns; None when no judge is wanted."""
+    if not settings.judge:
+        return None
+
+    def opinions(scope: Scope) -> Opinions:
+        def ask(system: str, text: str, schema: Mapping[str, Any]) -> str:
+            return model.ask(scope, system, text, schema=schema).text
+
+        return Opinions(LlmJudge(ask), patience_s=settings.llm.timeout_seconds)
+
+    return opinions
+
 
 log = logging.getLogger("holdfast.learn")
 

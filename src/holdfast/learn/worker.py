@@ -9,34 +9,282 @@ from __future__ import annotations
 
 import atexit
 import logging
+import random
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Protocol
 
-from holdfast.config import Config
+from holdfast.border.write_options import MOST_QUICK
+from holdfast.config import Config, Jobs
 from holdfast.errors import (
     Closed,
     Harmful,
+    HoldfastError,
     ModelError,
     ModelUnavailable,
     NotAsked,
+    Refused,
     StoreError,
+    TookTooLong,
 )
-from holdfast.learn.embed import embed
-from holdfast.learn.hands import Hands, Tally
-from holdfast.learn.inline_extraction import Quick, QuickReader, read_turns
-from holdfast.learn.maintenance import House
-from holdfast.learn.passages import RECIPE
-from holdfast.learn.retry import is_last, is_transient, kind, pause
-from holdfast.models.base import Embedder
-from holdfast.models.call import known_dim
+from holdfast.learn.embed import RECIPE, embed
+from holdfast.models.base import Embedder, known_dim
 from holdfast.store.base import Space, Store
 from holdfast.types import Drained, Job, Scope
 
+# ----------------------------------------------------------------------
+# What the threads of a worker have in hand, and what they have done.
+#
+# Whoever stops it can hand back what is in hand. A language model may take a minute for an
+# answer, and nobody who stops a service waits for that: the thread is left behind, and what it
+# held is free for the next worker, untried.
+# ----------------------------------------------------------------------
+
+
+class Hands:
+    """The jobs in hand, by thread."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, Sequence[Job]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def holding(self, jobs: Sequence[Job]) -> Iterator[None]:
+        """This thread works on these."""
+        me = threading.get_ident()
+        with self._lock:
+            self._held[me] = jobs
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._held[me]
+
+    def of_others(self) -> list[Job]:
+        """What is in the hands of other threads than this one."""
+        me = threading.get_ident()
+        with self._lock:
+            return [job for thread, jobs in self._held.items() if thread != me for job in jobs]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a worker has done since it was made."""
+
+    done: int = 0
+    dead: int = 0
+    #: Of those done, the turns that were read.
+    read: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def add(self, *, done: int = 0, dead: int = 0, read: int = 0) -> None:
+        """Count; several threads may."""
+        with self._lock:
+            self.done += done + read
+            self.dead += dead
+            self.read += read
+
+
+# ----------------------------------------------------------------------
+# What becomes of a job that failed: whether it is tried again, and when.
+# ----------------------------------------------------------------------
+
+_MOST_DOUBLINGS = 30
+
+
+def is_transient(error: ModelError) -> bool:
+    """Whether it goes away: a model comes back, and an operator mends a key."""
+    return isinstance(error, ModelUnavailable | Refused)
+
+
+def is_last(jobs: Jobs, attempts: int, error: ModelError, *, draining: bool) -> bool:
+    """Whether it is given up. A model that is away comes back: only a caller who waits for the end
+    gives up on it. What took too long once would take as long again."""
+    if isinstance(error, NotAsked):  # Nothing was tried; but who drains does not wait.
+        return draining
+    if isinstance(error, TookTooLong):
+        return True
+    return attempts >= jobs.max_attempts and (draining or not is_transient(error))
+
+
+def pause(jobs: Jobs, attempts: int, error: ModelError) -> timedelta:
+    """How long it waits for the next try."""
+    doubled = jobs.backoff_seconds * 2.0 ** min(attempts - 1, _MOST_DOUBLINGS)
+    seconds = min(jobs.backoff_cap_seconds, doubled)
+    seconds *= random.uniform(0.5, 1.0)  # Jitter: not all of them at once.
+    if isinstance(error, ModelUnavailable) and error.retry_after:
+        seconds = max(seconds, error.retry_after)
+    return timedelta(seconds=seconds)
+
+
+def kind(error: ModelError) -> str:
+    """The kind of error only: its text may quote what was said."""
+    return type(error.__cause__ or error).__name__
+
+
+# ----------------------------------------------------------------------
+# Keeping house: what is long forgotten is wiped, and once a night a memory looks after itself.
+#
+# Wiping cannot be undone, so it does not trust a clock that jumps. It goes by the time that the
+# store has *seen* pass: house time, which follows the clock over gaps of up to two days, and over
+# longer ones only as fast as this process has been running. A clock that is ten years ahead for a
+# day wipes what is due after one more day, not after ten more years; and a store that lay in a
+# drawer for a year gives everybody the days again in which they can change their mind.
+# ----------------------------------------------------------------------
+
 log = logging.getLogger("holdfast.worker")
+
+_EVERY_SECONDS = 3600.0
+_CHORE = "house"
+#: A gap that the clock may show without being doubted: a weekend switched off.
+_USUAL_GAP = timedelta(days=2)
+
+
+class House:
+    """The rounds of one worker; several workers may keep the same house."""
+
+    def __init__(self, store: Store, config: Config, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._config = config
+        self._clock = clock
+        self._next = 0.0
+        self._last: float | None = None
+        #: The nightly round; it knows itself when it is due.
+        self.nightly: Callable[[datetime], object] | None = None
+
+    def keep(self) -> None:
+        """Go round if it is time to."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _EVERY_SECONDS
+        self.round()
+
+    def round(self) -> None:
+        """Wipe what is due by house time, then the nightly round."""
+        now = self._clock()
+        seen = self._seen(now)
+        if seen is not None:
+            config = self._config
+            self._store.wipe(forgotten_before=seen - timedelta(days=config.forget_days))
+            self._store.forget_keys(seen - timedelta(days=config.key_days))
+            self._store.forget_contexts(seen - timedelta(days=config.ledger_days))
+        if self.nightly is not None:
+            try:
+                self.nightly(now)
+            except HoldfastError as error:
+                log.warning("the nightly round stopped: %s", type(error).__name__)
+
+    def _seen(self, now: datetime) -> datetime | None:
+        """House time, moved on and noted; None at the first round of a store."""
+        running = time.monotonic()
+        passed = timedelta(seconds=0.0 if self._last is None else running - self._last)
+        self._last = running
+        before = self._store.chores().get(_CHORE)
+        if before is None:
+            self._store.begin_chore(_CHORE, now=now, every_s=0.0)
+            return None
+        seen = now if now - before <= _USUAL_GAP else before + passed
+        self._store.begin_chore(_CHORE, now=seen, every_s=0.0)
+        return seen
+
+
+# ----------------------------------------------------------------------
+# Turns that are read while their writer waits: `remember(quick=True)`.
+#
+# They are stored by then, so nothing here may fail the writer, or keep it for long: what cannot
+# be read at once is left to the queue. Hence a thread of its own, which goes on when nobody waits
+# for it any more, as behind another process that holds the store.
+# ----------------------------------------------------------------------
+
+#: How long a writer waits.
+PATIENCE_SECONDS = 20.0
+
+
+class QuickReader(Protocol):
+    """The part of a `Reader` that is needed here."""
+
+    def claim_turns(self, scope: Scope, turns: Sequence[str]) -> list[Job]:
+        """The jobs of some turns that somebody waits for; the attempt is counted."""
+
+    def read(self, jobs: Sequence[Job], steps: Sequence[str], *, quick: bool = False) -> int:
+        """Do them and remove them; how many. `quick`: no model is asked for anything."""
+
+
+class Quick:
+    """The threads that read for those who wait."""
+
+    def __init__(self) -> None:
+        self.patience_s = PATIENCE_SECONDS
+        self._threads: set[threading.Thread] = set()
+        self._lock = threading.Lock()
+
+    def awaited(self, work: Callable[[], int]) -> int:
+        """What `work` gives; 0 when it fails, or takes too long, and then it goes on."""
+        found: list[int] = []
+
+        def run() -> None:
+            try:
+                found.append(work())
+            except Closed:
+                pass  # What was claimed is taken over when its lease runs out.
+            except Exception as error:  # noqa: BLE001 (the outermost door of this thread)
+                # Its kind alone: its text may quote what was said.
+                log.warning("turns were not read at once: %s", type(error).__name__)
+            finally:
+                with self._lock:
+                    self._threads.discard(thread)
+
+        thread = threading.Thread(target=run, name="holdfast-quick", daemon=True)
+        try:
+            with self._lock:
+                thread.start()
+                self._threads.add(thread)
+        except RuntimeError as error:  # No more threads, or the interpreter ends.
+            log.warning("turns were not read at once: %s", type(error).__name__)
+            return 0
+        thread.join(self.patience_s)
+        return found[0] if found else 0
+
+    def join(self, until: float | None = None) -> None:
+        """Return when nothing is being read, or at a time of the monotonic clock."""
+        with self._lock:
+            running = self._threads - {threading.current_thread()}
+        for thread in running:
+            thread.join(None if until is None else max(0.0, until - time.monotonic()))
+
+
+def read_turns(
+    store: Store,
+    reader: QuickReader,
+    scope: Scope,
+    turns: Sequence[str],
+    steps: Sequence[str],
+    *,
+    hands: Hands,
+) -> int:
+    """Read turns of one call now; how many. Of many the jobs are only made due. What was claimed
+    and cannot be read goes back, untried, whatever the error."""
+    if len(turns) > MOST_QUICK:
+        store.hurry(scope, turns)
+        return 0
+    jobs = reader.claim_turns(scope, turns)
+    if not jobs:
+        return 0
+    try:
+        with hands.holding(jobs):
+            return reader.read(jobs, steps, quick=True)
+    except Exception as error:
+        try:
+            # One of them does harm: the queue finds out which.
+            store.release(jobs, alone=isinstance(error, Harmful))
+        except HoldfastError as failed:
+            log.warning("%d turns wait for their lease: %s", len(jobs), type(failed).__name__)
+        raise
+
 
 _PAUSE_AFTER_ERROR_SECONDS = 1.0
 #: How often `drain` looks whether another worker has finished what it holds.

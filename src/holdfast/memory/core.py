@@ -13,11 +13,10 @@ from holdfast.config import MIB, Config
 from holdfast.errors import Closed, ConfigError, NotFound
 from holdfast.language.terms import TERMS_VERSION
 from holdfast.learn.echo_filter import recalled
+from holdfast.learn.embed import RECIPE
 from holdfast.learn.parts import Parts
-from holdfast.learn.passages import RECIPE
 from holdfast.learn.worker import Reader, Worker
-from holdfast.models.base import Embedder
-from holdfast.models.call import embedded
+from holdfast.models.base import Embedder, embedded
 from holdfast.recall.context.ledger import told_lately
 from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
@@ -40,8 +39,8 @@ from holdfast.records.summaries import Summaries
 from holdfast.records.team import Team
 from holdfast.store.base import Store
 from holdfast.types import Drained, Finding, Hits, Record, Scope, State
+from holdfast.upkeep.feedback import Uses
 from holdfast.upkeep.nightly import Keeper, Rules
-from holdfast.upkeep.uses import Uses
 
 #: Makes the step that understands turns.
 MakeReader = Callable[[Parts], Reader]

@@ -13,18 +13,17 @@ from importlib.util import find_spec
 from typing import Any, NoReturn, get_args
 
 from holdfast.border import validate
-from holdfast.border.cursors import cursor_at, place_of
+from holdfast.border.ids import cursor_at, place_of
 from holdfast.border.origins import whose
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.memory import batch
 from holdfast.memory.batch import Batch
 from holdfast.memory.core import Core
 from holdfast.recall.context.pack import Format
-from holdfast.recall.expand import seen
-from holdfast.recall.kept import Kept, Page, kept
+from holdfast.recall.hits import Kept, Page, kept, seen
 from holdfast.records.graph.check import choice
 from holdfast.records.knowledge.documents.reading import FORMATS
-from holdfast.records.knowledge.values import ENTRY, to_entry
+from holdfast.records.knowledge.knowledge import ENTRY, to_entry
 from holdfast.records.parts import is_seen
 from holdfast.types import ALL_TIERS, TEAM, Finding, Job, Record, Scope
 from holdfast.upkeep.growth import Grown, grown

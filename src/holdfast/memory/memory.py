@@ -18,13 +18,12 @@ from holdfast.border.write_options import Handling, handling, sent
 from holdfast.config import Config
 from holdfast.errors import NotFound
 from holdfast.language.questions.classes import usual_limit
-from holdfast.learn.understood import noted, too_many
+from holdfast.learn.filter import noted, too_many
 from holdfast.memory.library import Library
 from holdfast.recall.context.ledger import Packing, explained, keep
 from holdfast.recall.context.pack import GUARANTEED, Packed, pack
-from holdfast.recall.conversation import question
-from holdfast.recall.expand import expand
-from holdfast.recall.query import Query, query
+from holdfast.recall.hits import expand
+from holdfast.recall.query import Query, query, question
 from holdfast.records.entries import entries
 from holdfast.records.forecast import WINDOW
 from holdfast.records.parts import is_seen

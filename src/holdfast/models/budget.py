@@ -5,11 +5,159 @@ Values and arithmetic; `spending` keeps to them. A day is a day of UTC.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from holdfast.store.base import Spent
+from holdfast.errors import NotAsked, OverBudget, Refused
+from holdfast.language.tokens import count_tokens
+from holdfast.models.base import Embedder, typed_errors
+from holdfast.models.breaker import Breaker
+from holdfast.models.llm import Generated, Generator
+from holdfast.store.base import Spending, Spent
+from holdfast.types import Scope
+
+# ----------------------------------------------------------------------
+# Who pays for what a model is asked while somebody waits; set by the door where they came in.
+# ----------------------------------------------------------------------
+
+#: Takes the text that is to be sent; raises when it must not be.
+Pay = Callable[[str], None]
+
+_PAYING: ContextVar[Pay | None] = ContextVar("holdfast_paying", default=None)
+
+
+@contextmanager
+def paying(pay: Pay) -> Iterator[None]:
+    """Around a request: what it makes a model do at once is paid so, on its threads too."""
+    token = _PAYING.set(pay)
+    try:
+        yield
+    finally:
+        _PAYING.reset(token)
+
+
+def pay_for(embedder: Embedder, text: str) -> None:
+    """Pay before a text is sent to a model that costs; raises what the one who pays raises."""
+    pay = _PAYING.get()
+    if pay is not None and getattr(embedder, "is_remote", False):
+        pay(text)
+
+
+# ----------------------------------------------------------------------
+# Paying for calls of the model: nothing is sent that the budget of the day does not allow.
+#
+# A call is charged durably before it is made, with the most it can take, and corrected when it is
+# over. A call that never comes back stays charged in full: neither a model that always times out
+# nor a process that dies in every call can spend more than the day allows.
+# ----------------------------------------------------------------------
+
+
+class Bill:
+    """One call that was charged; who made it says what it took, if that is known."""
+
+    def __init__(self) -> None:
+        self.size: Size | None = None
+
+    def took(self, size: Size) -> None:
+        self.size = size
+
+
+class Purse:
+    """The budget of every scope, and who keeps account of it."""
+
+    def __init__(
+        self, account: Spending, *, limit: Limit, price: Price, clock: Callable[[], datetime]
+    ) -> None:
+        self._account = account
+        self._limit = limit
+        self._price = price
+        self._clock = clock
+
+    @contextmanager
+    def paying(self, scope: Scope, most: Size) -> Iterator[Bill]:
+        """Around one call that takes `most` at most; `OverBudget` when there is no money for it.
+
+        The day it was charged to pays for it, also if it ends after midnight.
+        """
+        now = self._clock()
+        day = day_of(now)
+        spent = self._account.spent(scope, day)
+        self._refuse(broken(spent, self._limit, ahead=most, price=self._price), now)
+        self._add(scope, day, most, calls=1)
+        # Others may have paid at the same moment: who breaks the limit steps back.
+        if why := broken(self._account.spent(scope, day), self._limit):
+            self._add(scope, day, _less(Size(), most), calls=-1)
+            self._refuse(why, now)
+        bill = Bill()
+        try:
+            yield bill
+        except NotAsked:
+            self._add(scope, day, _less(Size(), most), calls=-1)
+            raise
+        except Refused:  # Who is refused has been given nothing.
+            bill.took(Size())
+            raise
+        finally:
+            if bill.size is not None:
+                self._add(scope, day, _less(bill.size, most))
+
+    def _refuse(self, why: str, now: datetime) -> None:
+        if why:
+            wait = until_midnight(now).total_seconds()
+            raise OverBudget(f"{why} allows no call before midnight UTC", retry_after=wait)
+
+    def _add(self, scope: Scope, day: date, size: Size, *, calls: int = 0) -> None:
+        self._account.charge(
+            scope,
+            day,
+            calls=calls,
+            prompt_tokens=size.prompt,
+            answer_tokens=size.answer,
+            cost=self._price.of(size),
+        )
+
+
+def _less(one: Size, other: Size) -> Size:
+    return Size(one.prompt - other.prompt, one.answer - other.answer)
+
+
+# ----------------------------------------------------------------------
+# A language model that is asked within the budget of the day, and left alone while it fails.
+#
+# Whoever asks it, for whatever purpose, pays from the same purse and minds the same breaker.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """A model, who pays for it, and who watches it. Threads may share it."""
+
+    generator: Generator
+    breaker: Breaker
+    purse: Purse
+
+    def ask(self, scope: Scope, system: str, text: str, *, schema: Mapping[str, Any]) -> Generated:
+        """The answer, paid for by this scope.
+
+        `NotAsked` or `OverBudget`: nothing was sent or charged. Any other ModelError: it failed.
+        """
+        self.breaker.check()  # Before anything is charged.
+        sent = sum(map(count_tokens, (system, text, json.dumps(schema))))
+        most = Size(sent, self.generator.max_answer_tokens)
+        with self.purse.paying(scope, most) as bill:
+            generated = self.breaker.call(lambda: self._asked(system, text, schema))
+            bill.took(Size(generated.usage.prompt_tokens, generated.usage.answer_tokens))
+        return generated
+
+    def _asked(self, system: str, text: str, schema: Mapping[str, Any]) -> Generated:
+        with typed_errors(self.generator.model_id):
+            return self.generator.generate(system, text, schema=schema)
+
 
 _TOKENS_PER_PRICE = 1_000_000
 

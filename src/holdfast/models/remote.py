@@ -33,7 +33,7 @@ MOST_AT_ONCE = 64
 class RemoteEmbedder:
     """Embeds at `base_url`; without `dim` it is learned from the first answer."""
 
-    #: What is asked of it may cost; see models/metering.py.
+    #: What is asked of it may cost; see models/budget.py.
     is_remote = True
 
     def __init__(

@@ -2,13 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from holdfast.border.reserved import RESERVED_METADATA, SYSTEM
+from holdfast.errors import NotFound
 from holdfast.index.view import Part
-from holdfast.types import Event, Hit, Metadata, Record
+from holdfast.store.base import Records
+from holdfast.types import Event, Hit, Metadata, Record, Scope
+
+# ----------------------------------------------------------------------
+# A memory as it is kept, for those who look through them: also what holds no longer.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One memory of any tier, with its times."""
+
+    id: str
+    content: str
+    tier: str
+    kind: str
+    #: Whose word it is: user, agent, tool, document, ...
+    origin: str
+    role: str
+    name: str | None
+    agent: str | None
+    session: str | None
+    confidence: float
+    importance: float
+    #: Since when and until when it holds; None: without an end.
+    created_at: datetime
+    valid_to: datetime | None
+    #: When it was learned, and when it was learned that it holds no longer.
+    known_from: datetime
+    known_to: datetime | None
+    #: Since when it is put aside.
+    archived_at: datetime | None = None
+    #: Event ids, most relevant first.
+    sources: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
+    #: Of `metadata`, the names that a door put there, not the caller: where it came from.
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Memories, and where the next ones begin."""
+
+    memories: tuple[Kept, ...]
+    #: What `list` takes as `cursor`; None: there are no more.
+    next: str | None = None
+
+
+def kept(record: Record, part: Part | None = None) -> Kept:
+    """What a caller is shown of a record; `part` says whose it is, where it is not their own."""
+    shown = hit(record, score=1.0, part=part)
+    is_lent = part is not None and bool(part.shares) and not part.is_team
+    return Kept(
+        id=record.id,
+        content=record.content,
+        tier=record.tier,
+        kind=record.kind,
+        origin=record.origin,
+        role=record.role,
+        name=shown.name,
+        agent=None if is_lent else record.agent,
+        session=shown.session,
+        confidence=record.confidence,
+        importance=record.importance,
+        created_at=record.valid_from,
+        valid_to=record.valid_to,
+        known_from=record.known_from,
+        known_to=record.known_to,
+        archived_at=record.archived_at,
+        sources=shown.sources,
+        metadata=shown.metadata,
+        labels=() if is_lent else record.labels,
+    )
+
+
+# ----------------------------------------------------------------------
+# Expand: the whole memory behind an id, for a context that told only a headline of it.
+# ----------------------------------------------------------------------
+
+
+def expand(
+    store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[Part] = ()
+) -> list[Hit]:
+    """The memories with these ids, in that order; NotFound for one that the asker cannot see.
+
+    `also`: what they see beside what is their own, as for a search.
+    """
+    found = seen(store, scope, ids, also=also)
+    for each in ids:
+        if each not in found:
+            raise NotFound(f"there is no memory {each!r} in this scope")
+    # Asked for by name: nothing fits better.
+    return [hit(record, score=1.0, part=part) for record, part in (found[each] for each in ids)]
+
+
+def seen(
+    store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[Part] = ()
+) -> dict[str, tuple[Record, Part]]:
+    """Those of these memories that the asker can see, and whose each is; their own first."""
+    found: dict[str, tuple[Record, Part]] = {}
+    for part in (Part(scope), *also):
+        wanted = [each for each in ids if each not in found]
+        for record in store.get(part.scope, wanted) if wanted else ():
+            if _is_seen(record, scope, part):
+                found[record.id] = (record, part)
+    return found
+
+
+def _is_seen(record: Record, scope: Scope, part: Part) -> bool:
+    is_private = record.visibility == "agent_only"
+    if not part.shows(tier=record.tier, kind=record.kind, private=is_private, quiet=record.quiet):
+        return False
+    if is_private and record.agent != scope.agent:
+        return False
+    # An agent of another workspace is another one, also if it is called as ours.
+    known = (None,) if part.shares else (None, scope.agent)
+    return scope.agent is None or record.agent in known
+
 
 _PLAIN_TIERS = frozenset({"graph", "workspace"})
 

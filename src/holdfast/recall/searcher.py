@@ -21,17 +21,15 @@ from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.resident import ALL, LOUD, Part, Shelf, View
 from holdfast.language.questions.classes import english_only
-from holdfast.models.base import Embedder
-from holdfast.models.call import embedded
-from holdfast.models.metering import pay_for
+from holdfast.models.base import Embedder, embedded
+from holdfast.models.budget import pay_for
 from holdfast.profiles import GENERAL
 from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
-from holdfast.recall.profile import Detected, choose
+from holdfast.recall.profile import Detected, TriggerVectors, choose
 from holdfast.recall.query import Query
 from holdfast.recall.sources.graph import reached, whole, with_paths
 from holdfast.recall.stages.rerank import Reranker
-from holdfast.recall.trigger_vectors import TriggerVectors
 from holdfast.records.graph.follow import Graphs
 from holdfast.store.base import Space, Store
 from holdfast.types import Event, Hits, Record, Scope

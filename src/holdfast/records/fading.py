@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.records.graph.strength import (
+from holdfast.records.graph.elements import (
     DAY_US,
     FADED,
     GONE,

@@ -9,9 +9,12 @@ text is shown as long as every fact it was given still holds, then the composed 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from holdfast.border import validate
 from holdfast.border.write_options import AGENT_ONLY
@@ -21,11 +24,231 @@ from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
 from holdfast.records.profile_fields import fields
-from holdfast.records.profile_kept import Keep, Kept
-from holdfast.records.profile_summaries import changing, composed
-from holdfast.records.profile_values import SECTIONS, Field, Profile, Summary, counted
-from holdfast.store.base import Store
+from holdfast.records.profile_values import SECTIONS, Field, Profile, Summary, category, counted
+from holdfast.store.base import Head, Store
 from holdfast.types import Record, Scope
+
+# ----------------------------------------------------------------------
+# The records that profiles are made of, kept in memory as long as none of them changes.
+#
+# A profile is asked for before every answer, but facts change seldom. What changed since is asked
+# of the store's feed, which is cheap, so what another process writes is seen as well.
+# ----------------------------------------------------------------------
+
+_TIERS = frozenset({"fact", "profile"})
+#: Records of all owners together, some 1.5 kB each.
+_MOST_RECORDS = 50_000
+
+Owner = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is known of an owner: of now and of the past, without what was forgotten."""
+
+    head: Head
+    facts: list[Record]
+    written: list[Record]
+    #: By agent the profile that was made of them last, and from and until when it is right.
+    made: dict[str | None, tuple[Profile, datetime, datetime]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return 1 + len(self.facts) + len(self.written)
+
+
+class Keep:
+    """Keeps the records of the owners that were asked for last. Threads may share it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._owners: OrderedDict[Owner, Kept] = OrderedDict()
+
+    def of(self, scope: Scope) -> Kept:
+        """The records of an owner as they are now."""
+        owner = scope.workspace, scope.user
+        # Before they are read: what is written meanwhile is looked for again.
+        head = self._store.head(scope)
+        with self._lock:
+            kept = self._owners.get(owner)
+        if kept is None or not self._is_fresh(scope, kept, head):
+            kept = Kept(head, self._listed(scope, "fact"), self._listed(scope, "profile"))
+        with self._lock:
+            self._owners[owner] = kept
+            self._owners.move_to_end(owner)
+            while len(self._owners) > 1 and self._size() > _MOST_RECORDS:
+                self._owners.popitem(last=False)
+        return kept
+
+    def _is_fresh(self, scope: Scope, kept: Kept, head: Head) -> bool:
+        if kept.head == head:
+            return True
+        if kept.head.epoch != head.epoch or head.change < kept.head.change:
+            return False
+        changes = self._store.changes(scope, after=kept.head.change)
+        if any(change.tier in _TIERS for change in changes):
+            return False
+        kept.head = head
+        return True
+
+    def _listed(self, scope: Scope, tier: str) -> list[Record]:
+        return self._store.listed(scope, tier=tier, current=False)
+
+    def _size(self) -> int:
+        return sum(kept.size for kept in self._owners.values())
+
+
+# ----------------------------------------------------------------------
+# The six summaries of a profile, composed from its facts without a model.
+#
+# Each fact is told in one place: goals and decisions of the last 30 days and plans with a day
+# ahead are on top of the mind; what has to do with work is work; who the user is, likes, does and
+# must not do is personal; the rest is history, of the last 90 days, of the year before, or older.
+# The most important facts are told first choice, in the order of their times, in whole sentences
+# and at most 80 words.
+# ----------------------------------------------------------------------
+
+_MOST_WORDS = 80
+_LATELY, _MONTHS, _YEAR = timedelta(days=30), timedelta(days=90), timedelta(days=365)
+_INSTANT = timedelta(microseconds=1)
+_PLANS = frozenset({"goal", "decision"})
+_PERSONAL = frozenset({"identity", "preference", "behavior", "constraint"})
+_WORK = re.compile(
+    r"\b(?:work(?:s|ed|ing)? (?:at|for|on|as|in|with|from)|at work|my work|jobs?|employ\w*"
+    r"|compan(?:y|ies)|colleagues?|co-?workers?|manager|boss|office|career|projects?|clients?|customers?|startup"
+    r"|business|deadlines?|meetings?|salary|engineer\w*|developer|team|sprint|release|degree"
+    r"|universit\w+|studying|thesis|exams?)\b|工作|公司|项目|客户|同事",
+    re.I,
+)
+
+
+class _Opening(NamedTuple):
+    """The sentence that a summary begins with, and the fields it tells."""
+
+    text: str = ""
+    fields: tuple[str, ...] = ()
+
+
+_NOTHING = _Opening()
+_END = re.compile(r"[.!?…。！？]['\")\]”’]*$")
+
+
+def composed(
+    facts: Sequence[Record], fields: Mapping[str, Field], at: datetime
+) -> dict[str, Summary]:
+    """The summaries as of a time."""
+    placed: dict[str, list[Record]] = {name: [] for name in SECTIONS}
+    by_id = {fact.id: fact for fact in facts}
+    openings = {"workContext": _work(fields), "personalContext": _person(fields)}
+    heads = {
+        name: [by_id[id] for id in _facts_of(opening, fields) if id in by_id]
+        for name, opening in openings.items()
+    }
+    told = {fact.id for head in heads.values() for fact in head}
+    for fact in facts:
+        if fact.id not in told:
+            placed[section(fact, at)].append(fact)
+    return {
+        name: _summary(openings.get(name, _NOTHING).text, heads.get(name, []), placed[name])
+        for name in SECTIONS
+    }
+
+
+def section(fact: Record, at: datetime) -> str:
+    """Where a fact is told."""
+    kind, age = category(fact), at - fact.valid_from
+    due = _due(fact)
+    if (kind in _PLANS and age <= _LATELY) or (due is not None and at <= due):
+        return "topOfMind"
+    if kind not in _PLANS and _WORK.search(fact.content):
+        return "workContext"
+    if kind in _PERSONAL:
+        return "personalContext"
+    if age <= _MONTHS:
+        return "recentMonths"
+    return "earlierContext" if age <= _YEAR else "longTermBackground"
+
+
+def changing(facts: Sequence[Record]) -> list[datetime]:
+    """When facts change their place for being older, or for their day being over."""
+    # A fact of exactly that age is still where it was.
+    ages = [fact.valid_from + age + _INSTANT for fact in facts for age in (_LATELY, _MONTHS, _YEAR)]
+    return ages + [due + _INSTANT for fact in facts if (due := _due(fact)) is not None]
+
+
+def _due(fact: Record) -> datetime | None:
+    """Until when a fact plans something."""
+    due = fact.data.get("due")
+    return datetime.fromisoformat(due) if isinstance(due, str) and due else None
+
+
+def sentence(text: str) -> str:
+    """A text that ends like a sentence."""
+    line = " ".join(text.split())
+    return line if _END.search(line) else f"{line}."
+
+
+def words(text: str) -> int:
+    """How long a text is, in words; scripts without spaces count by their characters."""
+    return max(len(text.split()), len(text) // 8)
+
+
+def _summary(opening: str, head: Sequence[Record], facts: Sequence[Record]) -> Summary:
+    left = _MOST_WORDS - words(opening)
+    chosen: list[Record] = []
+    for fact in sorted(facts, key=_weight):
+        length = words(sentence(fact.content))
+        if length <= left:
+            chosen.append(fact)
+            left -= length
+    chosen.sort(key=lambda each: (each.valid_from, each.known_from, each.id))
+    used = [*head, *chosen]
+    lines = [*([opening] if opening else []), *(sentence(each.content) for each in chosen)]
+    return Summary(
+        text=" ".join(dict.fromkeys(lines)),
+        updated_at=max((each.known_from for each in used), default=None),
+        sources=tuple(dict.fromkeys(source for each in used for source in each.sources)),
+    )
+
+
+def _weight(fact: Record) -> tuple[float, float, str]:
+    return -fact.importance, -fact.valid_from.timestamp(), fact.id
+
+
+def _work(fields: Mapping[str, Field]) -> _Opening:
+    told = {
+        "job": "Works as {}",
+        "employer": "at {}" if "job" in fields else "Works at {}",
+    }
+    return _opening(told, fields, " ")
+
+
+def _person(fields: Mapping[str, Field]) -> _Opening:
+    told = {
+        "name": "is called {}", "age": "is {} years old", "home": "lives in {}",
+        "hometown": "comes from {}", "languages": "speaks {}", "family": "has family: {}",
+        "pets": "has pets: {}", "likes": "likes {}", "dislikes": "does not like {}",
+    }  # fmt: skip
+    return _opening(told, fields, "; ")
+
+
+def _opening(told: Mapping[str, str], fields: Mapping[str, Field], joint: str) -> _Opening:
+    """A sentence of fields, as far as it fits: half of the room, so that facts are told, too."""
+    lines: list[str] = []
+    names: list[str] = []
+    for name, template in told.items():
+        line = template.format(fields[name].value) if name in fields else ""
+        if line and words(joint.join([*lines, line])) <= _MOST_WORDS // 2:
+            lines.append(line)
+            names.append(name)
+    text = joint.join(lines)
+    return _Opening(sentence(text[:1].upper() + text[1:]) if text else "", tuple(names))
+
+
+def _facts_of(opening: _Opening, fields: Mapping[str, Field]) -> list[str]:
+    return [id for name in opening.fields for id in fields[name].facts]
+
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _VALUE_CHARS = 1_000

@@ -8,16 +8,153 @@ one after another was set finds it in the history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from holdfast.records import rule_validity
-from holdfast.records.knowledge.chain import Chain
-from holdfast.records.knowledge.values import DOCUMENT, ENTRY, chunk_ids, to_document, to_entry
+from holdfast.language.instructions.rules import MOST_RULES, Rule, rule_id, rules_in
+from holdfast.language.instructions.supersede import same, seeks, superseded, traits
+from holdfast.records.knowledge.knowledge import (
+    DOCUMENT,
+    ENTRY,
+    Chain,
+    chunk_ids,
+    to_document,
+    to_entry,
+)
 from holdfast.records.procedures import KINDS
+from holdfast.records.rules import known
 from holdfast.records.versions import is_open, line_up, was_taken_back
 from holdfast.store.base import Store
 from holdfast.types import Record, Scope
+
+# ----------------------------------------------------------------------
+# Which of the rules that are there stand, when one was forgotten or came back.
+#
+# A rule stands unless one that was given after it ends or repeats it: the same question that is
+# asked when a rule is given (language/instructions/supersede.py), so nothing needs to be kept of
+# what ended what. Only rules that were given under one agent, for the same to see, are asked
+# about one another. To settle what is settled already changes nothing.
+# ----------------------------------------------------------------------
+
+RULE_KINDS = ("instruction", "release")
+_OVER = "what ends it is there"
+_Place = tuple[datetime, datetime, str, int]
+
+
+def rules_of(store: Store, scope: Scope, turn: Record) -> list[Record]:
+    """The rules that were given in a turn, and are there."""
+    ids = [rule_id(turn.id, each.ordinal) for each in rules_in(turn.content)]
+    return [each for each in store.get(scope, ids) if each.kind in RULE_KINDS]
+
+
+def without(store: Store, scope: Scope, gone: Sequence[Record], now: datetime) -> None:
+    """Let stand again what rules ended that were forgotten, unless another one ends it too."""
+    for some, there in _with_others(store, scope, gone):
+        _settle(store, scope, _Among(there).ended_by(some), there, now)
+
+
+def again(store: Store, scope: Scope, back: Sequence[Record], now: datetime) -> None:
+    """Let rules stand that came back, and end what they ended; what was given since ends them."""
+    for some, there in _with_others(store, scope, back):
+        own = {each.id for each in some}
+        ended = [each for each in _Among(there).ended_by(some) if each.id not in own]
+        _settle(store, scope, [*ended, *some], there, now)
+
+
+def _with_others(
+    store: Store, scope: Scope, rules: Sequence[Record]
+) -> Iterator[tuple[list[Record], list[Record]]]:
+    """Rules by the agent and by who sees them, with all that are there of these, oldest first;
+    also those that ended."""
+    if not rules:
+        return
+    groups: defaultdict[Hashable, tuple[list[Record], list[Record]]] = defaultdict(lambda: ([], []))
+    for rule in rules:
+        groups[rule.agent, rule.visibility][0].append(rule)
+    for kind in RULE_KINDS:
+        listed = store.listed(scope, tier="procedure", kind=kind, current=False, archived=True)
+        for each in listed:
+            groups[each.agent, each.visibility][1].append(each)
+    for some, there in groups.values():
+        if some:
+            yield some, sorted(there, key=_place)
+
+
+def _settle(
+    store: Store, scope: Scope, rules: Sequence[Record], there: Sequence[Record], now: datetime
+) -> None:
+    """Let each of these rules stand, or end with the first one after it that ends it."""
+    ends = _Among(rules).first_ends(there)
+    over: defaultdict[datetime, list[str]] = defaultdict(list)
+    stand = []
+    for each in rules:
+        if each.id in ends and is_open(each):
+            over[ends[each.id]].append(each.id)
+        elif each.id not in ends and not is_open(each) and not was_taken_back(store, scope, each):
+            stand.append(each.id)
+            if each.valid_to is not None and each.known_to is None:  # Over when it was told.
+                over[each.valid_to].append(each.id)
+    for until, ids in over.items():
+        store.end(scope, ids, at=now, valid_to=until, action="superseded", reason=_OVER)
+    if stand:
+        store.reopen(scope, stand, at=now, reason="what ended it was forgotten")
+
+
+class _Among:
+    """Rules that others may end, by their traits: each is looked at by those alone that may."""
+
+    def __init__(self, rules: Iterable[Record]) -> None:
+        self._rules = {each.id: (each, _place(each)) for each in rules if each.kind != "release"}
+        self._known = {id: known(each) for id, (each, _) in self._rules.items()}
+        self._by_trait: defaultdict[Hashable, list[str]] = defaultdict(list)
+        for id, one in self._known.items():
+            for trait in traits(one):
+                self._by_trait[trait].append(id)
+
+    def ended_by(self, others: Iterable[Record]) -> list[Record]:
+        """Which of them some of those end."""
+        found = dict.fromkeys(id for each in others for id in self._ended(each, self._rules))
+        return [self._rules[id][0] for id in found]
+
+    def first_ends(self, others: Iterable[Record]) -> dict[str, datetime]:
+        """Of those that end, when the first of the others ends them; these are in their order."""
+        ends: dict[str, datetime] = {}
+        left = dict.fromkeys(self._rules)
+        for each in others:
+            for id in self._ended(each, left):
+                ends[id] = each.valid_from
+                del left[id]
+        return ends
+
+    def _ended(self, by: Record, among: Collection[str]) -> list[str]:
+        sought = seeks(known(by))
+        if sought is None:
+            ids: Iterable[str] = among
+        else:
+            alike = (id for each in sought for id in self._by_trait.get(each, ()))
+            ids = dict.fromkeys(id for id in alike if id in among)
+        place = _place(by)
+        ones = [self._known[id] for id in ids if self._rules[id][1] < place]
+        if not ones:
+            return []
+        rule = rule_of(by)
+        ended = {*superseded(rule, ones)}
+        return [each.id for each in ones if each.id in ended or same(rule, [each])]
+
+
+def _place(rule: Record) -> _Place:
+    """Where a rule stands among all: by when it was given, and in which place of its turn."""
+    turn = next(iter(rule.sources), "")
+    numbers = (each for each in range(MOST_RULES) if rule_id(turn, each) == rule.id)
+    return rule.valid_from, rule.known_from, turn, next(numbers, 0)
+
+
+def rule_of(record: Record) -> Rule:
+    """A stored rule as it was given."""
+    told, condition = str(record.data.get("rule") or record.content), record.data.get("condition")
+    given = [each for each in rules_in(record.content) if each.rule == told]
+    return given[0] if given else Rule(record.content, told, condition, 1.0, False, 0)
 
 
 class Succession:
@@ -33,14 +170,14 @@ class Succession:
         things only the last has replaced what could hold."""
         rules = [each for each in hidden if _is_rule(each)]
         others = [each for each in hidden if each.id == id and not _is_rule(each) and is_open(each)]
-        self._settle(scope, [*rules, *others], rule_validity.without)
+        self._settle(scope, [*rules, *others], without)
 
     def back(self, scope: Scope, id: str) -> None:
         """Put a memory, or the rules of a turn, that came back in its place."""
         found = self._store.get(scope, [id])
         if found and found[0].tier == "session":
-            found = rule_validity.rules_of(self._store, scope, found[0])
-        self._settle(scope, found, rule_validity.again)
+            found = rules_of(self._store, scope, found[0])
+        self._settle(scope, found, again)
 
     def _settle(
         self,
@@ -76,7 +213,7 @@ class Succession:
 
 
 def _is_rule(record: Record) -> bool:
-    return record.tier == "procedure" and record.kind in rule_validity.KINDS
+    return record.tier == "procedure" and record.kind in RULE_KINDS
 
 
 def _parts(version: Record) -> Sequence[str]:

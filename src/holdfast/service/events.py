@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from holdfast.errors import InvalidInput
-from holdfast.store.events import Happened
+from holdfast.store.values import Happened
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: What may become of a memory; see docs/howto/webhooks.md.

@@ -28,7 +28,7 @@ from holdfast.errors import Closed, HoldfastError, InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.service.events import event, microseconds, wanted
 from holdfast.service.outgoing import request
-from holdfast.store.events import Mark, News, Webhook
+from holdfast.store.values import Mark, News, Webhook
 from holdfast.types import TEAM
 
 log = logging.getLogger("holdfast.webhooks")

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import NotFound
 from holdfast.store.base import Spent, Store
-from holdfast.store.events import Happened, Mark, News, Webhook
+from holdfast.store.values import Happened, Mark, News, Webhook
 from holdfast.testing.store_builders import (
     ANN,
     BOB,

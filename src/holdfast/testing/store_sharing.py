@@ -23,7 +23,7 @@ from holdfast.store.base import (
     Spent,
     Store,
 )
-from holdfast.store.events import Webhook
+from holdfast.store.values import Webhook
 from holdfast.testing.store_builders import (
     ANN,
     BOB,

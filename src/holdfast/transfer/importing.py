@@ -23,9 +23,8 @@ from holdfast.store.base import (
     Made,
 )
 from holdfast.transfer.fields import CLOSING, HEADER, KIND, TYPES
-from holdfast.transfer.lines import from_header, from_row, new_event, parsed
+from holdfast.transfer.lines import from_header, from_row, new_event, parsed, refuse
 from holdfast.transfer.sealing import checked
-from holdfast.transfer.taking import refuse
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
 
 _ROWS_AT_ONCE = 500

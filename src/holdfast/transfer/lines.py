@@ -5,15 +5,21 @@ This module knows nothing about files and stores.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
-from typing import Any, NoReturn, cast, get_args
+from datetime import date, datetime
+from typing import Any, NoReturn, TypeVar, cast, get_args
+
+import numpy as np
 
 from holdfast.border import validate
 from holdfast.border.write_options import checked_data
 from holdfast.config import Limits
+from holdfast.errors import InvalidInput
 from holdfast.records.graph.check import distrust
 from holdfast.records.profile_values import SECTIONS
 from holdfast.store.base import (
@@ -30,23 +36,206 @@ from holdfast.store.base import (
     Share,
 )
 from holdfast.transfer.fields import FORMER_HEADER, HEADER, TYPES
-from holdfast.transfer.shapes import check_shape
-from holdfast.transfer.taking import (
-    an_id,
-    flag,
-    maybe_day,
-    maybe_moment,
-    maybe_share,
-    nothing_left,
-    one_of,
-    origin,
-    passage,
-    refuse,
-    share,
-    some_bytes,
-    taken,
-)
 from holdfast.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Action, Event, Record, Role, Scope
+
+# ----------------------------------------------------------------------
+# Taking the fields of a line one by one. Nothing here is taken on trust.
+# ----------------------------------------------------------------------
+
+T = TypeVar("T")
+
+_ORIGINS = ("user", "user_confirmed", "agent", "tool", "document", "web", "import")
+_ID = re.compile("[0-9a-f]{32}")
+_DIGEST_BYTES = 16
+
+
+def refuse(reason: str) -> NoReturn:
+    """Give up on a line."""
+    raise InvalidInput(reason)
+
+
+def taken(fields: dict[str, Any], name: str, kind: type[T]) -> T:
+    """The field, removed from `fields`; its type is checked."""
+    value = fields.pop(name, None)
+    if value is None:
+        refuse(f"{name} is missing")
+    if not isinstance(value, kind) or isinstance(value, bool):
+        refuse(f"{name} must be a {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def nothing_left(fields: Mapping[str, Any]) -> None:
+    """Refuse a line with fields that nobody asked for."""
+    if fields:
+        refuse(f"unknown field {sorted(fields)[0][:64]!r}")
+
+
+def an_id(value: object, name: str) -> str:
+    """32 hex digits."""
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        refuse(f"{name} must be 32 hex digits, not {str(value)[:64]!r}")
+    return value
+
+
+def some_bytes(value: object, name: str) -> bytes:
+    """Bytes in base64."""
+    if not isinstance(value, str):
+        refuse(f"{name} must be a text in base64, not {type(value).__name__}")
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        refuse(f"{name} is not valid base64")
+
+
+def origin(fields: dict[str, Any]) -> str:
+    """Whose word it is."""
+    value = fields.pop("origin", None)
+    if value not in _ORIGINS:
+        refuse(f"origin must be one of {', '.join(_ORIGINS)}, not {str(value)[:64]!r}")
+    return str(value)
+
+
+def share(fields: dict[str, Any], name: str) -> float:
+    """A number of 0..1."""
+    value = fields.pop(name, None)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        refuse(f"{name} must lie in 0..1, not {str(value)[:64]!r}")
+    return float(value)
+
+
+def maybe_share(fields: dict[str, Any], name: str) -> float | None:
+    """A number of 0..1, if the line has it."""
+    if fields.get(name) is not None:
+        return share(fields, name)
+    fields.pop(name, None)
+    return None
+
+
+def maybe_moment(fields: dict[str, Any], name: str) -> datetime | None:
+    """A time, if the line has it."""
+    value = fields.pop(name, None)
+    return None if value is None else validate.moment(value, name)
+
+
+def maybe_day(fields: dict[str, Any], name: str) -> date | None:
+    """A day, if the line has it."""
+    value = fields.pop(name, None)
+    if value is None:
+        return None
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        refuse(f"{name} must be a day such as 2026-03-01, not {str(value)[:64]!r}")
+
+
+def flag(fields: dict[str, Any], name: str) -> bool:
+    """True or false; false if the line does not say."""
+    value = fields.pop(name, False)
+    if not isinstance(value, bool):
+        refuse(f"{name} must be true or false")
+    return value
+
+
+def one_of(fields: dict[str, Any], name: str, values: tuple[str, ...]) -> str:
+    """One of a few words."""
+    value = fields.pop(name, None)
+    if value not in values:
+        refuse(f"{name} must be one of {', '.join(values)}, not {str(value)[:64]!r}")
+    return str(value)
+
+
+def passage(value: object, dim: int) -> tuple[bytes, bytes]:
+    """The digest and the unit vector of a passage."""
+    if not isinstance(value, list) or len(value) != 2:
+        refuse("passages must be pairs of digest and vector")
+    digest, data = some_bytes(value[0], "passages"), some_bytes(value[1], "passages")
+    if len(digest) != _DIGEST_BYTES or len(data) != 4 * dim:
+        refuse(
+            f"passages: a digest of {len(digest)} bytes and a vector of {len(data)},"
+            f" expected {_DIGEST_BYTES} and {4 * dim} (4 for each of {dim} dimensions)"
+        )
+    with np.errstate(all="ignore"):
+        length = float(np.linalg.norm(np.frombuffer(data, dtype="<f4").astype(np.float64)))
+    if not abs(length - 1.0) < 1e-3:
+        refuse(f"passages: a vector has the length {length:.6g}, expected 1")
+    return digest, data
+
+
+# ----------------------------------------------------------------------
+# What the system's own fields of a record must look like: an import is somebody else's file.
+#
+# Verbs read these fields without looking twice. A line whose fields have another shape is refused
+# as a whole: stored, it would break every verb of its owner.
+# ----------------------------------------------------------------------
+
+_MOST_ITEMS = 10_000
+_TEXTS = frozenset(
+    {
+        *("about", "aliases", "consolidated_from", "contradicts", "entities", "facts"),
+        *("keywords", "replaces", "steps", "tags", "values"),
+    }
+)
+_TEXT = frozenset(
+    {
+        *("author", "avoid", "category", "claim", "digest", "format", "headline", "key", "name"),
+        *("outcome", "reason", "section", "slot", "speaker", "state", "status", "subject"),
+        *("title", "trigger", "value"),
+    }
+)
+_NUMBERS = frozenset(["chunks", "failed", "number", "page", "tokens", "version", "worked"])
+_MOMENTS = frozenset({"due"})
+_STEPS = ("title", "steps", "tags", "trigger", "version", "worked", "failed", "claim")
+#: What a record of a tier and a kind cannot be read without.
+_NEEDED = {
+    ("fact", "conflict"): ("facts",),
+    **dict.fromkeys((("procedure", each) for each in ("workflow", "rule", "template")), _STEPS),
+    ("knowledge", "entry"): ("key", "claim"),
+    ("knowledge", "document"): ("name", "claim"),
+}
+
+
+def check_shape(record: Record) -> None:
+    """Refuse a record whose system fields no verb could read. The graph checks its own."""
+    if record.tier == "graph":
+        return
+    for name, value in record.data.items():
+        if (record.tier, name) != ("knowledge", "about"):  # The front matter of a document.
+            _check(name, value)
+    needed = _NEEDED.get((record.tier, record.kind), ())
+    if record.tier == "fact" and record.data.get("outcome") == "clarify":
+        needed = (*needed, "about")
+    if record.tier == "profile":
+        needed = ("claim",)
+    for name in needed:
+        if name not in record.data:
+            refuse(f"data.{name} is missing")
+
+
+def _check(name: str, value: object) -> None:
+    if value is None:
+        return
+    if name in _TEXTS and not _is_texts(value):
+        refuse(f"data.{name} must be a list of at most {_MOST_ITEMS} texts")
+    if name in _TEXT and not isinstance(value, str):
+        refuse(f"data.{name} must be a text")
+    if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int | float)):
+        refuse(f"data.{name} must be a number")
+    if name in _MOMENTS and not _is_moment(value):
+        refuse(f"data.{name} must be a time with a zone")
+
+
+def _is_texts(value: object) -> bool:
+    if not isinstance(value, list) or len(value) > _MOST_ITEMS:
+        return False
+    return all(isinstance(each, str) for each in value)
+
+
+def _is_moment(value: object) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
+
 
 #: What a line of a history can say; `stored` is the record itself.
 _ACTIONS = tuple(each for each in get_args(Action) if each != "stored")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from holdfast.index.postings import packed
 from holdfast.language.terms import coded, fold, quoted, terms
-from holdfast.learn.passages import passages
+from holdfast.learn.embed import passages
 from holdfast.records.entries import indexed_terms
 from holdfast.store.base import Derived, Store
 from holdfast.types import Record, Scope

@@ -12,7 +12,7 @@ from holdfast.index.postings import packed
 from holdfast.language.statements.values import Fact, FactDraft
 from holdfast.language.terms import terms
 from holdfast.learn.worker import Worker
-from holdfast.records.facts.doubt import Opinion, nobody
+from holdfast.records.facts.judge import Opinion, nobody
 from holdfast.records.facts.verbs import TIERS, Facts
 from holdfast.store.base import Derived, Entry
 from holdfast.store.sqlite import SqliteStore

@@ -9,7 +9,7 @@ import pytest
 from holdfast.language.claims.claim import read
 from holdfast.language.claims.relate import Thresholds
 from holdfast.language.claims.slots import USER
-from holdfast.records.facts.doubt import followed, shown
+from holdfast.records.facts.judge import followed, shown
 from holdfast.records.facts.reconcile import Known, New, Outcome
 from holdfast.testing.store_suite import NOON
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import ModelUnavailable
 from holdfast.language.statements.values import Fact
-from holdfast.records.facts.judge import LlmJudge, Verdict, prompt, verdict
-from holdfast.records.facts.opinion import Opinions, settled
+from holdfast.records.facts.judge import LlmJudge, Opinions, Verdict, prompt, settled, verdict
 from tests.records.facts.stating import ANN, Stated
 
 

@@ -9,8 +9,7 @@ import pytest
 from holdfast.errors import ModelUnavailable
 from holdfast.language.claims.claim import read
 from holdfast.language.claims.slots import USER
-from holdfast.records.facts.judge import Verdict
-from holdfast.records.facts.opinion import MOST_QUESTIONS, Opinions, Unanswered, settled
+from holdfast.records.facts.judge import MOST_QUESTIONS, Opinions, Unanswered, Verdict, settled
 from holdfast.records.facts.reconcile import Known, New, Outcome
 from holdfast.testing.store_suite import NOON
 

@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import NotFound
-from holdfast.records.graph.planned import again
+from holdfast.records.graph.plan import again
 from holdfast.records.graph.resolve import Resolver
 from holdfast.testing import HashEmbedder
 from holdfast.types import Node, Record, Scope
@@ -315,7 +315,7 @@ def test_who_a_text_speaks_of(heard: Heard) -> None:
 def test_what_is_heard_all_the_time_keeps_a_bounded_list_of_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.records.graph.planned._MOST_SOURCES", 3)
+    monkeypatch.setattr("holdfast.records.graph.plan._MOST_SOURCES", 3)
     heard = Heard(tmp_path / "heard.db")
     with heard.memory:
         turns = [heard.hear("Bob: person") for _ in range(5)]

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.errors import InvalidInput, NotFound, ScopeError
 from holdfast.memory.memory import Memory
-from holdfast.records.graph.adjacency import adjacency
+from holdfast.records.graph.adjacency import adjacency, joined
 from holdfast.records.graph.elements import Entity, Merging, Relation, Span
-from holdfast.records.graph.joining import joined
 from holdfast.records.graph.walk import walk
 from holdfast.store.base import FOREVER_US
 from holdfast.testing import HashEmbedder

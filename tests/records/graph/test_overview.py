@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.records.graph.adjacency import Adjacency, When, adjacency
 from holdfast.records.graph.elements import entity, merging, relation
-from holdfast.records.graph.overview import overview, told
+from holdfast.records.graph.walk import overview, told
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Record
 

@@ -9,9 +9,8 @@ import pytest
 
 from holdfast.records.graph.adjacency import Adjacency, When, adjacency
 from holdfast.records.graph.elements import Entity, Merging, Relation, Span, us
-from holdfast.records.graph.planned import digest
-from holdfast.records.graph.shown import subgraph
-from holdfast.records.graph.walk import walk
+from holdfast.records.graph.plan import digest
+from holdfast.records.graph.walk import subgraph, walk
 from holdfast.store.base import FOREVER_US
 from holdfast.testing.store_suite import NOON
 from tests.records.graph.hearing import Heard, entity

@@ -21,10 +21,8 @@ from holdfast.learn.drafts_from_llm import Drafted, drafted
 from holdfast.learn.llm.answer import Extraction, read
 from holdfast.learn.llm.prompt import MAX_TOKENS, MAX_TURNS, Known, Prompt, build, groups
 from holdfast.models.breaker import Breaker
-from holdfast.models.budget import Limit, Price
+from holdfast.models.budget import Limit, Paid, Price, Purse
 from holdfast.models.llm import Generated, Generator
-from holdfast.models.paid import Paid
-from holdfast.models.spending import Purse
 from holdfast.store.base import Spending
 from holdfast.types import Event, Scope
 

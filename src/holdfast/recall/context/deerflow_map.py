@@ -28,8 +28,7 @@ from typing import Any
 
 from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.language.tokens import count_tokens
-from holdfast.recall.context.escape import code, escaped, unescaped
-from holdfast.recall.context.safe import who
+from holdfast.recall.context.safe import code, escaped, unescaped, who
 from holdfast.recall.deerflow import Talk, format_memory_for_injection
 from holdfast.types import Hit
 

@@ -13,7 +13,7 @@ from holdfast.index.resident import View
 from holdfast.recall.query import Query
 from holdfast.recall.sources.bm25 import bm25
 from holdfast.records.fading import notes_until
-from holdfast.records.graph.strength import edges_until, entities_until
+from holdfast.records.graph.elements import edges_until, entities_until
 from holdfast.store.base import FOREVER_US
 
 

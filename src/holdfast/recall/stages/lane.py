@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from holdfast.index.resident import View
 from holdfast.language.questions.classes import classify
-from holdfast.recall.sources.traits import persons
+from holdfast.recall.sources.blend import persons
 from holdfast.recall.stages.stage import Candidate, Moment
 from holdfast.recall.windows import turns
 

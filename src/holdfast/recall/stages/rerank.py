@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.errors import ModelError
-from holdfast.models.call import typed_errors
+from holdfast.models.base import typed_errors
 from holdfast.recall.stages.stage import Candidate, ReadContent
 
 #: The best candidate is beyond doubt with this score and this lead over the second.

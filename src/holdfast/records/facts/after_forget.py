@@ -22,8 +22,7 @@ from holdfast.records.facts.follow import (
     is_of_one,
     is_unclear,
 )
-from holdfast.records.facts.intervals import leaves_no_room
-from holdfast.records.facts.plan import own_name
+from holdfast.records.facts.plan import leaves_no_room, own_name
 from holdfast.records.facts.reading import Reading
 from holdfast.records.versions import is_open, line_up, was_taken_back
 from holdfast.types import Record, Scope

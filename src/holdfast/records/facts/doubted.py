@@ -17,8 +17,8 @@ from holdfast.language.statements.values import Clarification, Fact
 from holdfast.records.facts.plan import LOUD, again
 from holdfast.records.facts.shown import fact, is_shown
 from holdfast.records.facts.versions import answer_id
-from holdfast.records.rule_validity import rule_of
 from holdfast.records.rules import DOUBTFUL, kind_of, known
+from holdfast.records.succession import rule_of
 from holdfast.store.base import Derived, Store
 from holdfast.types import Record, Scope
 

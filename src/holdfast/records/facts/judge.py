@@ -3,21 +3,220 @@
 The model sees statements under aliases (f1, f2, ...), never an id, so it can name nothing that it
 was not shown. What it answers is weighed like everything else: see `reconcile.weighed`. An answer
 that cannot be read is no opinion, and the rules decide. Who asks it, and who pays, is not known
-here: see `opinion.py` and `models/paid.py`.
+here: see `opinion.py` and `models/budget.py`.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from holdfast.records.facts.reconcile import ACTIONS, Action
+from holdfast.errors import ModelError
+from holdfast.language.claims.relate import Thresholds, shared
+from holdfast.records.facts.reconcile import ACTIONS, Action, Known, Likeness, New, Outcome, weighed
+from holdfast.records.graph.check import distrust
+
+# ----------------------------------------------------------------------
+# Which outcomes of the rules are in doubt, what a judge is shown then, and how far it is
+# followed.
+#
+# Certain is what the words themselves say, and what the guards want to be asked about: no judge
+# takes a question back that is meant for a person. In doubt are
+#
+#     new            though something known is about the same, as far as vectors tell
+#     contradiction  both hold because nobody can tell which one does
+#     partly         it ends a part of something known, which stays whole
+# ----------------------------------------------------------------------
+
+#: Why an outcome that follows an opinion is what it is.
+JUDGED = "judged"
+#: Another opinion on a new claim beside known ones, and how sure it is; None: there is none.
+Opinion = Callable[[New, Sequence[Known]], tuple[Outcome, float] | None]
+
+_DOUBTFUL = frozenset({"new", "contradiction", "partly"})
+_MOST_SHOWN = 8
+
+
+def nobody(_new: New, _known: Sequence[Known]) -> None:
+    """The opinion where no judge is asked."""
+
+
+def shown(
+    outcome: Outcome, new: New, known: Sequence[Known], likeness: Likeness, limits: Thresholds
+) -> list[Known]:
+    """What a judge sees of the known facts, in their order; nothing where it is not asked.
+
+    Not what another agent was told, nor what somebody else said in the first person. And nothing
+    that is less trusted than the claim: its text might talk a judge into ending something else.
+    """
+    if outcome.reason not in _DOUBTFUL:
+        return []
+    near = [
+        each
+        for each in known
+        if each.agent == new.agent
+        and each.claim.speaker == new.claim.speaker
+        and distrust(each.origin) <= distrust(new.origin)
+    ]
+    near.sort(key=lambda each: each.id not in outcome.contradicts)
+    return [
+        each
+        for each in near[:_MOST_SHOWN]
+        if each.id in outcome.contradicts or _is_near(new, each, likeness, limits)
+    ]
+
+
+def _is_near(new: New, known: Known, likeness: Likeness, limits: Thresholds) -> bool:
+    """Whether a known fact may be about the same; without vectors the words tell. Two attributes
+    are two things, and so is one attribute of two people."""
+    slots = {new.claim.slot, known.claim.slot} - {None}
+    if len(slots) == 2:
+        return False
+    like = likeness(known)
+    if like is None:
+        return shared(new.claim, known.claim) >= limits.shared
+    return like >= limits.doubtful
+
+
+def followed(
+    opinion: tuple[Outcome, float],
+    outcome: Outcome,
+    new: New,
+    seen: Sequence[Known],
+    *,
+    likeness: Likeness,
+    limits: Thresholds,
+) -> Outcome:
+    """What becomes of a claim by an opinion, as far as the rules allow it, and by their outcome."""
+    told, sure = opinion
+    as_sure = replace(new, confidence=min(new.confidence, sure))
+    judged = weighed(told, as_sure, seen, likeness, limits)
+    if judged.action == "noop" and not set(judged.targets).isdisjoint(outcome.contradicts):
+        return outcome  # What denies something is no repeat of it.
+    if judged.action == "add" and judged.until is None:
+        # What both say otherwise stays known, also where a judge sees no reason to act.
+        judged = replace(judged, contradicts=outcome.contradicts)
+    return judged if judged.action == "noop" else replace(judged, disputes=outcome.disputes)
+
+
+# ----------------------------------------------------------------------
+# A judge's opinions on the facts of one group of turns: few questions, each answer kept.
+#
+# A plan never waits for a judge. It is given up at the first question that nobody has answered,
+# the judge is asked while nothing is locked and no transaction is open, and the plan is made anew
+# of what is known then: see `settled`. An answer holds for a later plan, too, unless what it is
+# about has changed. After a few questions, a failure or too long a time the rules decide the
+# rest.
+# ----------------------------------------------------------------------
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+#: Questions for one group of turns.
+MOST_QUESTIONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A claim, and what is known beside it."""
+
+    #: The claim's text and speaker: what answers are kept by.
+    about: tuple[str, str]
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+class Unanswered(Exception):
+    """A plan has a question that nobody has answered: ask, and make the plan anew."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__()
+        self.question = question
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    shown: frozenset[str]
+    #: The opinion and how sure it is; None: there is none.
+    opinion: tuple[Outcome, float] | None
+
+    def holds(self, ids: Sequence[str]) -> bool:
+        """Whether it answers a question about these: what it names must still hold, and where it
+        names nothing, nothing may have come that was not shown."""
+        if self.opinion is None:
+            return True
+        targets = self.opinion[0].targets
+        return set(targets) <= set(ids) if targets else set(ids) <= self.shown
+
+
+class Opinions:
+    """What a judge says, `patience_s` seconds long; for one thread."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        patience_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._judge = judge
+        self._left = MOST_QUESTIONS
+        self._seconds_left = patience_s
+        self._clock = clock
+        self._answers: dict[tuple[str, str], _Answer] = {}
+
+    def of(self, new: New, known: Sequence[Known]) -> tuple[Outcome, float] | None:
+        """The opinion on a claim; `Unanswered` where the judge is to be asked first."""
+        ids = tuple(each.id for each in known)
+        about = (new.claim.text, new.claim.speaker)
+        answer = self._answers.get(about)
+        if answer is not None and answer.holds(ids):
+            return answer.opinion
+        if self._left <= 0 or self._seconds_left <= 0:
+            return None
+        raise Unanswered(Question(about, ids, tuple(each.claim.text for each in known)))
+
+    def ask(self, question: Question) -> None:
+        """Ask the judge; whatever it does, the question counts. One that fails is left alone."""
+        self._left -= 1
+        began = self._clock()
+        told: Verdict | None = None
+        try:
+            told = self._judge.judge(question.about[0], question.texts)
+        except ModelError as error:
+            self._left = 0
+            # Its kind alone: its text may quote what was said.
+            log.warning("facts: no judge was heard, rules decide: %s", type(error).__name__)
+        self._seconds_left -= self._clock() - began
+        opinion = None if told is None else _opinion(told, question.ids)
+        self._answers[question.about] = _Answer(frozenset(question.ids), opinion)
+
+
+def settled(plan: Callable[[Opinion], T], opinions: Opinions | None) -> T:
+    """What `plan` makes, asked again as often as it has a question; without a judge at once."""
+    if opinions is None:
+        return plan(nobody)
+    while True:  # Each round takes one of few questions.
+        try:
+            return plan(opinions.of)
+        except Unanswered as unanswered:
+            opinions.ask(unanswered.question)
+
+
+def _opinion(told: Verdict, ids: Sequence[str]) -> tuple[Outcome, float]:
+    """What a judge says, by ids. One that names what it was not shown names nothing."""
+    named = all(0 <= each < len(ids) for each in told.targets)
+    targets = tuple(ids[each] for each in told.targets) if named else ()
+    return Outcome(told.action, JUDGED, tuple(dict.fromkeys(targets))), told.confidence
+
 
 #: Instructions, a text and the form of its answer to what a language model writes; ModelError.
 Ask = Callable[[str, str, Mapping[str, Any]], str]

@@ -23,9 +23,9 @@ from holdfast.records.facts import doubted
 from holdfast.records.facts.after_forget import Recasting
 from holdfast.records.facts.alike import Alike, Compare, Embed
 from holdfast.records.facts.disputes import PATIENCE, Disputes
-from holdfast.records.facts.doubt import Opinion, nobody
 from holdfast.records.facts.follow import TIER, Shelf, chain, is_unclear
 from holdfast.records.facts.follow import Facts as Known
+from holdfast.records.facts.judge import Opinion, nobody
 from holdfast.records.facts.plan import Plan, Tools, hashed
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.facts.versions import (
@@ -38,7 +38,7 @@ from holdfast.records.facts.versions import (
     share,
 )
 from holdfast.records.graph import check
-from holdfast.records.graph.merging import exists
+from holdfast.records.graph.verbs import exists
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
 from holdfast.records.versions import was_taken_back

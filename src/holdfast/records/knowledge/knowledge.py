@@ -7,8 +7,8 @@ workspace, where every user finds it. It is told as data: nothing that a documen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -18,27 +18,227 @@ from holdfast.border import validate
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound, StoreBusy, TooLarge
 from holdfast.records import parts
-from holdfast.records.knowledge.chain import Chain
 from holdfast.records.knowledge.documents.chunks import Chunk, chunks
 from holdfast.records.knowledge.documents.reading import format_of, read
 from holdfast.records.knowledge.documents.values import Deadline, Read, ReadLimits
-from holdfast.records.knowledge.values import (
-    DOCUMENT,
-    ENTRY,
-    TIER,
-    Document,
-    Entry,
-    chunk_ids,
-    document_records,
-    entry_record,
-    to_document,
-    to_entry,
-)
 from holdfast.records.parts import Background
 from holdfast.store.base import Derived, Store
+from holdfast.store.values import LISTED
 from holdfast.types import TEAM, Metadata, Record, Scope, Version
 
 __all__ = ["Document", "Entry", "Knowledge", "ReadLimits"]
+
+
+# ----------------------------------------------------------------------
+# What the knowledge base holds, and how it is kept: documents, their chunks, and entries.
+# ----------------------------------------------------------------------
+
+TIER = "knowledge"
+DOCUMENT, CHUNK, ENTRY = "document", "chunk", "entry"
+#: Whose word a document is: told as data, never obeyed.
+ORIGIN = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document, in one version."""
+
+    #: Of this version: another one after every change.
+    id: str
+    #: The id of the first version: the same for all of them.
+    claim: str
+    name: str
+    #: text, markdown, html or pdf.
+    format: str
+    title: str
+    #: How many pieces it was cut into, and their tokens.
+    chunks: int
+    tokens: int
+    #: SHA-256 of its bytes, in hex.
+    digest: str
+    added_at: datetime
+    #: What the caller gave with it, and what it says about itself (its front matter).
+    metadata: Metadata = field(default_factory=dict)
+    about: Metadata = field(default_factory=dict)
+    #: What was lost or guessed when it was read.
+    warnings: tuple[str, ...] = ()
+    #: True when it stood there already: nothing was stored.
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value under a key, in one version."""
+
+    id: str
+    claim: str
+    key: str
+    value: str
+    #: user, agent, ...: whose word it is.
+    origin: str
+    #: When this value was set.
+    at: datetime
+    metadata: Metadata = field(default_factory=dict)
+
+
+def chunk_ids(document: Document) -> list[str]:
+    """The ids of a document's chunks, which follow from its own."""
+    return [parts.digest(document.id, str(number)) for number in range(document.chunks)]
+
+
+def document_records(
+    document: Document, chunks: Sequence[Chunk], old: Document | None
+) -> Iterator[Derived]:
+    """A version of a document as records: itself, which ends the last one, then its chunks."""
+    data: dict[str, Any] = {
+        "claim": document.claim,
+        "name": document.name,
+        "title": document.title,
+        "format": document.format,
+        "chunks": document.chunks,
+        "tokens": document.tokens,
+        "digest": document.digest,
+        "warnings": [*document.warnings],
+        "about": dict(document.about),
+    }
+    yield parts.derived(
+        document.id, TIER, DOCUMENT, document.title or document.name,
+        origin=ORIGIN, at=document.added_at, name=document.name, quiet=LISTED,
+        data=data if old is None else {**data, "replaces": [old.id]},
+        supersedes=() if old is None else (old.id, *chunk_ids(old)),
+        metadata=document.metadata,
+    )  # fmt: skip
+    for number, (id, chunk) in enumerate(zip(chunk_ids(document), chunks, strict=True)):
+        place: dict[str, Any] = {
+            "document": document.id,
+            "number": number,
+            "headings": [*chunk.headings],
+            "page": chunk.page,
+            #: Where in the content the text begins, after the headings.
+            "start": chunk.start,
+        }
+        yield parts.derived(
+            id, TIER, CHUNK, chunk.content,
+            origin=ORIGIN, at=document.added_at, name=document.name,
+            data={name: value for name, value in place.items() if value is not None},
+            metadata=document.metadata,
+        )  # fmt: skip
+
+
+def to_document(record: Record) -> Document:
+    """The document that a record keeps. What was imported may lack some of it."""
+    data = record.data
+    return Document(
+        id=record.id,
+        claim=data.get("claim", record.id),
+        name=data.get("name", record.content),
+        format=data.get("format", "text"),
+        title=data.get("title", ""),
+        chunks=data.get("chunks", 0),
+        tokens=data.get("tokens", 0),
+        digest=data.get("digest", ""),
+        added_at=record.known_from,
+        metadata=record.metadata,
+        about=data.get("about", {}),
+        warnings=tuple(data.get("warnings", ())),
+    )
+
+
+def entry_record(entry: Entry, old: Entry | None) -> Derived:
+    """A version of an entry as a record, which ends the one before."""
+    data: dict[str, Any] = {"claim": entry.claim, "key": entry.key}
+    return parts.derived(
+        entry.id, TIER, ENTRY, f"{entry.key}: {entry.value}",
+        origin=entry.origin, at=entry.at,
+        data=data if old is None else {**data, "replaces": [old.id]},
+        supersedes=() if old is None else (old.id,),
+        metadata=entry.metadata,
+    )  # fmt: skip
+
+
+def to_entry(record: Record) -> Entry:
+    """The entry that a record keeps."""
+    key = record.data.get("key", "")
+    return Entry(
+        id=record.id,
+        claim=record.data.get("claim", record.id),
+        key=key,
+        value=record.content.removeprefix(f"{key}: "),
+        origin=record.origin,
+        at=record.known_from,
+        metadata=record.metadata,
+    )
+
+
+# ----------------------------------------------------------------------
+# The versions of what stands under a name: their ids follow from the name and count up from 0.
+#
+# So the present one of 10,000 entries, or of an entry that was set 10,000 times, is found with a
+# few reads by id. A version that was forgotten, or wiped since, keeps its number.
+# ----------------------------------------------------------------------
+
+#: Versions that are looked for in one read.
+_VERSIONS_AT_ONCE = 500
+#: 0, 1, 3, 7, ... more versions than there can be.
+_PROBES = [(1 << power) - 1 for power in range(32)]
+
+
+class Chain:
+    """All versions of one document or entry, as they are at this moment."""
+
+    def __init__(self, store: Store, owner: Scope, kind: str, name: str) -> None:
+        self._store = store
+        self._owner = owner
+        # With the owner: who sees the documents of several must not meet an id twice.
+        self._key = (TIER, owner.workspace, owner.user, kind, name)
+        self._count = self._counted()
+
+    @property
+    def next_id(self) -> str:
+        """The id of the next version."""
+        return self._id(self._count)
+
+    def current(self) -> Record | None:
+        """The version that holds now: the last one that is there, or none."""
+        high, at_once = self._count, 1
+        while high:
+            # Mostly it is the very last; those after it were forgotten.
+            low = max(0, high - at_once)
+            found = self._store.get(self._owner, [self._id(each) for each in range(low, high)])
+            if found:
+                return found[-1] if found[-1].known_to is None else None
+            high, at_once = low, _VERSIONS_AT_ONCE
+        return None
+
+    def versions(self, claim: object) -> list[Record]:
+        """The versions since it was added, oldest first; after a removal it begins anew."""
+        return [each for each in self.all() if each.data.get("claim", each.id) == claim]
+
+    def all(self) -> list[Record]:
+        """All versions that are there, oldest first."""
+        return self._store.get(self._owner, [self._id(each) for each in range(self._count)])
+
+    def _counted(self) -> int:
+        used = self._used(_PROBES)
+        high = next(each for each in _PROBES if each not in used)
+        low = max(used, default=-1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._used([middle]):
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def _used(self, numbers: Iterable[int]) -> set[int]:
+        ids = {self._id(each): each for each in numbers}
+        there = {record.id for record in self._store.get(self._owner, [*ids])}
+        there |= self._store.forgotten(self._owner, [*ids]).keys()
+        return {ids[each] for each in there}
+
+    def _id(self, number: int) -> str:
+        return parts.digest(*self._key, str(number))
+
 
 _NAME_CHARS = 500
 _KEY_CHARS = 200

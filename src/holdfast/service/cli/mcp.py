@@ -20,7 +20,7 @@ from holdfast.service.cli.options import Agent, ConfigFile, Db, Workspace
 from holdfast.service.cli.show import note
 
 if TYPE_CHECKING:
-    from holdfast.client.identity import Identity
+    from holdfast.client.remote import Identity
     from holdfast.config import Config
     from holdfast.memory.memory import Memory
 
@@ -100,7 +100,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 def _known(url: str) -> Identity | None:
     """Whose key this is. A wrong one is told now: a client shows little of what a tool answers."""
-    from holdfast.client.identity import whoami  # noqa: PLC0415
+    from holdfast.client.remote import whoami  # noqa: PLC0415
 
     try:
         return whoami(url)

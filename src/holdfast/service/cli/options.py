@@ -47,7 +47,7 @@ def _whose(context: typer.Context, given: str | None) -> str:
     url = context.params.get("db") or default_db()
     if not is_address(url):
         raise InvalidInput("Missing option '--user' / '-u'.", field="user")
-    from holdfast.client.identity import whoami  # noqa: PLC0415
+    from holdfast.client.remote import whoami  # noqa: PLC0415
 
     user = whoami(url).user
     if user is None:

@@ -13,9 +13,8 @@ from holdfast.errors import InvalidInput
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
-from holdfast.recall.context.levels import Level
-from holdfast.recall.context.levels import told as told_at
-from holdfast.recall.context.pack import Packed, pack
+from holdfast.recall.context.pack import Level, Packed, pack
+from holdfast.recall.context.pack import told as told_at
 from holdfast.service.dialects.atomic_rows import found_row, text_or_none
 from holdfast.service.http.deps import printable, told
 from holdfast.service.http.override import Override, overridden

@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.catalogue.codec import dumps
 from holdfast.errors import InvalidInput
 from holdfast.service.events import BURIED, event, wanted
-from holdfast.store.events import Happened, Mark
+from holdfast.store.values import Happened, Mark
 
 
 def written(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> bytes:

@@ -35,7 +35,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.errors import HoldfastError
 from holdfast.memory.memory import Memory
-from holdfast.models.metering import paying
+from holdfast.models.budget import paying
 from holdfast.service.http.auditing import SAFE_METHODS, noted, overlooked
 from holdfast.service.http.auth import secret_of
 from holdfast.service.http.bodies import bounded, too_large

@@ -29,7 +29,7 @@ from holdfast.service.http.idempotency import IdempotencyKey, made_once
 from holdfast.service.http.strict import StrictRoute
 from holdfast.service.outgoing import check_literal
 from holdfast.service.webhooks import Sender, fresh, new_secret
-from holdfast.store.events import Webhook
+from holdfast.store.values import Webhook
 from holdfast.types import TEAM, ApiKey, Scope
 
 _MOST_URL_CHARS = 2000

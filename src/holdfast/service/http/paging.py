@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from holdfast.border import validate
-from holdfast.border.cursors import cursor_at, place_of
+from holdfast.border.ids import cursor_at, place_of
 from holdfast.catalogue.codec import dumps, enveloped
 from holdfast.catalogue.verb import Verb
 from holdfast.errors import InvalidInput

@@ -16,11 +16,9 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 
 import holdfast
-from holdfast.catalogue import bounds
-from holdfast.catalogue.examples import example
-from holdfast.catalogue.schemas import Schema, Schemas
+from holdfast.catalogue.schemas import Schema, Schemas, bounds_of
 from holdfast.catalogue.verb import BODILESS, Parameter, Verb
-from holdfast.catalogue.verbs import ALL
+from holdfast.catalogue.verbs import ALL, example
 from holdfast.config import Limits
 from holdfast.service.http.auth import Reader
 from holdfast.service.http.paging import LONGEST
@@ -218,7 +216,7 @@ def _body(
 def _schema(
     verb: Verb[..., object], parameter: Parameter, schemas: Schemas, limits: Limits
 ) -> Schema:
-    schema = {**schemas.of(parameter.annotation), **bounds.of(verb, parameter, limits)}
+    schema = {**schemas.of(parameter.annotation), **bounds_of(verb, parameter, limits)}
     if parameter.place == "body" and parameter.wire in _WORDS:
         schema = {**schema, "description": _WORDS[parameter.wire]}
     return schema

@@ -27,7 +27,7 @@ from holdfast.service.events import BURIED, checked_names, microseconds, moment
 from holdfast.service.http.auth import check_within, key_of
 from holdfast.service.http.frames import buried, mark_of, written
 from holdfast.service.http.limits import Places
-from holdfast.store.events import Happened, Mark
+from holdfast.store.values import Happened, Mark
 from holdfast.types import ApiKey, Scope
 
 _LOOK_SECONDS = 0.25

@@ -7,9 +7,9 @@ from datetime import datetime
 
 import apsw
 
+from holdfast.store.sqlite.check import has_aside
 from holdfast.store.sqlite.connection import patiently
-from holdfast.store.sqlite.damage import has_aside
-from holdfast.store.sqlite.listing import seen_by
+from holdfast.store.sqlite.records import seen_by
 from holdfast.store.sqlite.rows import Part, first_epoch, from_us, owner_of, to_us
 from holdfast.types import Scope
 

@@ -61,7 +61,7 @@ _NEW_LIFE: dict[str, dict[str, None]] = {"graph": {"strength": None}, "note": {"
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What an index and its vectors hold of a record: see `learn/passages.py`."""
+    """What an index and its vectors hold of a record: see `learn/embed.py`."""
 
     terms: bytes
     content: str

@@ -11,7 +11,6 @@ import apsw
 import orjson
 
 from holdfast.errors import NotFound
-from holdfast.store.events import Happened, Mark, News, Webhook
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     Part,
@@ -23,7 +22,7 @@ from holdfast.store.sqlite.rows import (
     owner_of,
     to_us,
 )
-from holdfast.store.values import Spent
+from holdfast.store.values import Happened, Mark, News, Spent, Webhook
 from holdfast.types import Scope
 
 _HOOK = "id, workspace, user, url, events, created_at, failures, failing, due, error, disabled_at"

@@ -6,17 +6,187 @@ a version that knows of no limits takes it for a list of tools that do not exist
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import apsw
 import orjson
 
-from holdfast.errors import DamagedRow
+from holdfast.errors import Conflict, DamagedRow, StoreBusy
+from holdfast.store.base import Answered, Spent
 from holdfast.store.sqlite.reading import readable
-from holdfast.store.sqlite.rows import Part, from_us, marks, maybe_from_us, to_us
-from holdfast.types import ApiKey
+from holdfast.store.sqlite.rows import (
+    Part,
+    from_us,
+    marks,
+    maybe_from_us,
+    owner_made,
+    owner_of,
+    to_us,
+)
+from holdfast.types import ApiKey, Scope
+
+# ----------------------------------------------------------------------
+# Answers that were given under an idempotency key, and what was done under one.
+# ----------------------------------------------------------------------
+
+#: Before the keys of what was done; no key of an answer begins like this.
+_DONE = "\x01done "
+_MEANWHILE = "the same is being done under this key: try again"
+
+
+class SqliteAnswers(Part):
+    """`Answers` on SQLite."""
+
+    def answer(self, scope: Scope, key: str) -> Answered | None:
+        with self._pool.reader() as connection:
+            return _kept(connection, owner_of(connection, scope), key)
+
+    def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
+        def work(connection: apsw.Connection) -> Answered:
+            owner = owner_made(connection, scope)
+            if (known := _kept(connection, owner, key)) is not None:
+                return known
+            _keep(connection, owner, key, answered, at)
+            return answered
+
+        return self._writer.run(work)
+
+    @contextmanager
+    def once(
+        self, scope: Scope, key: str, noted: Answered, *, at: datetime
+    ) -> Iterator[Answered | None]:
+        place = _DONE + key
+        known = self.answer(scope, place)
+        if known is not None:
+            if known.body != noted.body:
+                raise Conflict
+            yield known
+            return
+
+        def note(connection: apsw.Connection) -> None:
+            owner = owner_made(connection, scope)
+            if _kept(connection, owner, place) is not None:
+                raise StoreBusy(_MEANWHILE)
+            _keep(connection, owner, place, noted, at)
+
+        with self._writer.along(note):
+            yield None
+
+
+def _keep(
+    connection: apsw.Connection, owner: int, key: str, answered: Answered, at: datetime
+) -> None:
+    connection.execute(
+        "INSERT INTO answers (owner, key, body, status, answer, at) VALUES (?, ?, ?, ?, ?, ?)",
+        (owner, key, answered.body, answered.status, answered.answer, to_us(at)),
+    )
+
+
+def _kept(connection: apsw.Connection, owner: int | None, key: str) -> Answered | None:
+    row = connection.execute(
+        "SELECT body, status, answer FROM answers WHERE owner = ? AND key = ?", (owner, key)
+    ).fetchone()
+    return Answered(*row) if row else None
+
+
+# ----------------------------------------------------------------------
+# What models have cost, by owner and day, and by key and day.
+#
+# A key is nobody's: what was charged to it stands among the counters of the store, as `spend
+# 2026-03-01 <id of the key> <kind>`, the cost in billionths.
+# ----------------------------------------------------------------------
+
+_SUMS = ("calls", "prompt_tokens", "answer_tokens", "cost")
+_OF_KEYS = "spend "
+_BILLION = 1_000_000_000
+#: What was charged to a key before is forgotten.
+_KEPT_DAYS = 31
+
+
+class SqliteSpending(Part):
+    """`Spending` on SQLite."""
+
+    def spent(self, scope: Scope, day: date) -> Spent:
+        with self._pool.snapshot() as connection:
+            row = connection.execute(
+                f"SELECT {', '.join(_SUMS)} FROM spend WHERE owner = ? AND day = ?",
+                (owner_of(connection, scope), day.isoformat()),
+            ).fetchone()
+        return Spent(*row) if row else Spent()
+
+    def charge(
+        self,
+        scope: Scope,
+        day: date,
+        *,
+        calls: int = 0,
+        prompt_tokens: int = 0,
+        answer_tokens: int = 0,
+        cost: float = 0.0,
+    ) -> None:
+        added = (calls, prompt_tokens, answer_tokens, cost)
+        sums = ", ".join(f"{name} = max(0, {name} + ?)" for name in _SUMS)
+
+        def work(connection: apsw.Connection) -> None:
+            owner = owner_made(connection, scope)
+            connection.execute(
+                f"INSERT INTO spend (owner, day, {', '.join(_SUMS)}) VALUES (?, ?, 0, 0, 0, 0.0)"
+                " ON CONFLICT (owner, day) DO NOTHING",
+                (owner, day.isoformat()),
+            )
+            connection.execute(
+                f"UPDATE spend SET {sums} WHERE owner = ? AND day = ?",
+                (*added, owner, day.isoformat()),
+            )
+
+        self._writer.run(work)
+
+    def spent_by_keys(self, day: date, *, only: str | None = None) -> dict[str, Spent]:
+        begins = f"{_OF_KEYS}{day.isoformat()} " + ("" if only is None else f"{only} ")
+        with self._pool.reader() as connection:
+            rows: Any = connection.execute(
+                "SELECT name, value FROM counters WHERE name >= ? AND name < ?",
+                (begins, begins[:-1] + "!"),  # The sign after a space.
+            ).fetchall()
+        found: dict[str, dict[str, int]] = {}
+        for name, value in rows:
+            _, _, key_id, kind = name.split(" ")
+            found.setdefault(key_id, dict.fromkeys(_SUMS, 0))[kind] = value
+        return {
+            key_id: Spent(
+                sums["calls"], sums["prompt_tokens"], sums["answer_tokens"], sums["cost"] / _BILLION
+            )
+            for key_id, sums in found.items()
+        }
+
+    def charge_key(
+        self,
+        key_id: str,
+        day: date,
+        *,
+        calls: int = 0,
+        prompt_tokens: int = 0,
+        answer_tokens: int = 0,
+        cost: float = 0.0,
+    ) -> None:
+        added = (calls, prompt_tokens, answer_tokens, round(cost * _BILLION))
+        old = f"{_OF_KEYS}{(day - timedelta(days=_KEPT_DAYS)).isoformat()}"
+
+        def work(connection: apsw.Connection) -> None:
+            connection.execute("DELETE FROM counters WHERE name >= ? AND name < ?", (_OF_KEYS, old))
+            for kind, more in zip(_SUMS, added, strict=True):
+                if more:
+                    connection.execute(
+                        "INSERT INTO counters (name, value) VALUES (?, max(0, ?))"
+                        " ON CONFLICT (name) DO UPDATE SET value = max(0, value + ?)",
+                        (f"{_OF_KEYS}{day.isoformat()} {key_id} {kind}", more, more),
+                    )
+
+        self._writer.run(work)
+
 
 _KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label, tools"
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from holdfast.errors import TooLarge
 from holdfast.language.tokens import count_tokens
-from holdfast.records.knowledge.documents.fences import is_closing, opening
+from holdfast.records.knowledge.documents.markdown import is_closing, opening
 from holdfast.records.knowledge.documents.values import Deadline, Section
 
 #: Tokens of a chunk with its headings, and of the headings alone.
