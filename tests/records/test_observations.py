@@ -16,8 +16,7 @@ from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from holdfast.memory.memory import Memory
 from holdfast.records.observations import Added, Known, Link, Observations, Observed
 from holdfast.testing import HashEmbedder
-from holdfast.transfer.exporting import export_to
-from holdfast.transfer.importing import import_from
+from holdfast.transfer.importing import export_to, import_from
 
 
 class Clock:

@@ -20,8 +20,8 @@ from holdfast.memory.memory import Memory
 from holdfast.recall.context.safe import parse
 from holdfast.service.http.app import create_app
 from holdfast.service.http.errors import fault_of
-from holdfast.service.http.override import config_hash
 from holdfast.service.http.wait import WaitingRoom
+from holdfast.service.http.wire import config_hash
 from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope

@@ -12,9 +12,8 @@ from fastapi.testclient import TestClient
 import holdfast
 from holdfast.errors import ConfigError
 from holdfast.memory.memory import Memory
-from holdfast.service.http.app import create_app
+from holdfast.service.http.app import check_no_auth, create_app
 from holdfast.service.http.keyring import Keyring
-from holdfast.service.http.security import check_no_auth
 from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import ApiKey

@@ -25,8 +25,8 @@ from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.service.http.idempotency import answered_once
 from holdfast.service.http.limits import Backlog, Rates
-from holdfast.service.http.protocol import impatient
-from holdfast.service.http.strict import parsed
+from holdfast.service.http.serving import impatient
+from holdfast.service.http.wire import parsed
 from holdfast.service.keys import create_key
 from holdfast.settings import Service
 from holdfast.testing import HashEmbedder
@@ -172,7 +172,7 @@ def test_any_json_is_counted_exactly_in_pieces_of_any_size(
 ) -> None:
     body, values = json.dumps(value, indent=indent).encode(), count(value)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("holdfast.service.http.strict._PIECE_BYTES", size)
+        patched.setattr("holdfast.service.http.wire._PIECE_BYTES", size)
         assert parsed(body, Service(json_values=values, json_depth=100)) == value
         if values > 1:
             assert refusal(body, Service(json_values=values - 1, json_depth=100))[0] == 422

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from holdfast.service.http.gc_schedule import sweeping
+from holdfast.service.http.serving import sweeping
 
 LOOK = 0.005
 

@@ -12,7 +12,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 import holdfast
 from holdfast.memory.memory import Memory
-from holdfast.service.http import tracing
+from holdfast.service.http import observe
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
@@ -32,7 +32,7 @@ def collector() -> Iterator[Receiver]:
 def memory(
     tmp_path: Path, collector: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Memory]:
-    monkeypatch.setattr(tracing, "_EXPORT_SECONDS", 60.0)  # As a busy machine may need.
+    monkeypatch.setattr(observe, "_EXPORT_SECONDS", 60.0)  # As a busy machine may need.
     config = {"service.tracesUrl": collector.url}
     with holdfast.open(
         tmp_path / "m.db", embedder=HashEmbedder(), worker=False, config=config

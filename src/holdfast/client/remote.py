@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from holdfast.catalogue import verbs
 from holdfast.catalogue.verb import verb
-from holdfast.client.asking import Asker, asked
-from holdfast.client.errors import error_of
+from holdfast.client.asking import Asker, asked, error_of
 from holdfast.client.part import Blocking, Part, Way, by, remote
 from holdfast.client.transport import Request, Transport
 from holdfast.config import api_key as key_of_environment

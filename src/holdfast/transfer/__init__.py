@@ -6,7 +6,6 @@ that damage is noticed; between them lies one object per line with a `type`: eve
 The same store gives the same bytes. Import also reads plain messages, one per line.
 """
 
-from holdfast.transfer.exporting import export_to
-from holdfast.transfer.importing import Imported, Problem, import_from
+from holdfast.transfer.importing import Imported, Problem, export_to, import_from
 
 __all__ = ["Imported", "Problem", "export_to", "import_from"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from holdfast.border import validate
@@ -21,11 +24,62 @@ from holdfast.store.base import (
     DumpedRecord,
     DumpedVectors,
     Made,
+    Progress,
+    Upkeep,
 )
-from holdfast.transfer.fields import CLOSING, HEADER, KIND, TYPES
+from holdfast.transfer.fields import (
+    CLOSING,
+    FORMAT,
+    HEADER,
+    KIND,
+    TYPES,
+    promised,
+    to_fields,
+    to_line,
+)
 from holdfast.transfer.lines import from_header, from_row, new_event, parsed, refuse
-from holdfast.transfer.sealing import checked
+from holdfast.transfer.sealing import Sealing, checked
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
+
+# ----------------------------------------------------------------------
+# A store as JSON lines.
+# ----------------------------------------------------------------------
+
+_REPORT_EVERY = 256
+
+
+def export_to(
+    store: Upkeep,
+    out: BinaryIO,
+    *,
+    vectors: bool = True,
+    workspace: str | None = None,
+    spool: Path | None = None,
+    progress: Progress | None = None,
+) -> dict[str, int]:
+    """Write what `Upkeep.dump` gives, of all workspaces or of one; how many rows of each type.
+
+    The counts come first, so the rows wait in a nameless temporary file (in `spool`, a folder).
+    """
+    counts = dict.fromkeys(TYPES, 0)
+    stats = store.stats()
+    expected = stats["events"] + stats["records"] + (stats["vectors"] if vectors else 0)
+    with tempfile.TemporaryFile(dir=spool) as body:
+        for number, row in enumerate(store.dump(vectors=vectors), 1):
+            if workspace not in (None, row.scope.workspace):
+                continue
+            fields = to_fields(row)
+            counts[fields["type"]] += 1
+            body.write(to_line(fields))
+            if progress and number % _REPORT_EVERY == 0:
+                progress(number, max(expected, number))
+        sealing = Sealing(out)
+        sealing.write(to_line({HEADER: FORMAT, **promised(counts)}))
+        body.seek(0)
+        shutil.copyfileobj(body, sealing)
+        sealing.close()
+    return counts
+
 
 _ROWS_AT_ONCE = 500
 _BYTES_AT_ONCE = 16 * 1024 * 1024
@@ -34,7 +88,6 @@ _LONGEST_LINE = 64 * 1024 * 1024
 #: Every bad line is counted; so many are kept with their reason, cut to so many characters.
 _MOST_PROBLEMS = 10_000
 _LONGEST_REASON = 500
-_REPORT_EVERY = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +199,11 @@ class _Importer:
     def finish(self) -> None:
         """Store what waits, and say when the file ends before its time."""
         self._flush()
-        for kind, promised in self._promised.items():
-            if self._seen[kind] < promised:
+        for kind, count in self._promised.items():
+            if self._seen[kind] < count:
                 self.done.refuse(
                     self._last + 1,
-                    f"the file ends early: {self._seen[kind]} of {promised} lines of type {kind}",
+                    f"the file ends early: {self._seen[kind]} of {count} lines of type {kind}",
                 )
 
     def _take(self, number: int, fields: dict[str, Any], size: int) -> None:

@@ -20,7 +20,7 @@ from holdfast.errors import ConfigError
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
-from holdfast.service.mcp.sessions import Sessions
+from holdfast.service.mcp.http import Sessions
 from holdfast.service.mcp.tools import ALL
 from holdfast.testing import HashEmbedder
 from tests.service.live import wait_until

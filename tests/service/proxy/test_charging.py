@@ -14,10 +14,9 @@ import pytest
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.keys import create_key
-from holdfast.service.proxy.answer import Overheard
-from holdfast.service.proxy.chat import Chat
-from holdfast.service.proxy.responses import Responses
-from holdfast.service.proxy.usage import Told, tokens_sent
+from holdfast.service.proxy.relay import Overheard
+from holdfast.service.proxy.routes import Chat, Responses
+from holdfast.service.proxy.shape import Told, tokens_sent
 from holdfast.store.base import Spent
 from holdfast.store.sqlite import connection as store_connection
 from holdfast.testing import HashEmbedder

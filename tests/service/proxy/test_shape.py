@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.service.proxy.answer import Overheard
-from holdfast.service.proxy.chat import Chat
-from holdfast.service.proxy.responses import Responses
+from holdfast.service.proxy.relay import Overheard
+from holdfast.service.proxy.routes import Chat, Responses
 from holdfast.service.proxy.shape import Draft, text_of, turns_of, without_blocks
 
 BLOCK = (

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.service.keys import create_key
-from holdfast.service.proxy.usage import Told, bytes_said, tokens_sent, usage_of
+from holdfast.service.proxy.shape import Told, bytes_said, tokens_sent, usage_of
 from holdfast.store.base import Spent
 from holdfast.testing import HashEmbedder
 from tests.service.calling import NOON, Clock, given

@@ -10,21 +10,17 @@ import typer
 from holdfast import __version__
 from holdfast.service.cli import (
     bench,
-    explain,
     facts,
     graph,
     knowledge,
-    life,
-    mcp,
     memory,
     notes,
     recall,
-    remember,
     serve,
     team,
     upkeep,
 )
-from holdfast.service.cli.options import MEMORIES, RUNNING, UPKEEP
+from holdfast.service.cli.show import MEMORIES, RUNNING, UPKEEP
 
 Command = Callable[..., Any]
 
@@ -52,16 +48,16 @@ def _options(
 
 
 _MEMORIES: dict[str, Command] = {
-    "remember": remember.remember,
+    "remember": memory.remember,
     "recall": recall.recall,
     "context": recall.context,
-    "explain": explain.explain,
+    "explain": recall.explain,
     "status": memory.status,
     "forget": memory.forget,
     "history": memory.history,
-    "feedback": life.feedback,
+    "feedback": memory.feedback,
     "profile": notes.profile,
-    "compact": life.compact,
+    "compact": memory.compact,
 }
 _UPKEEP: dict[str, Command] = {
     "doctor": upkeep.doctor,
@@ -69,13 +65,13 @@ _UPKEEP: dict[str, Command] = {
     "export": upkeep.export,
     "backup": upkeep.backup,
     "restore": upkeep.restore,
-    "decay": life.decay,
-    "erase": life.erase,
+    "decay": memory.decay,
+    "erase": memory.erase,
 }
 _RUNNING: dict[str, Command] = {
     "worker": serve.worker,
     "serve": serve.serve,
-    "mcp": mcp.mcp,
+    "mcp": serve.mcp,
 }
 
 for panel, commands in ((MEMORIES, _MEMORIES), (UPKEEP, _UPKEEP), (RUNNING, _RUNNING)):

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.errors import InvalidInput
-from holdfast.service.cli.options import AsJson, ConfigFile
-from holdfast.service.cli.show import document, line, note, progress
+from holdfast.service.cli.show import AsJson, ConfigFile, document, line, note, progress
 
 if TYPE_CHECKING:
     from holdfast.bench.data import LabelledSet

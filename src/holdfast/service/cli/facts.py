@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.service.cli.options import Agent, AsJson, ConfigFile, Db, MemoryId, User, Workspace
-from holdfast.service.cli.show import columns, day, document, line
+from holdfast.service.cli.show import (
+    Agent,
+    AsJson,
+    ConfigFile,
+    Db,
+    MemoryId,
+    User,
+    Workspace,
+    columns,
+    day,
+    document,
+    line,
+)
 
 if TYPE_CHECKING:
     from holdfast.language.statements.values import Fact

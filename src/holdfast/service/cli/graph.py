@@ -12,8 +12,20 @@ import typer
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.service.cli.files import is_database, whole_file
-from holdfast.service.cli.options import Agent, AsJson, ConfigFile, Db, User, Workspace
-from holdfast.service.cli.show import columns, day, document, line, note, several
+from holdfast.service.cli.show import (
+    Agent,
+    AsJson,
+    ConfigFile,
+    Db,
+    User,
+    Workspace,
+    columns,
+    day,
+    document,
+    line,
+    note,
+    several,
+)
 from holdfast.types import Event, Merge, Scope, Subgraph
 
 if TYPE_CHECKING:

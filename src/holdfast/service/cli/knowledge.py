@@ -7,8 +7,20 @@ from typing import Annotated
 
 import typer
 
-from holdfast.service.cli.options import AsJson, ConfigFile, Db, MemoryId, Workspace, pairs
-from holdfast.service.cli.show import columns, day, document, line, note, several
+from holdfast.service.cli.show import (
+    AsJson,
+    ConfigFile,
+    Db,
+    MemoryId,
+    Workspace,
+    columns,
+    day,
+    document,
+    line,
+    note,
+    pairs,
+    several,
+)
 
 knowledge = typer.Typer(
     help="The knowledge base: documents, and values under keys.",

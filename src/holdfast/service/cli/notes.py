@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.service.cli.options import (
+from holdfast.service.cli.show import (
     Agent,
     AsJson,
     ConfigFile,
@@ -15,9 +15,14 @@ from holdfast.service.cli.options import (
     MemoryId,
     User,
     Workspace,
+    columns,
+    day,
+    document,
+    line,
+    note,
     pairs,
+    several,
 )
-from holdfast.service.cli.show import columns, day, document, line, note, several
 
 if TYPE_CHECKING:
     from holdfast.records.notes import Note

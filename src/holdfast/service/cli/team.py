@@ -7,8 +7,17 @@ from typing import Annotated
 import typer
 
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.service.cli.options import Agent, AsJson, ConfigFile, Db, Workspace
-from holdfast.service.cli.show import columns, day, document, line
+from holdfast.service.cli.show import (
+    Agent,
+    AsJson,
+    ConfigFile,
+    Db,
+    Workspace,
+    columns,
+    day,
+    document,
+    line,
+)
 
 team = typer.Typer(
     help="The team's memory: seen by every user of a workspace.",
@@ -233,7 +242,7 @@ def _trust(
 ) -> None:
     """Show how far agents are trusted; an agent that is not listed has 0.5."""
     from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-    from holdfast.service.cli.options import pairs  # noqa: PLC0415
+    from holdfast.service.cli.show import pairs  # noqa: PLC0415
 
     given = {agent: _trusted(agent, text) for agent, text in pairs(set, "--set").items()}
     with memory_at(db, config, must_exist=not given) as memory:

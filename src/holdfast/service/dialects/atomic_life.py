@@ -16,8 +16,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.parts import seen
 from holdfast.service.http.auth import Reader, Writer, narrowed
 from holdfast.service.http.deps import Held, told
-from holdfast.service.http.strict import StrictRoute
-from holdfast.service.http.wire import Asked, Needed, Sent
+from holdfast.service.http.wire import Asked, Needed, Sent, StrictRoute
 from holdfast.types import Record, Scope
 from holdfast.upkeep import consolidate as consolidation
 from holdfast.upkeep import retention

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from ipaddress import ip_address
 
 import anyio.to_thread
 from fastapi import FastAPI, Request, Response
@@ -15,22 +16,80 @@ from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException as AnyHTTPException
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import ConfigError, HoldfastError
 from holdfast.memory.memory import Memory
-from holdfast.service.dialects import atomic, atomic_agents, atomic_entities, atomic_life, deerflow
-from holdfast.service.http import health, hooks, metrics, operating, schema, stream, verbs
+from holdfast.service.dialects import atomic, atomic_entities, atomic_life, deerflow
+from holdfast.service.http import admin, health, hooks, observe, schema, stream, verbs
 from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.etags import Etags
+from holdfast.service.http.guard import Guard
 from holdfast.service.http.health import Pulse
-from holdfast.service.http.metrics import Metrics
-from holdfast.service.http.observe import Observed
-from holdfast.service.http.security import secure
+from holdfast.service.http.keyring import Keyring
+from holdfast.service.http.limits import Allowance, Backlog
+from holdfast.service.http.observe import Metrics, Observed, tracing
 from holdfast.service.http.stream import Streams
-from holdfast.service.http.tracing import tracing
 from holdfast.service.http.wait import WaitingRoom
 from holdfast.service.http.wire import complaint
 from holdfast.service.mcp.mount import mount, running
 from holdfast.service.proxy import routes as proxy
+from holdfast.types import ApiKey
+
+# ----------------------------------------------------------------------
+# What makes a service of routes a closed one: the guard, and the routes of keys and audit.
+# ----------------------------------------------------------------------
+
+
+def secure(
+    app: FastAPI,
+    memory: Memory,
+    *,
+    hosts: Collection[str],
+    clock: Callable[[], datetime],
+    no_auth: bool = False,
+) -> None:
+    """Put the guard in front of an application, and give it the routes that go with it."""
+    app.state.clock = clock
+    app.state.keyring = Keyring(memory.store, clock)
+    app.state.backlog = Backlog(memory.store, memory.config.service.queue_jobs)
+    app.state.allowance = Allowance(memory, clock)
+    for routes in (
+        admin.key_routes,
+        admin.audit_routes,
+        admin.sign_in_routes,
+        admin.fetching_routes,
+    ):
+        app.include_router(routes)
+    operator = ApiKey("no-auth", "default", None, "admin", clock()) if no_auth else None
+    app.state.operator = operator
+    app.add_middleware(
+        Guard,
+        memory=memory,
+        hosts=hosts,
+        clock=clock,
+        keyring=app.state.keyring,
+        backlog=app.state.backlog,
+        allowance=app.state.allowance,
+        operator=operator,
+    )
+
+
+def check_no_auth(host: str) -> None:
+    """Refuse to serve without keys where others than this machine could ask."""
+    if not _is_loopback(host):
+        raise ConfigError(
+            f"--no-auth lets everybody who can reach {host} read and change every memory: it is"
+            " only for the loopback (127.0.0.1); leave it out and use keys"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
 
 _THREADS = 160
 #: Fewer than the threads: however long the queue is, others are still answered.
@@ -69,13 +128,16 @@ def create_app(
     app.add_middleware(Etags)
     # Fixed paths before the catalogue's `{id}`: dialects, hand-written routes, then the verbs.
     _operate(app, memory)
-    for dialect in (atomic, atomic_life, atomic_agents, atomic_entities, deerflow):
-        app.include_router(dialect.routes)
+    app.include_router(atomic.routes)
+    app.include_router(atomic_life.routes)
+    app.include_router(atomic_entities.agent_routes)
+    app.include_router(atomic_entities.routes)
+    app.include_router(deerflow.routes)
     app.include_router(proxy.router(memory, clock))
     secure(app, memory, hosts=hosts, clock=clock, no_auth=no_auth)
     mount(app, memory)
-    for module in (operating, schema):
-        app.include_router(module.routes)
+    app.include_router(admin.transfer_routes)
+    app.include_router(schema.routes)
     told = verbs.routes()
     app.router.routes.extend(each for each in told if "{" in each.path)
     # No other route has these paths, and what is asked most is found first: 0.5 ms a request.
@@ -94,7 +156,7 @@ def _operate(app: FastAPI, memory: Memory) -> None:
     state.sender, state.tracing = None, tracing(memory.config, memory)
     #: Called in the moment of the signal, before uvicorn waits for the requests under way.
     state.on_stop = [state.waiting_room.close, state.streams.close]
-    for module in (health, stream, hooks, metrics):
+    for module in (health, stream, hooks, observe):
         app.include_router(module.routes)
 
 

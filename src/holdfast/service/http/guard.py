@@ -18,8 +18,11 @@ want of a key or of rights is noted in the audit log, so much a minute.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 import traceback
+import uuid
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from datetime import datetime
@@ -38,13 +41,60 @@ from holdfast.memory.memory import Memory
 from holdfast.models.budget import paying
 from holdfast.service.http.auditing import SAFE_METHODS, noted, overlooked
 from holdfast.service.http.auth import secret_of
-from holdfast.service.http.bodies import bounded, too_large
 from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.keyring import Keyring
-from holdfast.service.http.limits import Backlog, Places, Rates
-from holdfast.service.http.llm_quota import Allowance
-from holdfast.service.http.requests import request_id
+from holdfast.service.http.limits import Allowance, Backlog, Places, Rates
 from holdfast.types import ApiKey
+
+# ----------------------------------------------------------------------
+# Reading the body of a request within its limits: so many bytes, in so many seconds.
+# ----------------------------------------------------------------------
+
+#: What is still coming would be taken for the next request.
+_CLOSE = {"connection": "close"}
+
+
+def bounded(receive: Receive, *, most: int, seconds: float) -> Receive:
+    """`receive`, which raises once the body is too long or has taken too long to arrive."""
+    read, arrived = 0, False
+    deadline = asyncio.get_running_loop().time() + seconds
+
+    async def counting() -> Message:
+        nonlocal read, arrived
+        if arrived:  # What comes now is the end of the connection: that may take its time.
+            return await receive()
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            words = f"the body did not arrive within {seconds:g} seconds"
+            raise HTTPException(408, words, headers=_CLOSE) from None
+        arrived = not message.get("more_body", False)
+        read += len(message.get("body", b""))
+        if read > most:
+            raise too_large(most)
+        return message
+
+    return counting
+
+
+def too_large(most: int) -> HTTPException:
+    """What says so, with the number."""
+    return HTTPException(413, f"the body is over the limit of {most} bytes", headers=_CLOSE)
+
+
+# ----------------------------------------------------------------------
+# What every request carries: its id.
+# ----------------------------------------------------------------------
+
+_SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+def request_id(headers: Headers) -> str:
+    """The id that the caller gave a request if it can stand in a log, else a new one."""
+    given = headers.get("x-request-id", "")
+    return given if _SANE.fullmatch(given) else uuid.uuid4().hex
+
 
 log = logging.getLogger("holdfast.http")
 

@@ -16,8 +16,8 @@ from starlette.responses import Response
 from holdfast.catalogue.codec import dumps
 from holdfast.errors import HoldfastError
 from holdfast.memory.memory import Memory
-from holdfast.service.http.aside import aside
 from holdfast.service.http.auth import key_of
+from holdfast.service.http.limits import aside
 from holdfast.service.http.wire import HealthAnswer
 
 #: Somebody without a key may ask as often as they like: the store is asked once in so long.

@@ -22,13 +22,12 @@ from holdfast.catalogue.codec import dumps
 from holdfast.config import Config
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.memory.memory import Memory
-from holdfast.service.events import checked_names
 from holdfast.service.http.auditing import audited
 from holdfast.service.http.auth import check_within, key_of, may
 from holdfast.service.http.idempotency import IdempotencyKey, made_once
-from holdfast.service.http.strict import StrictRoute
+from holdfast.service.http.wire import StrictRoute
 from holdfast.service.outgoing import check_literal
-from holdfast.service.webhooks import Sender, fresh, new_secret
+from holdfast.service.webhooks import Sender, checked_names, fresh, new_secret
 from holdfast.store.values import Webhook
 from holdfast.types import TEAM, ApiKey, Scope
 

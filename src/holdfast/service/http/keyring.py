@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from holdfast.service.http.aside import aside
+from holdfast.service.http.limits import aside
 from holdfast.service.keys import digest, is_valid
 from holdfast.store.base import Store
 from holdfast.types import ApiKey

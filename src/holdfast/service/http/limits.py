@@ -5,16 +5,255 @@ Counted on the event loop alone, so without locks; in this process alone, so per
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import math
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import date, datetime
+from typing import ParamSpec, TypeVar
 
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+from anyio.to_thread import run_sync
 from fastapi import HTTPException
 
-from holdfast.service.http.aside import aside
-from holdfast.store.base import Store
+from holdfast.errors import Closed, StoreError, Throttled
+from holdfast.language.tokens import count_tokens
+from holdfast.memory.memory import Memory
+from holdfast.models.budget import Limit, Price, Size, broken, day_of, until_midnight
+from holdfast.store.base import Spent, Store
+from holdfast.types import ApiKey
+
+# ----------------------------------------------------------------------
+# Short reads that everybody waits for: which key this is, how the service is.
+#
+# They have threads of their own: however many requests keep the others busy, these are answered.
+# ----------------------------------------------------------------------
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_THREADS = 8
+#: One for each event loop, as the limiter of all others is.
+_limiter: RunVar[CapacityLimiter] = RunVar("holdfast_aside")
+
+
+async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What a short call gives, on a thread that nothing long has."""
+    limiter = _limiter.get(None)
+    if limiter is None:
+        limiter = CapacityLimiter(_THREADS)
+        _limiter.set(limiter)
+    return await run_sync(lambda: work(*args, **kwargs), limiter=limiter)
+
+
+# ----------------------------------------------------------------------
+# What language models may take of one key in a day of UTC: tokens, and what these cost.
+#
+# The smaller of the key's own limit and the service's counts. What a call sends is charged to the
+# key on disk before it is made, and what it really took afterwards, so a restart forgets nothing.
+# Without any limit nothing is written before the call, and what it took a moment after it,
+# together with others. One thread keeps the account, in order: an answer is counted before the
+# next call is looked at.
+# ----------------------------------------------------------------------
+
+log = logging.getLogger("holdfast.http")
+
+#: What a call took, or what tells it, on the thread of the account.
+Took = Size | Callable[[], Size]
+
+_T = TypeVar("_T")
+#: What is counted for keys without a limit is gathered so long.
+_SOON_S = 1.0
+#: Of a key whose limit no token reaches, such as one of cost where nothing has a price.
+_MOST_ROOM = 1_000_000_000
+
+
+class Charge:
+    """One call that was charged to a key; who made it says what it took, once."""
+
+    def __init__(self, allowance: Allowance, key_id: str, day: date, *, ahead: Size) -> None:
+        self._allowance = allowance
+        self._key_id = key_id
+        self._day = day
+        #: What stands in the account already; nothing of a key without a limit.
+        self._ahead = ahead
+        self._open = True
+
+    def settle(self, took: Took | None) -> None:
+        """Correct the account, without waiting; None: nothing was sent."""
+        if self._open:
+            self._open = False
+            self._allowance._settle(self._key_id, self._day, self._ahead, took)
+
+
+class Allowance:
+    """The accounts of all keys of a store."""
+
+    def __init__(self, memory: Memory, clock: Callable[[], datetime]) -> None:
+        service, proxy = memory.config.service, memory.config.proxy
+        self._store = memory.store
+        self._clock = clock
+        self._tokens = service.daily_tokens or None
+        self._cost = service.daily_cost or None
+        self._price = Price(proxy.prompt_price, proxy.answer_price)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="holdfast-spend")
+        #: What is not written yet, (key, day, kind) -> how much: no hurry, or the store was busy.
+        self._owed: Counter[tuple[str, date, str]] = Counter()
+        self._timer: threading.Timer | None = None
+        #: Calls that were refused since the service began.
+        self.refused = 0
+
+    def limit_of(self, key: ApiKey) -> Limit:
+        """What a key may take in a day."""
+        both = [each for each in (key.tokens_a_day, self._tokens) if each is not None]
+        return Limit(tokens=min(both, default=None), cost=self._cost)
+
+    async def room(self, key: ApiKey, ahead: Size) -> int:
+        """How many tokens a key with a limit may send besides these; nothing is charged yet.
+        Throttled when not even these are left."""
+        return await asyncio.wrap_future(self._submitted(self._room, key, ahead))
+
+    async def charge(self, key: ApiKey, ahead: Size) -> Charge:
+        """Charge what a call of a key with a limit sends; Throttled when too little is left."""
+        return await asyncio.wrap_future(self._submitted(self._begin, key, ahead))
+
+    def uncharged(self, key: ApiKey) -> Charge:
+        """For a call of a key without a limit: nothing is written before it is over."""
+        return Charge(self, key.id, day_of(self._clock()), ahead=Size())
+
+    def question(self, key: ApiKey, text: str) -> None:
+        """Charge a question that is embedded elsewhere; on a worker thread."""
+        size = Size(max(1, count_tokens(text)))
+        if self.limit_of(key) == Limit():
+            self.uncharged(key).settle(size)
+        else:
+            self._submitted(self._begin, key, size).result().settle(size)
+
+    def close(self) -> None:
+        """Wait until everything is in the account."""
+        self._thread.shutdown()
+        self._write_all()
+
+    def _submitted(
+        self, work: Callable[[str, Limit, Size], _T], key: ApiKey, ahead: Size
+    ) -> Future[_T]:
+        try:
+            return self._thread.submit(work, key.id, self.limit_of(key), ahead)
+        except RuntimeError as error:  # It was closed.
+            raise Closed("the service is stopping") from error
+
+    def _room(self, key_id: str, limit: Limit, ahead: Size) -> int:
+        spent = self._refuse(key_id, self._clock(), limit, ahead)
+        left = [] if limit.tokens is None else [limit.tokens - spent.tokens - sum(ahead)]
+        if limit.cost is not None and self._price.prompt:
+            cost = limit.cost - spent.cost - self._price.of(ahead)
+            left.append(int(cost / self._price.of(Size(1))))
+        return max(0, min(left, default=_MOST_ROOM))
+
+    def _begin(self, key_id: str, limit: Limit, ahead: Size) -> Charge:
+        now = self._clock()
+        day = day_of(now)
+        self._refuse(key_id, now, limit, ahead)
+        self._add(key_id, day, ahead, calls=1)
+        try:  # Another process may have charged at the same moment: who goes over steps back.
+            self._refuse(key_id, now, limit, None)
+        except Throttled:
+            self._settled(key_id, day, ahead, None)
+            raise
+        return Charge(self, key_id, day, ahead=ahead)
+
+    def _refuse(self, key_id: str, now: datetime, limit: Limit, ahead: Size | None) -> Spent:
+        spent = self._store.spent_by_keys(day_of(now), only=key_id).get(key_id, Spent())
+        if not broken(spent, limit, ahead=ahead, price=self._price):
+            return spent
+        self.refused += 1
+        seconds = max(1, math.ceil(until_midnight(now).total_seconds()))
+        raise Throttled(_words(spent, limit, ahead, seconds), retry_after=seconds)
+
+    def _settle(self, key_id: str, day: date, ahead: Size, took: Took | None) -> None:
+        try:
+            self._thread.submit(self._settled, key_id, day, ahead, took)
+        except RuntimeError:
+            log.error("what a model took was not counted: the service ended")
+
+    def _settled(self, key_id: str, day: date, ahead: Size, took: Took | None) -> None:
+        """Correct the account: at once where there is a limit, and otherwise soon."""
+        was_charged = ahead != Size()
+        calls = (took is not None) - was_charged
+        more = _less((took() if callable(took) else took) or Size(), ahead)
+        for kind, value in _kinds(more, calls).items():
+            self._owed[key_id, day, kind] += value
+        if was_charged:
+            self._write(key_id, day)
+        elif self._timer is None:
+            self._timer = threading.Timer(_SOON_S, self._write_soon)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _write_soon(self) -> None:
+        with suppress(RuntimeError):  # It was closed, and wrote everything.
+            self._thread.submit(self._write_all)
+
+    def _write_all(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for key_id, day in {(key_id, day) for key_id, day, _ in self._owed}:
+            self._write(key_id, day)
+
+    def _write(self, key_id: str, day: date) -> None:
+        """Write what is owed; what a busy store does not take is written with the next."""
+        try:
+            self._add(key_id, day, Size(), calls=0)
+        except (StoreError, Closed) as error:
+            log.error("what a model took is not counted yet: %s", type(error).__name__)
+
+    def _add(self, key_id: str, day: date, more: Size, *, calls: int) -> None:
+        """Add to the account, with what is owed; on the thread of the account alone."""
+        sums = _kinds(more, calls)
+        for kind in sums:
+            sums[kind] += self._owed[key_id, day, kind]
+        size = Size(sums["prompt"], sums["answer"])
+        if any(sums.values()):
+            self._store.charge_key(
+                key_id,
+                day,
+                calls=sums["calls"],
+                prompt_tokens=size.prompt,
+                answer_tokens=size.answer,
+                cost=self._price.of(size),
+            )
+        for kind in sums:
+            self._owed.pop((key_id, day, kind), None)
+
+
+def _words(spent: Spent, limit: Limit, ahead: Size | None, seconds: int) -> str:
+    used = spent.tokens
+    need = (ahead.prompt + ahead.answer) if ahead else 0
+    if limit.tokens is not None and used + need > limit.tokens:
+        allowed, have = f"{limit.tokens} tokens", f"{used} are used"
+        left = f", and this call needs about {need}" if used < limit.tokens else ""
+    else:
+        allowed, have, left = f"{limit.cost:g} of cost", f"{spent.cost:.6g} is spent", ""
+    return (
+        f"language models may take {allowed} a day of this key, {have}{left}: try again after"
+        f" midnight UTC, in {seconds} s"
+    )
+
+
+def _kinds(size: Size, calls: int) -> dict[str, int]:
+    return {"calls": calls, "prompt": size.prompt, "answer": size.answer}
+
+
+def _less(one: Size, other: Size) -> Size:
+    return Size(one.prompt - other.prompt, one.answer - other.answer)
+
 
 Timer = Callable[[], float]
 

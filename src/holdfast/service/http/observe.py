@@ -6,16 +6,336 @@ never a query string, the key by its id.
 
 from __future__ import annotations
 
+import functools
 import logging
+import os
 import time
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Protocol
 
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.service.http.metrics import Metrics
+import holdfast
+from holdfast.config import Config
+from holdfast.errors import ConfigError
+from holdfast.memory.memory import Memory
+from holdfast.service.http.auth import key_of, may
 from holdfast.service.http.stream import Streams
-from holdfast.service.http.tracing import Tracing
+from holdfast.service.webhooks import Counts, Sender
+
+# ----------------------------------------------------------------------
+# GET /metrics: what the service does and how it fares, as text for Prometheus.
+#
+# Few series: routes by their template, statuses by their class, never a user, a key or an id.
+# What requests do is counted in the event loop, by one thread; the rest is read when somebody
+# asks.
+# ----------------------------------------------------------------------
+
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+routes = APIRouter()
+
+Labels = dict[str, str]
+#: One number with its labels.
+Sample = tuple[Labels, float]
+
+
+@routes.get(
+    "/metrics",
+    tags=["operation"],
+    summary="Figures for Prometheus; needs an admin key.",
+    response_class=PlainTextResponse,
+)
+async def metrics(request: Request) -> Response:
+    """What the service does and how it fares."""
+    may(key_of(request), "admin", whole=True)
+    state = request.app.state
+    # What the event loop counts is read there, what is on disk is not.
+    lines = [*state.metrics.lines(), *_streams(state.streams), *_process()]
+    refused, words = state.allowance.refused, "Calls that the day of a key had nothing left for."
+    lines.append(_one("holdfast_key_calls_refused_total", "counter", words, refused))
+    lines += await run_in_threadpool(_read, state.memory, state.sender)
+    return Response("".join(lines), media_type=_TYPE)
+
+
+class Metrics:
+    """What requests did since the service began."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.in_flight = 0
+        self._requests: Counter[tuple[str, str, str]] = Counter()
+        self._answered: dict[str, list[int]] = {}
+        self._seconds: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
+
+    def count(self, method: str, route: str, status: int, seconds: float, size: int) -> None:
+        """One request, the time until its answer began, and how long that was."""
+        self._requests[method, route, f"{status // 100}xx"] += 1
+        buckets = self._answered.setdefault(route, [0] * (len(_BOUNDS) + 1))
+        buckets[bisect_left(_BOUNDS, seconds)] += 1
+        self._seconds[route] += seconds  # type: ignore[assignment]
+        self._bytes[route] += size
+
+    def lines(self) -> Iterator[str]:
+        """As text."""
+        requests = [
+            ({"method": method, "route": route, "status": status}, float(count))
+            for (method, route, status), count in sorted(self._requests.items())
+        ]
+        yield _told("holdfast_requests_total", "counter", "Requests answered.", requests)
+        yield _told(
+            "holdfast_requests_in_flight",
+            "gauge",
+            "Requests under way, streams among them.",
+            [({}, self.in_flight)],
+        )
+        sent = [({"route": route}, float(size)) for route, size in sorted(self._bytes.items())]
+        yield _told("holdfast_answer_bytes_total", "counter", "Bytes of answers.", sent)
+        yield from self._histogram()
+
+    def _histogram(self) -> Iterator[str]:
+        name = "holdfast_request_seconds"
+        yield f"# HELP {name} Time until an answer began.\n# TYPE {name} histogram\n"
+        for route, buckets in sorted(self._answered.items()):
+            total = 0
+            for bound, count in zip((*_BOUNDS, "+Inf"), list(buckets), strict=True):
+                total += count
+                yield _line(f"{name}_bucket", {"route": route, "le": str(bound)}, total)
+            yield _line(f"{name}_sum", {"route": route}, self._seconds[route])
+            yield _line(f"{name}_count", {"route": route}, total)
+
+
+def _memory(memory: Memory) -> Iterator[str]:
+    """How the store and its worker fare. On a worker thread: it reads."""
+    store, now = memory.store, memory.now()
+    counts, oldest = store.counts(), store.oldest_ready()
+    jobs = [({"state": state}, float(getattr(counts, state))) for state in _STATES]
+    yield _told("holdfast_jobs", "gauge", "Jobs of the queue.", jobs)
+    age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
+    yield _one("holdfast_oldest_job_seconds", "gauge", "Since when a job could be done.", age)
+    tally = memory.worker.tally
+    done = [({"step": "embed"}, float(tally.done - tally.read)), ({"step": "extract"}, tally.read)]
+    yield _told("holdfast_jobs_done_total", "counter", "Jobs done by this process.", done)
+    yield _one("holdfast_jobs_died_total", "counter", "Jobs given up by this process.", tally.dead)
+    spent = store.spent_by_all(now.date())
+    yield _one("holdfast_llm_calls_today", "gauge", "Calls of a language model.", spent.calls)
+    tokens = [
+        ({"kind": "prompt"}, float(spent.prompt_tokens)),
+        ({"kind": "answer"}, float(spent.answer_tokens)),
+    ]
+    yield _told("holdfast_llm_tokens_today", "gauge", "Tokens of a language model.", tokens)
+    yield _one("holdfast_llm_cost_today", "gauge", "What it cost.", spent.cost)
+    by_keys = store.spent_by_keys(now.date()).values()
+    tokens = [
+        ({"kind": "prompt"}, float(sum(each.prompt_tokens for each in by_keys))),
+        ({"kind": "answer"}, float(sum(each.answer_tokens for each in by_keys))),
+    ]
+    yield _told("holdfast_key_tokens_today", "gauge", "Tokens that keys are charged.", tokens)
+    cost = sum(each.cost for each in by_keys)
+    yield _one("holdfast_key_cost_today", "gauge", "What they cost.", cost)
+    indexes, size = memory.cached()
+    yield _one("holdfast_indexes", "gauge", "Indexes in memory.", indexes)
+    yield _one("holdfast_index_bytes", "gauge", "Their size.", size)
+
+
+_STATES = ("ready", "running", "dead")
+
+
+def _read(memory: Memory, sender: Sender | None) -> list[str]:
+    return [*_memory(memory), *_telling(memory, sender)]
+
+
+def _streams(streams: Streams) -> Iterator[str]:
+    yield _one("holdfast_streams", "gauge", "Clients that listen.", streams.count)
+
+
+def _telling(memory: Memory, sender: Sender | None) -> Iterator[str]:
+    hooks = memory.store.hooks()
+    disabled = sum(each.disabled_at is not None for each in hooks)
+    failing = sum(each.failures > 0 and each.disabled_at is None for each in hooks)
+    states = {"ok": len(hooks) - disabled - failing, "failing": failing, "disabled": disabled}
+    samples = [({"state": state}, float(count)) for state, count in states.items()]
+    yield _told("holdfast_webhooks", "gauge", "Webhooks.", samples)
+    counts = sender.counts if sender is not None else Counts()
+    sent = [
+        ({"outcome": "delivered"}, float(counts.delivered)),
+        ({"outcome": "failed"}, float(counts.failed)),
+    ]
+    yield _told("holdfast_webhook_calls_total", "counter", "Deliveries from here.", sent)
+
+
+def _process() -> Iterator[str]:
+    yield _told("holdfast_build_info", "gauge", "Version.", [({"version": _VERSION}, 1.0)])
+    cpu = time.process_time()
+    yield _one("process_cpu_seconds_total", "counter", "Processor time.", cpu)
+    if (size := resident_bytes()) is not None:
+        yield _one("process_resident_memory_bytes", "gauge", "Memory in use.", size)
+        yield _one("process_open_fds", "gauge", "Open files.", len(os.listdir("/proc/self/fd")))
+
+
+_VERSION = holdfast.__version__
+
+
+def resident_bytes() -> int | None:
+    """How much memory this process has; None where nobody says."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _one(name: str, kind: str, words: str, value: float) -> str:
+    return _told(name, kind, words, [({}, value)])
+
+
+def _told(name: str, kind: str, words: str, samples: Iterable[Sample]) -> str:
+    head = f"# HELP {name} {words}\n# TYPE {name} {kind}\n"
+    return head + "".join(_line(name, labels, value) for labels, value in samples)
+
+
+def _line(name: str, labels: Labels, value: float) -> str:
+    shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+    number = f"{value:.10g}"
+    return f"{name}{{{shown}}} {number}\n" if shown else f"{name} {number}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+# ----------------------------------------------------------------------
+# Traces over OTLP: a span for every request, and one inside it for remember, recall and context.
+#
+# Nothing of it is imported unless `service.tracesUrl` names a collector (the extra [otel]).
+# Attributes say which route, how it ended and how much was found; no name, no question, no
+# memory.
+# ----------------------------------------------------------------------
+
+#: The verbs that have a span of their own.
+_VERBS = ("remember", "recall", "context")
+#: A collector that is away must not hold up the end of the service.
+_EXPORT_SECONDS = 3.0
+_SERVICE = "holdfast"
+
+
+class Tracing(Protocol):
+    """What the service tells of each request."""
+
+    def request(self, scope: Scope) -> Any:
+        """A span around a request, as a context manager that gives the span."""
+
+    def answered(self, span: Any, scope: Scope, route: str, status: int) -> None:
+        """Say how it ended."""
+
+    def close(self) -> None:
+        """Send what is left."""
+
+
+def tracing(config: Config, memory: Memory) -> Tracing | None:
+    """The traces that the settings ask for, or None."""
+    url = config.service.traces_url
+    if not url:
+        return None
+    try:
+        return _Otlp(url, memory)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"traces need the package {error.name}: install Holdfast with the extra [otel]:"
+            " in its checkout, pip install '.[otel]'"
+        ) from error
+
+
+class _Otlp:
+    """Spans to a collector, in batches, by a thread of the SDK."""
+
+    def __init__(self, url: str, memory: Memory) -> None:
+        from opentelemetry import trace  # noqa: PLC0415
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
+            OTLPSpanExporter,
+        )
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+        from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415
+            TraceContextTextMapPropagator,
+        )
+
+        self._trace = trace
+        self._propagator = TraceContextTextMapPropagator()
+        resource = Resource.create({"service.name": _SERVICE})
+        self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        exporter = OTLPSpanExporter(endpoint=url, timeout=_EXPORT_SECONDS)
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._tracer = self._provider.get_tracer(_SERVICE)
+        for name in _VERBS:
+            # Of this memory alone: the class knows nothing of traces.
+            setattr(memory, name, self._traced(name, getattr(memory, name)))
+
+    @contextmanager
+    def request(self, scope: Scope) -> Iterator[Any]:
+        """A span of the caller's trace, if there is one, else of a new one."""
+        told = {"traceparent": Headers(scope=scope).get("traceparent", "")}
+        with self._tracer.start_as_current_span(
+            scope["method"],
+            context=self._propagator.extract(told),
+            kind=self._trace.SpanKind.SERVER,
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as span:
+            yield span
+
+    def answered(self, span: Any, scope: Scope, route: str, status: int) -> None:
+        """Say how a request ended."""
+        span.update_name(f"{scope['method']} {route}")
+        span.set_attribute("http.request.method", scope["method"])
+        span.set_attribute("http.route", route)
+        span.set_attribute("http.response.status_code", status)
+        span.set_attribute("holdfast.request_id", scope.get("holdfast.request", ""))
+        if status >= 500:
+            span.set_status(self._trace.StatusCode.ERROR)
+
+    def close(self) -> None:
+        """Send what is left, a moment at most."""
+        self._provider.force_flush(int(_EXPORT_SECONDS * 1000))
+        self._provider.shutdown()
+
+    def _traced(self, name: str, verb: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(verb)
+        def called(*args: Any, **options: Any) -> Any:
+            with self._tracer.start_as_current_span(
+                f"memory.{name}", record_exception=False, set_status_on_exception=False
+            ) as span:
+                try:
+                    value = verb(*args, **options)
+                except Exception as error:
+                    # The type alone: an error's text may quote what was said.
+                    span.set_attribute("error.type", type(error).__name__)
+                    span.set_status(self._trace.StatusCode.ERROR)
+                    raise
+                span.set_attribute("holdfast.count", _count(value))
+                return value
+
+        return called
+
+
+def _count(value: Any) -> int:
+    """How many messages were stored, memories found, or put into a context."""
+    for name in ("events", "hits"):
+        if hasattr(value, name):
+            return len(getattr(value, name))
+    return len(value)
+
 
 log = logging.getLogger("holdfast.access")
 

@@ -21,8 +21,7 @@ from holdfast.catalogue.verb import BODILESS, Parameter, Verb
 from holdfast.catalogue.verbs import ALL, example
 from holdfast.config import Limits
 from holdfast.service.http.auth import Reader
-from holdfast.service.http.paging import LONGEST
-from holdfast.service.http.verbs import FREE, is_kept
+from holdfast.service.http.verbs import FREE, LONGEST, is_kept
 
 routes = APIRouter()
 

@@ -7,38 +7,326 @@ second one ends it on the spot.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import errno
+import gc
 import os
+import re
+import signal
 import socket
+import sys
 import threading
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
+import h11
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from holdfast.config import Config
-from holdfast.errors import Closed, ModelError
+from holdfast.config import Config, notify_socket
+from holdfast.errors import Closed, ConfigError, ModelError
 from holdfast.memory.memory import Memory
 from holdfast.service import logs
-from holdfast.service.http.app import create_app
-from holdfast.service.http.gc_schedule import sweeping
-from holdfast.service.http.listen import (
-    end_at_once,
-    exit_on_sigterm,
-    first_words,
-    listening,
-    notify,
-    say,
-    url_of,
-    welcome,
-)
-from holdfast.service.http.protocol import impatient
-from holdfast.service.http.security import check_no_auth
+from holdfast.service.http.app import check_no_auth, create_app
+from holdfast.service.http.errors import fault
+from holdfast.service.http.guard import security_headers
+from holdfast.service.keys import create_key
 from holdfast.service.webhooks import Sender
+from holdfast.store.base import Keys
 from holdfast.wiring import open as open_memory
+
+# ----------------------------------------------------------------------
+# The HTTP service as a process: its socket, its signals, and its first words.
+# ----------------------------------------------------------------------
+
+_STUCK_MS = 60_000
+
+_WELCOME = """\
+This store is new. Its admin key, shown only this once:
+
+  {key}
+
+Try it:
+
+  curl -XPOST {url}/v1/memories/ingest -H 'authorization: Bearer {key}' \
+-H 'content-type: application/json' \
+-d '{{"user_id": "alice", "conversation": "Always cite sources for every claim."}}'
+
+"""
+
+
+def first_words(url: str, db: str, *, worker: bool, mcp: bool, no_auth: bool) -> str:
+    """Where the service is, and what runs in it."""
+    parts = [
+        f"memory: {db}",
+        "background work: " + ("here" if worker else "left to `holdfast worker`"),
+        f"MCP: {url}/mcp" if mcp else "MCP: no, the extra [mcp] is not installed",
+        *(["no key is asked for"] if no_auth else []),
+    ]
+    return f"Holdfast listens on {url}\n" + "".join(f"  {each}\n" for each in parts)
+
+
+def welcome(store: Keys, url: str) -> str:
+    """The first key of a store that has none, with what to do with it."""
+    if store.api_keys():
+        return ""
+    _, secret = create_key(store, role="admin", label="made by the first serve")
+    return _WELCOME.format(key=secret, url=url)
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A bound socket: a port in use is an error before anything else has happened."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise ConfigError(_refused(host, port, error)) from error
+    with listener:
+        # Accepted connections inherit it. asyncio sets it only on sockets that name their protocol;
+        # without it every answer waits 40 ms for the client's delayed acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if sys.platform == "linux":
+            # A client that takes nothing of what is sent to it does not hold us for ever.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STUCK_MS)
+        yield listener
+
+
+def _refused(host: str, port: int, error: OSError | OverflowError) -> str:
+    """Why nobody can listen there, and what to do about it."""
+    match getattr(error, "errno", None):
+        case errno.EADDRINUSE:
+            who = "perhaps by another `holdfast serve`"
+            return f"port {port} of {host} is taken, {who}: choose one with --port"
+        case errno.EADDRNOTAVAIL:
+            return f"{host} is no address of this machine: choose one with --host"
+        case errno.EACCES:
+            return f"port {port} is not open to this user: choose one above 1023 with --port"
+    return f"cannot listen on {host}:{port}: {error}"
+
+
+@contextlib.contextmanager
+def exit_on_sigterm() -> Iterator[None]:
+    """SIGTERM ends the process through every `with`, so that the memory is closed.
+
+    uvicorn answers what is under way, and then sends itself the signal again.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _Exit())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Exit:
+    """Ends the process in order at the first signal, at once at the second."""
+
+    def __init__(self) -> None:
+        self._came = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self._came:
+            end_at_once()
+        self._came = True
+        sys.exit(0)
+
+
+def end_at_once() -> NoReturn:
+    """Leave everything as it is: what was acknowledged is on disk, jobs under way run again."""
+    os._exit(1)
+
+
+def notify(state: str) -> None:
+    """Tell systemd how far we are, if it asked to be told (Type=notify)."""
+    address = notify_socket()
+    if not address:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, contextlib.suppress(OSError):
+        sender.connect("\0" + address[1:] if address.startswith("@") else address)
+        sender.sendall(state.encode())
+
+
+def url_of(host: str, listener: socket.socket) -> str:
+    """Where the service is reached from this machine."""
+    port = listener.getsockname()[1]
+    shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+def say(text: str) -> None:
+    """To the operator, at once: a pipe would keep it back."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+# ----------------------------------------------------------------------
+# HTTP/1.1 as uvicorn speaks it, with less patience: a request must arrive in so many seconds, and
+# leave no doubt where it ends.
+#
+# uvicorn waits for ever for the rest of a request that has begun. Somebody who opens a thousand
+# connections and sends a byte a minute on each (slow loris) would use them all up. Here a
+# connection without a whole request is closed when its time is up; the body is timed apart
+# (bodies.py).
+#
+# Where a proxy in front of us may see another end of a request than we do, somebody could hide a
+# second request in the first (smuggling). Such a one is refused, and its connection closed: RFC
+# 9112, 5.2 and 6.1.
+# ----------------------------------------------------------------------
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_FOLD = re.compile(rb"\n[ \t]")
+
+
+def impatient(seconds: float) -> type[asyncio.Protocol]:
+    """The protocol of connections that have so long to send the head of a request."""
+    return type("Impatient", (_Impatient,), {"seconds": seconds})
+
+
+class _Impatient(H11Protocol):
+    seconds: float
+    conn: _Plain
+    _end: asyncio.TimerHandle | None = None
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        most = self.config.h11_max_incomplete_event_size
+        self.conn = _Plain(h11.SERVER, *([] if most is None else [most]))
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        cycle: RequestResponseCycle | None = self.cycle
+        # A request is under way, or what came is a piece of one.
+        if cycle is not None and not cycle.response_complete:
+            self._rest()
+        else:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._rest()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, self.conn.doubt or "this is not HTTP/1.1")
+
+    def _wait(self) -> None:
+        if self._end is None and not self.transport.is_closing():
+            self._end = self.loop.call_later(self.seconds, self._expired)
+
+    def _rest(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
+
+    def _expired(self) -> None:
+        self._end = None
+        self._refuse(408, f"the request did not arrive within {self.seconds:g} seconds")
+
+    def _refuse(self, status: int, words: str) -> None:
+        """Answer, if it is our turn to speak, and hang up."""
+        if self.transport.is_closing():
+            return
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(_answer(status, words))
+        self.transport.close()
+
+
+class _Plain(h11.Connection):
+    """A connection whose requests end at one place for everybody who reads them."""
+
+    #: Why a request was refused that h11 alone would take.
+    doubt = ""
+
+    def next_event(self) -> Any:
+        if self.their_state is h11.IDLE:
+            waiting, _ = self.trailing_data
+            if _FOLD.search(_HEAD_END.split(waiting, maxsplit=1)[0]):
+                self._refuse("a header goes on in the next line: write it in one")
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            named = {name for name, _ in event.headers}
+            if b"transfer-encoding" in named and b"content-length" in named:
+                self._refuse("Content-Length and Transfer-Encoding exclude each other: send one")
+        return event
+
+    def _refuse(self, doubt: str) -> None:
+        self.doubt = doubt
+        raise h11.RemoteProtocolError(doubt)
+
+
+def _answer(status: int, words: str) -> bytes:
+    response = fault(status, words)
+    head: list[Any] = [*response.raw_headers, *security_headers(), (b"connection", b"close")]
+    lines = [b"HTTP/1.1 %d Refused" % status, *(b": ".join(pair) for pair in head), b"", b""]
+    return b"\r\n".join(lines) + bytes(response.body)
+
+
+# ----------------------------------------------------------------------
+# Full garbage collections in quiet moments.
+#
+# A full collection stops every thread: 60 ms with the memories of one busy user loaded, and on
+# its own it comes in the middle of a request. Here the interpreter does the small ones alone, and
+# a thread does the full ones when nothing was asked for a while, or when the last is too long
+# ago.
+# ----------------------------------------------------------------------
+
+_LOOK_SECONDS = 0.5
+#: However much is asked: so often at least, once there is enough to look through.
+_LATEST_SECONDS = 120.0
+#: Collections of the middle generation since the last full one; the interpreter's own measure.
+_ENOUGH = 10
+_NEVER = 1_000_000
+
+
+@contextmanager
+def sweeping(
+    begun: Callable[[], int],
+    *,
+    look_seconds: float = _LOOK_SECONDS,
+    latest_seconds: float = _LATEST_SECONDS,
+) -> Iterator[None]:
+    """Until its end, full collections come when `begun`, the number of requests so far, rests."""
+    small, middle, full = gc.get_threshold()
+    gc.collect()
+    gc.freeze()  # The modules: they stay, and need not be looked through again.
+    gc.set_threshold(small, middle, _NEVER)
+    stop = threading.Event()
+    arguments = (begun, stop, look_seconds, latest_seconds)
+    thread = threading.Thread(target=_sweep, args=arguments, name="holdfast-sweep", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        gc.set_threshold(small, middle, full)
+        gc.unfreeze()
+
+
+def _sweep(
+    begun: Callable[[], int], stop: threading.Event, look_seconds: float, latest_seconds: float
+) -> None:
+    before, last = begun(), time.monotonic()
+    while not stop.wait(look_seconds):
+        now = begun()
+        late = time.monotonic() - last >= latest_seconds
+        if gc.get_count()[2] >= _ENOUGH and (late or now == before):
+            gc.collect()
+            last = time.monotonic()
+        before = now
+
 
 _STOP_SECONDS = 8
 #: Between two requests of one connection.

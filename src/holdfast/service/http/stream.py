@@ -21,14 +21,48 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from holdfast.border import validate
+from holdfast.catalogue.codec import dumps
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.memory.memory import Memory
-from holdfast.service.events import BURIED, checked_names, microseconds, moment
 from holdfast.service.http.auth import check_within, key_of
-from holdfast.service.http.frames import buried, mark_of, written
 from holdfast.service.http.limits import Places
+from holdfast.service.webhooks import BURIED, checked_names, event, microseconds, moment, wanted
 from holdfast.store.values import Happened, Mark
 from holdfast.types import ApiKey, Scope
+
+# ----------------------------------------------------------------------
+# The frames of the event stream: how what happens is written, and where a reader stood.
+# ----------------------------------------------------------------------
+
+
+def written(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> bytes:
+    """Events as they travel. The last of those with one number carries the id."""
+    lines, at_us = [], begin.at_us
+    for index, each in enumerate(batch):
+        at_us = max(at_us, each.at_us)
+        if not wanted(each, names):
+            continue
+        is_last = index + 1 == len(batch) or batch[index + 1].change != each.change
+        id = f"id: {begin.epoch}-{each.change}-{at_us}\n" if is_last else ""
+        told = event(each)
+        lines.append(f"{id}event: {told['type']}\ndata: {dumps(told).decode()}\n\n")
+    return "".join(lines).encode()
+
+
+def buried(died: list[dict[str, Any]], names: tuple[str, ...]) -> bytes:
+    """Dead letters as they travel."""
+    if names and BURIED not in names:
+        return b""
+    return b"".join(b"event: job.dead\ndata: %s\n\n" % dumps(each) for each in died)
+
+
+def mark_of(text: str) -> Mark:
+    """Where somebody stood who shows a `Last-Event-ID`."""
+    parts = text.strip().split("-")
+    if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
+        raise InvalidInput("Last-Event-ID is none of this stream", field="Last-Event-ID")
+    return Mark(*(min(int(part[:19]), (1 << 62) - 1) for part in parts))
+
 
 _LOOK_SECONDS = 0.25
 _KEYS_SECONDS = 1.0

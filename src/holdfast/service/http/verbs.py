@@ -10,7 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
-from hashlib import sha256
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
 from typing import Any
 
 from fastapi import HTTPException, Request, Response
@@ -18,19 +19,249 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import Match, Route
 from starlette.types import Scope as AsgiScope
 
+from holdfast.border import validate
+from holdfast.border.ids import cursor_at, place_of
 from holdfast.catalogue.codec import dumps, enveloped
-from holdfast.catalogue.verb import BODILESS, Verb
+from holdfast.catalogue.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
 from holdfast.catalogue.verbs import ALL
-from holdfast.errors import InvalidInput
+from holdfast.errors import InvalidInput, ScopeError
 from holdfast.memory.memory import Memory
-from holdfast.service.http.arguments import checked, scoped, sent
 from holdfast.service.http.auditing import audited, is_audited
-from holdfast.service.http.auth import admitted, key_of, may
+from holdfast.service.http.auth import admitted, check_within, key_of, may
 from holdfast.service.http.etags import etag_of, is_named
 from holdfast.service.http.idempotency import answered_once
-from holdfast.service.http.override import overridden, overridden_write
-from holdfast.service.http.paging import page, wanted
+from holdfast.service.http.wire import check_json, overridden, overridden_write, parsed
 from holdfast.types import TEAM, ApiKey, Drained, Scope
+
+# ----------------------------------------------------------------------
+# What a request for a verb says, from wherever it travels, as the arguments of a call.
+# ----------------------------------------------------------------------
+
+#: Of a scope, what may be left out: in a query string, where nothing else says so, by being empty.
+_NARROWING = ("workspace_id", "agent_id", "session_id")
+
+
+def sent(verb: Verb[..., object], request: Request, body: bytes) -> dict[str, Any]:
+    """What was sent, by the names of the wire."""
+    if verb.method in BODILESS or verb.raw:
+        found = _query(verb, request)
+    else:
+        for name in request.query_params:
+            words = f"{name:.64} is in the query: send it in the body, as JSON"
+            raise InvalidInput(words, field=name)
+        found = _object(request, body) if body else {}
+    return found | _path(verb, request) | _header(verb, request)
+
+
+def checked(verb: Verb[..., object], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call, each of the kind that the function takes."""
+    known = {each.wire: each for each in verb.parameters if each.place != "raw"}
+    for name in given:
+        if name not in known:
+            raise InvalidInput(f"{name:.64} is not a field of this request", field=name)
+    found = {}
+    for each in known.values():
+        if each.wire in given:
+            found[each.name] = _within(verb, each, each.kind.check(given[each.wire], each.wire))
+        elif each.required:
+            raise _missing(each)
+        elif each.name in verb.most and each.default is None:
+            found[each.name] = verb.most[each.name]
+    return found
+
+
+def scoped(verb: Verb[..., object], key: ApiKey, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call inside the scope of a key: a request may narrow it, never widen."""
+    arguments = dict(given)
+    check_within(key, workspace=given.get("workspace"), user=given.get("user"))
+    if verb.has("workspace"):
+        arguments["workspace"] = key.workspace
+    if key.user is not None and verb.has("user"):
+        arguments["user"] = key.user
+        if verb.has("author"):  # Nobody signs with the name of another.
+            arguments["author"] = key.user
+    if verb.name == "batch":
+        arguments["items"] = _items(arguments, key)
+    return arguments
+
+
+def _items(arguments: Mapping[str, Any], key: ApiKey) -> Any:
+    """The items of a batch, with the scope words as the wire has them or as Python does. Whose
+    they are says the batch: an item may repeat it."""
+    sent = arguments["items"]
+    if not isinstance(sent, list):
+        return sent
+    return [
+        _item(each, f"items[{place}]", arguments, key) if isinstance(each, dict) else each
+        for place, each in enumerate(sent)
+    ]
+
+
+def _item(
+    item: Mapping[str, Any], place: str, arguments: Mapping[str, Any], key: ApiKey
+) -> dict[str, Any]:
+    found = dict(item)
+    for name in ("user", "agent", "session"):
+        wire = SCOPE_NAMES[name]
+        if wire not in found:
+            continue
+        value = found.pop(wire)
+        if found.setdefault(name, value) != value:
+            raise InvalidInput(f"{place}.{name} and {wire} differ: send one of them", field=wire)
+    check_within(key, user=found.get("user"))
+    for name in ("user", "agent"):
+        if name in found and found.pop(name) != arguments.get(name):
+            wire = SCOPE_NAMES[name]
+            words = f"{place}.{wire} is not that of the batch: send one for each {name}"
+            raise InvalidInput(words, field=wire)
+    return found
+
+
+def _within(verb: Verb[..., object], parameter: Parameter, value: Any) -> Any:
+    most = verb.most.get(parameter.name)
+    if most is None:
+        return value
+    if value is None:
+        return most
+    if value > most:
+        raise InvalidInput(f"{parameter.wire} must be at most {most:g}", field=parameter.wire)
+    return value
+
+
+def _missing(parameter: Parameter) -> InvalidInput:
+    kind = "string" if "string" in parameter.kind.names else parameter.kind.words
+    error = ScopeError if parameter.wire.endswith("_id") else InvalidInput
+    return error(f"{parameter.wire} ({kind}) is required", field=parameter.wire)
+
+
+def _query(verb: Verb[..., object], request: Request) -> dict[str, Any]:
+    known = {each.wire: each for each in verb.parameters if each.place == "query"}
+    params, found = request.query_params, dict[str, Any]()
+    for name in params:
+        texts = params.getlist(name)
+        if name in _NARROWING and texts == [""]:
+            continue
+        if name in known:
+            found[name] = known[name].kind.read(texts, name)
+        elif name == "limit" and texts[0].isascii() and texts[0].isdecimal():
+            found[name] = int(texts[0][:20])
+        else:
+            found[name] = texts[0]
+    return found
+
+
+def _path(verb: Verb[..., object], request: Request) -> dict[str, Any]:
+    return {
+        each.wire: each.kind.read([request.path_params[each.wire]], each.wire)
+        for each in verb.parameters
+        if each.place == "path"
+    }
+
+
+def _header(verb: Verb[..., object], request: Request) -> dict[str, Any]:
+    return {
+        each.wire: value
+        for each in verb.parameters
+        if each.place == "header" and (value := request.headers.get(each.wire)) is not None
+    }
+
+
+def _object(request: Request, body: bytes) -> dict[str, Any]:
+    check_json(request.headers)
+    value = parsed(body, request.app.state.memory.config.service)
+    if not isinstance(value, dict):
+        raise InvalidInput(
+            "the body must be a JSON object, sent with content-type: application/json"
+        )
+    return value
+
+
+# ----------------------------------------------------------------------
+# Lists page by page: a cursor says after which item the next page begins.
+#
+# A list that is made in memory is made anew for every page. The cursor names the last item that
+# was given, so what others add or take away meanwhile neither repeats an item nor passes one
+# over; if that very item is gone, its place counts.
+# ----------------------------------------------------------------------
+
+#: So long is the longest list; what is beyond is reached with narrower questions.
+LONGEST = 10_000
+_DIGEST_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which page of a list is asked for."""
+
+    cursor: str | None
+    #: None: all of it.
+    limit: int | None
+
+
+def wanted(verb: Verb[..., object], sent: dict[str, Any]) -> Wanted:
+    """What a request says about pages, taken out of it."""
+    cursor, limit = sent.pop("cursor", None), sent.pop("limit", None)
+    if cursor is not None and not isinstance(cursor, str):
+        raise InvalidInput("cursor must be a string", field="cursor")
+    if limit is None and verb.has("limit"):
+        limit = next(each.default for each in verb.parameters if each.name == "limit")
+    if limit is not None:
+        validate.whole_number(limit, "limit", 1, longest(verb))
+    return Wanted(cursor, limit)
+
+
+def longest(verb: Verb[..., object]) -> int:
+    """The most that a verb lists."""
+    return int(verb.most.get("limit", LONGEST))
+
+
+def page(
+    verb: Verb[..., object],
+    call: Callable[..., Sequence[Any]],
+    arguments: dict[str, Any],
+    asked: Wanted,
+) -> dict[str, Any]:
+    """One page of what a verb lists, and the cursor of the next."""
+    of = [verb.name, arguments]
+    most = longest(verb)
+    if asked.cursor is None:
+        # One more tells whether there is another page.
+        enough = None if asked.limit is None else min(asked.limit + 1, most)
+        items, start = _listed(verb, call, arguments, enough), 0
+    else:
+        last, place = _place(asked.cursor, of)
+        items = _listed(verb, call, arguments, most)
+        start = next((n + 1 for n, each in enumerate(items) if _name(each) == last), place)
+    end = len(items) if asked.limit is None else start + asked.limit
+    shown = list(items[start:end])
+    more = end < len(items) and shown
+    following = cursor_at((_name(shown[-1]), end), of=of) if more else None
+    return {**enveloped(shown, verb.answer), "next": following}
+
+
+def _listed(
+    verb: Verb[..., object],
+    call: Callable[..., Sequence[Any]],
+    arguments: dict[str, Any],
+    limit: int | None,
+) -> Sequence[Any]:
+    if verb.has("limit"):
+        return call(**arguments, limit=limit)
+    return call(**arguments)
+
+
+def _place(cursor: str, of: object) -> tuple[str, int]:
+    last, place = place_of(cursor, of=of, kinds=(str, int))
+    return last, max(0, place)
+
+
+def _name(item: Any) -> str:
+    """What an item is known by: its id, or what it says."""
+    id = getattr(item, "id", None)
+    return (
+        str(id) if id is not None else blake2b(dumps(item), digest_size=_DIGEST_BYTES).hexdigest()
+    )
+
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 

@@ -11,37 +11,36 @@ from typing import Any
 
 import orjson
 
-from holdfast.service.mcp import shape
+from holdfast.service.mcp import tool
 from holdfast.service.mcp.asker import Asker
-from holdfast.service.mcp.shape import Schema
-from holdfast.service.mcp.tool import GRAPH, Tool
+from holdfast.service.mcp.tool import GRAPH, Schema, Tool
 from holdfast.service.mcp.tools_memory import Given
 
-_ENTITY = shape.record(
+_ENTITY = tool.record(
     {
-        "name": shape.text("The name of the entity"),
-        "entityType": shape.text("The type of the entity"),
-        "observations": shape.texts("What was observed of it, one text for each"),
+        "name": tool.text("The name of the entity"),
+        "entityType": tool.text("The type of the entity"),
+        "observations": tool.texts("What was observed of it, one text for each"),
     },
     ["name", "entityType", "observations"],
 )
-_RELATION = shape.record(
+_RELATION = tool.record(
     {
-        "from": shape.text("The name of the entity where the relation starts"),
-        "to": shape.text("The name of the entity where the relation ends"),
-        "relationType": shape.text("The type of the relation, in active voice"),
+        "from": tool.text("The name of the entity where the relation starts"),
+        "to": tool.text("The name of the entity where the relation ends"),
+        "relationType": tool.text("The type of the relation, in active voice"),
     },
     ["from", "to", "relationType"],
 )
-_ADDED = shape.record(
-    {"entityName": {"type": "string"}, "addedObservations": shape.texts("What was new")},
+_ADDED = tool.record(
+    {"entityName": {"type": "string"}, "addedObservations": tool.texts("What was new")},
     ["entityName", "addedObservations"],
 )
-_GRAPH = shape.record(
-    {"entities": shape.listed("", _ENTITY), "relations": shape.listed("", _RELATION)},
+_GRAPH = tool.record(
+    {"entities": tool.listed("", _ENTITY), "relations": tool.listed("", _RELATION)},
     ["entities", "relations"],
 )
-_DONE = shape.record(
+_DONE = tool.record(
     {"success": {"type": "boolean"}, "message": {"type": "string"}}, ["success", "message"]
 )
 
@@ -141,28 +140,28 @@ def _message(value: dict[str, Any]) -> str:
 
 
 def _takes(name: str, about: str, items: Schema) -> Schema:
-    return shape.record({name: shape.listed(about, items)}, [name])
+    return tool.record({name: tool.listed(about, items)}, [name])
 
 
 def _names(name: str, about: str) -> Schema:
-    return shape.record({name: shape.texts(about)}, [name])
+    return tool.record({name: tool.texts(about)}, [name])
 
 
 def _gives(name: str, items: Schema) -> Schema:
-    return shape.record({name: {"type": "array", "items": items}}, [name])
+    return tool.record({name: {"type": "array", "items": items}}, [name])
 
 
-_TOLD = shape.record(
+_TOLD = tool.record(
     {
-        "entityName": shape.text("The name of the entity that it was observed of"),
-        "contents": shape.texts("The observations to add, one text for each"),
+        "entityName": tool.text("The name of the entity that it was observed of"),
+        "contents": tool.texts("The observations to add, one text for each"),
     },
     ["entityName", "contents"],
 )
-_TAKEN_BACK = shape.record(
+_TAKEN_BACK = tool.record(
     {
-        "entityName": shape.text("The name of the entity that has the observations"),
-        "observations": shape.texts("The observations to delete, each as it was given"),
+        "entityName": tool.text("The name of the entity that has the observations"),
+        "observations": tool.texts("The observations to delete, each as it was given"),
     },
     ["entityName", "observations"],
 )
@@ -280,7 +279,7 @@ TOOLS: tuple[Tool, ...] = (
         "Find entities whose name, type or observations hold a text, whatever its case, and the"
         " relations that touch them.",
         search_nodes,
-        shape.record({"query": shape.text("The text to look for")}, ["query"]),
+        tool.record({"query": tool.text("The text to look for")}, ["query"]),
         gives=_GRAPH,
         exact=True,
         text=_shown,

@@ -9,31 +9,225 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_args
 
+import anyio
 from anyio.to_thread import run_sync
 from mcp import types
+from mcp.server.connection import allowed_log_levels
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from holdfast import __version__
-from holdfast.errors import HoldfastError, NotFound
-from holdfast.service.mcp import completing, prompts, resources
+from holdfast.errors import HoldfastError, InvalidInput, NotFound
+from holdfast.service.mcp import prompts, resources
 from holdfast.service.mcp.asker import Asker
-from holdfast.service.mcp.changes import Changes
 from holdfast.service.mcp.greeting import INSTRUCTIONS, NAME, TITLE
-from holdfast.service.mcp.telling import Telling
 from holdfast.service.mcp.tool import FOLLOWED, complaint
 from holdfast.service.mcp.tools import ALL, offered
 
-log = logging.getLogger("holdfast.mcp")
+# ----------------------------------------------------------------------
+# What a client is told of the work, if it wants to hear: `notifications/message`.
+#
+# Until 2025-11-25 a connection says once from which level on (`logging/setLevel`), since
+# 2026-07-28 each request for itself. Told is which tool was called, how long it took, and what it
+# could not do: nothing that the answer to the same client does not say.
+# ----------------------------------------------------------------------
 
+_LOGGER = "holdfast"
+#: From the least to the gravest, as the protocol lists them.
+_LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
+#: What a connection hears that has said nothing.
+_UNASKED: types.LoggingLevel = "warning"
+_MOST_CONNECTIONS = 1024
+
+
+class Telling:
+    """The levels of all connections. Lives on one event loop."""
+
+    def __init__(self) -> None:
+        self._levels: OrderedDict[str, types.LoggingLevel] = OrderedDict()
+
+    async def set_level(
+        self, ctx: Context, params: types.SetLevelRequestParams
+    ) -> types.EmptyResult:
+        """From which level on this connection is told."""
+        self._levels[connection(ctx)] = params.level
+        self._levels.move_to_end(connection(ctx))
+        while len(self._levels) > _MOST_CONNECTIONS:
+            self._levels.popitem(last=False)
+        return types.EmptyResult()
+
+    async def called(
+        self, ctx: Context, tool: str, answer: types.CallToolResult, seconds: float
+    ) -> None:
+        """Tell that a tool was called, before its answer goes out."""
+        told: dict[str, Any] = {"tool": tool, "ms": round(1000 * seconds, 1)}
+        level: types.LoggingLevel = "debug"
+        held = answer.structured_content or {}
+        if amiss := {name: held[name] for name in ("degraded", "warnings") if held.get(name)}:
+            level, told = "warning", {**told, **amiss}
+        if answer.is_error:
+            level = "warning"
+            told["error"] = "".join(e.text for e in answer.content if e.type == "text")
+        if self._is_heard(ctx, level):
+            await _send(ctx, level, told)
+
+    def _is_heard(self, ctx: Context, level: types.LoggingLevel) -> bool:
+        least = self._levels.get(connection(ctx), _UNASKED)
+        is_asked = _LEVELS.index(level) >= _LEVELS.index(least)
+        is_new = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return level in allowed_log_levels(ctx.protocol_version, ctx.meta) and (is_new or is_asked)
+
+
+async def _send(ctx: Context, level: types.LoggingLevel, told: Any) -> None:
+    params = types.LoggingMessageNotificationParams(level=level, logger=_LOGGER, data=told)
+    note = types.LoggingMessageNotification(params=params)
+    # Whoever has hung up needs no message.
+    with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, MCPError):
+        await ctx.session.send_notification(note, related_request_id=ctx.request_id)
+
+
+# ----------------------------------------------------------------------
+# Who wants to hear that a resource has changed, and telling them. Owners never hear of each
+# other.
+#
+# There are two ways to ask: `resources/subscribe` (until 2025-11-25) names one resource for a
+# connection, `subscriptions/listen` (since 2026-07-28) opens a stream for several. Both hear of
+# what is done through this process; a notice says which resource to read again and nothing of
+# what is in it.
+# ----------------------------------------------------------------------
+
+Owner = tuple[str, str]
 Context = ServerRequestContext[Any, Any]
+
+#: Connections that may follow resources at once; the one that asked first makes room.
+_MOST_FOLLOWERS = 1024
+_MOST_STREAMS = 64
+
+
+class Changes:
+    """The followers of all owners. Lives on one event loop."""
+
+    def __init__(self) -> None:
+        #: By connection whose memory it follows, how it is told, and of what.
+        self._followers: OrderedDict[str, tuple[Owner, ServerSession, set[str]]] = OrderedDict()
+        self._streams: dict[Owner, tuple[InMemorySubscriptionBus, ListenHandler, int]] = {}
+
+    def follow(self, ctx: Context, owner: Owner, uri: str) -> None:
+        """Tell this connection when a resource changes."""
+        key = connection(ctx)
+        _, _, uris = self._followers.setdefault(key, (owner, ctx.session, set()))
+        self._followers[key] = owner, ctx.session, uris | {uri}
+        while len(self._followers) > _MOST_FOLLOWERS:
+            self._followers.popitem(last=False)
+
+    def leave(self, ctx: Context, uri: str) -> None:
+        """Tell it no longer."""
+        _, _, uris = self._followers.get(connection(ctx), (None, None, set()))
+        uris.discard(uri)
+        if not uris:
+            self._followers.pop(connection(ctx), None)
+
+    async def listen(
+        self, ctx: Context, owner: Owner, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Serve one stream until the client goes away."""
+        bus = InMemorySubscriptionBus()
+        new = bus, ListenHandler(bus, max_subscriptions=_MOST_STREAMS), 0
+        bus, handler, count = self._streams.get(owner, new)
+        self._streams[owner] = bus, handler, count + 1
+        try:
+            return await handler(ctx, params)
+        finally:
+            *_, count = self._streams.pop(owner)
+            if count > 1:
+                self._streams[owner] = bus, handler, count - 1
+
+    async def publish(self, owner: Owner, uris: Iterable[str]) -> None:
+        """Tell everybody who follows."""
+        for uri in uris:
+            if owner in self._streams:
+                await self._streams[owner][0].publish(ResourceUpdated(uri=uri))
+            for key, (whose, session, wanted) in list(self._followers.items()):
+                if whose == owner and uri in wanted:
+                    await self._tell(key, session, uri)
+
+    async def _tell(self, key: str, session: ServerSession, uri: str) -> None:
+        try:
+            await session.send_resource_updated(uri)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, MCPError):
+            self._followers.pop(key, None)  # It has hung up.
+
+
+def connection(ctx: Context) -> str:
+    """Which connection a request came by: over stdio there is one."""
+    request = ctx.request
+    return "" if request is None else str(request.headers.get("mcp-session-id", ""))
+
+
+# ----------------------------------------------------------------------
+# Completing what somebody types into a prompt or the address of a resource.
+#
+# What is proposed is the asker's own: names of entities, ids of sessions and memories of one
+# user, as far as the tools that would tell them are allowed.
+# ----------------------------------------------------------------------
+
+#: What the protocol allows of in one answer.
+_MOST = 100
+
+Reference = types.ResourceTemplateReference | types.PromptReference
+
+
+def complete(
+    memory: Any, who: Asker, reference: Reference, name: str, value: str
+) -> types.CompleteResult:
+    """What an argument may be that begins with a value, whatever its case."""
+    if isinstance(reference, types.PromptReference):
+        known = _sentences(memory, who, reference.name, name, value)
+    else:
+        template = resources.template(who, reference.uri)
+        _check(name, template.argument)
+        known = _begun(template.known(memory, who), value)
+    values = list(dict.fromkeys(known))
+    return types.CompleteResult(
+        completion=types.Completion(
+            values=values[:_MOST], total=len(values), has_more=len(values) > _MOST
+        )
+    )
+
+
+def _sentences(memory: Any, who: Asker, prompt: str, name: str, value: str) -> list[str]:
+    """A sentence whose last word becomes the name of an entity: prompts take free text."""
+    found = [each for each in prompts.offered(who) if each.name == prompt]
+    if not found:
+        raise NotFound(f"there is no prompt {prompt[:64]}")
+    _check(name, *(each.name for each in found[0].arguments or ()))
+    start, space, last = value.rpartition(" ")
+    if not last or not who.may("read", resources.ENTITY.tool):
+        return []
+    return [start + space + each for each in _begun(resources.ENTITY.known(memory, who), last)]
+
+
+def _begun(known: Iterable[str], value: str) -> list[str]:
+    return [each for each in known if each.casefold().startswith(value.casefold())]
+
+
+def _check(name: str, *known: str) -> None:
+    if name not in known:
+        raise InvalidInput(f"{name[:64]} is not an argument here; known: {', '.join(known)}")
+
+
+log = logging.getLogger("holdfast.mcp")
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -157,9 +351,7 @@ class Door:
         self, ctx: Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
         who, typed = self._asker(ctx), params.argument
-        return await _asked(
-            completing.complete, self._memory, who, params.ref, typed.name, typed.value
-        )
+        return await _asked(complete, self._memory, who, params.ref, typed.name, typed.value)
 
     def _check_followed(self, ctx: Context, who: Asker, uri: str) -> None:
         seen = {each.uri for each in resources.offered(who)}

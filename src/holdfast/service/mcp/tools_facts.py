@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.statements.values import CATEGORIES
-from holdfast.service.mcp import answers, shape
+from holdfast.service.mcp import answers, tool
 from holdfast.service.mcp.asker import Asker
 from holdfast.service.mcp.tool import PROFILE, Tool
 from holdfast.service.mcp.tools_memory import Given
@@ -123,7 +123,7 @@ def _fact(memory: Any, scope: dict[str, Any], id: str) -> Any:
         raise NotFound(f"Fact not found: {id[:64]}") from None
 
 
-_FACT_ID = shape.text("The id of a fact, from memory_search.")
+_FACT_ID = tool.text("The id of a fact, from memory_search.")
 _CATEGORY = f"What it is about: {', '.join(CATEGORIES)}, or a word of your own."
 
 TOOLS: tuple[Tool, ...] = (
@@ -133,11 +133,11 @@ TOOLS: tuple[Tool, ...] = (
         "Search the facts that are stored about the user: preferences, corrections, context, goals."
         " Use it to check what you know before you ask, and to find the id of a fact.",
         search,
-        shape.record(
+        tool.record(
             {
-                "query": shape.text("What to look for, in plain language."),
-                "category": shape.text("Only facts of this category."),
-                "limit": shape.whole("At most so many.", 0, _MOST, default=10),
+                "query": tool.text("What to look for, in plain language."),
+                "category": tool.text("Only facts of this category."),
+                "limit": tool.whole("At most so many.", 0, _MOST, default=10),
             },
             ["query"],
         ),
@@ -152,11 +152,11 @@ TOOLS: tuple[Tool, ...] = (
         " already is refused as a duplicate. With the status clarify it is not in force: it may"
         " contradict what is known, so ask the user the question that comes with it.",
         add,
-        shape.record(
+        tool.record(
             {
-                "content": shape.text("The fact: specific, one statement."),
-                "category": shape.text(_CATEGORY, default="context"),
-                "confidence": shape.share(
+                "content": tool.text("The fact: specific, one statement."),
+                "category": tool.text(_CATEGORY, default="context"),
+                "confidence": tool.share(
                     "How sure you are: high for what the user said, low for a guess.", default=0.7
                 ),
             },
@@ -175,12 +175,12 @@ TOOLS: tuple[Tool, ...] = (
         " as history. Find its id with memory_search. What the user said themselves cannot be"
         " changed by you: remember what they say now instead.",
         update,
-        shape.record(
+        tool.record(
             {
                 "fact_id": _FACT_ID,
-                "content": shape.text("The new text; left out, it stays."),
-                "category": shape.text("The new category; left out, it stays."),
-                "confidence": shape.share("The new confidence; left out, it stays."),
+                "content": tool.text("The new text; left out, it stays."),
+                "category": tool.text("The new category; left out, it stays."),
+                "confidence": tool.share("The new confidence; left out, it stays."),
             },
             ["fact_id"],
         ),
@@ -198,7 +198,7 @@ TOOLS: tuple[Tool, ...] = (
         " in any answer any more. Use it when a fact is wrong or the user wants it gone. Find its"
         " id with memory_search.",
         delete,
-        shape.record({"fact_id": _FACT_ID}, ["fact_id"]),
+        tool.record({"fact_id": _FACT_ID}, ["fact_id"]),
         role="write",
         destructive=True,
         touches=(PROFILE,),

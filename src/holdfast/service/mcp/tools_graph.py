@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.records.team import TYPES
-from holdfast.service.mcp import answers, shape
+from holdfast.service.mcp import answers, tool
 from holdfast.service.mcp.asker import Asker
 from holdfast.service.mcp.tool import GRAPH, Tool
 from holdfast.service.mcp.tools_memory import Given, hits_of
 
-_ENTITY = shape.record(
+_ENTITY = tool.record(
     {
-        "name": shape.text("Its usual name."),
-        "type": shape.text("person, organization, place, event, concept, ... or any word."),
-        "aliases": shape.texts("Other names of it."),
-        "summary": shape.text("One or two sentences about it."),
+        "name": tool.text("Its usual name."),
+        "type": tool.text("person, organization, place, event, concept, ... or any word."),
+        "aliases": tool.texts("Other names of it."),
+        "summary": tool.text("One or two sentences about it."),
     },
     ["name"],
 )
-_RELATION = shape.record(
+_RELATION = tool.record(
     {
-        "source": shape.text("The name of the entity it starts from."),
-        "type": shape.text("In active voice: works_at, lives_in, part_of, ..."),
-        "target": shape.text("The name of the entity it leads to."),
-        "confidence": shape.share("How sure you are."),
-        "at": shape.text("Since when it holds: ISO 8601 with a zone."),
+        "source": tool.text("The name of the entity it starts from."),
+        "type": tool.text("In active voice: works_at, lives_in, part_of, ..."),
+        "target": tool.text("The name of the entity it leads to."),
+        "confidence": tool.share("How sure you are."),
+        "at": tool.text("Since when it holds: ISO 8601 with a zone."),
     },
     ["source", "type", "target"],
 )
@@ -109,10 +109,10 @@ TOOLS: tuple[Tool, ...] = (
         " somebody known is taken for them. Use it when you learn how people, projects, places or"
         " things are connected. Writing the same again changes nothing.",
         graph_write,
-        shape.record(
+        tool.record(
             {
-                "entities": shape.listed("Entities to store.", _ENTITY),
-                "relations": shape.listed(
+                "entities": tool.listed("Entities to store.", _ENTITY),
+                "relations": tool.listed(
                     "Relations; an end that nobody knows becomes an entity.", _RELATION
                 ),
             }
@@ -127,17 +127,17 @@ TOOLS: tuple[Tool, ...] = (
         "What lies around an entity: those it is related to, up to five steps away, nearest first."
         " Use it for questions about how things hang together.",
         graph_traverse,
-        shape.record(
+        tool.record(
             {
-                "start": shape.text("A name, an alias or an id."),
-                "depth": shape.whole("How many steps.", 1, 5, default=2),
-                "direction": shape.choice(
+                "start": tool.text("A name, an alias or an id."),
+                "depth": tool.whole("How many steps.", 1, 5, default=2),
+                "direction": tool.choice(
                     "Along relations, against them, or both.", ("out", "in", "both"), default="both"
                 ),
-                "relation_types": shape.texts("Only along these."),
-                "entity_types": shape.texts("Only to these."),
-                "limit": shape.whole("At most so many entities.", 1, 1000, default=50),
-                "as_of": shape.text("What held at a time: ISO 8601 with a zone."),
+                "relation_types": tool.texts("Only along these."),
+                "entity_types": tool.texts("Only to these."),
+                "limit": tool.whole("At most so many entities.", 1, 1000, default=50),
+                "as_of": tool.text("What held at a time: ISO 8601 with a zone."),
             },
             ["start"],
         ),
@@ -149,12 +149,12 @@ TOOLS: tuple[Tool, ...] = (
         "Write something down for everybody in this workspace: a decision, an incident, a standup."
         " Use it only for what the whole team should know; nothing personal.",
         team_write,
-        shape.record(
+        tool.record(
             {
-                "content": shape.text("The text, Markdown if you like."),
-                "type": shape.choice("What it is.", TYPES, default="note"),
-                "title": shape.text("One line."),
-                "tags": shape.texts("Words to find it by."),
+                "content": tool.text("The text, Markdown if you like."),
+                "type": tool.choice("What it is.", TYPES, default="note"),
+                "title": tool.text("One line."),
+                "tags": tool.texts("Words to find it by."),
             },
             ["content"],
         ),
@@ -168,11 +168,11 @@ TOOLS: tuple[Tool, ...] = (
         "Search the entries that everybody in this workspace shares. Use it for questions about how"
         " the team works and what it decided.",
         team_search,
-        shape.record(
+        tool.record(
             {
-                "query": shape.text("A question or keywords."),
-                "types": shape.listed("Only these.", {"type": "string", "enum": [*TYPES]}),
-                "limit": shape.whole("At most so many.", 1, 200, default=10),
+                "query": tool.text("A question or keywords."),
+                "types": tool.listed("Only these.", {"type": "string", "enum": [*TYPES]}),
+                "limit": tool.whole("At most so many.", 1, 200, default=10),
             },
             ["query"],
         ),

@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import logging
 import math
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -25,22 +28,266 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from holdfast.border import validate
-from holdfast.errors import InvalidInput, ScopeError, Throttled, TooLarge
+from holdfast.errors import InvalidInput, ScopeError, StoreBusy, Throttled, TooLarge
 from holdfast.memory.memory import Memory
 from holdfast.models.budget import Limit, Size
 from holdfast.service.http.auth import check_within, header_text, key_of, may
-from holdfast.service.http.llm_quota import Allowance
-from holdfast.service.http.strict import parsed
-from holdfast.service.proxy.chat import Chat
-from holdfast.service.proxy.keep import Heard, Keeper
+from holdfast.service.http.limits import Allowance
+from holdfast.service.http.wire import parsed
 from holdfast.service.proxy.relay import Bill, Relay, refusal, to_send
-from holdfast.service.proxy.responses import Responses
-from holdfast.service.proxy.shape import Shape, Turn
+from holdfast.service.proxy.shape import (
+    Draft,
+    Json,
+    Shape,
+    Turn,
+    bytes_said,
+    cleaned,
+    text_of,
+    tokens_of,
+    tokens_sent,
+    turns_of,
+    without_blocks,
+)
 from holdfast.service.proxy.upstream import Call, Upstream
-from holdfast.service.proxy.usage import tokens_of, tokens_sent
 from holdfast.types import ApiKey, Context, Role, Scope
 
+# ----------------------------------------------------------------------
+# Chat completions: memory is one more system message, after those that the caller begins with.
+#
+# Templates of some models take only one, at the beginning: for those it joins the caller's.
+# ----------------------------------------------------------------------
+
+_INSTRUCTING = ("system", "developer")
+
+
+class Chat:
+    """`POST /chat/completions`; `join`: memory joins the last of the messages it would follow."""
+
+    path = "/chat/completions"
+
+    def __init__(self, *, join: bool = False) -> None:
+        self._join = join
+
+    def turns(self, body: Json) -> list[Turn]:
+        """The conversation so far."""
+        return turns_of(body.get("messages"))
+
+    def told(self, body: Json, block: str) -> dict[str, Any]:
+        """The body with the memories in it, and no others of ours."""
+        messages = body.get("messages")
+        if not isinstance(messages, list):
+            return dict(body)
+        kept: list[Any] = [new for each in messages if (new := cleaned(each)) is not None]
+        place = _after_instructions(kept)
+        own = kept[place - 1].get("content") if self._join and place else None
+        if block and isinstance(own, str):
+            kept[place - 1] = {**kept[place - 1], "content": f"{own}\n\n{block}"}
+        elif block:
+            kept.insert(place, {"role": "system", "content": block})
+        return {**body, "messages": kept}
+
+    def hear(self, answer: Json, draft: Draft) -> None:
+        """Note what a whole answer says: of several choices the first."""
+        _name(answer, draft)
+        draft.size_bytes = bytes_said(answer.get("choices"))
+        choice = _first(answer)
+        message = choice.get("message")
+        if isinstance(message, Mapping):
+            draft.pieces = [text_of(message.get("content"))]
+            draft.whole = True
+
+    def hear_event(self, event: Json, draft: Draft) -> None:
+        """Note what a chunk says."""
+        _name(event, draft)
+        draft.size_bytes += bytes_said(event.get("choices"))
+        choice = _first(event)
+        delta = choice.get("delta")
+        if isinstance(delta, Mapping) and isinstance(delta.get("content"), str):
+            draft.pieces.append(delta["content"])
+        if choice.get("finish_reason") is not None:
+            draft.whole = True
+
+
+def _after_instructions(messages: list[Any]) -> int:
+    for place, each in enumerate(messages):
+        if not isinstance(each, Mapping) or each.get("role") not in _INSTRUCTING:
+            return place
+    return len(messages)
+
+
+def _first(answer: Json) -> Json:
+    choices = answer.get("choices")
+    for each in choices if isinstance(choices, list) else ():
+        if isinstance(each, Mapping) and each.get("index", 0) == 0:
+            return each
+    return {}
+
+
+def _name(answer: Json, draft: Draft) -> None:
+    if not draft.id and isinstance(answer.get("id"), str):
+        draft.id = answer["id"]
+
+
+# ----------------------------------------------------------------------
+# Responses: memory stands at the end of the instructions.
+# ----------------------------------------------------------------------
+
+#: The events that hold the whole answer; before them it is not finished.
+_ENDS = ("response.completed", "response.incomplete")
+_WHOLE = ("completed", "incomplete")
+
+
+class Responses:
+    """`POST /responses`."""
+
+    path = "/responses"
+
+    def turns(self, body: Json) -> list[Turn]:
+        """The conversation so far, as far as it is sent: the model may keep what was before."""
+        given = body.get("input")
+        return turns_of([{"role": "user", "content": given}] if isinstance(given, str) else given)
+
+    def told(self, body: Json, block: str) -> dict[str, Any]:
+        """The body with the memories in it, and no others of ours."""
+        told, given = dict(body), body.get("input")
+        if isinstance(given, list):
+            told["input"] = [new for each in given if (new := cleaned(each)) is not None]
+        elif isinstance(given, str):
+            told["input"] = without_blocks(given)
+        own = body.get("instructions")
+        if own is not None and not isinstance(own, str):
+            return told
+        instructions = "\n\n".join(each for each in (without_blocks(own or ""), block) if each)
+        if instructions != (own or ""):
+            told["instructions"] = instructions
+        return told
+
+    def hear(self, answer: Json, draft: Draft) -> None:
+        """Note what a whole answer says."""
+        if isinstance(answer.get("id"), str):
+            draft.id = answer["id"]
+        draft.size_bytes = bytes_said(answer.get("output"))
+        if answer.get("status") not in _WHOLE:
+            return
+        output = answer.get("output")
+        said = [
+            text_of(item.get("content"))
+            for item in (output if isinstance(output, list) else ())
+            if isinstance(item, Mapping) and item.get("type") == "message"
+        ]
+        draft.pieces = ["\n".join(text for text in said if text)]
+        draft.whole = True
+
+    def hear_event(self, event: Json, draft: Draft) -> None:
+        """Note what an event says: the last one says all."""
+        answer, piece = event.get("response"), event.get("delta")
+        if isinstance(piece, str):
+            draft.size_bytes += len(piece.encode("utf-8", "replace"))
+        if event.get("type") in _ENDS and isinstance(answer, Mapping):
+            self.hear(answer, draft)
+
+
+# ----------------------------------------------------------------------
+# What was said through the proxy is remembered when the answer is through, on threads of its own.
+#
+# It neither delays nor fails a call: what cannot be stored is logged by its kind. A turn that is
+# sent again in the same hour is not stored again, because its key comes from the conversation
+# itself: the same words, with the same words before them. `close` waits for what is under way.
+# ----------------------------------------------------------------------
+
 log = logging.getLogger("holdfast.http")
+
+_THREADS = 4
+#: More than can wait when a store stands still: beyond it turns are dropped, and that is logged.
+_MOST_WAITING = 1000
+#: Of more turns at once that no answer stands between, the last so many.
+_MOST_NEW = 100
+_PAUSES = (0.5, 2.0, 8.0)
+#: Before the keys of the proxy: no caller can send one that begins so.
+_KEY = "\x01proxy:"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A call that was answered."""
+
+    scope: Scope
+    turns: Sequence[Turn]
+    #: What else tells this conversation from another, such as the id of the answer before.
+    thread: Sequence[object] = ()
+
+
+class Keeper:
+    """Remembers what was heard."""
+
+    def __init__(self, memory: Memory, clock: Callable[[], datetime]) -> None:
+        self._memory = memory
+        self._clock = clock
+        # One thread for all of a user: what was said first is stored first.
+        self._threads = [
+            ThreadPoolExecutor(1, thread_name_prefix="holdfast-proxy") for _ in range(_THREADS)
+        ]
+        self._waiting = threading.Semaphore(_MOST_WAITING)
+        self._closing = threading.Event()
+
+    def keep(self, heard: Heard, answer: Draft | None) -> None:
+        """Remember the new turns of a call, and its answer if all of it came; returns at once."""
+        if not self._waiting.acquire(blocking=False):
+            log.error("a turn of the proxy was not remembered: too many are waiting")
+            return
+        whose = hash((heard.scope.workspace, heard.scope.user)) % _THREADS
+        try:
+            self._threads[whose].submit(self._kept, heard, answer)
+        except RuntimeError:  # Closed: the service ends while this call was still under way.
+            log.error("a turn of the proxy was not remembered: the service ended")
+
+    def close(self) -> None:
+        """Wait for what is under way, without further tries for what fails."""
+        self._closing.set()
+        for each in self._threads:
+            each.shutdown()
+
+    def _kept(self, heard: Heard, answer: Draft | None) -> None:
+        try:
+            self._remember(heard, answer)
+        except Exception as error:  # noqa: BLE001 (nobody waits for it: the log is told)
+            # Its kind alone: its text may quote what was said.
+            log.error("a turn of the proxy was not remembered: %s", type(error).__name__)
+        finally:
+            self._waiting.release()
+
+    def _remember(self, heard: Heard, answer: Draft | None) -> None:
+        scope, hour = heard.scope, self._clock().strftime("%Y-%m-%dT%H")
+        so_far = sha256(_plain([scope.agent, scope.session, heard.thread, hour]))
+        for number, turn in enumerate(heard.turns):
+            so_far.update(_plain([turn.role, turn.name, turn.text]))
+            if turn.new and number >= len(heard.turns) - _MOST_NEW:
+                self._stored(scope, turn.message(), so_far.hexdigest())
+        text = "".join(answer.pieces) if answer else ""
+        if answer and text.strip():
+            so_far.update(_plain([answer.id, text]))
+            self._stored(scope, {"role": "assistant", "content": text}, so_far.hexdigest())
+
+    def _stored(self, scope: Scope, message: dict[str, Any], key: str) -> None:
+        for pause in (*_PAUSES, None):
+            try:
+                self._memory.remember(
+                    message, user=scope.user, workspace=scope.workspace, agent=scope.agent,
+                    session=scope.session, key=_KEY + key,
+                )  # fmt: skip
+            except StoreBusy:
+                if pause is None or self._closing.wait(pause):
+                    raise
+            except InvalidInput as error:  # A turn over a limit does not cost the others.
+                log.error("a turn of the proxy was not remembered: %s", type(error).__name__)
+                return
+            else:
+                return
+
+
+def _plain(value: object) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
 
 _T = TypeVar("_T")
 _USER = "X-Holdfast-User"
