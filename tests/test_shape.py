@@ -12,7 +12,7 @@ import holdfast
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src" / "holdfast").rglob("*.py"))
-MOST_MODULE_LINES = 400
+MOST_MODULE_LINES = 900
 MOST_FUNCTION_LINES = 50
 
 # Paths of one machine, and addresses of package indexes (built here so as not to find itself).

@@ -120,7 +120,7 @@ def test_the_page_names_day_model_methods_and_settings() -> None:
     for part in ("2026-03-01T10:30:00+00:00", "hash-64", "Only a trial.", "`rrf.k`", "BM25: "):
         assert part in page
     assert "| Holdfast | 0.250 | 0.250 |" in page
-    assert "| fact <&> | 0.250     | 0.000 |" in page
+    assert "| fact <&> | 0.250    | 0.000 |" in page
 
 
 def test_a_set_without_scores_says_so() -> None:
@@ -226,7 +226,7 @@ def test_how_often_the_newest_evidence_comes_first_is_told() -> None:
     assert told["latest"]["BM25"] == [{**row, "questions": 3, "missed": 0, "share": 0.0}]
     page = markdown(a_report(result))
     assert "### The newest evidence first" in page
-    assert "| update   | 2         | 1          | 0.500     | 0.000 |" in page
+    assert "| update   | 2         | 1          | 0.500    | 0.000 |" in page
 
 
 def test_where_no_question_has_several_turns_there_is_no_table_of_the_newest() -> None:

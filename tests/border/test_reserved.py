@@ -22,8 +22,8 @@ from holdfast.learn import filter as turn_filter
 SOURCE = Path(holdfast.__file__).parent
 #: Where a key is not written out: a function that is given it, and what it is given.
 FOLLOWED = {
-    "extract/filter.py": (*turn_filter._TOOL_KEYS, *turn_filter._HIDDEN_KEYS),
-    "doors/dialects/atomic_rows.py": (),  # text_or_none: its calls are scanned.
+    "learn/filter.py": (*turn_filter._TOOL_KEYS, *turn_filter._HIDDEN_KEYS),
+    "service/dialects/atomic_rows.py": (),  # text_or_none: its calls are scanned.
     "bench/ask.py": ("turn",),
 }
 #: Functions that read a key of a metadata that they are given.

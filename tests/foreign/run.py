@@ -101,8 +101,7 @@ def read_expected(folder: Path) -> dict[str, str]:
 def run_client(folder: Path, expected: Mapping[str, str], limit: float) -> Verdict:
     """Set one client up, give it a service of its own, and judge what it prints."""
     # Only here: the judging is tested without a service.
-    from tests.doors.proxy import upstream
-
+    from tests.service.proxy import upstream
     from tests.service.serving import serving
 
     try:

@@ -80,6 +80,7 @@ def test_a_long_run_takes_no_quadratic_time(unit: str, count: int) -> None:
 
 def test_the_table_is_loaded_only_when_something_is_counted() -> None:
     script = (
-        "import sys; from holdfast import tokens; sys.exit(tokens._ranks.cache_info().currsize)"
+        "import sys; from holdfast.language import tokens;"
+        "sys.exit(tokens._ranks.cache_info().currsize)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -9,8 +9,9 @@ import pytest
 
 import holdfast
 from holdfast.memory.memory import Memory
-from holdfast.recall.explain import compared, in_words
+from holdfast.recall.explain import in_words
 from holdfast.recall.stages.stage import Candidate
+from holdfast.recall.trace import compared
 from holdfast.testing import HashEmbedder
 from holdfast.types import Hit
 

@@ -384,7 +384,7 @@ def test_an_export_imports_to_the_same_export(run: Run, tmp_path: Path) -> None:
     assert (refused.code, "exists already" in refused.err) == (2, True)
     assert run("export", "a.jsonl", "--force").code == 0
     plain = run("export", "-", "--no-vectors").out
-    assert plain.startswith('{"act":1,"event":2,"key":0,"holdfast_export":2,"vectors":0}\n')
+    assert plain.startswith('{"act":1,"event":2,"holdfast_export":2,"key":0,"vectors":0}\n')
 
 
 def test_import_lists_the_lines_it_refuses(run: Run, tmp_path: Path) -> None:

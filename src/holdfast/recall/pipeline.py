@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.index.resident import View
 from holdfast.profiles import Profile
-from holdfast.recall.explain import explained
 from holdfast.recall.profile import tier_weights
 from holdfast.recall.query import Query
 from holdfast.recall.source_share import with_others
@@ -31,6 +30,7 @@ from holdfast.recall.stages.lane import is_rule
 from holdfast.recall.stages.rerank import Reranker
 from holdfast.recall.stages.stage import Candidate, Moment, ReadContent
 from holdfast.recall.temporal import lift, lifted, times
+from holdfast.recall.trace import explained
 
 #: Candidates that the stages see, at least, and for each place of the answer.
 _LEAST_CANDIDATES = 50

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.records.facts.stating import Stated
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EACH = 15
 WRITER = """
 import sys

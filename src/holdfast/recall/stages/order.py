@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from holdfast.errors import ModelError
 from holdfast.index.resident import View
 from holdfast.language.questions.classes import classify
-from holdfast.recall.explain import compared
 from holdfast.recall.source_share import alone, is_bounded, named, spread, writers_of
 from holdfast.recall.stages.current import current
 from holdfast.recall.stages.lane import is_rule, lane
@@ -26,6 +25,7 @@ from holdfast.recall.stages.neighbours import accompanied
 from holdfast.recall.stages.rerank import asking, reranked
 from holdfast.recall.stages.similar import distinct, diverse
 from holdfast.recall.stages.stage import Candidate, Moment, Stage, by_score
+from holdfast.recall.trace import compared
 from holdfast.recall.windows import neighbours
 from holdfast.records.fading import BIRTH, of_note
 from holdfast.records.graph.elements import of_edge, of_entity
