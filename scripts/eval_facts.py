@@ -17,8 +17,8 @@ from datetime import UTC, datetime, timedelta
 from holdfast.language.statements.values import FactDraft
 from holdfast.models.local import LocalEmbedder
 from holdfast.records.facts.alike import Alike, Embed
-from holdfast.records.facts.follow import Facts
-from holdfast.records.facts.plan import Plan, Tools
+from holdfast.records.facts.follow import OwnerFacts
+from holdfast.records.facts.plan import FactPlan, Tools
 from holdfast.records.facts.reconcile import ENDS, Outcome
 from holdfast.types import Scope
 from tests.records.facts import more_pairs
@@ -60,7 +60,7 @@ def judged(pairs: Sequence[Pair], embed: Embed) -> list[Judged]:
 
 def _outcome(pair: Pair, alike: Alike) -> Outcome:
     tools = Tools(exists=lambda _: False, likeness=alike.likeness)
-    plan = Plan(Facts(), Scope("default", "somebody-1"), _FIRST + _MONTH, tools)
+    plan = FactPlan(OwnerFacts(), Scope("default", "somebody-1"), _FIRST + _MONTH, tools)
     plan.add(_draft(pair.known, "1", _FIRST))
     later = _FIRST if pair.at_once else _FIRST + _MONTH
     return plan.add(_draft(pair.said, "2", later)).outcome

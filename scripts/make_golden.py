@@ -15,7 +15,7 @@ import holdfast
 from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.service.keys import create_key
-from holdfast.store.base import Answered, AuditLine, ContextNote, Derived, Entry, Share
+from holdfast.store.base import Answered, AuditLine, ContextNote, Derived, LogEntry, Share
 from holdfast.store.sqlite.migrate import migrations
 from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
@@ -171,10 +171,10 @@ def serve(memory: holdfast.Memory) -> None:
     store.add_hook(hook, b"secret")
 
 
-def a_turn(number: int, at: datetime) -> Entry:
+def a_turn(number: int, at: datetime) -> LogEntry:
     content = f"Visit {number} to Porto."
     row = packed(indexed_terms(None, content))
-    return Entry(f"{number:032x}", "user", content, at, "user", *row)
+    return LogEntry(f"{number:032x}", "user", content, at, "user", *row)
 
 
 def a_record(number: int, content: str, source: str, *, tier: str) -> Derived:

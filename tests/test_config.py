@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.config import Config, load, names
 from holdfast.errors import ConfigError
-from holdfast.profiles import Profile
+from holdfast.profiles import TaskProfile
 
 
 @pytest.fixture(autouse=True)
@@ -394,7 +394,7 @@ def test_overrides_of_another_kind_are_refused(wrong: Any) -> None:
         Config().override(wrong)
 
 
-def the_profile(config: Config, name: str) -> Profile:
+def the_profile(config: Config, name: str) -> TaskProfile:
     (found,) = [profile for profile in config.boosting.profiles if profile.name == name]
     return found
 
@@ -451,7 +451,9 @@ settings:
             session: 0.9
 """
     debate = the_profile(load(a_file(tmp_path, text)), "debate")
-    assert debate == Profile("debate", (("knowledge", 2.5), ("session", 0.9)), ("argue", "rebut"))
+    assert debate == TaskProfile(
+        "debate", (("knowledge", 2.5), ("session", 0.9)), ("argue", "rebut")
+    )
 
 
 def test_profiles_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ _LONGEST_TRIGGER = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class TaskProfile:
     """One task profile."""
 
     name: str
@@ -39,26 +39,28 @@ class Profile:
         return dict(self.weights).get(tier, 1.0)
 
 
-Profiles = tuple[Profile, ...]
+Profiles = tuple[TaskProfile, ...]
 
 #: In the order that settles ties.
 BUILT_IN: Profiles = (
-    Profile(
+    TaskProfile(
         "research",
         (("session", 0.8), ("graph", 1.8), ("knowledge", 1.5), ("workspace", 1.0)),
         ("research", "summarize", "compare sources"),
     ),
-    Profile(
+    TaskProfile(
         "debugging",
         (("session", 2.0), ("graph", 0.7), ("knowledge", 0.9), ("workspace", 1.2)),
         ("error", "exception", "traceback", "bug", "failing"),
     ),
-    Profile(
+    TaskProfile(
         "debate",
         (("session", 0.9), ("graph", 1.5), ("knowledge", 2.0), ("workspace", 1.0)),
         ("argue", "defend", "counter", "refute", "evidence"),
     ),
-    Profile(GENERAL, (("session", 1.0), ("graph", 1.0), ("knowledge", 1.0), ("workspace", 1.0))),
+    TaskProfile(
+        GENERAL, (("session", 1.0), ("graph", 1.0), ("knowledge", 1.0), ("workspace", 1.0))
+    ),
 )
 
 
@@ -77,7 +79,7 @@ def laid_over(base: Profiles, value: Any, name: str) -> Profiles:
                 f"{full[:120]!r}: a profile's name is one plain word of letters, digits, - and _,"
                 " at most 64 long, and starts with a letter"
             )
-        merged[profile] = _profile(merged.get(profile, Profile(profile)), parts, full)
+        merged[profile] = _profile(merged.get(profile, TaskProfile(profile)), parts, full)
     if len(merged) > _MOST_PROFILES:
         raise ConfigError(f"{name} has {len(merged)} profiles, the limit is {_MOST_PROFILES}")
     return tuple(merged.values())
@@ -91,7 +93,7 @@ def _entries(value: Any, name: str) -> list[tuple[str, Any]]:
         raise ConfigError(f"{wanted}, not {value!r:.64}")
     entries = []
     for each in value:
-        parts = _as_mapping(each) if isinstance(each, Profile) else each
+        parts = _as_mapping(each) if isinstance(each, TaskProfile) else each
         if not isinstance(parts, Mapping) or not isinstance(parts.get("name"), str):
             raise ConfigError(f"{wanted}, not {each!r:.64}")
         entries.append((parts["name"], {key: part for key, part in parts.items() if key != "name"}))
@@ -100,7 +102,7 @@ def _entries(value: Any, name: str) -> list[tuple[str, Any]]:
     return entries
 
 
-def _as_mapping(profile: Profile) -> dict[str, Any]:
+def _as_mapping(profile: TaskProfile) -> dict[str, Any]:
     return {
         "name": profile.name,
         "weights": dict(profile.weights),
@@ -108,7 +110,7 @@ def _as_mapping(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _profile(base: Profile, parts: Any, name: str) -> Profile:
+def _profile(base: TaskProfile, parts: Any, name: str) -> TaskProfile:
     if not isinstance(parts, Mapping):
         raise ConfigError(f"{name} must hold weights and triggers, not {parts!r:.64}")
     for part in parts:

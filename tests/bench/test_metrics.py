@@ -7,8 +7,8 @@ import pytest
 from holdfast.bench.metrics import (
     NAMES,
     RANKING,
-    Found,
     Latest,
+    ScoredHit,
     by_category,
     covered,
     fitting,
@@ -61,7 +61,12 @@ def test_the_best_ranking_of_more_evidence_than_ten_scores_one() -> None:
 
 
 def test_a_hit_that_does_not_fit_is_skipped_and_the_next_may_fit() -> None:
-    found = [Found(("a",), 600), Found(("b",), 500), Found(("c",), 400), Found(("d",), 1)]
+    found = [
+        ScoredHit(("a",), 600),
+        ScoredHit(("b",), 500),
+        ScoredHit(("c",), 400),
+        ScoredHit(("d",), 1),
+    ]
     assert fitting(found, budget_tokens=1000) == {"a", "c"}
     assert fitting(found, budget_tokens=0) == set()
 

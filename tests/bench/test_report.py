@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from holdfast.bench.ask import Answer, Packed
+from holdfast.bench.ask import MethodAnswer, PackedContext
 from holdfast.bench.cache import CachedEmbedder
 from holdfast.bench.data import Question
 from holdfast.bench.methods import Variation
@@ -24,9 +24,9 @@ from holdfast.testing import HashEmbedder
 AT = datetime(2026, 3, 1, 10, 30, tzinfo=UTC)
 
 
-def an_answer(asked: Question, *turns: str) -> Answer:
+def an_answer(asked: Question, *turns: str) -> MethodAnswer:
     inside = dict.fromkeys(BUDGETS_TOKENS, frozenset(turns))
-    return Answer(asked, turns, inside, dict.fromkeys(BUDGETS_TOKENS, frozenset(turns[1:])))
+    return MethodAnswer(asked, turns, inside, dict.fromkeys(BUDGETS_TOKENS, frozenset(turns[1:])))
 
 
 def a_result(name: str = "tiny", category: str = "fact <&>") -> SetResult:
@@ -40,7 +40,7 @@ def a_result(name: str = "tiny", category: str = "fact <&>") -> SetResult:
     return SetResult(
         name, conversations=1, turns=2, characters=1000, ingest_seconds=0.5, not_scored=3,
         answers=answers, recall_seconds=[0.001, 0.002],
-        packed={1000: [Packed(900, 10, 4, 0.003), Packed(1000, 20, 5, 0.004)]},
+        packed={1000: [PackedContext(900, 10, 4, 0.003), PackedContext(1000, 20, 5, 0.004)]},
         ablation=Ablation([variation], 3, [first, second], varied),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.border.validate import (
     RESERVED_METADATA,
-    Batch,
+    CheckedBatch,
     batch,
     body_digest,
     checked_query,
@@ -30,7 +30,7 @@ LIMITS = Limits()
 SMALL = Limits(message_bytes=20, batch_bytes=50, query_bytes=10, metadata_bytes=40)
 
 
-def checked(messages: object, *, limits: Limits = LIMITS, **more: Any) -> Batch:
+def checked(messages: object, *, limits: Limits = LIMITS, **more: Any) -> CheckedBatch:
     return batch(messages, at=more.get("at"), metadata=more.get("metadata"), limits=limits)
 
 

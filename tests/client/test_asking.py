@@ -12,19 +12,19 @@ from holdfast.catalogue import verbs
 from holdfast.catalogue.verb import Verb
 from holdfast.catalogue.verbs import ALL
 from holdfast.client.asking import arguments, asked
-from holdfast.client.transport import Request
+from holdfast.client.transport import HttpRequest
 from holdfast.errors import ConfigError, HoldfastError, InvalidInput, TooLarge
 
 
-def made(verb: Verb[..., Any], *args: Any, **kwargs: Any) -> Request:
+def made(verb: Verb[..., Any], *args: Any, **kwargs: Any) -> HttpRequest:
     return asked(verb, arguments(verb, args, kwargs))
 
 
-def body(request: Request) -> Any:
+def body(request: HttpRequest) -> Any:
     return json.loads(request.body)
 
 
-def query(request: Request) -> dict[str, list[str]]:
+def query(request: HttpRequest) -> dict[str, list[str]]:
     return parse_qs(urlsplit(request.target).query, keep_blank_values=True)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.client.transport import Request, Transport
+from holdfast.client.transport import HttpRequest, Transport
 from holdfast.errors import (
     Closed,
     ConfigError,
@@ -347,7 +347,7 @@ def test_a_key_that_is_none(key: str) -> None:
 
 def test_an_address_with_a_path(script: Scripted) -> None:
     transport = Transport(script.address + "/memory/", KEY)
-    transport.exchange(Request("GET", "/health"))
+    transport.exchange(HttpRequest("GET", "/health"))
     transport.close()
     assert script.requests[0][1] == "/memory/health"
     assert transport.address == script.address + "/memory"

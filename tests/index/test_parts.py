@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.errors import StoreBusy
-from holdfast.index.resident import Part, Shelf, View
+from holdfast.index.resident import IndexCache, View, ViewPart
 from holdfast.language.terms import term_id, terms
 from holdfast.memory.memory import Memory
 from holdfast.store.base import Change, Derived, Feed, Head, Vector
@@ -26,8 +26,8 @@ ANN = Scope("home", "ann")
 TEAM_OF_ANN = Scope("home", TEAM)
 BOB = Scope("work", "bob")
 OWNERS = (ANN, TEAM_OF_ANN, BOB)
-OF_TEAM = Part(TEAM_OF_ANN, frozenset({"workspace", "knowledge", "graph", "procedure"}))
-OF_BOB = Part(BOB, frozenset({"note", "graph"}), (("graph", "s1"), ("note", "s2")))
+OF_TEAM = ViewPart(TEAM_OF_ANN, frozenset({"workspace", "knowledge", "graph", "procedure"}))
+OF_BOB = ViewPart(BOB, frozenset({"note", "graph"}), (("graph", "s1"), ("note", "s2")))
 
 
 def open_memory(path: Path) -> Memory:
@@ -42,8 +42,8 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 @pytest.fixture
-def shelf(memory: Memory) -> Shelf:
-    return Shelf(memory.store, most_bytes=1 << 30)
+def shelf(memory: Memory) -> IndexCache:
+    return IndexCache(memory.store, most_bytes=1 << 30)
 
 
 def put(memory: Memory, scope: Scope, *records: Derived) -> None:
@@ -58,7 +58,9 @@ def a_note(number: int, content: str = "A walk.", **changes: Any) -> Derived:
     return a_fact(number, content=content, tier="note", kind="note", **changes)
 
 
-def look(memory: Memory, shelf: Shelf, which: str = "loud", also: tuple[Part, ...] = ()) -> View:
+def look(
+    memory: Memory, shelf: IndexCache, which: str = "loud", also: tuple[ViewPart, ...] = ()
+) -> View:
     return shelf.view(ANN, memory.worker.space, which, also=also)
 
 
@@ -85,7 +87,7 @@ def embedded(view: View) -> Counter[int]:
 # Varieties
 
 
-def test_what_is_quiet_is_only_where_it_is_asked_for(memory: Memory, shelf: Shelf) -> None:
+def test_what_is_quiet_is_only_where_it_is_asked_for(memory: Memory, shelf: IndexCache) -> None:
     turn = memory.remember("a cat", user="ann", workspace="home").events[0]
     loud, quiet, silent = (a_fact(50 + i, turn, quiet=i) for i in range(3))
     note = a_note(60, quiet=1)
@@ -100,7 +102,7 @@ def test_what_is_quiet_is_only_where_it_is_asked_for(memory: Memory, shelf: Shel
         assert len(view.ids) == len(living(view)), "what is not asked for is not kept"
 
 
-def test_quiet_writes_leave_a_loud_view_as_it_is(memory: Memory, shelf: Shelf) -> None:
+def test_quiet_writes_leave_a_loud_view_as_it_is(memory: Memory, shelf: IndexCache) -> None:
     turn = memory.remember("a cat", user="ann", workspace="home").events[0]
     memory.drain()
     before = look(memory, shelf)
@@ -109,7 +111,7 @@ def test_quiet_writes_leave_a_loud_view_as_it_is(memory: Memory, shelf: Shelf) -
     assert look(memory, shelf) is before
 
 
-def test_what_becomes_quiet_leaves_and_comes_back(memory: Memory, shelf: Shelf) -> None:
+def test_what_becomes_quiet_leaves_and_comes_back(memory: Memory, shelf: IndexCache) -> None:
     put(memory, ANN, a_fact(50))
     memory.drain()
     before = look(memory, shelf)
@@ -123,7 +125,9 @@ def test_what_becomes_quiet_leaves_and_comes_back(memory: Memory, shelf: Shelf) 
     assert living(look(memory, shelf, "fact")) == {a_fact(50).id}
 
 
-def test_a_view_tells_what_was_put_aside_touched_and_private(memory: Memory, shelf: Shelf) -> None:
+def test_a_view_tells_what_was_put_aside_touched_and_private(
+    memory: Memory, shelf: IndexCache
+) -> None:
     put(memory, ANN, a_fact(50), a_fact(51), a_fact(52))
     plain = look(memory, shelf)
     assert (plain.has_archived, plain.has_touched, plain.has_private) == (False, False, False)
@@ -151,13 +155,13 @@ def test_a_view_tells_what_was_put_aside_touched_and_private(memory: Memory, she
 
 
 def test_what_is_forgotten_is_not_shown_for_having_been_put_aside(
-    memory: Memory, shelf: Shelf
+    memory: Memory, shelf: IndexCache
 ) -> None:
     put(memory, ANN, a_fact(50), a_fact(51))
     look(memory, shelf)
     memory.store.archive(ANN, [a_fact(50).id, a_fact(51).id], at=NOON, reason="old")
     memory.store.forget(ANN, a_fact(50).id, at=NOON)
-    for view in (look(memory, shelf), look(memory, Shelf(memory.store, most_bytes=1 << 30))):
+    for view in (look(memory, shelf), look(memory, IndexCache(memory.store, most_bytes=1 << 30))):
         assert not view.alive.any()
         assert [view.ids[doc] for doc in np.flatnonzero(view.archived).tolist()] == [a_fact(51).id]
 
@@ -165,7 +169,7 @@ def test_what_is_forgotten_is_not_shown_for_having_been_put_aside(
 # Several owners
 
 
-def test_an_asker_sees_the_tiers_they_may_see(memory: Memory, shelf: Shelf) -> None:
+def test_an_asker_sees_the_tiers_they_may_see(memory: Memory, shelf: IndexCache) -> None:
     turn = memory.remember("a cat", user="ann", workspace="home").events[0]
     put(memory, TEAM_OF_ANN, an_entry(50), a_fact(51))
     put(memory, BOB, a_note(60), a_fact(61), told(a_name(62)), a_name(63))
@@ -174,9 +178,9 @@ def test_an_asker_sees_the_tiers_they_may_see(memory: Memory, shelf: Shelf) -> N
     assert living(look(memory, shelf)) == {turn}
     view = look(memory, shelf, also=(OF_TEAM, OF_BOB))
     assert living(view) == {turn, an_entry(50).id, a_note(60).id, a_name(62).id}
-    assert view.parts == (Part(ANN), OF_TEAM, OF_BOB)
+    assert view.parts == (ViewPart(ANN), OF_TEAM, OF_BOB)
     whose = {view.ids[doc]: view.parts[view.owners[doc]] for doc in range(len(view))}
-    assert whose[turn] == Part(ANN)
+    assert whose[turn] == ViewPart(ANN)
     assert whose[an_entry(50).id] == OF_TEAM
     assert whose[a_note(60).id] == OF_BOB
     assert dict(view.numbers) == {turn: 0}, "names only what is the asker's own"
@@ -185,11 +189,11 @@ def test_an_asker_sees_the_tiers_they_may_see(memory: Memory, shelf: Shelf) -> N
 
 
 def test_the_rules_of_others_and_what_is_private_are_not_shared(
-    memory: Memory, shelf: Shelf
+    memory: Memory, shelf: IndexCache
 ) -> None:
     rule = a_fact(50, tier="procedure", kind="instruction")
     skill = a_fact(51, tier="procedure", kind="skill", role="user")
-    of_bob = Part(BOB, frozenset({"procedure"}), (("procedure", "s1"),))
+    of_bob = ViewPart(BOB, frozenset({"procedure"}), (("procedure", "s1"),))
     owner = Scope("work", "bob", agent="helper", session="s")
     for scope in (ANN, TEAM_OF_ANN, owner):
         put(memory, scope, rule, skill)
@@ -202,7 +206,7 @@ def test_the_rules_of_others_and_what_is_private_are_not_shared(
     assert set(view.sessions.tolist()) == {-1}
 
 
-def test_equal_ids_of_two_owners_are_two_documents(memory: Memory, shelf: Shelf) -> None:
+def test_equal_ids_of_two_owners_are_two_documents(memory: Memory, shelf: IndexCache) -> None:
     put(memory, ANN, a_note(50, "a cat"))
     put(memory, BOB, a_note(50, "a dog"))
     memory.drain()
@@ -215,7 +219,7 @@ def test_equal_ids_of_two_owners_are_two_documents(memory: Memory, shelf: Shelf)
     assert view.owners[view.alive].tolist() == [0]
 
 
-def test_an_owner_can_come_without_a_new_load_and_go(memory: Memory, shelf: Shelf) -> None:
+def test_an_owner_can_come_without_a_new_load_and_go(memory: Memory, shelf: IndexCache) -> None:
     turn = memory.remember("a cat", user="ann", workspace="home").events[0]
     put(memory, TEAM_OF_ANN, an_entry(50))
     put(memory, BOB, a_note(60))
@@ -229,12 +233,14 @@ def test_an_owner_can_come_without_a_new_load_and_go(memory: Memory, shelf: Shel
     less = look(memory, shelf, also=(OF_BOB,))
     assert living(less) == set(less.ids) == {turn, a_note(60).id}
     assert look(memory, shelf, also=(OF_BOB,)) is less
-    narrow = Part(BOB, frozenset({"graph"}), (("graph", "s1"),))
+    narrow = ViewPart(BOB, frozenset({"graph"}), (("graph", "s1"),))
     assert living(look(memory, shelf, also=(narrow,))) == {turn}
     assert set(look(memory, shelf).ids) == {turn}
 
 
-def test_a_wipe_of_one_owner_is_followed_by_all_who_see_them(memory: Memory, shelf: Shelf) -> None:
+def test_a_wipe_of_one_owner_is_followed_by_all_who_see_them(
+    memory: Memory, shelf: IndexCache
+) -> None:
     turn = memory.remember("a cat", user="ann", workspace="home").events[0]
     put(memory, TEAM_OF_ANN, an_entry(50), an_entry(51, "We use Redis."))
     memory.drain()
@@ -250,7 +256,7 @@ def test_a_wipe_of_one_owner_is_followed_by_all_who_see_them(memory: Memory, she
     assert (holders(view, "redis"), len(holders(view, "kafka"))) == (set(), 1)
 
 
-def test_an_erased_owner_is_gone_from_every_view(memory: Memory, shelf: Shelf) -> None:
+def test_an_erased_owner_is_gone_from_every_view(memory: Memory, shelf: IndexCache) -> None:
     turn = memory.remember("a cat", user="ann", workspace="home").events[0]
     put(memory, BOB, a_note(60))
     assert len(look(memory, shelf, also=(OF_BOB,))) == 2
@@ -260,7 +266,9 @@ def test_an_erased_owner_is_gone_from_every_view(memory: Memory, shelf: Shelf) -
     assert set(look(memory, shelf, also=(OF_BOB,)).ids) == {turn, a_note(61).id}
 
 
-def test_of_equals_the_own_and_then_the_newest_comes_first(memory: Memory, shelf: Shelf) -> None:
+def test_of_equals_the_own_and_then_the_newest_comes_first(
+    memory: Memory, shelf: IndexCache
+) -> None:
     memory.remember("a cat", user="ann", workspace="home")
     for number, day in ((50, 2), (51, 1)):
         at = NOON + timedelta(days=day)
@@ -294,7 +302,7 @@ class BadDay:
 
 def test_what_a_load_that_was_cut_short_had_found_is_not_lost(memory: Memory) -> None:
     feed = BadDay(memory.store)
-    shelf = Shelf(feed, most_bytes=1 << 30)  # type: ignore[arg-type]
+    shelf = IndexCache(feed, most_bytes=1 << 30)  # type: ignore[arg-type]
     put(memory, TEAM_OF_ANN, an_entry(50))
     assert living(look(memory, shelf, also=(OF_TEAM,))) == {an_entry(50).id}
     turn = memory.remember("a cat", user="ann", workspace="home").events[0]
@@ -389,7 +397,7 @@ def told_of(view: View) -> dict[tuple[int, str], tuple[object, ...]]:
 def test_a_view_that_followed_is_the_one_that_is_loaded_now(steps: list[Any], which: str) -> None:
     also = (OF_TEAM, OF_BOB)
     with tempfile.TemporaryDirectory() as folder, open_memory(Path(folder)) as memory:
-        shelf = Shelf(memory.store, most_bytes=1 << 30)
+        shelf = IndexCache(memory.store, most_bytes=1 << 30)
         for what, is_worked_off, is_seen in steps:
             act(memory, *what)
             if is_worked_off:
@@ -397,12 +405,12 @@ def test_a_view_that_followed_is_the_one_that_is_loaded_now(steps: list[Any], wh
             if is_seen:
                 look(memory, shelf, which, also=also)
         followed = look(memory, shelf, which, also=also)
-        fresh = look(memory, Shelf(memory.store, most_bytes=1 << 30), which, also=also)
+        fresh = look(memory, IndexCache(memory.store, most_bytes=1 << 30), which, also=also)
         assert told_of(followed) == told_of(fresh)
         assert followed.has_dead == (not followed.alive.all())
 
 
-def test_whose_word_it_is_is_followed(memory: Memory, shelf: Shelf) -> None:
+def test_whose_word_it_is_is_followed(memory: Memory, shelf: IndexCache) -> None:
     put(memory, ANN, a_note(60, origin="agent"))
     view = look(memory, shelf)
     assert view.origins.tolist() == [view.codes["agent"]]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast.index.resident import Shelf, View
+from holdfast.index.resident import IndexCache, View
 from holdfast.language.terms import term_id, terms
 from holdfast.memory.memory import Memory
 from holdfast.store.base import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
@@ -38,8 +38,8 @@ def learn(memory: Memory, *facts: Derived) -> None:
     memory.store.put(ANN, facts, known_at=NOON, steps=memory.worker.steps)
 
 
-def a_shelf(memory: Memory, most_bytes: int = 1 << 30) -> Shelf:
-    return Shelf(memory.store, most_bytes=most_bytes)
+def a_shelf(memory: Memory, most_bytes: int = 1 << 30) -> IndexCache:
+    return IndexCache(memory.store, most_bytes=most_bytes)
 
 
 def the_space(memory: Memory) -> Space:
@@ -216,7 +216,7 @@ def test_a_source_that_comes_later_is_found_all_the_same(memory: Memory) -> None
         def changes(self, scope: Scope, *, after: int) -> list[Change]:
             return self.batches.pop(0)
 
-    shelf = Shelf(Backwards(), most_bytes=1 << 30)  # type: ignore[arg-type]
+    shelf = IndexCache(Backwards(), most_bytes=1 << 30)  # type: ignore[arg-type]
     first = shelf.view(ANN, None)
     assert first.source.tolist() == [-2], "it has one, which is not here yet"
     assert shelf.view(ANN, None).source.tolist() == [1, -1]
@@ -309,7 +309,7 @@ def test_hearsay_that_is_told_while_the_index_catches_up_is_there_once(memory: M
             heard = a_name(50, name=f"place{i}")
             yield learn(memory, heard if i % 2 else told(heard))
 
-    shelf = Shelf(LateFeed(memory.store, writes()), most_bytes=1 << 30)  # type: ignore[arg-type]
+    shelf = IndexCache(LateFeed(memory.store, writes()), most_bytes=1 << 30)  # type: ignore[arg-type]
     for _ in range(12):
         view = shelf.view(ANN, the_space(memory))
     assert list(view.ids) == [a_name(50).id]
@@ -419,7 +419,7 @@ def test_a_write_in_the_middle_of_catching_up_is_neither_lost_nor_doubled(memory
             memory.remember(f"cat number{i}", user="ann")
             yield memory.drain() if i % 2 else None
 
-    shelf = Shelf(LateFeed(memory.store, writes()), most_bytes=1 << 30)  # type: ignore[arg-type]
+    shelf = IndexCache(LateFeed(memory.store, writes()), most_bytes=1 << 30)  # type: ignore[arg-type]
     for _ in range(25):
         view = shelf.view(ANN, the_space(memory))
     assert len(set(view.ids)) == len(view.ids) == len(view) == 20

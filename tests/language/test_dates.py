@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates.intervals import FIRST, LAST, Span, spans
+from holdfast.language.dates.intervals import FIRST, LAST, TimeSpan, spans
 
 # A Wednesday in a leap year.
 NOW = datetime(2024, 5, 15, 10, 30, tzinfo=UTC)
@@ -302,7 +302,7 @@ TEXTS = st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=12).map(" ".joi
 @given(TEXTS, st.datetimes(timezones=st.just(UTC)))
 def test_no_text_and_no_clock_raises_and_no_span_is_empty(text: str, now: datetime) -> None:
     for span in spans(text, now):
-        assert isinstance(span, Span)
+        assert isinstance(span, TimeSpan)
         assert FIRST <= span.start < span.end <= LAST
         assert span.phrase in text
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from holdfast.language.dates.intervals import spans
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
-from holdfast.language.statements.facts import Planned, planned
+from holdfast.language.statements.facts import PlanDates, planned
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
 RULES = RulesExtractor(dates=spans)
 
 
-def plan(text: str, at: datetime = AT) -> Planned:
+def plan(text: str, at: datetime = AT) -> PlanDates:
     (found,) = RULES.extract([Turn("User", "user", text, at)])
     return planned(text.lower(), found.dates, at)
 
@@ -58,7 +58,7 @@ def day(month: int, number: int, hour: int = 0, minute: int = 0, year: int = 202
     ],
 )
 def test_by_when(text: str, on: date | None, due: datetime | None) -> None:
-    assert plan(text) == Planned(on, due)
+    assert plan(text) == PlanDates(on, due)
 
 
 def test_the_last_day_of_february_is_moved_to_one_that_there_is() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.questions.quantities import Said, asked, read
+from holdfast.language.questions.quantities import StatedQuantities, asked, read
 from holdfast.language.terms import terms
 
 
@@ -73,7 +73,7 @@ def test_a_question_knows_who_is_named_in_it() -> None:
     assert found.names == frozenset(terms("Amy"))
 
 
-def said(question: str, text: str) -> Said:
+def said(question: str, text: str) -> StatedQuantities:
     figures = asked(question)
     assert figures is not None
     return read(text, figures)

@@ -10,14 +10,14 @@ import pytest
 from holdfast.language.dates.intervals import spans as read_dates
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
-from holdfast.language.relations.phrases import Relation, Speakers, distinct, typed
+from holdfast.language.relations.phrases import MentionedRelation, Speakers, distinct, typed
 from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES
 
 HERE = Path(__file__).parent
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
 
-def said(text: str) -> list[Relation]:
+def said(text: str) -> list[MentionedRelation]:
     turns = [Turn("Ben", "user", "Hello!", NOW), Turn("Ann", "user", text, NOW)]
     return list(RulesExtractor(dates=read_dates).extract(turns)[1].relations)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.names.spans import Kinds, Known, Names, apart, tidy
+from holdfast.language.names.spans import Kinds, KnownNames, Names, apart, tidy
 
 HERE = Path(__file__).parent
 
@@ -78,9 +78,9 @@ def test_tidy_takes_off_articles_marks_and_possessives() -> None:
 
 def test_known_names_are_found_as_whole_words_the_longest_first() -> None:
     text = "Ann Bell and Ann; Anna and @Ann"
-    found = Known({"Ann", "Ann Bell"}).spread(text, [])
+    found = KnownNames({"Ann", "Ann Bell"}).spread(text, [])
     assert [text[a:b] for a, b in found] == ["Ann Bell", "Ann"]
-    assert Known({"Ann"}).spread(text, [(0, 8)]) == [(13, 16)]
+    assert KnownNames({"Ann"}).spread(text, [(0, 8)]) == [(13, 16)]
 
 
 def test_of_spans_that_share_a_character_the_first_is_kept() -> None:

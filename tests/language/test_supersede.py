@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.language.instructions.rules import Rule, rules_in
 from holdfast.language.instructions.supersede import (
-    Known,
+    KnownRule,
     releases,
     same,
     seeks,
@@ -31,8 +31,8 @@ def the_rule(text: str) -> Rule | None:
     return found[0] if found else None
 
 
-def known(rule: Rule, name: str = "old") -> Known:
-    return Known(name, rule.rule, rule.condition, rule.sentence)
+def known(rule: Rule, name: str = "old") -> KnownRule:
+    return KnownRule(name, rule.rule, rule.condition, rule.sentence)
 
 
 def outcome(old: str, new: str) -> str:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.instructions.tag import JOINT, Found, detect
+from holdfast.language.instructions.tag import JOINT, FoundRule, detect
 
 
-def rules(text: str) -> list[Found]:
+def rules(text: str) -> list[FoundRule]:
     return [found for found in detect(text) if found.kind == "rule"]
 
 

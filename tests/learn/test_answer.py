@@ -14,10 +14,10 @@ from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES, Typed
 from holdfast.learn.llm.answer import (
     FACT_KINDS,
     USER,
-    Entity,
-    Extraction,
-    Fact,
-    Relation,
+    AnswerEntity,
+    AnswerFact,
+    AnswerRelation,
+    ExtractedAnswer,
     read,
 )
 
@@ -36,7 +36,7 @@ GOOD = {
 TEXT = json.dumps(GOOD)
 
 
-def parsed(text: str) -> Extraction:
+def parsed(text: str) -> ExtractedAnswer:
     return read(text, turns=TURNS, known=KNOWN)
 
 
@@ -44,19 +44,19 @@ def facts(text: str) -> list[str]:
     return [fact.text for fact in parsed(text).facts]
 
 
-def one(**fields: object) -> Fact:
+def one(**fields: object) -> AnswerFact:
     (fact,) = parsed(json.dumps({"facts": [{"text": TEA, **fields}]})).facts
     return fact
 
 
 def test_a_good_answer_becomes_types() -> None:
-    assert parsed(TEXT) == Extraction(
+    assert parsed(TEXT) == ExtractedAnswer(
         facts=(
-            Fact(TEA, "preference", ("t1",), ("e1",), 0.9),
-            Fact(CAT, "identity", ("t2", "t3"), ("n1",)),
+            AnswerFact(TEA, "preference", ("t1",), ("e1",), 0.9),
+            AnswerFact(CAT, "identity", ("t2", "t3"), ("n1",)),
         ),
-        entities=(Entity("n1", "Bo", Typed("person"), ("Robert",)),),
-        relations=(Relation("n1", Typed("related_to"), "e1", ("t2",)),),
+        entities=(AnswerEntity("n1", "Bo", Typed("person"), ("Robert",)),),
+        relations=(AnswerRelation("n1", Typed("related_to"), "e1", ("t2",)),),
     )
 
 
@@ -369,7 +369,7 @@ def test_an_answer_cut_at_any_byte_gives_only_whole_items() -> None:
         assert set(part.relations) <= set(whole.relations)
 
 
-def check(extraction: Extraction) -> None:
+def check(extraction: ExtractedAnswer) -> None:
     """What holds for everything that comes out."""
     refs = {USER, *KNOWN, *(entity.ref for entity in extraction.entities)}
     for fact in extraction.facts:

@@ -13,12 +13,12 @@ from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookT
 from holdfast.language.dates.intervals import spans
 from holdfast.language.extraction import Extracted
 from holdfast.language.names.spans import Turn
-from holdfast.learn.apart import Apart, Asked, Made
+from holdfast.learn.apart import Apart, ExtractorFactory, ReadRequest
 from holdfast.learn.nlp import named
 from holdfast.types import Event
 from tests.learn.stepping import RULES, START, Recorder, Stepping
 
-RULES_MADE = Made(partial(named, "rules", spans))
+RULES_MADE = ExtractorFactory(partial(named, "rules", spans))
 
 
 class Odd:
@@ -41,7 +41,7 @@ def odd() -> Odd:
     return Odd()
 
 
-def said(*texts: str) -> Asked:
+def said(*texts: str) -> ReadRequest:
     events = [
         Event(
             id=f"{n:032x}",
@@ -54,7 +54,7 @@ def said(*texts: str) -> Asked:
         )
         for n, text in enumerate(texts)
     ]
-    return Asked(events, (), "ann")
+    return ReadRequest(events, (), "ann")
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def test_a_child_finds_what_is_found_here() -> None:
 
 
 def test_what_fails_in_a_child_fails_as_it_does_here() -> None:
-    made = Made(odd)
+    made = ExtractorFactory(odd)
     with apart() as there:
         for reading in (Apart(0), there):
             with pytest.raises(ModelError, match="the extractor: KeyError: 'weights'"):
@@ -91,7 +91,7 @@ def test_what_fails_in_a_child_fails_as_it_does_here() -> None:
 
 
 def test_a_text_that_takes_too_long_or_ends_its_reader_is_told_from_others() -> None:
-    made = Made(odd)
+    made = ExtractorFactory(odd)
     with apart(0.5) as there:
         with pytest.raises(TookTooLong, match=r"reading it took longer than 0\.5 s"):
             there.read(made, said("hang"), nobody)
@@ -102,7 +102,7 @@ def test_a_text_that_takes_too_long_or_ends_its_reader_is_told_from_others() -> 
 
 def test_few_words_are_read_here_and_many_in_a_child() -> None:
     reader = Recorder()
-    made = Made(lambda: reader)
+    made = ExtractorFactory(lambda: reader)
     there = Apart(20.0)
     there.read(made, said("Clara works at Google."), nobody)
     assert len(reader.groups) == 1

@@ -29,10 +29,10 @@ from holdfast.language.vocabulary import Typed
 from holdfast.learn.drafts_from_llm import Drafted, drafted
 from holdfast.learn.llm.answer import read
 from holdfast.learn.llm.extractor import LlmExtractor, asking
-from holdfast.learn.llm.prompt import Known, build
+from holdfast.learn.llm.prompt import KnownEntity, build
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Price, Purse
-from holdfast.models.llm import Generated, RemoteGenerator, Usage
+from holdfast.models.llm import Generated, RemoteGenerator, TokenUsage
 from holdfast.store.base import Spent
 from holdfast.types import Event, Scope
 
@@ -69,7 +69,7 @@ class Parrot:
         self, system: str, text: str, *, schema: Mapping[str, Any] | None = None
     ) -> Generated:
         self.calls += 1
-        return Generated(self.text, Usage(700, 50), cut=self.cut)
+        return Generated(self.text, TokenUsage(700, 50), cut=self.cut)
 
 
 def an_extractor(generator: Any, ledger: Ledger | None = None) -> LlmExtractor:
@@ -91,8 +91,8 @@ TURNS = [
     turn(3, "Yes. I moved to Graz, and Ann Reed lives there with her cat Miso."),
 ]
 ONE, TWO, THREE = (each.id for each in TURNS)
-REED = Known("aa" * 16, "Ann Reed", "person")
-KNOWN = [REED, Known("bb" * 16, "Acme", "organization")]
+REED = KnownEntity("aa" * 16, "Ann Reed", "person")
+KNOWN = [REED, KnownEntity("bb" * 16, "Acme", "organization")]
 GOOD = {
     "entities": [
         {"id": "n1", "name": "Bob Smith", "type": "person", "aliases": ["Bob"]},
@@ -229,7 +229,7 @@ def test_a_good_answer_becomes_drafts_with_real_sources() -> None:
     assert found.facts[1].headline == "The user moved to Graz"
     assert found.facts[1].keywords == ("user", "moved", "graz")
     assert all(0 < fact.importance < 1 for fact in found.facts)
-    assert found.usage == Usage(700, 50)
+    assert found.usage == TokenUsage(700, 50)
     assert (found.notes, found.partial) == ((), False)
 
 
@@ -449,7 +449,7 @@ def test_what_cannot_be_read_is_an_error_and_never_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("text", ['{"entities": [], "facts": [], "relations": []}', "[]"])
 def test_nothing_found_is_an_answer(text: str) -> None:
-    assert extracted(text) == Drafted(usage=Usage(700, 50))
+    assert extracted(text) == Drafted(usage=TokenUsage(700, 50))
 
 
 @pytest.mark.slow

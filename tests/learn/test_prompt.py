@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.errors import TooLarge
 from holdfast.language.tokens import count_tokens
 from holdfast.learn.llm.answer import read
-from holdfast.learn.llm.prompt import Known, Prompt, build, groups, schema, system
+from holdfast.learn.llm.prompt import ExtractionPrompt, KnownEntity, build, groups, schema, system
 from holdfast.types import Event
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -22,12 +22,12 @@ def turn(content: str, role: str = "user", name: str | None = None) -> Event:
     return Event(ID, 1, role, content, NOW, NOW, "user", name=name, session="s-77")
 
 
-def shown(prompt: Prompt) -> list[dict[str, object]]:
+def shown(prompt: ExtractionPrompt) -> list[dict[str, object]]:
     return [json.loads(line) for line in prompt.text.split("\n")]
 
 
 def test_turns_and_entities_stand_under_aliases() -> None:
-    ann = Known(ID, "Ann", "person", ("Annie",))
+    ann = KnownEntity(ID, "Ann", "person", ("Annie",))
     prompt = build(
         [turn("I moved to Bern.", name="Bo"), turn("Nice!", "assistant")],
         earlier=[turn("Hello Ann.")],
@@ -48,7 +48,7 @@ def test_turns_and_entities_stand_under_aliases() -> None:
 
 
 def test_no_real_id_is_shown() -> None:
-    prompt = build([turn("Hi")], earlier=[turn("Ho")], known=[Known(ID, "Ann", "person")])
+    prompt = build([turn("Hi")], earlier=[turn("Ho")], known=[KnownEntity(ID, "Ann", "person")])
     assert ID not in prompt.text + prompt.system
     assert "s-77" not in prompt.text
 
@@ -67,7 +67,9 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_text_stays_in_its_place(text: str) -> None:
-    prompt = build([turn(text, name=text), turn("Fine.")], known=[Known(ID, text, text, (text,))])
+    prompt = build(
+        [turn(text, name=text), turn("Fine.")], known=[KnownEntity(ID, text, text, (text,))]
+    )
     lines = shown(prompt)
     assert len(prompt.text.splitlines()) == len(lines) == 3
     assert [line.get("turn") for line in lines] == [None, "t1", "t2"]
@@ -124,7 +126,7 @@ def test_every_group_fits_and_no_turn_is_lost(sizes: list[int], limit: int) -> N
 
 
 def test_what_helps_to_understand_is_bounded_too() -> None:
-    many = [Known(ID, f"Name {number} " + "x" * 150, "person") for number in range(100)]
+    many = [KnownEntity(ID, f"Name {number} " + "x" * 150, "person") for number in range(100)]
     before = [turn(f"{number} " + "word " * 200) for number in range(9)]
     prompt = build([turn("Hi")], earlier=before, known=many)
     lines = shown(prompt)
@@ -151,7 +153,7 @@ def test_the_schema_is_strict_all_the_way_down() -> None:
 
 
 def test_an_answer_of_the_schema_is_read() -> None:
-    prompt = build([turn("I moved to Bern.")], known=[Known(ID, "Bern", "place")])
+    prompt = build([turn("I moved to Bern.")], known=[KnownEntity(ID, "Bern", "place")])
     answer = {
         "entities": [{"id": "e1", "name": "Bern", "type": "place", "aliases": []}],
         "facts": [

@@ -9,7 +9,7 @@ import pytest
 from holdfast.language.dates.intervals import spans
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
-from holdfast.language.relations.phrases import Relation
+from holdfast.language.relations.phrases import MentionedRelation
 from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.learn.drafts_from_rules import own_name, read
 from holdfast.types import ORIGIN_OF_ROLE, Event
@@ -160,7 +160,7 @@ def test_a_relation_tells_what_its_words_show() -> None:
 class Odd:
     """An extractor that finds one relation, whatever is said."""
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: MentionedRelation) -> None:
         self._relation = relation
 
     def extract(self, turns: Sequence[Turn]) -> list[Extracted]:
@@ -180,7 +180,7 @@ class Odd:
 def test_odd_values_of_an_extractor_are_mended(
     values: tuple[Any, ...], confidence: float | None
 ) -> None:
-    (found,) = read([said(1, "Hm.")], Odd(Relation(*values)), user="ann").relations
+    (found,) = read([said(1, "Hm.")], Odd(MentionedRelation(*values)), user="ann").relations
     assert found.confidence == confidence
     assert found.type.type == "related_to"
     assert len(found.type.original or "") <= 64

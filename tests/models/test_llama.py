@@ -7,8 +7,8 @@ import pytest
 
 from holdfast.errors import ModelError, ModelUnavailable, Unreadable
 from holdfast.language.tokens import count_tokens
-from holdfast.learn.llm.answer import USER, Extraction, read
-from holdfast.learn.llm.prompt import Known, Prompt, build
+from holdfast.learn.llm.answer import USER, ExtractedAnswer, read
+from holdfast.learn.llm.prompt import ExtractionPrompt, KnownEntity, build
 from holdfast.models.llm import Generated, RemoteGenerator
 from holdfast.types import Event
 from tests.models.llama_server import CONTEXT_TOKENS, running
@@ -37,13 +37,13 @@ def a_generator(address: str, **options: float) -> RemoteGenerator:
     return RemoteGenerator(address, "smollm2", **given)
 
 
-def a_prompt(*texts: str) -> Prompt:
+def a_prompt(*texts: str) -> ExtractionPrompt:
     roles = ("user", "assistant")
     turns = [
         Event(f"{number:032x}", number, roles[number % 2], text, NOW, NOW, "user")
         for number, text in enumerate(texts)
     ]
-    return build(turns, known=[Known("0f" * 16, "Ann", "person")])
+    return build(turns, known=[KnownEntity("0f" * 16, "Ann", "person")])
 
 
 def check_bounded(generated: Generated, *asked: str) -> None:
@@ -55,7 +55,7 @@ def check_bounded(generated: Generated, *asked: str) -> None:
     assert ours / 2 < generated.usage.prompt_tokens < ours * 2 + 50  # The chat format adds some.
 
 
-def check_shown(found: Extraction, prompt: Prompt) -> None:
+def check_shown(found: ExtractedAnswer, prompt: ExtractionPrompt) -> None:
     """Nothing refers to what the model was not shown or did not itself introduce."""
     introduced = {entity.ref for entity in found.entities if entity.ref.startswith("n")}
     refs = {USER, *prompt.known, *introduced}

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from holdfast.errors import ConfigError, ModelError, ModelUnavailable, Refused
-from holdfast.models.llm import Generated, RemoteGenerator, Usage
+from holdfast.models.llm import Generated, RemoteGenerator, TokenUsage
 
 KEY = "sk-very-secret-key"
 SECRET = "Ann hides the key under the blue pot"
@@ -51,7 +51,7 @@ def failure(server: str, name: str, **options: Any) -> ModelError:
 
 def test_the_answer_comes_with_what_it_took(server: str) -> None:
     generated = a_generator(server, "fine").generate("Extract.", "hello", schema=SCHEMA)
-    assert generated == Generated('{"facts": []}', Usage(11, 3))
+    assert generated == Generated('{"facts": []}', TokenUsage(11, 3))
 
 
 def test_the_request_is_what_openai_expects(server: str) -> None:
@@ -85,7 +85,7 @@ def test_without_a_key_or_a_schema_none_is_sent(server: str) -> None:
 @pytest.mark.parametrize("name", ["uncounted", "miscounted"])
 def test_a_usage_that_is_missing_or_absurd_is_counted_here(server: str, name: str) -> None:
     generated = a_generator(server, name).generate("hello world", "hello world")
-    assert generated == Generated("hello world", Usage(4, 2), estimated=True)
+    assert generated == Generated("hello world", TokenUsage(4, 2), estimated=True)
 
 
 def test_an_answer_that_reached_its_limit_says_so(server: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.index.resident import Shelf, View
+from holdfast.index.resident import IndexCache, View
 from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
 from holdfast.recall.sources.bm25 import bm25, postings
@@ -30,7 +30,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def view_of(memory: Memory, user: str = "ann") -> View:
     space = memory.worker.space
-    return Shelf(memory.store, most_bytes=1 << 30).view(Scope("default", user), space)
+    return IndexCache(memory.store, most_bytes=1 << 30).view(Scope("default", user), space)
 
 
 def a_batch(*texts: str) -> list[dict[str, str]]:
@@ -93,7 +93,7 @@ def test_documents_out_of_sight_do_not_count(memory: Memory) -> None:
 
 
 def test_postings_span_all_segments(memory: Memory) -> None:
-    shelf = Shelf(memory.store, most_bytes=1 << 30)
+    shelf = IndexCache(memory.store, most_bytes=1 << 30)
     space = memory.worker.space
     memory.remember(a_batch(*["cat"] * 40), user="ann")
     shelf.view(Scope("default", "ann"), space)

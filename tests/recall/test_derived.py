@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast.index.resident import Shelf
+from holdfast.index.resident import IndexCache
 from holdfast.memory.memory import Memory
 from holdfast.recall.windows import neighbours
 from holdfast.store.base import Derived
@@ -92,7 +92,10 @@ def test_what_is_derived_is_no_neighbour_of_a_turn_and_no_part_of_its_session(
     for session in ("a", "b"):
         for text in ("We saw the zebra run.", "Good morning.", "It was fast."):
             memory.remember(text, user="ann", session=session)
-    shelf, scope = Shelf(memory.store, most_bytes=1 << 30), Scope("default", "ann", session="a")
+    shelf, scope = (
+        IndexCache(memory.store, most_bytes=1 << 30),
+        Scope("default", "ann", session="a"),
+    )
 
     def sessions() -> dict[str, Any]:
         hits = memory.recall("zebra morning", user="ann", limit=50)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast.index.resident import Shelf
+from holdfast.index.resident import IndexCache
 from holdfast.memory.memory import Memory
 from holdfast.recall.query import query
 from holdfast.recall.sources.graph import reached, spread
@@ -237,7 +237,7 @@ def test_answers_repeat_in_a_new_process(memory: Memory) -> None:
     write(
         memory, *[f"Priya supports N{i}" for i in range(9)], *[f"N{i} likes M{i}" for i in range(9)]
     )
-    view = Shelf(memory.store, most_bytes=1 << 30).view(ANN, None)
+    view = IndexCache(memory.store, most_bytes=1 << 30).view(ANN, None)
     asked = query(QUESTION, ANN, limit=10, now=NOON, as_of=None, known_at=None, filters=None)
     first = reached(view, asked, memory._searcher.graphs.of(ANN))
     again = reached(view, asked, Graphs(memory.store).of(ANN))
@@ -249,7 +249,7 @@ def test_answers_repeat_in_a_new_process(memory: Memory) -> None:
 
 def test_a_document_that_the_index_has_not_seen_is_left_out(memory: Memory) -> None:
     write(memory, "Priya plays_for Falcons")
-    shelf = Shelf(memory.store, most_bytes=1 << 30)
+    shelf = IndexCache(memory.store, most_bytes=1 << 30)
     old = shelf.view(ANN, None)
     write(memory, "Falcons coached_by Zoe")
     asked = query(QUESTION, ANN, limit=10, now=NOON, as_of=None, known_at=None, filters=None)

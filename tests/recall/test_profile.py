@@ -15,12 +15,12 @@ from holdfast.config import Boosting, Config, load
 from holdfast.errors import InvalidInput
 from holdfast.language.questions.triggers import EVERYDAY, EXAMPLES, SENSES
 from holdfast.models.local import LocalEmbedder
-from holdfast.profiles import BUILT_IN, GENERAL, Profile
+from holdfast.profiles import BUILT_IN, GENERAL, TaskProfile
 from holdfast.recall.profile import (
     BARE,
     CLEAR,
     Detected,
-    Vectors,
+    PhraseVectors,
     choose,
     detect,
     phrases,
@@ -43,21 +43,21 @@ UNSEEN = messages("task_messages_unseen.jsonl")
 
 
 @pytest.fixture(scope="module")
-def vectors() -> Vectors:
+def vectors() -> PhraseVectors:
     told = phrases(BUILT_IN)
-    return Vectors(tuple(told), EMBEDDER.embed(told))
+    return PhraseVectors(tuple(told), EMBEDDER.embed(told))
 
 
-def rows(vectors: dict[str, Any]) -> Vectors:
-    return Vectors(tuple(vectors), np.stack(list(vectors.values())))
+def rows(vectors: dict[str, Any]) -> PhraseVectors:
+    return PhraseVectors(tuple(vectors), np.stack(list(vectors.values())))
 
 
-def named(text: str, profiles: Sequence[Profile] = BUILT_IN) -> str:
+def named(text: str, profiles: Sequence[TaskProfile] = BUILT_IN) -> str:
     return detect(text, None, profiles, None).name
 
 
-def custom(*triggers: str, name: str = "cooking") -> tuple[Profile, ...]:
-    return (*BUILT_IN, Profile(name, triggers=triggers))
+def custom(*triggers: str, name: str = "cooking") -> tuple[TaskProfile, ...]:
+    return (*BUILT_IN, TaskProfile(name, triggers=triggers))
 
 
 # --- what is heard ------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def test_a_trigger_calls_for_its_profile(text: str, profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", [profile for profile in BUILT_IN if profile.triggers])
-def test_every_built_in_trigger_is_heard_in_a_request(profile: Profile) -> None:
+def test_every_built_in_trigger_is_heard_in_a_request(profile: TaskProfile) -> None:
     requests = {
         "error": "I get this error", "exception": "It raises an exception here",
         "traceback": "Here is the traceback", "bug": "Find the bug",
@@ -268,7 +268,7 @@ def test_phrases_are_all_that_need_embedding_each_once() -> None:
 # --- how often it is right ----------------------------------------------------------------------
 
 
-def accuracy(rows: list[dict[str, str]], vectors: Vectors | None) -> float:
+def accuracy(rows: list[dict[str, str]], vectors: PhraseVectors | None) -> float:
     texts = [row["text"] for row in rows]
     embedded = EMBEDDER.embed(texts) if vectors else [None] * len(texts)
     found = [
@@ -287,7 +287,7 @@ def test_the_messages_are_enough_and_hold_traps() -> None:
     assert not {row["text"] for row in MESSAGES} & {row["text"] for row in UNSEEN}
 
 
-def test_with_embeddings_it_is_right_at_least_85_times_of_100(vectors: Vectors) -> None:
+def test_with_embeddings_it_is_right_at_least_85_times_of_100(vectors: PhraseVectors) -> None:
     assert accuracy(MESSAGES, vectors) >= 0.85
     assert accuracy(MESSAGES[1::2], vectors) >= 0.85
     assert accuracy(UNSEEN, vectors) >= 0.85
@@ -298,7 +298,7 @@ def test_without_embeddings_what_is_named_is_still_found() -> None:
     assert accuracy(UNSEEN, None) >= 0.6  # Most of these avoid the triggers.
 
 
-def test_traps_do_not_leave_general(vectors: Vectors) -> None:
+def test_traps_do_not_leave_general(vectors: PhraseVectors) -> None:
     traps = [row for row in MESSAGES if "trap" in row]
     assert accuracy(traps, vectors) >= 0.9
 
@@ -306,7 +306,7 @@ def test_traps_do_not_leave_general(vectors: Vectors) -> None:
 # --- time and hostile text ----------------------------------------------------------------------
 
 
-def test_it_takes_less_than_two_milliseconds(vectors: Vectors) -> None:
+def test_it_takes_less_than_two_milliseconds(vectors: PhraseVectors) -> None:
     texts = [row["text"] for row in MESSAGES + UNSEEN]
     embedded = EMBEDDER.embed(texts)
     spent = []
@@ -395,14 +395,14 @@ def test_the_weights_of_debugging_by_hand() -> None:
 
 @given(TIERS, WEIGHT)
 def test_equal_multipliers_change_nothing(tiers: list[str], weight: float) -> None:
-    even = Profile("x", tuple((tier, weight) for tier in ALL_TIERS))
+    even = TaskProfile("x", tuple((tier, weight) for tier in ALL_TIERS))
     assert list(tier_weights(even, tiers).values()) == pytest.approx([1.0] * len(tiers))
 
 
 @given(TIERS, st.lists(WEIGHT, min_size=8, max_size=8), WEIGHT)
 def test_only_ratios_matter(tiers: list[str], weights: list[float], factor: float) -> None:
-    one = Profile("x", tuple(zip(ALL_TIERS, weights, strict=True)))
-    scaled = Profile("x", tuple((tier, weight * factor) for tier, weight in one.weights))
+    one = TaskProfile("x", tuple(zip(ALL_TIERS, weights, strict=True)))
+    scaled = TaskProfile("x", tuple((tier, weight * factor) for tier, weight in one.weights))
     got = tier_weights(one, tiers)
     assert got == pytest.approx(tier_weights(scaled, tiers))
     assert sum(got.values()) == pytest.approx(len(tiers))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import holdfast
 from holdfast.index.postings import packed
-from holdfast.index.resident import Shelf
+from holdfast.index.resident import IndexCache
 from holdfast.language.terms import terms
 from holdfast.recall.stages.similar import distinct
 from holdfast.recall.stages.stage import Candidate, by_score
@@ -167,7 +167,7 @@ def test_the_columns_of_a_real_index_will_do(tmp_path: Path) -> None:
     with holdfast.open(tmp_path / "m.db", worker=False, embedder=HashEmbedder(32)) as memory:
         texts = ["I live in Rome.", "I live in Rome", "I don't live in Rome."]
         memory.remember([{"content": text} for text in texts], user="ann")
-        view = Shelf(memory.store, most_bytes=1 << 30).view(Scope("default", "ann"), None)
+        view = IndexCache(memory.store, most_bytes=1 << 30).view(Scope("default", "ann"), None)
         content = dict(enumerate(texts))
         found = distinct(candidates(0.9, 0.8, 0.7), said=view, content=lambda docs: content)
     assert [each.doc for each in found] == [0, 2]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast import Memory
 from holdfast.errors import ConfigError
-from holdfast.index.resident import Part
+from holdfast.index.resident import ViewPart
 from holdfast.recall.source_share import PAGE, WORTH, alone, places, spread, with_others
 from holdfast.recall.sources.search import Ranking
 from holdfast.recall.stages.stage import Candidate
@@ -110,7 +110,7 @@ def test_the_best_of_the_others_are_fetched_where_they_have_something_to_say() -
     origins[60:] = 2
     view = replace(
         moment.view, names=names, tiers=tiers, origins=origins, owners=np.zeros(90, dtype=np.int16),
-        codes={"feed": 0, "session": 1, "user": 2}, parts=(Part(Scope("w", "ann")),),
+        codes={"feed": 0, "session": 1, "user": 2}, parts=(ViewPart(Scope("w", "ann")),),
     )  # fmt: skip
     moment = replace(moment, view=view)
     pool = Ranking(tuple(range(50)), (0.8,) * 50)

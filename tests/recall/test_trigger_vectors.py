@@ -5,7 +5,7 @@ import threading
 import numpy as np
 
 from holdfast.models.local import LocalEmbedder
-from holdfast.profiles import BUILT_IN, Profile
+from holdfast.profiles import BUILT_IN, TaskProfile
 from holdfast.recall.profile import TriggerVectors, made, phrases, shipped
 from holdfast.testing import HashEmbedder
 
@@ -28,7 +28,7 @@ def test_another_model_or_other_profiles_are_embedded_once() -> None:
             return super().embed(texts)
 
     vectors, embedder = TriggerVectors(), Counting()
-    profiles = (*BUILT_IN, Profile("cooking", triggers=("recipe",)))
+    profiles = (*BUILT_IN, TaskProfile("cooking", triggers=("recipe",)))
     first = vectors.get(embedder, profiles)
     assert first is not None
     assert "recipe" in first.phrases

@@ -16,7 +16,7 @@ from holdfast.store.base import (
     Dumped,
     DumpedShare,
     DumpedTrust,
-    Entry,
+    LogEntry,
     Spent,
 )
 from holdfast.store.sqlite import SqliteStore
@@ -44,7 +44,7 @@ class LeaksAcrossWorkspaces(SqliteStore):
 class LosesTheLastRow(SqliteStore):
     """Acknowledges a batch without its last entry."""
 
-    def append(self, scope: Scope, entries: Sequence[Entry], **rest: Any) -> Appended:
+    def append(self, scope: Scope, entries: Sequence[LogEntry], **rest: Any) -> Appended:
         kept = entries[:-1] if len(entries) > 1 else entries
         done = super().append(scope, kept, **rest)
         return done if done.duplicate else Appended(tuple(e.id for e in entries), False)
@@ -60,7 +60,7 @@ class MixesUpTheOrder(SqliteStore):
 class ForgetsTheKey(SqliteStore):
     """Stores a retry again."""
 
-    def append(self, scope: Scope, entries: Sequence[Entry], **rest: Any) -> Appended:
+    def append(self, scope: Scope, entries: Sequence[LogEntry], **rest: Any) -> Appended:
         return super().append(scope, entries, **{**rest, "key": None})
 
 

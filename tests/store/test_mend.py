@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from holdfast.records.entries import index_row
-from holdfast.store.base import Made, Share
+from holdfast.store.base import IndexedRow, Share
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import (
     ANN,
@@ -225,7 +225,7 @@ def test_nobody_but_the_user_says_who_the_user_is(store: SqliteStore, damage: Da
 
 
 def test_a_lost_fact_that_was_reopened_holds(store: SqliteStore, damage: Damage) -> None:
-    def derive(subject: Event | Record) -> Made:
+    def derive(subject: Event | Record) -> IndexedRow:
         facts = (a_fact(50, TURN.hex()),) if isinstance(subject, Event) else ()
         return index_row(subject)._replace(derived=facts)
 

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from holdfast.errors import InvalidInput
 from holdfast.language.statements.values import Dispute
 from holdfast.types import Scope
-from holdfast.upkeep.nightly import JOBS, Keeper, Rules
+from holdfast.upkeep.nightly import JOBS, NightlyRound, Rules
 from tests.upkeep.living import ANN, DAY, NOON, Living, derived, living
 
 SAME = ["The build runs on Linux", "The build runs on Linux.", "the build runs on Linux!"]
 YEARS = 3650 * DAY
 
 
-def keeper(alive: Living, **given: Any) -> Keeper:
-    return Keeper(
+def keeper(alive: Living, **given: Any) -> NightlyRound:
+    return NightlyRound(
         alive.store,
         rules=Rules(**{"shadow": False, **given}),
         steps=lambda: alive.memory._worker.steps,
@@ -39,7 +39,7 @@ def archived(alive: Living, scope: Scope = ANN) -> int:
 def test_in_shadow_mode_nothing_is_written(alive: Living) -> None:
     alive.put(*doubtful(30), *(derived(text) for text in SAME))
     before = alive.dump()
-    done = Keeper(alive.store).run(now=alive.later(100 * DAY))
+    done = NightlyRound(alive.store).run(now=alive.later(100 * DAY))
     assert alive.dump() == before
     assert {each.job for each in done} == {"consolidation", "staleness", "retention"}
     assert all(each.shadow and not each.changed and each.acts for each in done)
@@ -205,9 +205,11 @@ def test_conflicts_are_settled_first_but_not_in_shadow(alive: Living) -> None:
         asked.append((scope, run))
         return ["c1"]
 
-    Keeper(alive.store, settle=settle).run(now=alive.now)
+    NightlyRound(alive.store, settle=settle).run(now=alive.now)
     assert asked == []
-    done = Keeper(alive.store, settle=settle, rules=Rules(shadow=False)).run(now=alive.later())
+    done = NightlyRound(alive.store, settle=settle, rules=Rules(shadow=False)).run(
+        now=alive.later()
+    )
     assert asked == [(ANN, done[0].run)]
     assert [(each.job, each.changed) for each in done] == [("conflicts", ("c1",))]
 

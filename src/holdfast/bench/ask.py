@@ -13,7 +13,7 @@ from holdfast.bench.data import Question
 from holdfast.bench.methods import Method, Overrides, Variation
 from holdfast.bench.metrics import (
     BUDGETS_TOKENS,
-    Found,
+    ScoredHit,
     Scores,
     covered,
     fitting,
@@ -36,7 +36,7 @@ USER = "bench"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MethodAnswer:
     """What one method found for one question."""
 
     question: Question
@@ -65,7 +65,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedContext:
     """One context: how large, of how many memories, how many of them told in full, how fast."""
 
     tokens: int
@@ -81,7 +81,9 @@ def timed(memory: Memory, question: Question) -> float:
     return time.perf_counter() - began
 
 
-def by_holdfast(memory: Memory, question: Question) -> tuple[Answer, dict[int, Packed]]:
+def by_holdfast(
+    memory: Memory, question: Question
+) -> tuple[MethodAnswer, dict[int, PackedContext]]:
     """What `recall` and `context` give, and what the contexts were like."""
     inside, in_full, packed = {}, {}, {}
     for budget in BUDGETS_TOKENS:
@@ -94,11 +96,13 @@ def by_holdfast(memory: Memory, question: Question) -> tuple[Answer, dict[int, P
         levels = zip(context.hits, context.levels, strict=True)
         full = [turns_of(hit) for hit, level in levels if level == "full"]
         in_full[budget] = frozenset(ranked(full))
-        packed[budget] = Packed(context.tokens, len(context.hits), len(full), seconds)
-    return Answer(question, _turns(memory, question, {}), inside, in_full), packed
+        packed[budget] = PackedContext(context.tokens, len(context.hits), len(full), seconds)
+    return MethodAnswer(question, _turns(memory, question, {}), inside, in_full), packed
 
 
-def by_plain(memory: Memory, question: Question, method: Method, costs: dict[str, int]) -> Answer:
+def by_plain(
+    memory: Memory, question: Question, method: Method, costs: dict[str, int]
+) -> MethodAnswer:
     """What a plain method finds; its context is whole turns in order, while they fit.
 
     `costs` remembers the tokens of a hit's line by its id.
@@ -114,14 +118,14 @@ def by_plain(memory: Memory, question: Question, method: Method, costs: dict[str
     for hit in hits:
         if hit.id not in costs:
             costs[hit.id] = count_tokens(line(item(hit, 1)) + "\n")
-    found = [Found(tuple(turns_of(hit)), costs[hit.id]) for hit in hits]
+    found = [ScoredHit(tuple(turns_of(hit)), costs[hit.id]) for hit in hits]
     inside = {each: frozenset(fitting(found, budget_tokens=each)) for each in BUDGETS_TOKENS}
-    return Answer(question, ranked(each.turns for each in found), inside)
+    return MethodAnswer(question, ranked(each.turns for each in found), inside)
 
 
-def by_variation(memory: Memory, question: Question, variation: Variation) -> Answer:
+def by_variation(memory: Memory, question: Question, variation: Variation) -> MethodAnswer:
     """What `recall` gives with one part changed."""
-    return Answer(question, _turns(memory, question, variation.overrides))
+    return MethodAnswer(question, _turns(memory, question, variation.overrides))
 
 
 def turns_of(hit: Hit) -> Sequence[str]:

@@ -36,7 +36,7 @@ _NAMELESS = ("user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LabelledTurn:
     """What was said, as `remember` takes it."""
 
     id: str
@@ -53,7 +53,7 @@ class Conversation:
     """Turns in the order they were said."""
 
     id: str
-    turns: tuple[Turn, ...]
+    turns: tuple[LabelledTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def read_set(folder: Path) -> LabelledSet:
 def sample_set() -> LabelledSet:
     """The conversation that comes with Holdfast."""
     turns = tuple(
-        Turn(
+        LabelledTurn(
             id=turn["metadata"]["turn"],
             session=turn["session"],
             role=turn["role"],
@@ -211,10 +211,10 @@ def _conversation(row: Row) -> Conversation:
     return Conversation(str(row["conv_id"]), tuple(_timed(turns)))
 
 
-def _turn(row: Row) -> Turn:
+def _turn(row: Row) -> LabelledTurn:
     speaker = str(row["speaker"])
     text, caption = row.get("text") or "", row.get("image_caption")
-    return Turn(
+    return LabelledTurn(
         id=str(row["id"]),
         session=str(row["session"]),
         role="assistant" if speaker == "assistant" else "user",
@@ -224,7 +224,7 @@ def _turn(row: Row) -> Turn:
     )
 
 
-def _timed(turns: Iterable[Turn]) -> Iterator[Turn]:
+def _timed(turns: Iterable[LabelledTurn]) -> Iterator[LabelledTurn]:
     """Without the turns that say nothing; a turn without a time has that of the one before."""
     spoken = [turn for turn in turns if turn.content.strip()]
     last = next((turn.at for turn in spoken if turn.at), None)  # For those before the first time.

@@ -31,7 +31,7 @@ Scores = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScoredHit:
     """One hit: the turns it comes from, most relevant first, and what it costs in a context."""
 
     turns: tuple[str, ...]
@@ -39,7 +39,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CategoryMeans:
     """The means of a category."""
 
     category: str
@@ -105,7 +105,7 @@ def ranked(found: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(turn for turns in found for turn in turns))
 
 
-def fitting(found: Sequence[Found], *, budget_tokens: int) -> set[str]:
+def fitting(found: Sequence[ScoredHit], *, budget_tokens: int) -> set[str]:
     """The turns of the hits that fit: in order, each whole; one that does not fit is skipped."""
     left, inside = budget_tokens, set[str]()
     for hit in found:
@@ -115,7 +115,7 @@ def fitting(found: Sequence[Found], *, budget_tokens: int) -> set[str]:
     return inside
 
 
-def by_category(scored: Iterable[tuple[str, Scores]]) -> list[Row]:
+def by_category(scored: Iterable[tuple[str, Scores]]) -> list[CategoryMeans]:
     """A row for the whole, then one a category by name; the adversarial stands last, apart."""
     groups: dict[str, list[Scores]] = {}
     for category, scores in scored:
@@ -139,9 +139,9 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _row(category: str, group: Sequence[Scores]) -> Row:
+def _row(category: str, group: Sequence[Scores]) -> CategoryMeans:
     means = {name: mean([scores[name] for scores in group]) for name in group[0]}
-    return Row(category, len(group), means)
+    return CategoryMeans(category, len(group), means)
 
 
 def _within(ranks: Sequence[int], cut: int) -> int:

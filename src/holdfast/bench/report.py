@@ -14,11 +14,19 @@ from typing import Any
 import orjson
 
 import holdfast
-from holdfast.bench.ask import Answer, Packed
+from holdfast.bench.ask import MethodAnswer, PackedContext
 from holdfast.bench.cache import CachedEmbedder
 from holdfast.bench.data import Question
 from holdfast.bench.methods import HOLDFAST, offered
-from holdfast.bench.metrics import ADVERSARIAL, OVERALL, Latest, Row, Scores, mean, percentile
+from holdfast.bench.metrics import (
+    ADVERSARIAL,
+    OVERALL,
+    CategoryMeans,
+    Latest,
+    Scores,
+    mean,
+    percentile,
+)
 from holdfast.bench.page import markdown
 from holdfast.bench.plot import plot
 from holdfast.bench.run import Ablation, SetResult
@@ -139,7 +147,7 @@ def _set(result: SetResult) -> Value:
     }
 
 
-def _row(row: Row) -> Value:
+def _row(row: CategoryMeans) -> Value:
     return {"category": row.category, "questions": row.questions, **_rounded(row.means)}
 
 
@@ -166,7 +174,7 @@ def _times_by_category(result: SetResult) -> Value:
     return {category: _times(group) for category, group in groups.items()}
 
 
-def _contexts(packed: Sequence[Packed]) -> Value:
+def _contexts(packed: Sequence[PackedContext]) -> Value:
     return {
         "tokens": round(mean([each.tokens for each in packed]), 1),
         "hits": round(mean([each.hits for each in packed]), 1),
@@ -203,7 +211,7 @@ def _ablation(result: SetResult, ablation: Ablation) -> Value:
     }
 
 
-def _judged(answers: Sequence[Answer]) -> dict[Question, Scores]:
+def _judged(answers: Sequence[MethodAnswer]) -> dict[Question, Scores]:
     return {each.question: each.scores for each in answers}
 
 

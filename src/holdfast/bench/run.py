@@ -15,11 +15,26 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from holdfast.bench.ask import USER, Answer, Packed, by_holdfast, by_plain, by_variation, timed
+from holdfast.bench.ask import (
+    USER,
+    MethodAnswer,
+    PackedContext,
+    by_holdfast,
+    by_plain,
+    by_variation,
+    timed,
+)
 from holdfast.bench.cache import CachedEmbedder
-from holdfast.bench.data import Conversation, LabelledSet, Question, Turn
+from holdfast.bench.data import Conversation, LabelledSet, LabelledTurn, Question
 from holdfast.bench.methods import HOLDFAST, Method, Variation, offered, varied
-from holdfast.bench.metrics import ADVERSARIAL, BUDGETS_TOKENS, Latest, Row, by_category, latest
+from holdfast.bench.metrics import (
+    ADVERSARIAL,
+    BUDGETS_TOKENS,
+    CategoryMeans,
+    Latest,
+    by_category,
+    latest,
+)
 from holdfast.config import Config
 from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
@@ -40,7 +55,7 @@ class Ablation:
     every: int
     questions: Sequence[Question]
     #: By the name of the variation, in the order of the questions.
-    answers: dict[str, list[Answer]]
+    answers: dict[str, list[MethodAnswer]]
 
 
 @dataclass(slots=True)
@@ -60,18 +75,18 @@ class SetResult:
     #: Questions without evidence: asked of nobody.
     not_scored: int = 0
     #: By method, in the order asked.
-    answers: dict[str, list[Answer]] = field(default_factory=dict)
+    answers: dict[str, list[MethodAnswer]] = field(default_factory=dict)
     #: Of `recall`, in the order asked.
     recall_seconds: list[float] = field(default_factory=list)
     #: By budget, in the order asked.
-    packed: dict[int, list[Packed]] = field(default_factory=dict)
+    packed: dict[int, list[PackedContext]] = field(default_factory=dict)
     ablation: Ablation | None = None
 
     @property
     def characters_per_second(self) -> float:
         return self.characters / self.ingest_seconds if self.ingest_seconds else 0.0
 
-    def rows(self, method: str) -> list[Row]:
+    def rows(self, method: str) -> list[CategoryMeans]:
         """The means of a method, overall and by category."""
         return by_category((each.question.category, each.scores) for each in self.answers[method])
 
@@ -156,7 +171,7 @@ def _texts(embedder: Embedder) -> tuple[int, int] | None:
     return (embedder.made, embedder.kept) if isinstance(embedder, CachedEmbedder) else None
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _message(turn: LabelledTurn) -> dict[str, Any]:
     message: dict[str, Any] = {
         "role": turn.role,
         "content": turn.content,

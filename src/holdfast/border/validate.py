@@ -38,7 +38,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CheckedBatch:
     """All messages of one call, and what had to be changed in them."""
 
     drafts: tuple[Draft, ...]
@@ -51,7 +51,7 @@ def batch(
     at: object,
     metadata: object,
     limits: Limits,
-) -> Batch:
+) -> CheckedBatch:
     """Check a whole call before any of it is stored."""
     if isinstance(messages, str):
         listed: Sequence[Any] = [{"content": messages}]
@@ -93,7 +93,7 @@ def batch(
                 f"messages hold {size} bytes, the limit of one call is {limits.batch_bytes}",
                 field="messages",
             )
-    return Batch(drafts, tuple(warnings))
+    return CheckedBatch(drafts, tuple(warnings))
 
 
 def scope(

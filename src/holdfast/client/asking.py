@@ -24,7 +24,7 @@ from holdfast import errors
 from holdfast.border import validate
 from holdfast.catalogue.codec import opened
 from holdfast.catalogue.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
-from holdfast.client.transport import Reply, Request, Transport
+from holdfast.client.transport import HttpRequest, Reply, Transport
 from holdfast.config import Config, names
 from holdfast.errors import InvalidInput, ServiceError
 from holdfast.types import Receipt
@@ -136,7 +136,7 @@ KEY = "Idempotency-Key"
 _JSON = "application/json"
 
 
-class Asker:
+class ServiceCaller:
     """Asks a service. Threads may share it."""
 
     def __init__(self, transport: Transport) -> None:
@@ -149,7 +149,7 @@ class Asker:
         found = self.read(verb.returns, value, verb.answer)
         return _as_called(found, _own_key(verb, given))  # type: ignore[no-any-return]
 
-    def loaded(self, request: Request, *, patience: float = 0.0) -> Any:
+    def loaded(self, request: HttpRequest, *, patience: float = 0.0) -> Any:
         """The JSON that answers a request."""
         reply = self.transport.exchange(request, patience=patience)
         if not 200 <= reply.status < 300:
@@ -188,7 +188,7 @@ def signature(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
-def asked(verb: Verb[..., Any], given: Mapping[str, Any]) -> Request:
+def asked(verb: Verb[..., Any], given: Mapping[str, Any]) -> HttpRequest:
     """The request that stands for a call."""
     said = [(each, _said(each, given)) for each in verb.parameters if _is_said(each, given)]
     target = verb.path
@@ -205,7 +205,7 @@ def asked(verb: Verb[..., Any], given: Mapping[str, Any]) -> Request:
         body = encoded({each.wire: value for each, value in said if each.place == "body"})
     if callable(progress := given.get("progress")):
         _tell(progress, given)
-    return Request(verb.method, target, body, _headers(verb, given))
+    return HttpRequest(verb.method, target, body, _headers(verb, given))
 
 
 def _is_said(parameter: Parameter, given: Mapping[str, Any]) -> bool:

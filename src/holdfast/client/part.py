@@ -14,7 +14,7 @@ from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from holdfast.catalogue.verb import Verb
-from holdfast.client.asking import Asker
+from holdfast.client.asking import ServiceCaller
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,7 +26,7 @@ _THREADS = 32
 class Calls:
     """How functions of an asker are called."""
 
-    def __init__(self, asker: Asker) -> None:
+    def __init__(self, asker: ServiceCaller) -> None:
         self.asker = asker
 
 
@@ -41,7 +41,7 @@ class Blocking(Calls):
 class Awaiting(Calls):
     """Calls are awaited: the same functions, each on a thread, so that no loop waits for them."""
 
-    def __init__(self, asker: Asker) -> None:
+    def __init__(self, asker: ServiceCaller) -> None:
         super().__init__(asker)
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="holdfast-client")
 
@@ -54,7 +54,7 @@ class Awaiting(Calls):
 Way = TypeVar("Way", bound=Calls)
 
 
-class Part(Generic[Way]):
+class VerbGroup(Generic[Way]):
     """Some verbs, and the way to call them."""
 
     def __init__(self, way: Way) -> None:
@@ -66,7 +66,7 @@ class Remote(Generic[P, R]):
 
     def __init__(self, like: Callable[..., Any], function: Callable[..., Any]) -> None:
         @wraps(like)
-        def method(part: Part[Any], *args: Any, **kwargs: Any) -> Any:
+        def method(part: VerbGroup[Any], *args: Any, **kwargs: Any) -> Any:
             return part._way.run(function, *args, **kwargs)
 
         self._method = method
@@ -74,24 +74,26 @@ class Remote(Generic[P, R]):
     @overload
     def __get__(self, part: None, owner: type) -> Callable[..., Any]: ...
     @overload
-    def __get__(self, part: Part[Blocking], owner: type) -> Callable[P, R]: ...
+    def __get__(self, part: VerbGroup[Blocking], owner: type) -> Callable[P, R]: ...
     @overload
-    def __get__(self, part: Part[Awaiting], owner: type) -> Callable[P, Coroutine[Any, Any, R]]: ...
-    def __get__(self, part: Part[Any] | None, owner: type) -> Callable[..., Any]:
+    def __get__(
+        self, part: VerbGroup[Awaiting], owner: type
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+    def __get__(self, part: VerbGroup[Any] | None, owner: type) -> Callable[..., Any]:
         return self._method if part is None else MethodType(self._method, part)
 
 
 def remote(verb: Verb[P, R]) -> Remote[P, R]:
     """A verb of the catalogue."""
 
-    def function(asker: Asker, *args: Any, **kwargs: Any) -> R:
+    def function(asker: ServiceCaller, *args: Any, **kwargs: Any) -> R:
         return asker.ask(verb, *args, **kwargs)
 
     return Remote(verb.function, function)
 
 
 def by(
-    like: Callable[Concatenate[Any, P], R], function: Callable[Concatenate[Asker, P], R]
+    like: Callable[Concatenate[Any, P], R], function: Callable[Concatenate[ServiceCaller, P], R]
 ) -> Remote[P, R]:
     """A verb that takes more than one request: called as `like`, done by `function`."""
     return Remote(like, function)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from holdfast.catalogue import verbs
 from holdfast.catalogue.verb import verb
-from holdfast.client.asking import Asker, asked, error_of
-from holdfast.client.part import Blocking, Part, Way, by, remote
-from holdfast.client.transport import Request, Transport
+from holdfast.client.asking import ServiceCaller, asked, error_of
+from holdfast.client.part import Blocking, VerbGroup, Way, by, remote
+from holdfast.client.transport import HttpRequest, Transport
 from holdfast.config import api_key as key_of_environment
 from holdfast.errors import ServiceError
 from holdfast.memory.core import Core
@@ -39,7 +39,7 @@ _ONE_DRAIN = 10.0
 
 
 def add_document(
-    asker: Asker,
+    asker: ServiceCaller,
     source: str | bytes | Path,
     *,
     name: str | None = None,
@@ -65,7 +65,7 @@ def add_document(
     )
 
 
-def drain(asker: Asker, timeout: float | None = None) -> Drained:
+def drain(asker: ServiceCaller, timeout: float | None = None) -> Drained:
     """Let the service work off what waits, a while at a time."""
     began = time.monotonic()
     done = dead = 0
@@ -77,16 +77,16 @@ def drain(asker: Asker, timeout: float | None = None) -> Drained:
             return Drained(done, dead, spent, part.pending)
 
 
-def _drained(asker: Asker, seconds: float) -> Drained:
+def _drained(asker: ServiceCaller, seconds: float) -> Drained:
     request = asked(verbs.DRAIN, {"timeout": min(seconds, _ONE_DRAIN)})
     answer = asker.loaded(request, patience=_ONE_DRAIN)
     found: Drained = asker.read(Drained, answer)
     return found
 
 
-def now(asker: Asker) -> datetime:
+def now(asker: ServiceCaller) -> datetime:
     """The time by the clock of the service, to the second."""
-    reply = asker.transport.exchange(Request("GET", "/health"))
+    reply = asker.transport.exchange(HttpRequest("GET", "/health"))
     told = reply.headers.get("date")
     if told is None:
         if reply.status >= 400:
@@ -95,7 +95,7 @@ def now(asker: Asker) -> datetime:
     return parsedate_to_datetime(told).astimezone(UTC)
 
 
-def warm(asker: Asker) -> None:
+def warm(asker: ServiceCaller) -> None:
     """Nothing: a service loads its model when it starts."""
 
 
@@ -118,7 +118,7 @@ def whoami(url: str, api_key: str | None = None) -> Identity:
     """Whose key this is; without one, that of HOLDFAST_API_KEY. Denied if it opens nothing."""
     asking = asker(url, api_key)
     try:
-        told: Any = asking.loaded(Request("GET", "/v1/whoami"))
+        told: Any = asking.loaded(HttpRequest("GET", "/v1/whoami"))
     finally:
         asking.transport.close()
     try:
@@ -131,7 +131,7 @@ def whoami(url: str, api_key: str | None = None) -> Identity:
 _EMBEDDED = frozenset({"cached", "config", "life", "store", "worker"})
 
 
-class FactVerbs(Part[Way]):
+class FactVerbs(VerbGroup[Way]):
     """As `memory.facts`."""
 
     add = remote(verbs.ADD_FACT)
@@ -147,7 +147,7 @@ class FactVerbs(Part[Way]):
     update = remote(verbs.UPDATE_FACT)
 
 
-class GraphVerbs(Part[Way]):
+class GraphVerbs(VerbGroup[Way]):
     """As `memory.graph`."""
 
     edges = remote(verbs.EDGES)
@@ -160,7 +160,7 @@ class GraphVerbs(Part[Way]):
     write = remote(verbs.GRAPH_WRITE)
 
 
-class ObservationVerbs(Part[Way]):
+class ObservationVerbs(VerbGroup[Way]):
     """As `memory.observations`."""
 
     add = remote(verbs.ADD_OBSERVATIONS)
@@ -169,7 +169,7 @@ class ObservationVerbs(Part[Way]):
     read = remote(verbs.READ_OBSERVED)
 
 
-class NoteVerbs(Part[Way]):
+class NoteVerbs(VerbGroup[Way]):
     """As `memory.notes`."""
 
     add = remote(verbs.ADD_NOTE)
@@ -178,7 +178,7 @@ class NoteVerbs(Part[Way]):
     update = remote(verbs.UPDATE_NOTE)
 
 
-class ProfileVerbs(Part[Way]):
+class ProfileVerbs(VerbGroup[Way]):
     """As `memory.profiles`."""
 
     clear = remote(verbs.CLEAR_PROFILE)
@@ -186,7 +186,7 @@ class ProfileVerbs(Part[Way]):
     set = remote(verbs.SET_PROFILE)
 
 
-class ProcedureVerbs(Part[Way]):
+class ProcedureVerbs(VerbGroup[Way]):
     """As `memory.procedures`."""
 
     add = remote(verbs.ADD_PROCEDURE)
@@ -196,7 +196,7 @@ class ProcedureVerbs(Part[Way]):
     used = remote(verbs.USED_PROCEDURE)
 
 
-class SummaryVerbs(Part[Way]):
+class SummaryVerbs(VerbGroup[Way]):
     """As `memory.summaries`."""
 
     compact = remote(
@@ -206,7 +206,7 @@ class SummaryVerbs(Part[Way]):
     session_stats = remote(verbs.SESSION_STATS)
 
 
-class KnowledgeVerbs(Part[Way]):
+class KnowledgeVerbs(VerbGroup[Way]):
     """As `memory.knowledge`."""
 
     add = by(Knowledge.add, add_document)
@@ -219,7 +219,7 @@ class KnowledgeVerbs(Part[Way]):
     set = remote(verbs.SET_ENTRY)
 
 
-class TeamVerbs(Part[Way]):
+class TeamVerbs(VerbGroup[Way]):
     """As `memory.team`."""
 
     get = remote(verbs.TEAM_GET)
@@ -231,7 +231,7 @@ class TeamVerbs(Part[Way]):
     write = remote(verbs.TEAM_WRITE)
 
 
-class ShareVerbs(Part[Way]):
+class ShareVerbs(VerbGroup[Way]):
     """As `memory.shares`."""
 
     given_to = remote(verbs.SHARED_WITH_US)
@@ -240,14 +240,14 @@ class ShareVerbs(Part[Way]):
     revoke = remote(verbs.REVOKE)
 
 
-class AgentVerbs(Part[Way]):
+class AgentVerbs(VerbGroup[Way]):
     """As `memory.agents`."""
 
     set_trust = remote(verbs.SET_TRUST)
     trust = remote(verbs.TRUST)
 
 
-class Verbs(Part[Way]):
+class Verbs(VerbGroup[Way]):
     """As `Memory`: what both clients have."""
 
     batch = remote(verbs.BATCH)
@@ -341,7 +341,7 @@ class Client(Verbs[Blocking]):
         self.close()
 
 
-def asker(url: str, api_key: str | None, **more: Any) -> Asker:
+def asker(url: str, api_key: str | None, **more: Any) -> ServiceCaller:
     """Who asks the service at an address; without a key, with that of HOLDFAST_API_KEY."""
     key = key_of_environment() if api_key is None else api_key
-    return Asker(Transport(str(url), key, **more))
+    return ServiceCaller(Transport(str(url), key, **more))

@@ -31,7 +31,7 @@ _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """What is asked, ready to be sent."""
 
     method: str
@@ -95,7 +95,7 @@ class Transport:
         self._closing = threading.Event()
         self._process = os.getpid()
 
-    def exchange(self, request: Request, *, patience: float = 0.0) -> Reply:
+    def exchange(self, request: HttpRequest, *, patience: float = 0.0) -> Reply:
         """Send a request and wait for the answer, `patience` seconds longer than usual."""
         deadline = time.monotonic() + self.timeout + patience
         attempt = 0
@@ -139,7 +139,7 @@ class Transport:
         told = error.strerror if isinstance(error, OSError) else None
         return f"the connection failed ({told or type(error).__name__})"
 
-    def _once(self, request: Request, deadline: float) -> Reply:
+    def _once(self, request: HttpRequest, deadline: float) -> Reply:
         connection, reused = self._take()
         try:
             left = max(deadline - time.monotonic(), 0.001)
@@ -162,7 +162,7 @@ class Transport:
         return Reply(response.status, headers, body)
 
     def _answer(
-        self, connection: http.client.HTTPConnection, request: Request
+        self, connection: http.client.HTTPConnection, request: HttpRequest
     ) -> http.client.HTTPResponse:
         target = self._prefix.rstrip("/") + request.target
         headers = {**self._headers, **request.headers}

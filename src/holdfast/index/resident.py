@@ -21,11 +21,11 @@ import numpy as np
 
 from holdfast.index.postings import Segment, merged, segment
 from holdfast.index.vectors import Vectors
-from holdfast.index.view import ALL, LOUD, Columns, Part, Variety, View, variety
+from holdfast.index.view import ALL, LOUD, Columns, Variety, View, ViewPart, variety
 from holdfast.store.base import FOREVER_US, Change, Feed, Head, Space, Vector
 from holdfast.types import Scope
 
-__all__ = ["ALL", "LOUD", "Part", "Resident", "Shelf", "View"]
+__all__ = ["ALL", "LOUD", "IndexCache", "Resident", "View", "ViewPart"]
 
 #: A segment is merged into its elder once it is at least this share of its size.
 _MERGE_SHARE = 0.25
@@ -41,10 +41,10 @@ _ELSEWHERE = "\0"
 
 
 @dataclass(slots=True)
-class _Followed:
+class _FeedPosition:
     """How far the feed of one owner has been followed."""
 
-    part: Part
+    part: ViewPart
     #: Its place among the parts.
     place: int
     seen: Head = field(default_factory=lambda: Head(0, 0))
@@ -85,19 +85,19 @@ class Resident:
     """The index of what one asker can see, in one vector space."""
 
     #: What is the asker's own.
-    own: Part
+    own: ViewPart
     space: Space | None
     variety: Variety
     lock: threading.Lock = field(default_factory=threading.Lock)
     latest: View | None = None
-    _followed: list[_Followed] = field(default_factory=list)
+    _followed: list[_FeedPosition] = field(default_factory=list)
     _ids: list[str] = field(default_factory=list)
     _columns: Columns = field(default_factory=Columns)
     _codes: dict[str, int] = field(default_factory=dict)
     _segments: list[Segment] = field(default_factory=list)
     _vectors: Vectors | None = None
 
-    def follow(self, feed: Feed, parts: Sequence[Part], heads: Sequence[Head]) -> View:
+    def follow(self, feed: Feed, parts: Sequence[ViewPart], heads: Sequence[Head]) -> View:
         """Catch up with the feeds of these owners and give the moment they stand for."""
         with self.lock:
             if not self._can_go_on(parts, heads):
@@ -105,7 +105,7 @@ class Resident:
             # If this is cut short, there is no latest: the next one is made of all there is.
             view, self.latest = self.latest, None
             for part in parts[len(self._followed) :]:
-                self._followed.append(_Followed(part, place=len(self._followed)))
+                self._followed.append(_FeedPosition(part, place=len(self._followed)))
                 view = None
             for followed, head in zip(self._followed, heads, strict=True):
                 if head != followed.seen and self._catch_up(feed, followed, head):
@@ -119,7 +119,7 @@ class Resident:
         if self.latest is not None and parts:
             self.follow(feed, parts, [feed.head(part.scope) for part in parts])
 
-    def _can_go_on(self, parts: Sequence[Part], heads: Sequence[Head]) -> bool:
+    def _can_go_on(self, parts: Sequence[ViewPart], heads: Sequence[Head]) -> bool:
         """What was loaded can be added to, but nothing can be taken out: not an owner who is seen
         no more, and not rows that were physically removed, which is what an epoch tells."""
         if len(parts) < len(self._followed):
@@ -129,7 +129,7 @@ class Resident:
             for each, part, head in zip(self._followed, parts, heads, strict=False)
         )
 
-    def _catch_up(self, feed: Feed, followed: _Followed, head: Head) -> bool:
+    def _catch_up(self, feed: Feed, followed: _FeedPosition, head: Head) -> bool:
         """Load what is new of one owner; whether a document changed."""
         scope = followed.part.scope
         with _no_collection(enough=head.change - followed.change > _MANY):
@@ -154,7 +154,7 @@ class Resident:
             if name not in ("lock", "own", "space", "variety"):
                 setattr(self, name, getattr(fresh, name))
 
-    def _apply_changes(self, followed: _Followed, changes: list[Change]) -> bool:
+    def _apply_changes(self, followed: _FeedPosition, changes: list[Change]) -> bool:
         """Follow the documents among the changes; whether one is new or another now."""
         if changes:
             followed.change = changes[-1].change
@@ -170,7 +170,7 @@ class Resident:
             self._find_sources(followed)
         return moved or bool(documents)
 
-    def _update(self, followed: _Followed, changes: list[Change], there: set[str]) -> bool:
+    def _update(self, followed: _FeedPosition, changes: list[Change], there: set[str]) -> bool:
         """What can change without new words or vectors: those raise the epoch. What is not `there`
         is no document for this asker any more."""
         gone = [change.forgotten or change.id not in there for change in changes]
@@ -196,7 +196,7 @@ class Resident:
         ]
         return any(moved)
 
-    def _find_sources(self, followed: _Followed) -> None:
+    def _find_sources(self, followed: _FeedPosition) -> None:
         sought, numbers = followed.sought, followed.numbers
         found = {doc: numbers[source] for doc, source in sought.items() if source in numbers}
         if found:
@@ -204,7 +204,7 @@ class Resident:
             for doc in found:
                 del sought[doc]
 
-    def _add(self, followed: _Followed, new: list[Change]) -> None:
+    def _add(self, followed: _FeedPosition, new: list[Change]) -> None:
         first = len(self._ids)
         numbers = range(first, first + len(new))
         # All rows of a column at once: a large owner has 100,000 of them at the first search.
@@ -248,7 +248,7 @@ class Resident:
         ):
             self._segments[-2:] = [merged(self._segments[-2:])]
 
-    def _apply_vectors(self, followed: _Followed, vectors: list[Vector]) -> bool:
+    def _apply_vectors(self, followed: _FeedPosition, vectors: list[Vector]) -> bool:
         """Follow the vectors of our documents; whether there were any."""
         if not vectors:
             return False
@@ -311,7 +311,7 @@ def _no_collection(*, enough: bool) -> Iterator[None]:
             gc.enable()
 
 
-class Shelf:
+class IndexCache:
     """The indexes in use, the least used dropped when memory runs short."""
 
     def __init__(self, feed: Feed, *, most_bytes: int) -> None:
@@ -321,7 +321,7 @@ class Shelf:
         self._residents: OrderedDict[tuple[str, str, int, str], Resident] = OrderedDict()
 
     def view(
-        self, scope: Scope, space: Space | None, which: str = LOUD, *, also: Sequence[Part] = ()
+        self, scope: Scope, space: Space | None, which: str = LOUD, *, also: Sequence[ViewPart] = ()
     ) -> View:
         """What an asker can see as the store is now: what is their own, and these parts of others.
 
@@ -331,7 +331,7 @@ class Shelf:
         with self._lock:
             resident = self._residents.get(key)
             if resident is None:
-                own = Part(Scope(scope.workspace, scope.user))
+                own = ViewPart(Scope(scope.workspace, scope.user))
                 self._residents[key] = resident = Resident(own, space, variety(which))
             self._residents.move_to_end(key)
         before = resident.latest

@@ -18,7 +18,7 @@ _NO_NUMBERS: NDArray[Any] = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ViewPart:
     """One owner in a view, and which of its records the asker may see."""
 
     scope: Scope
@@ -131,7 +131,7 @@ class View:
     has_private: bool = False
     #: Whose records these are, the asker's own first; the place here of each document's owner; and
     #: by owner the number of an id, as `numbers`.
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ViewPart, ...] = ()
     owners: NDArray[np.int16] = field(default_factory=lambda: _NO_NUMBERS)
     numbers_of: tuple[Mapping[str, int], ...] = ()
 

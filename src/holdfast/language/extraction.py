@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from holdfast.language.names.spans import Kinds, Known, Mention, Names, Span, Turn
+from holdfast.language.names.spans import Kinds, KnownNames, Mention, Names, Span, Turn
 from holdfast.language.relations import patterns
-from holdfast.language.relations.phrases import Relation, Speakers, distinct
+from holdfast.language.relations.phrases import MentionedRelation, Speakers, distinct
 from holdfast.language.statements.stance import Decision, Preference, decisions, preferences
 
 
@@ -58,7 +58,7 @@ class Extracted:
     """What one turn says."""
 
     mentions: tuple[Mention, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[MentionedRelation, ...] = ()
     preferences: tuple[Preference, ...] = ()
     decisions: tuple[Decision, ...] = ()
     dates: tuple[Date, ...] = ()
@@ -66,7 +66,7 @@ class Extracted:
     def in_order(self) -> Extracted:
         """The same, each kind in the order of the text."""
 
-        def start(each: Mention | Relation | Preference | Decision | Date) -> int:
+        def start(each: Mention | MentionedRelation | Preference | Decision | Date) -> int:
             return each.start
 
         return Extracted(
@@ -128,7 +128,7 @@ def propagated(
 ) -> list[list[Span]]:
     """The spans, and wherever else in the group one of these names or a speaker's stands."""
     names = {turn.text[a:b] for turn, found in zip(turns, spans, strict=True) for a, b in found}
-    known = Known(names | set(people))
+    known = KnownNames(names | set(people))
     return [
         sorted([*found, *known.spread(turn.text, found)])
         for turn, found in zip(turns, spans, strict=True)
@@ -153,7 +153,10 @@ def mentioned(
 
 
 def assembled(
-    turn: Turn, mentions: tuple[Mention, ...], relations: Iterable[Relation], dates: ReadDates
+    turn: Turn,
+    mentions: tuple[Mention, ...],
+    relations: Iterable[MentionedRelation],
+    dates: ReadDates,
 ) -> Extracted:
     """Everything that one turn says."""
     return Extracted(

@@ -51,7 +51,7 @@ _BEGIN = (
 )
 
 
-class Made:
+class ExtractorFactory:
     """An extractor: how it is made here, and how a child can make its own."""
 
     def __init__(self, make: Callable[[], Extractor]) -> None:
@@ -61,7 +61,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadRequest:
     """What is to be read; see `reading.read`."""
 
     turns: Sequence[Event]
@@ -93,7 +93,9 @@ class Apart:
             with self._room:
                 self._put_back(self._taken())
 
-    def read(self, made: Made, asked: Asked, known: Callable[[str], bool]) -> Drafted:
+    def read(
+        self, made: ExtractorFactory, asked: ReadRequest, known: Callable[[str], bool]
+    ) -> Drafted:
         """What a group of turns says. TookTooLong after the time, Harmful when the child died of
         it, Closed when the worker is stopped meanwhile."""
         if made.packed is None or not self._wants(asked):
@@ -133,7 +135,7 @@ class Apart:
         for child in busy:  # Who reads from it closes it.
             child.kill()
 
-    def _wants(self, asked: Asked) -> bool:
+    def _wants(self, asked: ReadRequest) -> bool:
         with self._lock:
             is_running = self._is_warm or bool(self._idle or self._busy)
         return self._seconds > 0 and (is_running or asked.characters > _FEW)
@@ -205,7 +207,7 @@ class _Child:
         return self._parent == os.getpid() and self._keeper.is_alive()
 
     def read(
-        self, packed: bytes, asked: Asked, known: Callable[[str], bool], seconds: float
+        self, packed: bytes, asked: ReadRequest, known: Callable[[str], bool], seconds: float
     ) -> tuple[str, Any]:
         """What the child answers."""
         if self._error is not None:

@@ -35,7 +35,7 @@ def main(fd: int, parent: int) -> None:
         signal.signal(each, signal.SIG_IGN)
     os.setpriority(os.PRIO_PROCESS, 0, max(_NICE, os.getpriority(os.PRIO_PROCESS, 0)))
     connection = Connection(fd)
-    logging.getLogger().addHandler(_Told(connection, logging.WARNING))
+    logging.getLogger().addHandler(_ParentLog(connection, logging.WARNING))
     try:
         while True:
             packed, turns, earlier, user = connection.recv()
@@ -78,7 +78,7 @@ def _made(packed: bytes) -> Extractor | None:
     return made
 
 
-class _Told(logging.Handler):
+class _ParentLog(logging.Handler):
     """Tells the parent what is logged here: its log has a form, and a place."""
 
     def __init__(self, connection: Connection, level: int) -> None:

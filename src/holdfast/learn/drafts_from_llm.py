@@ -22,9 +22,15 @@ from holdfast.language.statements.gates import entity_novelty, importance, novel
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from holdfast.language.terms import fold, terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, sentence
-from holdfast.learn.llm.answer import USER, Entity, Extraction, Fact, Relation
-from holdfast.learn.llm.prompt import Prompt
-from holdfast.models.llm import Usage
+from holdfast.learn.llm.answer import (
+    USER,
+    AnswerEntity,
+    AnswerFact,
+    AnswerRelation,
+    ExtractedAnswer,
+)
+from holdfast.learn.llm.prompt import ExtractionPrompt
+from holdfast.models.llm import TokenUsage
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.records.graph.resolve import PARTLY, SAME
 from holdfast.types import Event
@@ -41,7 +47,7 @@ class Drafted:
     entities: tuple[EntityDraft, ...] = ()
     relations: tuple[RelationDraft, ...] = ()
     facts: tuple[FactDraft, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     #: What was left out and why, without quoting any of it.
     notes: tuple[str, ...] = ()
     #: The answer was cut off, or named mostly what nobody said: a second reader may find more.
@@ -61,7 +67,7 @@ class Drafted:
         )
 
 
-def drafted(prompt: Prompt, answer: Extraction, *, user: str) -> Drafted:
+def drafted(prompt: ExtractionPrompt, answer: ExtractedAnswer, *, user: str) -> Drafted:
     """The drafts of an answer to a prompt; `user` is the name of the user's own entity."""
     drafting = _Drafting(prompt, answer, user)
     facts = tuple(filter(None, map(drafting.fact, answer.facts)))
@@ -84,7 +90,7 @@ def _claim(fact: FactDraft) -> tuple[str, str]:
 _UNSAID = "names that nobody said"
 
 
-class _Said:
+class _TextNames:
     """A text, asked for names."""
 
     def __init__(self, text: str) -> None:
@@ -111,13 +117,13 @@ def _spoken(turn: Event) -> str:
 class _Drafting:
     """One answer on its way to drafts."""
 
-    def __init__(self, prompt: Prompt, answer: Extraction, user: str) -> None:
+    def __init__(self, prompt: ExtractionPrompt, answer: ExtractedAnswer, user: str) -> None:
         self._prompt = prompt
         self._user = user
-        self._turns = {alias: _Said(_spoken(turn)) for alias, turn in prompt.turns.items()}
+        self._turns = {alias: _TextNames(_spoken(turn)) for alias, turn in prompt.turns.items()}
         talk = [*prompt.earlier, *prompt.turns.values()]
-        self._talk = _Said("\n".join(map(_spoken, talk)))
-        self._known = [_Said("\n".join((k.name, *k.aliases))) for k in prompt.known.values()]
+        self._talk = _TextNames("\n".join(map(_spoken, talk)))
+        self._known = [_TextNames("\n".join((k.name, *k.aliases))) for k in prompt.known.values()]
         self.left_out: Counter[str] = Counter()
         #: Reference -> the entity of the answer that may be named.
         self._entities = {each.ref: each for each in answer.entities if self._may_name(each)}
@@ -125,7 +131,7 @@ class _Drafting:
         self._cited: dict[str, set[str]] = {}
         self._matters: dict[str, float] = {}
 
-    def fact(self, fact: Fact) -> FactDraft | None:
+    def fact(self, fact: AnswerFact) -> FactDraft | None:
         turns = fact.turns or tuple(self._turns)
         origin = self._origin(turns)
         if reason := refused(fact.text, origin=origin, durable=fact.durable):
@@ -155,7 +161,7 @@ class _Drafting:
             name=speaker.name,
         )
 
-    def relation(self, relation: Relation) -> RelationDraft | None:
+    def relation(self, relation: AnswerRelation) -> RelationDraft | None:
         source, target = self._name(relation.source), self._name(relation.target)
         if source is None or target is None or same(source) == same(target):
             self.left_out["relations without two ends"] += 1
@@ -222,7 +228,7 @@ class _Drafting:
         new = novelty(entity_novelty(named, known), 1.0)
         return importance(text, novelty=new, entities=len(named)).score
 
-    def _type(self, ref: str, entity: Entity | None) -> Typed:
+    def _type(self, ref: str, entity: AnswerEntity | None) -> Typed:
         if ref in self._prompt.known:
             known = entity_type(self._prompt.known[ref].type)
             return known if entity is None or known.type != ANY_ENTITY else entity.type
@@ -237,7 +243,7 @@ class _Drafting:
         entity = self._entities.get(ref)
         return None if entity is None else entity.name
 
-    def _may_name(self, entity: Entity) -> bool:
+    def _may_name(self, entity: AnswerEntity) -> bool:
         if entity.ref in self._prompt.known:
             return True
         if refused(entity.name) in _UNSAFE:
@@ -291,7 +297,7 @@ def _category(kind: str, origin: str) -> str:
     return "other" if category in USERS_OWN and origin not in BY_USER else category
 
 
-def _due(fact: Fact) -> datetime | None:
+def _due(fact: AnswerFact) -> datetime | None:
     """The end of the day by which a plan is to be done."""
     if fact.due is None or fact.due == date.max:
         return None

@@ -24,7 +24,7 @@ from holdfast.border.validate import storable
 from holdfast.language.extraction import Extracted, Extractor
 from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, Span, Turn, between
-from holdfast.language.relations.phrases import Relation
+from holdfast.language.relations.phrases import MentionedRelation
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
 from holdfast.language.statements.signals import signals
@@ -95,7 +95,7 @@ def read(
     same."""
     people = [event for event in turns if event.role == "user"]
     before = [event for event in earlier if event.role == "user"]
-    reading = _Reading(user, known, frozenset(turn.name for turn in turns))
+    reading = _GroupDrafts(user, known, frozenset(turn.name for turn in turns))
     found = extractor.extract([_turn(event) for event in (*before, *people)])[len(before) :]
     for event, extracted in zip(people, found, strict=True):
         reading.take(event, extracted)
@@ -146,7 +146,7 @@ class _Statement:
     signals: tuple[str, ...] = ()
 
 
-class _Said:
+class _TurnSentences:
     """One turn, asked for the sentences that something stands in."""
 
     def __init__(self, event: Event, extracted: Extracted, known: Callable[[str], bool]) -> None:
@@ -186,7 +186,7 @@ class _Said:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _GroupDrafts:
     """The drafts of one group."""
 
     user: str
@@ -198,7 +198,7 @@ class _Reading:
     relations: dict[tuple[str, str, str], RelationDraft] = field(default_factory=dict)
 
     def take(self, event: Event, extracted: Extracted) -> None:
-        said = _Said(event, extracted, self._is_known)
+        said = _TurnSentences(event, extracted, self._is_known)
         for mention in extracted.mentions if event.role == "user" else ():
             told = said.sentence(mention.start)
             if told.refused not in _UNSAFE:
@@ -208,22 +208,22 @@ class _Reading:
             if told.refused is None:
                 self._claim(event, claim, told, said.when(claim.start))
 
-    def _claims(self, extracted: Extracted) -> Iterator[Relation]:
+    def _claims(self, extracted: Extracted) -> Iterator[MentionedRelation]:
         """Relations, tastes and decisions; what a taste says is not said again as a relation, and
         what a relation says not again as a decision."""
-        tastes = _Spans((each.start, each.end) for each in extracted.preferences)
+        tastes = _TextRanges((each.start, each.end) for each in extracted.preferences)
         relations = [
             each
             for each in extracted.relations
             if not tastes.hold(each.start, each.end) and not _SAYING.fullmatch(each.original)
         ]
-        told = _Spans((each.start, each.end) for each in relations)
+        told = _TextRanges((each.start, each.end) for each in relations)
         yield from relations
         for taste in extracted.preferences:
             thing = _ARTICLE.sub("", taste.target, count=1).strip()
             if 0 < len(thing.split()) <= _TASTE_WORDS:
                 verb = "likes" if taste.likes else "dislikes"
-                yield Relation(
+                yield MentionedRelation(
                     taste.holder, "related_to", thing, verb, taste.start, taste.end,
                     _TASTE_CONFIDENCE,
                 )  # fmt: skip
@@ -231,7 +231,7 @@ class _Reading:
             if told.lie_in(choice.start, choice.end):
                 continue
             outcome = _shortened(choice.text)
-            yield Relation(
+            yield MentionedRelation(
                 choice.holder, "related_to", outcome, "decided", choice.start, choice.end,
                 _DECISION_CONFIDENCE,
             )  # fmt: skip
@@ -243,7 +243,9 @@ class _Reading:
         type = mention.type if mention.type in ENTITY_TYPES else ANY_ENTITY
         self._entity(name, type, event, told)
 
-    def _claim(self, event: Event, claim: Relation, told: _Statement, at: datetime) -> None:
+    def _claim(
+        self, event: Event, claim: MentionedRelation, told: _Statement, at: datetime
+    ) -> None:
         source, target = self._name(event, claim.source), self._name(event, claim.target)
         if source is None or target is None or same(source) == same(target):
             return
@@ -289,7 +291,7 @@ class _Reading:
             draft = replace(_joined(before, draft), type=Typed(type))
         self.entities[same(name)] = draft
 
-    def _type(self, name: str, claim: Relation, target: str) -> str:
+    def _type(self, name: str, claim: MentionedRelation, target: str) -> str:
         if same(name) == same(self.user) or name in self.speakers:
             return "person"
         if _KIN.fullmatch(claim.original):
@@ -326,7 +328,7 @@ def _sure(confidence: float) -> float | None:
     return float(confidence) if is_number and 0 <= confidence <= 1 else None
 
 
-class _Spans:
+class _TextRanges:
     """Parts of a text, asked whether one of them holds another part, or lies in it."""
 
     def __init__(self, spans: Iterable[Span]) -> None:

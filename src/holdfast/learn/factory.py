@@ -7,11 +7,11 @@ from functools import cache, partial
 
 from holdfast.config import Config
 from holdfast.language.extraction import Extractor, ReadDates
-from holdfast.learn.apart import Apart, Made
+from holdfast.learn.apart import Apart, ExtractorFactory
 from holdfast.learn.llm.extractor import asking
 from holdfast.learn.nlp import named
 from holdfast.learn.parts import Parts
-from holdfast.learn.step import Reading, judging
+from holdfast.learn.step import ExtractStep, judging
 from holdfast.models.llm import Generator
 
 
@@ -21,26 +21,26 @@ def reading(
     extractor: Extractor | None,
     generator: Generator | None,
     dates: ReadDates,
-) -> Callable[[Parts], Reading]:
+) -> Callable[[Parts], ExtractStep]:
     """Makes the step for a memory. `extractor` stands for the one that the settings name;
     `generator` is the language model, if one is to be asked."""
 
     @cache
-    def found(provider: str | None) -> Made:
+    def found(provider: str | None) -> ExtractorFactory:
         if provider == "rules":  # Threads may share it: quick turns are read by their caller's.
-            return Made(partial(named, provider, dates))
+            return ExtractorFactory(partial(named, provider, dates))
         if extractor is not None:
-            return Made(partial(_itself, extractor))
+            return ExtractorFactory(partial(_itself, extractor))
         # A write that names spaCy cannot know whether it is installed: there are the rules.
         asked = "auto" if provider == "nlp" else provider
-        return Made(partial(named, asked or config.extraction.provider, dates))
+        return ExtractorFactory(partial(named, asked or config.extraction.provider, dates))
 
-    def make(parts: Parts) -> Reading:
+    def make(parts: Parts) -> ExtractStep:
         apart = Apart(config.jobs.read_seconds)
         if generator is None:
-            return Reading(parts, found, config, apart)
+            return ExtractStep(parts, found, config, apart)
         llm = asking(generator, parts.store, config.extraction, parts.clock)
-        return Reading(parts, found, config, apart, llm, judging(llm.model, config.extraction))
+        return ExtractStep(parts, found, config, apart, llm, judging(llm.model, config.extraction))
 
     return make
 

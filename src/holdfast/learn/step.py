@@ -27,12 +27,12 @@ from holdfast.config import Extraction as Settings
 from holdfast.errors import Harmful, ModelError
 from holdfast.language.echo import without_recalled
 from holdfast.language.names.matching import same
-from holdfast.learn.apart import PATIENCE, Apart, Asked, Made
+from holdfast.learn.apart import PATIENCE, Apart, ExtractorFactory, ReadRequest
 from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.learn.drafts_from_rules import own_name
 from holdfast.learn.filter import learnable
 from holdfast.learn.llm.extractor import LlmExtractor
-from holdfast.learn.llm.prompt import Known
+from holdfast.learn.llm.prompt import KnownEntity
 from holdfast.learn.parts import Parts
 from holdfast.models.budget import Paid
 from holdfast.records.facts.alike import Compare, Unembedded
@@ -144,13 +144,13 @@ class _Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ExtractStep:
     """The step, and everything it works with; a `Reader` for the worker."""
 
     parts: Parts
     #: The one that is named, None: that of the settings. Made at the first turn: a parser takes a
     #: second to load.
-    extractor: Callable[[str | None], Made]
+    extractor: Callable[[str | None], ExtractorFactory]
     config: Config
     #: Where it reads.
     apart: Apart
@@ -268,7 +268,7 @@ class Reading:
             return Drafted()
         called = self.graph.called(talk.scope)
         earlier = [turn for turn in talk.earlier[-_MOST_EARLIER:] if self._was_read(talk, turn)]
-        asked = Asked(talk.turns, earlier, own_name(talk.scope.user))
+        asked = ReadRequest(talk.turns, earlier, own_name(talk.scope.user))
         made = self.extractor(provider_of(talk.data))
         return self.apart.read(made, asked, lambda name: same(name) in called)
 
@@ -284,7 +284,7 @@ class Reading:
             talk.turns,
             user=own_name(talk.scope.user),
             earlier=[turn for turn in talk.earlier if may_ask(turn.data)][-_MOST_EARLIER:],
-            known=[Known(node.id, node.name, node.type, node.aliases) for node in nodes],
+            known=[KnownEntity(node.id, node.name, node.type, node.aliases) for node in nodes],
         )
         # What was cut off, or speaks of what nobody said, is made up for by the rules.
         return found.also(self._by_rules(talk)) if found.partial else found

@@ -40,7 +40,7 @@ from holdfast.records.team import Team
 from holdfast.store.base import Store
 from holdfast.types import Drained, Finding, Hits, Record, Scope, State
 from holdfast.upkeep.feedback import Uses
-from holdfast.upkeep.nightly import Keeper, Rules
+from holdfast.upkeep.nightly import NightlyRound, Rules
 
 #: Makes the step that understands turns.
 MakeReader = Callable[[Parts], Reader]
@@ -118,7 +118,7 @@ class Core:
         #: How far agents are trusted: `trust`, `set_trust`.
         self.agents = Agents(store, now=now)
         #: The nightly round: `run`, `undo`, `restore`.
-        self.life = Keeper(
+        self.life = NightlyRound(
             store,
             rules=Rules(shadow=self._config.life.shadow),
             steps=lambda: worker.steps,

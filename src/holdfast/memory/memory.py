@@ -98,7 +98,7 @@ class Memory(Library):
     def _append(
         self,
         scope: Scope,
-        batch: validate.Batch,
+        batch: validate.CheckedBatch,
         how: Handling,
         use: KeyUse | None,
         *,

@@ -38,7 +38,7 @@ _FORMATS = ("json_schema", "json_object", "plain")
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """What one call took, in tokens of the model."""
 
     prompt_tokens: int = 0
@@ -50,7 +50,7 @@ class Generated:
     """What the model wrote, and what it took."""
 
     text: str
-    usage: Usage
+    usage: TokenUsage
     #: The model stopped because the answer reached its limit.
     cut: bool = False
     #: The endpoint gave no usage that can be believed: it was counted with our own counter.
@@ -237,7 +237,7 @@ class RemoteGenerator:
         usage = _usage_of(answer)
         return Generated(
             text,
-            usage or Usage(prompt_tokens, count_tokens(text)),
+            usage or TokenUsage(prompt_tokens, count_tokens(text)),
             cut=stopped == "length",
             estimated=usage is None,
         )
@@ -294,7 +294,7 @@ def _text_of(answer: Mapping[str, Any]) -> tuple[str | None, str]:
     return content, word
 
 
-def _usage_of(answer: Mapping[str, Any]) -> Usage | None:
+def _usage_of(answer: Mapping[str, Any]) -> TokenUsage | None:
     """What the endpoint says the call took, if it can be believed."""
     usage = answer.get("usage")
     if not isinstance(usage, dict):
@@ -302,7 +302,7 @@ def _usage_of(answer: Mapping[str, Any]) -> Usage | None:
     prompt, answered = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if not (_is_count(prompt) and _is_count(answered)):
         return None
-    return Usage(prompt, answered)
+    return TokenUsage(prompt, answered)
 
 
 def _is_count(value: object) -> TypeGuard[int]:

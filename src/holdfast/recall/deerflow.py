@@ -109,7 +109,7 @@ _CJK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Limits:
+class _DocumentLimits:
     max_tokens: int
     guaranteed_tokens: int
     use_tiktoken: bool
@@ -141,7 +141,7 @@ def format_memory_for_injection(
         return ""
     base = _base(memory_data)
     facts = _facts(memory_data)
-    limits = _Limits(max_tokens, guaranteed_token_budget, use_tiktoken)
+    limits = _DocumentLimits(max_tokens, guaranteed_token_budget, use_tiktoken)
     try:
         first = [fact for fact in facts if _category(fact) in categories]
         rest = [fact for fact in facts if _category(fact) not in categories]
@@ -222,7 +222,7 @@ def _take_lines(
     running_tokens: int = 0,
     use_tiktoken: bool = True,
 ) -> tuple[list[str], int]:
-    limits = _Limits(token_budget, 0, use_tiktoken)
+    limits = _DocumentLimits(token_budget, 0, use_tiktoken)
     lines: list[str] = []
     used = 0
     for fact in ranked_facts:
@@ -241,7 +241,7 @@ def _compose(
     base: str,
     guaranteed: Sequence[Fact],
     regular: Sequence[Fact],
-    limits: _Limits,
+    limits: _DocumentLimits,
     select: Callable[..., tuple[list[str], int]],
 ) -> str:
     header = "\n\n" + _HEADER if base else _HEADER
@@ -267,7 +267,7 @@ def _block(header: str, lines: Sequence[str]) -> str:
     return header + "\n".join(lines) if lines else ""
 
 
-def _fitted(base: str, block: str, ceiling: int, limits: _Limits) -> str:
+def _fitted(base: str, block: str, ceiling: int, limits: _DocumentLimits) -> str:
     """The whole if it fits; else as much of the summaries as the facts leave room for."""
     if limits.count(base + block) <= ceiling:
         return base + block

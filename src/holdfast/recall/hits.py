@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.border.reserved import RESERVED_METADATA, SYSTEM
 from holdfast.errors import NotFound
-from holdfast.index.view import Part
+from holdfast.index.view import ViewPart
 from holdfast.store.base import Records
 from holdfast.types import Event, Hit, Metadata, Record, Scope
 
@@ -58,7 +58,7 @@ class Page:
     next: str | None = None
 
 
-def kept(record: Record, part: Part | None = None) -> Kept:
+def kept(record: Record, part: ViewPart | None = None) -> Kept:
     """What a caller is shown of a record; `part` says whose it is, where it is not their own."""
     shown = hit(record, score=1.0, part=part)
     is_lent = part is not None and bool(part.shares) and not part.is_team
@@ -91,7 +91,7 @@ def kept(record: Record, part: Part | None = None) -> Kept:
 
 
 def expand(
-    store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[Part] = ()
+    store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[ViewPart] = ()
 ) -> list[Hit]:
     """The memories with these ids, in that order; NotFound for one that the asker cannot see.
 
@@ -106,11 +106,11 @@ def expand(
 
 
 def seen(
-    store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[Part] = ()
-) -> dict[str, tuple[Record, Part]]:
+    store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[ViewPart] = ()
+) -> dict[str, tuple[Record, ViewPart]]:
     """Those of these memories that the asker can see, and whose each is; their own first."""
-    found: dict[str, tuple[Record, Part]] = {}
-    for part in (Part(scope), *also):
+    found: dict[str, tuple[Record, ViewPart]] = {}
+    for part in (ViewPart(scope), *also):
         wanted = [each for each in ids if each not in found]
         for record in store.get(part.scope, wanted) if wanted else ():
             if _is_seen(record, scope, part):
@@ -118,7 +118,7 @@ def seen(
     return found
 
 
-def _is_seen(record: Record, scope: Scope, part: Part) -> bool:
+def _is_seen(record: Record, scope: Scope, part: ViewPart) -> bool:
     is_private = record.visibility == "agent_only"
     if not part.shows(tier=record.tier, kind=record.kind, private=is_private, quiet=record.quiet):
         return False
@@ -138,7 +138,7 @@ def hit(
     score: float,
     why: Mapping[str, Any] | None = None,
     sources: Mapping[str, Event] | None = None,
-    part: Part | None = None,
+    part: ViewPart | None = None,
 ) -> Hit:
     """The hit for a record. `sources` are events by id, for records that have several; `part` says
     whose it is, where it is not the asker's own.

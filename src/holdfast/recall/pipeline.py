@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from holdfast.config import Config
 from holdfast.index.resident import View
-from holdfast.profiles import Profile
+from holdfast.profiles import TaskProfile
 from holdfast.recall.profile import tier_weights
 from holdfast.recall.query import Query
 from holdfast.recall.source_share import with_others
@@ -47,7 +47,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RankedAnswer:
     """The best documents, and what could not be asked."""
 
     ranked: list[Ranked]
@@ -61,10 +61,10 @@ def rank(
     *,
     config: Config,
     content: ReadContent,
-    profile: Profile | None = None,
+    profile: TaskProfile | None = None,
     reranker: Reranker | None = None,
     graph: NDArray[np.float32] | None = None,
-) -> Answer:
+) -> RankedAnswer:
     """The best documents for a query. `graph` is what traversal says of every document."""
     seen = visible(view, query)
     wanted = filtered(view, query, seen)
@@ -98,7 +98,7 @@ def rank(
             tier = _tier_of(view, each.doc)
             told["tier"] = {"name": tier, "weight": round(weights[tier], 4)}
         answer.append(Ranked(each.doc, each.score, {**told, **each.notes}))
-    return Answer(answer, moment.degraded)
+    return RankedAnswer(answer, moment.degraded)
 
 
 def _candidates(moment: Moment) -> list[Candidate]:
@@ -114,7 +114,7 @@ def _candidates(moment: Moment) -> list[Candidate]:
     return [Candidate(*pair) for pair in zip(ranking.docs, ranking.scores, strict=True)]
 
 
-def _tier_weights(view: View, query: Query, profile: Profile | None) -> dict[str, float]:
+def _tier_weights(view: View, query: Query, profile: TaskProfile | None) -> dict[str, float]:
     """w(tier) over the tiers searched; empty where it changes nothing."""
     if profile is None or not view.has_derived:
         return {}

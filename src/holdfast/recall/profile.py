@@ -50,7 +50,7 @@ from holdfast.language.questions.triggers import (
 )
 from holdfast.language.terms import fold, terms
 from holdfast.models.base import Embedder, embedded
-from holdfast.profiles import GENERAL, Profile, Profiles
+from holdfast.profiles import GENERAL, Profiles, TaskProfile
 
 # ----------------------------------------------------------------------
 # The embeddings of the task profiles' phrases, made once per model.
@@ -72,10 +72,10 @@ class TriggerVectors:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: dict[tuple[str, Profiles], Vectors] = {}
+        self._kept: dict[tuple[str, Profiles], PhraseVectors] = {}
         self._failed_at: float | None = None
 
-    def get(self, embedder: Embedder, profiles: Profiles) -> Vectors | None:
+    def get(self, embedder: Embedder, profiles: Profiles) -> PhraseVectors | None:
         """The vectors, or None while the model cannot be asked."""
         key = (embedder.model_id, profiles)
         if key not in self._kept and self._lock.acquire(timeout=_WAIT_SECONDS):
@@ -99,18 +99,18 @@ class TriggerVectors:
         return self._failed_at is not None and time.monotonic() < self._failed_at + _AGAIN_SECONDS
 
 
-def shipped(model_id: str, texts: list[str]) -> Vectors | None:
+def shipped(model_id: str, texts: list[str]) -> PhraseVectors | None:
     """The vectors that come with the package, if they are of this model and these phrases."""
     with np.load(SHIPPED) as file:
         if str(file["model"]) != model_id or bytes(file["digest"]) != digest(texts):
             return None
         rows = file["rows"].astype(np.float32)
-    return Vectors(tuple(texts), rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    return PhraseVectors(tuple(texts), rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def made(embedder: Embedder, texts: list[str]) -> Vectors:
+def made(embedder: Embedder, texts: list[str]) -> PhraseVectors:
     """The vectors by the model itself; raises ModelError."""
-    return Vectors(tuple(texts), embedded(embedder, texts))
+    return PhraseVectors(tuple(texts), embedded(embedder, texts))
 
 
 def digest(texts: list[str]) -> bytes:
@@ -122,7 +122,7 @@ Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Vectors:
+class PhraseVectors:
     """Phrases and their embeddings, a row each."""
 
     phrases: tuple[str, ...]
@@ -146,7 +146,7 @@ _REACH = 40
 #: A question about the past shows itself this early, in characters.
 _QUESTION = 240
 
-_EVEN = Profile(GENERAL)
+_EVEN = TaskProfile(GENERAL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -165,10 +165,10 @@ def choose(
     boosting: Boosting,
     text: str,
     vector: Vector | None,
-    trigger_vectors: Vectors | None,
+    trigger_vectors: PhraseVectors | None,
     *,
     named: str | None = None,
-) -> tuple[Profile, Detected]:
+) -> tuple[TaskProfile, Detected]:
     """The profile of one call: switched off an even one, else the one named, else the detected."""
     known = {profile.name: profile for profile in boosting.profiles}
     if named is not None and named not in list(known):  # A list: what is asked may be anything.
@@ -187,8 +187,8 @@ def choose(
 def detect(
     text: str,
     vector: Vector | None,
-    profiles: Sequence[Profile],
-    trigger_vectors: Vectors | None,
+    profiles: Sequence[TaskProfile],
+    trigger_vectors: PhraseVectors | None,
 ) -> Detected:
     """The profile that `text` calls for.
 
@@ -212,7 +212,7 @@ def detect(
     return best
 
 
-def phrases(profiles: Sequence[Profile]) -> list[str]:
+def phrases(profiles: Sequence[TaskProfile]) -> list[str]:
     """What the caller embeds once for `detect`: triggers, examples of them, everyday requests."""
     told: dict[str, None] = {}
     for profile in profiles:
@@ -222,7 +222,7 @@ def phrases(profiles: Sequence[Profile]) -> list[str]:
     return list(told)
 
 
-def tier_weights(profile: Profile, tiers: Iterable[str]) -> dict[str, float]:
+def tier_weights(profile: TaskProfile, tiers: Iterable[str]) -> dict[str, float]:
     """What each of the tiers searched counts: its multiplier over the mean of theirs.
 
     So equal multipliers change nothing, and only their ratios matter.
@@ -233,7 +233,7 @@ def tier_weights(profile: Profile, tiers: Iterable[str]) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _ListenedText:
     """A text, prepared for listening."""
 
     #: Folded, and the same without its questions about the past.
@@ -247,7 +247,7 @@ class _Heard:
     roots: str
 
 
-def _heard(text: str, *, with_roots: bool) -> _Heard:
+def _heard(text: str, *, with_roots: bool) -> _ListenedText:
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     low = fold(text).replace("\u2019", "'")
@@ -255,11 +255,11 @@ def _heard(text: str, *, with_roots: bool) -> _Heard:
     kept = [each for each in sentences if not RECAP.search(each, 0, _QUESTION)]
     recap = len(kept) < len(sentences)
     personal = PERSONAL.match(low) is not None
-    return _Heard(low, "\n".join(kept), recap, personal, _roots(low) if with_roots else "")
+    return _ListenedText(low, "\n".join(kept), recap, personal, _roots(low) if with_roots else "")
 
 
 def _clarity(
-    heard: _Heard, profile: str, trigger: str, cosines: Mapping[str, float]
+    heard: _ListenedText, profile: str, trigger: str, cosines: Mapping[str, float]
 ) -> float | None:
     """How clearly a trigger is heard; None where it is there and means something else."""
     sense = SENSES.get((profile, trigger))
@@ -296,7 +296,7 @@ def _after(before: re.Pattern[str], text: str, found: re.Match[str]) -> bool:
     return before.search(text, max(0, found.start() - _REACH), found.start()) is not None
 
 
-def _plain(heard: _Heard, trigger: str) -> float | None:
+def _plain(heard: _ListenedText, trigger: str) -> float | None:
     """1 if a custom trigger is in the text, None if it is only negated there."""
     roots = _trigger_roots(trigger)
     if not roots.isascii() or not roots.strip():
@@ -325,7 +325,7 @@ def _root(word: str) -> str:
     return found[-1] if found else word
 
 
-def _cosines(vector: Vector | None, vectors: Vectors | None) -> dict[str, float]:
+def _cosines(vector: Vector | None, vectors: PhraseVectors | None) -> dict[str, float]:
     if vector is None or vectors is None:
         return {}
     return dict(zip(vectors.phrases, (vectors.rows @ vector).tolist(), strict=True))

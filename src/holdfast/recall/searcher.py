@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from holdfast.config import Config
 from holdfast.errors import ModelError
-from holdfast.index.resident import ALL, LOUD, Part, Shelf, View
+from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.questions.classes import english_only
 from holdfast.models.base import Embedder, embedded
 from holdfast.models.budget import pay_for
@@ -42,7 +42,7 @@ _LOOK_AGAIN_SECONDS = 2.0
 _QUIET_TIERS = frozenset({"fact", "note"})
 
 #: What an asker sees beside what is their own: the team's, and what others share with them.
-Parts = Callable[[Scope], Sequence[Part]]
+Parts = Callable[[Scope], Sequence[ViewPart]]
 
 
 class Searcher:
@@ -64,7 +64,7 @@ class Searcher:
         self._embedder = embedder
         self._recipe = recipe
         self._older_embedder = older_embedder
-        self._shelf = Shelf(store, most_bytes=cache_bytes)
+        self._shelf = IndexCache(store, most_bytes=cache_bytes)
         #: The knowledge graphs of the users in use.
         self.graphs = Graphs(store)
         self._vectors = _QueryVectors()
@@ -103,7 +103,7 @@ class Searcher:
         )
         view = self._view(asked, answering[0] if answering else None, also)
         graph = self.graphs.of(asked.scope, patient=True)
-        read = _Read(self._store, view)
+        read = _ReadRecords(self._store, view)
         with self._ranking:
             around = None
             if graph.ids or graph.loose:
@@ -125,7 +125,7 @@ class Searcher:
         hits.task_profile = detected.name
         return hits
 
-    def _view(self, asked: Query, space: Space | None, also: Sequence[Part]) -> View:
+    def _view(self, asked: Query, space: Space | None, also: Sequence[ViewPart]) -> View:
         """The documents that the question is put to. In the graphs of others, too, a
         relation may have lost an end."""
         which = _which(asked.tiers)
@@ -178,7 +178,7 @@ class Searcher:
             log.warning("recall without vectors: %s", type(error.__cause__ or error).__name__)
             return None, (f"vector: {error}",)
 
-    def _hydrated(self, read: _Read, ranked: Sequence[Ranked], detected: Detected) -> Hits:
+    def _hydrated(self, read: _ReadRecords, ranked: Sequence[Ranked], detected: Detected) -> Hits:
         records = read.records([each.doc for each in ranked])
         profile = {}
         if detected.name != GENERAL:
@@ -214,7 +214,7 @@ def _has_graph(view: View, place: int) -> bool:
     return found
 
 
-class _Read:
+class _ReadRecords:
     """The records that one question has read: what a stage has looked at is not read again."""
 
     def __init__(self, store: Store, view: View) -> None:
@@ -224,7 +224,7 @@ class _Read:
         self._parts = view.parts
         self._kept: dict[int, Record] = {}
 
-    def part(self, doc: int) -> Part:
+    def part(self, doc: int) -> ViewPart:
         """Whose document it is."""
         return self._parts[int(self._owners[doc])]
 

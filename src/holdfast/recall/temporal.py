@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.language.dates.intervals import DAY, Span, spans
+from holdfast.language.dates.intervals import DAY, TimeSpan, spans
 from holdfast.recall.query import Query
 
 Scores = NDArray[np.floating[Any]]
@@ -40,7 +40,7 @@ def lifted(scores: Scores, lifts: NDArray[np.float32]) -> Scores:
     return raised / max(1.0, float(raised.max(initial=0.0)))
 
 
-def times(query: Query) -> tuple[Span, ...]:
+def times(query: Query) -> tuple[TimeSpan, ...]:
     """The times a question names at which something can have been said."""
     today = query.now.replace(hour=0, minute=0, second=0, microsecond=0)
     return tuple(
@@ -50,12 +50,12 @@ def times(query: Query) -> tuple[Span, ...]:
     )
 
 
-def lift(view: View, named: Sequence[Span]) -> NDArray[np.float32]:
+def lift(view: View, named: Sequence[TimeSpan]) -> NDArray[np.float32]:
     """For every document how near it is to a named time: 1 inside, 0 far away or none named."""
     return _lifts(view.at_us, named)
 
 
-def _lifts(at_us: NDArray[np.int64], named: Sequence[Span]) -> NDArray[np.float32]:
+def _lifts(at_us: NDArray[np.int64], named: Sequence[TimeSpan]) -> NDArray[np.float32]:
     best = np.zeros(len(at_us), dtype=np.float32)
     for span in named:
         start, end = _us(span.start.timestamp()), _us(span.end.timestamp())

@@ -75,7 +75,7 @@ def window_scores(view: View, found: Postings, visible: NDArray[np.bool_] | None
     return scores[row.place]
 
 
-class _Row(NamedTuple):
+class _TurnSequence(NamedTuple):
     """All documents in a row: turns beside their neighbours, others alone."""
 
     #: Where each document stands.
@@ -105,7 +105,7 @@ def _neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int
     return beside
 
 
-def _row(view: View, visible: NDArray[np.bool_] | None) -> _Row:
+def _row(view: View, visible: NDArray[np.bool_] | None) -> _TurnSequence:
     n = len(view)
     docs = _in_order(view, visible)
     new = np.ones(len(docs), dtype=np.intp)
@@ -124,7 +124,7 @@ def _row(view: View, visible: NDArray[np.bool_] | None) -> _Row:
     seen = lengths[place] if visible is None else lengths[place[visible]]
     average = max(float(seen.mean()), 1.0) if len(seen) else 1.0
     norms = np.float32(K1 * (1.0 - B)) + np.float32(K1 * B / average) * lengths
-    return _Row(place, taken, norms.astype(np.float32), len(seen))
+    return _TurnSequence(place, taken, norms.astype(np.float32), len(seen))
 
 
 def _windows(row: Scores) -> Scores:
@@ -138,7 +138,7 @@ def _windows(row: Scores) -> Scores:
     return sums
 
 
-def _many(places: NDArray[np.intp], counts: NDArray[np.uint8], row: _Row) -> Scores:
+def _many(places: NDArray[np.intp], counts: NDArray[np.uint8], row: _TurnSequence) -> Scores:
     """How much of a term is in the window at every place."""
     own = np.zeros(len(row.norms), dtype=np.float32)
     own[places] = counts
@@ -148,7 +148,7 @@ def _many(places: NDArray[np.intp], counts: NDArray[np.uint8], row: _Row) -> Sco
 
 
 def _few(
-    places: NDArray[np.intp], counts: NDArray[np.uint8], row: _Row
+    places: NDArray[np.intp], counts: NDArray[np.uint8], row: _TurnSequence
 ) -> tuple[NDArray[np.intp], Scores]:
     """The same for a rare term, without a pass over all places: where, and how much."""
     weights = (1.0, _NEAR, _NEAR, _FAR, _FAR)

@@ -11,7 +11,7 @@ from holdfast.border.write_options import visibility_of
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
 from holdfast.records.rules import Learner, derived_again
-from holdfast.store.base import Entry, Made, is_heard
+from holdfast.store.base import IndexedRow, LogEntry, is_heard
 from holdfast.types import ORIGIN_OF_ROLE, Event, Metadata, Record
 
 #: Of a turn that is treated as any other; see write_options.py.
@@ -29,11 +29,11 @@ def entries(
     origin: str | None = None,
     data: Metadata = _AS_USUAL,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Entry]:
+) -> list[LogEntry]:
     """What the store appends. A message without a time was said now; of the origin that its role
     has and the one that is given the less trusted holds."""
     learner = learner or Learner()
-    made: list[Entry] = []
+    made: list[LogEntry] = []
     for draft, new_id in zip(drafts, ids, strict=True):
         row, length = packed(indexed_terms(draft.name, draft.content))
         event = Event(
@@ -48,7 +48,7 @@ def entries(
         )
         kind, derived = learner.learn(event)
         made.append(
-            Entry(
+            LogEntry(
                 id=new_id,
                 role=draft.role,
                 content=draft.content,
@@ -69,14 +69,14 @@ def entries(
     return made
 
 
-def index_row(subject: Event | Record) -> Made:
+def index_row(subject: Event | Record) -> IndexedRow:
     """The index row, the kind and the records of what is stored: what it was given when stored."""
     if isinstance(subject, Record) and is_heard(subject.tier, subject.data):
-        return Made(b"", 0, subject.kind)
+        return IndexedRow(b"", 0, subject.kind)
     row, length = packed(indexed_terms(subject.name, subject.content))
     if isinstance(subject, Record):
-        return Made(row, length, subject.kind)
-    return Made(row, length, *derived_again(subject))
+        return IndexedRow(row, length, subject.kind)
+    return IndexedRow(row, length, *derived_again(subject))
 
 
 def indexed_terms(name: str | None, content: str) -> list[str]:

@@ -193,7 +193,7 @@ MOST_RECORDS = 20_000
 
 
 @dataclass(slots=True)
-class Seen:
+class VisibleGraph:
     """What an asker sees of a graph, by the names that are shown."""
 
     #: Every entity by its id; by its name the one that is meant: rather written than heard.
@@ -216,7 +216,9 @@ class Seen:
 class Making:
     """The records of one call, worked out before anything is stored."""
 
-    def __init__(self, store: Store, scope: Scope, seen: Seen, now: datetime, origin: str) -> None:
+    def __init__(
+        self, store: Store, scope: Scope, seen: VisibleGraph, now: datetime, origin: str
+    ) -> None:
         self.records: list[Derived] = []
         self._store = store
         self._scope = scope
@@ -465,8 +467,8 @@ class Observations:
         self._worker.wake()
         return done
 
-    def _seen(self, scope: Scope) -> Seen:
-        graph, seen = self._graphs.of(scope), Seen()
+    def _seen(self, scope: Scope) -> VisibleGraph:
+        graph, seen = self._graphs.of(scope), VisibleGraph()
         there = {id: each for id, each in graph.records.items() if _is_open(each.span, scope)}
         for id in sorted(there, key=lambda each: _age(there[each].span)):
             seen.take(id, there[id])
@@ -512,7 +514,7 @@ def _moment(record: Record) -> tuple[datetime, datetime]:
     return record.known_from, record.valid_from
 
 
-def _observed(seen: Seen, known: Mapping[str, Mapping[str, str]]) -> list[Observed]:
+def _observed(seen: VisibleGraph, known: Mapping[str, Mapping[str, str]]) -> list[Observed]:
     """Each name once, with what was observed of all that bear it."""
     found: dict[str, tuple[str, dict[str, None]]] = {}
     for id, each in seen.entities.items():

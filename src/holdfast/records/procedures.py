@@ -65,7 +65,7 @@ class Procedure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _ProcedureDraft:
     """What a version says."""
 
     title: str
@@ -287,12 +287,14 @@ class Procedures:
         raise InvalidInput(f"id is that of a version that was replaced{told}", field="id")
 
 
-def _draft(title: object, kind: object, steps: object, trigger: object, tags: object) -> _Draft:
+def _draft(
+    title: object, kind: object, steps: object, trigger: object, tags: object
+) -> _ProcedureDraft:
     given = parts.texts(steps, "steps", most=_MOST_STEPS, most_characters=_STEP_CHARS)
     if not given:
         raise InvalidInput("steps is empty: give at least one step", field="steps")
     labels = parts.texts(tags, "tags", most=_MOST_TAGS, most_characters=_TAG_CHARS)
-    return _Draft(
+    return _ProcedureDraft(
         title=_line(parts.text(title, "title", _TITLE_CHARS)),
         kind=choice(kind, "kind", KINDS),
         steps=given,
@@ -301,14 +303,14 @@ def _draft(title: object, kind: object, steps: object, trigger: object, tags: ob
     )
 
 
-def _changed(old: Record, given: Mapping[str, Any]) -> _Draft:
+def _changed(old: Record, given: Mapping[str, Any]) -> _ProcedureDraft:
     """What a procedure says with some of its parts changed."""
     before = {**old.data, "kind": old.kind}
     said = {name: before[name] if value is None else value for name, value in given.items()}
     return _draft(said["title"], said["kind"], said["steps"], said["trigger"], said["tags"])
 
 
-def _version(id: str, old: Record, draft: _Draft, origin: str, at: datetime) -> Derived:
+def _version(id: str, old: Record, draft: _ProcedureDraft, origin: str, at: datetime) -> Derived:
     """The record of a new version."""
     data = draft.data(claim=old.data["claim"], version=old.data["version"] + 1, replaces=(old.id,))
     return parts.derived(

@@ -43,7 +43,7 @@ Owner = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Kept:
+class OwnerRecords:
     """What is known of an owner: of now and of the past, without what was forgotten."""
 
     head: Head
@@ -63,9 +63,9 @@ class Keep:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._owners: OrderedDict[Owner, Kept] = OrderedDict()
+        self._owners: OrderedDict[Owner, OwnerRecords] = OrderedDict()
 
-    def of(self, scope: Scope) -> Kept:
+    def of(self, scope: Scope) -> OwnerRecords:
         """The records of an owner as they are now."""
         owner = scope.workspace, scope.user
         # Before they are read: what is written meanwhile is looked for again.
@@ -73,7 +73,7 @@ class Keep:
         with self._lock:
             kept = self._owners.get(owner)
         if kept is None or not self._is_fresh(scope, kept, head):
-            kept = Kept(head, self._listed(scope, "fact"), self._listed(scope, "profile"))
+            kept = OwnerRecords(head, self._listed(scope, "fact"), self._listed(scope, "profile"))
         with self._lock:
             self._owners[owner] = kept
             self._owners.move_to_end(owner)
@@ -81,7 +81,7 @@ class Keep:
                 self._owners.popitem(last=False)
         return kept
 
-    def _is_fresh(self, scope: Scope, kept: Kept, head: Head) -> bool:
+    def _is_fresh(self, scope: Scope, kept: OwnerRecords, head: Head) -> bool:
         if kept.head == head:
             return True
         if kept.head.epoch != head.epoch or head.change < kept.head.change:
@@ -432,7 +432,7 @@ class Profiles:
 
 def _made(
     scope: Scope,
-    kept: Kept,
+    kept: OwnerRecords,
     *,
     now: datetime,
     as_of: datetime | None = None,

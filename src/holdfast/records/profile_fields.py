@@ -124,7 +124,7 @@ _JOKE = re.compile(
 )
 
 
-class Told(NamedTuple):
+class FieldValue(NamedTuple):
     """A value of a field, and the fact that tells it."""
 
     field: str
@@ -132,7 +132,7 @@ class Told(NamedTuple):
     fact: Record
 
 
-class _Said(NamedTuple):
+class _FactEvidence(NamedTuple):
     """What of a fact its values follow from."""
 
     category: str
@@ -153,13 +153,13 @@ def fields(facts: Iterable[Record], *, user: str) -> dict[str, Field]:
         # "Ann lives in Lisbon", of a user who is called Ann.
         more = names | {fold(called), fold(called.split(maxsplit=1)[0])}
         told = [each for fact in newest_first for each in _told(fact, more) if _is_likely(each)]
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[FieldValue]] = {}
     for each in told:
         found.setdefault(each.field, []).append(each)
     return {name: _field(name, found[name]) for name in sorted(found)}
 
 
-def _is_likely(told: Told) -> bool:
+def _is_likely(told: FieldValue) -> bool:
     """Whether a value can be one: "my name is hard to spell" tells no name."""
     if _JOKE.search(told.fact.content):
         return False
@@ -176,8 +176,8 @@ def _of_user(facts: Sequence[Record], user: str) -> list[Record]:
     return [fact for fact in facts if fact.name is None or fold(fact.name) not in others]
 
 
-def _field(name: str, told: Sequence[Told]) -> Field:
-    kept: dict[str, Told] = {}
+def _field(name: str, told: Sequence[FieldValue]) -> Field:
+    kept: dict[str, FieldValue] = {}
     for each in told:
         kept.setdefault(fold(each.value), each)
     chosen = list(kept.values())[: 1 if name in SINGLE else _MOST_VALUES]
@@ -193,15 +193,15 @@ def _field(name: str, told: Sequence[Told]) -> Field:
     )
 
 
-def _told(fact: Record, names: frozenset[str]) -> Iterator[Told]:
+def _told(fact: Record, names: frozenset[str]) -> Iterator[FieldValue]:
     slot, value = _slot(fact)
-    said = _Said(category(fact), fact.content, fact.name or USER, slot, value)
+    said = _FactEvidence(category(fact), fact.content, fact.name or USER, slot, value)
     for field, told in _values(said, names):
-        yield Told(field, told, fact)
+        yield FieldValue(field, told, fact)
 
 
 @lru_cache(maxsize=16_384)
-def _values(said: _Said, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
+def _values(said: _FactEvidence, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
     """The fields and values that a fact gives."""
     found: list[tuple[str, str]] = []
     if field := _WHOLE.get(said.category):
@@ -216,7 +216,7 @@ def _values(said: _Said, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _by_slot(said: _Said, names: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _by_slot(said: _FactEvidence, names: frozenset[str]) -> Iterator[tuple[str, str]]:
     slot, value = said.slot, said.value
     who = _whose(slot, names | {said.speaker.lower()})
     if who is None or not value:

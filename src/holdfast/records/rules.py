@@ -21,7 +21,7 @@ from holdfast.index.postings import packed
 from holdfast.language.echo import without_recalled
 from holdfast.language.instructions.rules import Rule, data, rule_id, rules_in
 from holdfast.language.instructions.supersede import (
-    Known,
+    KnownRule,
     releases,
     same,
     seeks,
@@ -78,7 +78,7 @@ class Learner:
         for id in ended:
             self._known.drop(id)
         if new.kind == "instruction" and new.valid_to is None:
-            self._known.add(Known(new.id, rule.rule, rule.condition, new.content), event.at)
+            self._known.add(KnownRule(new.id, rule.rule, rule.condition, new.content), event.at)
         return new
 
 
@@ -86,8 +86,8 @@ class _InForce:
     """The rules in force, each with the time since when it holds, found by their traits: of many
     rules few are looked at for one that is new."""
 
-    def __init__(self, rules: Iterable[tuple[Known, datetime]]) -> None:
-        self._rules: dict[str, tuple[Known, datetime]] = {}
+    def __init__(self, rules: Iterable[tuple[KnownRule, datetime]]) -> None:
+        self._rules: dict[str, tuple[KnownRule, datetime]] = {}
         #: Ids in the order of the rules.
         self._by_trait: defaultdict[Hashable, list[str]] = defaultdict(list)
         self._number = count()
@@ -95,7 +95,7 @@ class _InForce:
         for one, since in rules:
             self.add(one, since)
 
-    def add(self, one: Known, since: datetime) -> None:
+    def add(self, one: KnownRule, since: datetime) -> None:
         self._rules[one.id] = one, since
         self._places[one.id] = next(self._number)
         for trait in traits(one):
@@ -104,16 +104,18 @@ class _InForce:
     def drop(self, id: str) -> None:
         self._rules.pop(id, None)
 
-    def alike(self, rule: Rule) -> list[tuple[Known, datetime]]:
+    def alike(self, rule: Rule) -> list[tuple[KnownRule, datetime]]:
         """Those that a rule may end or repeat, in their order."""
-        sought = seeks(Known("", rule.rule, rule.condition, rule.sentence))
+        sought = seeks(KnownRule("", rule.rule, rule.condition, rule.sentence))
         if sought is None:
             return list(self._rules.values())
         found = {id for each in sought for id in self._by_trait.get(each, ()) if id in self._rules}
         return [self._rules[id] for id in sorted(found, key=self._places.__getitem__)]
 
 
-def _ended_by(event: Event, rule: Rule, alike: Iterable[tuple[Known, datetime]]) -> datetime | None:
+def _ended_by(
+    event: Event, rule: Rule, alike: Iterable[tuple[KnownRule, datetime]]
+) -> datetime | None:
     """When a rule that is told late was ended by one that was given after it."""
     later = [(one, since) for one, since in alike if since > event.at]
     ends = [since for one, since in later if same(rule, [one]) or superseded(rule, [one])]
@@ -174,7 +176,7 @@ def _kind(rules: Sequence[Rule]) -> str:
     return "instruction" if any(rule.own for rule in rules) else "turn"
 
 
-def known(record: Record) -> Known:
+def known(record: Record) -> KnownRule:
     """A stored rule as the rules of supersession see it."""
     rule = record.data.get("rule") or record.content
-    return Known(record.id, rule, record.data.get("condition"), record.content)
+    return KnownRule(record.id, rule, record.data.get("condition"), record.content)

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.errors import InvalidInput
-from holdfast.index.view import Part
+from holdfast.index.view import ViewPart
 from holdfast.records.idempotency import once
 from holdfast.store.base import Share, Store
 from holdfast.types import TEAM, Role, Scope
@@ -110,15 +110,15 @@ class Shares:
         shares = self._store.shares(to=workspace)
         return tuple(share for share in shares if is_live(share, at))
 
-    def parts(self, scope: Scope) -> tuple[Part, ...]:
+    def parts(self, scope: Scope) -> tuple[ViewPart, ...]:
         """What an asker sees beside what is their own: the team's, and what shares grant just now.
 
         The clock of the store's owner counts, not a time that the asker names.
         """
-        found: list[Part] = []
+        found: list[ViewPart] = []
         team = Scope(scope.workspace, TEAM)
         if scope.user != TEAM and self._store.head(team).change:
-            found.append(Part(team, TEAM_TIERS))
+            found.append(ViewPart(team, TEAM_TIERS))
         live = self.live(scope.workspace, self._now())
         return (*found, *_granted(live)) if live else tuple(found)
 
@@ -137,7 +137,7 @@ def permits(share: Share, wanted: Role) -> bool:
     return PERMISSIONS.index(share.permission) >= PERMISSIONS.index(wanted)
 
 
-def _granted(shares: Iterable[Share]) -> list[Part]:
+def _granted(shares: Iterable[Share]) -> list[ViewPart]:
     """One part for each owner, in a fixed order: an index that follows them can be used again.
 
     A share that came with an import may name what we do not know, or the workspace it is from.
@@ -149,7 +149,7 @@ def _granted(shares: Iterable[Share]) -> list[Part]:
                 # Of two shares that grant the same the older one is named.
                 by_owner.setdefault(share.scope, {}).setdefault(SEGMENTS[segment], share.id)
     return [
-        Part(owner, frozenset(tiers), tuple(sorted(tiers.items())))
+        ViewPart(owner, frozenset(tiers), tuple(sorted(tiers.items())))
         for owner, tiers in by_owner.items()
     ]
 

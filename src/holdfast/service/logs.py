@@ -27,9 +27,11 @@ def configure(format: str, level: str = "info", *, stream: TextIO | None = None)
     if level not in LEVELS:
         raise ConfigError(f"--log-level must be one of {', '.join(LEVELS)}")
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines() if format == "json" else Lines())
+    handler.setFormatter(JsonLines() if format == "json" else LineFormatter())
     root = logging.getLogger()
-    for old in [each for each in root.handlers if isinstance(each.formatter, Lines | JsonLines)]:
+    for old in [
+        each for each in root.handlers if isinstance(each.formatter, LineFormatter | JsonLines)
+    ]:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
@@ -38,7 +40,7 @@ def configure(format: str, level: str = "info", *, stream: TextIO | None = None)
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-class Lines(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """`2026-03-01T12:00:00.123Z INFO holdfast.http GET /health 200 1.2 ms`."""
 
     def format(self, record: logging.LogRecord) -> str:

@@ -66,7 +66,7 @@ class CallFailed(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FetchedResponse:
     """What another server said."""
 
     status: int
@@ -84,7 +84,7 @@ def request(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
     config: Config,
-) -> Answer:
+) -> FetchedResponse:
     """Call a public address; redirects are followed for GET alone, and each is looked at anew."""
     deadline = time.monotonic() + config.outgoing.timeout_seconds
     for _ in range(_MOST_REDIRECTS + 1):
@@ -225,7 +225,7 @@ def _called(  # noqa: PLR0917 (the parts of a call)
     headers: dict[str, str],
     config: Config,
     deadline: float,
-) -> Answer:
+) -> FetchedResponse:
     """One request to one of the addresses that were found."""
     try:
         with (
@@ -292,7 +292,7 @@ def _asked(  # noqa: PLR0917 (the parts of a call)
     body: bytes | None,
     headers: dict[str, str],
     config: Config,
-) -> Answer:
+) -> FetchedResponse:
     connection = HTTPConnection(_ascii(parts.hostname or ""), parts.port)
     connection.sock = connected
     connection.auto_open = 0  # It would look the name up again.
@@ -305,7 +305,7 @@ def _asked(  # noqa: PLR0917 (the parts of a call)
         if told.get("content-encoding", "identity").lower() not in ("", "identity"):
             raise CallFailed("url gave a packed answer", field="url")
         data = _read(response, config.outgoing.most_bytes)
-        return Answer(response.status, told, data, parts._replace(fragment="").geturl())
+        return FetchedResponse(response.status, told, data, parts._replace(fragment="").geturl())
 
 
 def _quoted(path: str) -> str:

@@ -35,12 +35,12 @@ from holdfast.store.values import (
     DumpedShare,
     DumpedTrust,
     DumpedVectors,
-    Entry,
     Happened,
     Head,
+    IndexedRow,
     KeyUse,
     Lived,
-    Made,
+    LogEntry,
     Mark,
     News,
     Progress,
@@ -76,12 +76,12 @@ __all__ = [
     "DumpedShare",
     "DumpedTrust",
     "DumpedVectors",
-    "Entry",
     "Head",
+    "IndexedRow",
     "KeyUse",
     "Keys",
     "Lived",
-    "Made",
+    "LogEntry",
     "Progress",
     "QueueCounts",
     "Share",
@@ -131,7 +131,7 @@ class Listing(Protocol):
         forgotten ones left out, and days without any. Of what the asker sees, as in `page`."""
 
 
-class Life(Protocol):
+class RecordLife(Protocol):
     """What happens to records after they were stored. Nothing of it destroys anything.
 
     Each method gives the ids that it changed, in the order asked for; forgotten ones are as ones
@@ -409,7 +409,7 @@ class Log(Protocol):
     def append(
         self,
         scope: Scope,
-        entries: Sequence[Entry],
+        entries: Sequence[LogEntry],
         *,
         known_at: datetime,
         steps: Sequence[str],
@@ -695,7 +695,7 @@ class Upkeep(Protocol):
 
 
 class Store(
-    Log, Records, Listing, Life, Feed, Queue, Hasty, Ledger, Spending, Keys, Answers, Audit, Hooks,
-    Sharing, Chores, Upkeep, Protocol,
+    Log, Records, Listing, RecordLife, Feed, Queue, Hasty, Ledger, Spending, Keys, Answers, Audit,
+    Hooks, Sharing, Chores, Upkeep, Protocol,
 ):  # fmt: skip
     """A backend: all parts over one connection pool."""

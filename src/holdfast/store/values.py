@@ -91,7 +91,7 @@ class Derived:
     confidence: float
     importance: float
     origin: str
-    #: As for `Entry`.
+    #: As for `LogEntry`.
     terms: bytes
     length: int
     valid_from: datetime
@@ -131,7 +131,7 @@ def is_document(tier: str, data: Metadata, quiet: int) -> bool:
     return quiet < LISTED and not is_heard(tier, data)
 
 
-class Made(NamedTuple):
+class IndexedRow(NamedTuple):
     """What a text gives: its index row, its kind, and for an event the records that follow."""
 
     terms: bytes
@@ -141,7 +141,7 @@ class Made(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A message ready to be appended."""
 
     id: str
@@ -447,5 +447,5 @@ Dumped = (
     DumpedEvent | DumpedRecord | DumpedAct | DumpedKey | DumpedVectors | DumpedShare | DumpedTrust
 )
 #: What a record keeps for search and what follows from it: of an event, or of a derived record.
-Derive = Callable[[Event | Record], Made]
+Derive = Callable[[Event | Record], IndexedRow]
 Progress = Callable[[int, int], None]

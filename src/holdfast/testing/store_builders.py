@@ -12,14 +12,7 @@ import numpy as np
 
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
-from holdfast.store.base import (
-    ContextNote,
-    Derived,
-    Entry,
-    KeyUse,
-    Store,
-    Vector,
-)
+from holdfast.store.base import ContextNote, Derived, KeyUse, LogEntry, Store, Vector
 from holdfast.types import Job, Scope
 
 ANN = Scope("home", "ann")
@@ -32,14 +25,16 @@ EXTRACT = "extract"
 DIM = 4
 
 
-def an_entry(number: int, content: str = "I drink tea.", **changes: object) -> Entry:
+def an_entry(number: int, content: str = "I drink tea.", **changes: object) -> LogEntry:
     """Entry `number`; only what a test is about needs to be named."""
     row, length = packed(terms(content))
-    entry = Entry(f"{number:032x}", "user", content, NOON, "user", row, length)
+    entry = LogEntry(f"{number:032x}", "user", content, NOON, "user", row, length)
     return replace(entry, **changes)  # type: ignore[arg-type]
 
 
-def put(store: Store, scope: Scope, *entries: Entry, key: KeyUse | None = None) -> tuple[str, ...]:
+def put(
+    store: Store, scope: Scope, *entries: LogEntry, key: KeyUse | None = None
+) -> tuple[str, ...]:
     """Append entries with one embed job each."""
     return store.append(scope, entries, known_at=NOON, steps=[EMBED], key=key).events
 
@@ -85,7 +80,7 @@ def claim(store: Store, *, now: datetime = NOON, limit: int = 10, tries: int = 3
     return store.claim([EMBED], limit=limit, now=now, lease_s=60, max_attempts=tries)
 
 
-def say(store: Store, scope: Scope, *entries: Entry, at: datetime = NOON) -> tuple[str, ...]:
+def say(store: Store, scope: Scope, *entries: LogEntry, at: datetime = NOON) -> tuple[str, ...]:
     """Append entries that wait to be embedded and to be understood."""
     return store.append(scope, entries, known_at=at, steps=[EMBED, EXTRACT]).events
 

@@ -46,7 +46,7 @@ def touch(
 
 
 class LifeSuite:
-    """What `Life` promises."""
+    """What `RecordLife` promises."""
 
     def test_a_use_is_counted_once_a_day(self, store: Store) -> None:
         learn(store, ANN, a_fact(50), a_fact(51))

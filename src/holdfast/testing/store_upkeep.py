@@ -11,13 +11,7 @@ import pytest
 from holdfast.errors import NotFound
 from holdfast.index.postings import packed
 from holdfast.records.entries import index_row
-from holdfast.store.base import (
-    DumpedEvent,
-    DumpedRecord,
-    DumpedVectors,
-    Made,
-    Store,
-)
+from holdfast.store.base import DumpedEvent, DumpedRecord, DumpedVectors, IndexedRow, Store
 from holdfast.testing.store_builders import (
     ANN,
     BOB,
@@ -131,7 +125,7 @@ class UpkeepSuite:
     def test_another_recipe_makes_index_rows_anew_once(self, store: Store) -> None:
         fill(store)
         assert store.use_terms(1, index_row) == 0
-        assert store.use_terms(2, lambda each: Made(*packed([each.content]), "turn")) == 7
+        assert store.use_terms(2, lambda each: IndexedRow(*packed([each.content]), "turn")) == 7
         assert store.use_terms(2, index_row) == 0
         changed = {int(change.id, 16): change for change in store.changes(ANN, after=0)}
         assert changed[1].terms == packed(["I drink tea."])[0]
@@ -176,7 +170,7 @@ class UpkeepSuite:
         store.use_space("model", DIM, 1)
         (event,) = put(store, ANN, an_entry(1))
 
-        def derive(subject: Event | Record) -> Made:
+        def derive(subject: Event | Record) -> IndexedRow:
             facts = (a_fact(50, event),) if isinstance(subject, Event) else ()
             return index_row(subject)._replace(derived=facts)
 
@@ -192,7 +186,7 @@ class UpkeepSuite:
         store.forget(ANN, a_fact(50).id, at=NOON)
         assert store.wipe(forgotten_before=NOON + timedelta(days=1)) == 1
 
-        def derive(subject: Event | Record) -> Made:
+        def derive(subject: Event | Record) -> IndexedRow:
             facts = (a_fact(50, event),) if isinstance(subject, Event) else ()
             return index_row(subject)._replace(derived=facts)
 
@@ -204,7 +198,7 @@ class UpkeepSuite:
     def test_what_an_event_gives_is_loaded_with_it(self, store: Store) -> None:
         event = Event(an_entry(1).id, 0, "user", "I drink tea.", NOON, NOON, "user", agent="a")
 
-        def derive(subject: Event | Record) -> Made:
+        def derive(subject: Event | Record) -> IndexedRow:
             facts = (a_fact(50, event.id),) if isinstance(subject, Event) else ()
             return index_row(subject)._replace(derived=facts)
 

@@ -23,7 +23,7 @@ from holdfast.store.base import (
     DumpedEvent,
     DumpedRecord,
     DumpedVectors,
-    Made,
+    IndexedRow,
     Progress,
     Upkeep,
 )
@@ -299,7 +299,7 @@ class _Importer:
                     refuse(f"the store holds another event with the id {new.id}")
 
 
-def _alone(subject: Event | Record) -> Made:
+def _alone(subject: Event | Record) -> IndexedRow:
     return index_row(subject)._replace(derived=())
 
 

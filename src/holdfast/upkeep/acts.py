@@ -43,7 +43,7 @@ class Act:
 class Done:
     """What one job did, or in shadow mode would have done, for one owner."""
 
-    #: The reason in the history of everything that was changed begins with it; see `Keeper.undo`.
+    #: The reason in the history of everything that was changed begins with it; see `NightlyRound.undo`.
     run: str
     job: str
     scope: Scope

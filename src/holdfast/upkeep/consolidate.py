@@ -40,7 +40,7 @@ _NEGATION = re.compile(r"\b(?:not?|never|none|nothing|nobody|without|nor)\b|n['\
 Vectors = Mapping[str, NDArray[np.float32]]
 
 
-class _Said(NamedTuple):
+class _ComparableText(NamedTuple):
     """What a record says, for comparing."""
 
     words: frozenset[str]
@@ -131,13 +131,13 @@ def _are_alike(a: Record, b: Record, vectors: Vectors) -> bool:
     return affinity(cosine, a.valid_from - b.valid_from) >= ALIKE
 
 
-def _said(content: str) -> _Said:
+def _said(content: str) -> _ComparableText:
     words = frozenset(terms(content))
     literals = frozenset(map(fold, (*quoted(content), *coded(content))))
-    return _Said(words, literals, tuple(sorted(_NEGATION.findall(fold(content)))))
+    return _ComparableText(words, literals, tuple(sorted(_NEGATION.findall(fold(content)))))
 
 
-def _covers(full: _Said, other: _Said) -> bool:
+def _covers(full: _ComparableText, other: _ComparableText) -> bool:
     """Whether nothing of the other is lost when only the full one is told."""
     if full.literals != other.literals or full.negations != other.negations or not other.words:
         return False

@@ -99,7 +99,7 @@ class Rules:
     policy: str = "hybrid-v1"
 
 
-class Keeper:
+class NightlyRound:
     """The round over a store."""
 
     def __init__(

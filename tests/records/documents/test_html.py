@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from holdfast.errors import TooLarge
 from holdfast.records.knowledge.documents.html import read_html
-from holdfast.records.knowledge.documents.values import Deadline, Read, Section
+from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, Section
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
 
 
-def found(text: str) -> Read:
+def found(text: str) -> ReadDocument:
     return read_html(text, Deadline(60, "a.html"))
 
 
@@ -29,7 +29,7 @@ def test_a_page_becomes_sections() -> None:
       <h2>Install <i>it</i></h2><ul><li>one<li>two <b>x</b></ul><p>then</p>
       <table><tr><th>a</th><th>b</th></tr><tr><td>1<td>2 | 3</table>
       <pre>x = 1\n\n  y</pre></body></html>"""
-    assert found(page) == Read(
+    assert found(page) == ReadDocument(
         "My page",
         (
             Section(("Guide",), "Hello you & me.\nBye."),

@@ -6,10 +6,10 @@ import pytest
 
 from holdfast.errors import TooLarge
 from holdfast.records.knowledge.documents.markdown import read_markdown
-from holdfast.records.knowledge.documents.values import Deadline, Read, Section
+from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, Section
 
 
-def found(text: str) -> Read:
+def found(text: str) -> ReadDocument:
     return read_markdown(text, Deadline(30, "a.md"))
 
 

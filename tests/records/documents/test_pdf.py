@@ -6,7 +6,13 @@ import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.records.knowledge.documents.pdf import read_pdf
-from holdfast.records.knowledge.documents.values import MIB, Deadline, Read, ReadLimits, Section
+from holdfast.records.knowledge.documents.values import (
+    MIB,
+    Deadline,
+    ReadDocument,
+    ReadLimits,
+    Section,
+)
 from tests.records.documents import pdfs
 
 #: Left out of `make check`: each opens a memory, or takes its time.
@@ -15,12 +21,12 @@ pytestmark = pytest.mark.slow
 TWO = pdfs.pdf(["Hello world\nSecond line", "Install\nRun pip\nUse it\nImport it"], title="Guide")
 
 
-def found(data: bytes, *, seconds: float = 60.0, **limits: int) -> Read:
+def found(data: bytes, *, seconds: float = 60.0, **limits: int) -> ReadDocument:
     return read_pdf(data, "a.pdf", ReadLimits(**limits), Deadline(seconds, "a.pdf"))
 
 
 def test_the_pages_are_the_sections() -> None:
-    assert found(TWO) == Read(
+    assert found(TWO) == ReadDocument(
         "Guide",
         (
             Section((), "Hello world\nSecond line", 1),

@@ -4,10 +4,10 @@ import pytest
 
 from holdfast.errors import InvalidInput
 from holdfast.records.knowledge.documents.reading import format_of, read
-from holdfast.records.knowledge.documents.values import Deadline, Read, ReadLimits, Section
+from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, ReadLimits, Section
 
 
-def found(data: bytes | str, name: str = "a.txt", format: str | None = None) -> Read:
+def found(data: bytes | str, name: str = "a.txt", format: str | None = None) -> ReadDocument:
     kind = format_of(data, name, format)
     return read(data, name, kind, limits=ReadLimits(), deadline=Deadline(30, name))
 
@@ -44,7 +44,7 @@ def test_an_unknown_format_is_refused_with_those_there_are() -> None:
     ids=["utf-8", "mark", "utf-16"],
 )
 def test_unicode_is_read_without_a_warning(data: bytes) -> None:
-    assert found(data) == Read("", (Section((), "Grüße €"),))
+    assert found(data) == ReadDocument("", (Section((), "Grüße €"),))
 
 
 def test_other_bytes_are_read_as_windows_1252_with_a_warning() -> None:

@@ -14,7 +14,7 @@ from holdfast.language.terms import terms
 from holdfast.learn.worker import Worker
 from holdfast.records.facts.judge import Opinion, nobody
 from holdfast.records.facts.verbs import TIERS, Facts
-from holdfast.store.base import Derived, Entry
+from holdfast.store.base import Derived, LogEntry
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
@@ -45,7 +45,7 @@ class Stated:
         """The id of a new turn."""
         (id,) = self._ids.make(1, self.now)
         row, length = packed(terms(text))
-        entry = Entry(id, "user", text, at or self.now, "user", row, length)
+        entry = LogEntry(id, "user", text, at or self.now, "user", row, length)
         self.store.append(scope, [entry], known_at=self.now, steps=[])
         return id
 

@@ -10,16 +10,16 @@ from holdfast.language.claims.claim import read
 from holdfast.language.claims.relate import Thresholds
 from holdfast.language.claims.slots import USER
 from holdfast.records.facts.judge import followed, shown
-from holdfast.records.facts.reconcile import Known, New, Outcome
+from holdfast.records.facts.reconcile import KnownFact, New, Outcome
 from holdfast.testing.store_suite import NOON
 
 LIMITS = Thresholds()
 SAID = New(read("The flat on the hill was sold.", USER, ""), NOON)
-FLAT = Known("f", read("I adore my old flat on the hill.", USER, ""), NOON)
+FLAT = KnownFact("f", read("I adore my old flat on the hill.", USER, ""), NOON)
 IS_NEW = Outcome("add", "new")
 
 
-def seen(outcome: Outcome, new: New, *known: Known, like: float | None = 0.7) -> list[str]:
+def seen(outcome: Outcome, new: New, *known: KnownFact, like: float | None = 0.7) -> list[str]:
     return [each.id for each in shown(outcome, new, known, lambda _: like, LIMITS)]
 
 
@@ -49,7 +49,7 @@ def test_what_is_far_off_is_no_doubt(like: float, is_near: bool) -> None:
 
 
 def test_without_vectors_the_words_tell() -> None:
-    one_word = Known("w", read("My flat is old.", USER, ""), NOON)
+    one_word = KnownFact("w", read("My flat is old.", USER, ""), NOON)
     assert seen(IS_NEW, SAID, FLAT, one_word, like=None) == ["f"]
 
 
@@ -78,8 +78,8 @@ def test_what_is_less_trusted_is_not_shown() -> None:
 def test_two_attributes_or_two_people_are_two_things() -> None:
     anna, boris = (read(f"{name} works at Acme.", USER, "") for name in ("Anna", "Boris"))
     assert anna.slot != boris.slot
-    assert seen(IS_NEW, New(boris, NOON), Known("a", anna, NOON)) == []
-    assert seen(IS_NEW, New(boris, NOON), Known("b", boris, NOON)) == ["b"]
+    assert seen(IS_NEW, New(boris, NOON), KnownFact("a", anna, NOON)) == []
+    assert seen(IS_NEW, New(boris, NOON), KnownFact("b", boris, NOON)) == ["b"]
 
 
 def test_what_denies_something_is_no_repeat_of_it() -> None:

@@ -14,8 +14,8 @@ from holdfast.index.postings import packed
 from holdfast.language.claims.claim import read
 from holdfast.language.statements.values import FactDraft
 from holdfast.language.terms import terms
-from holdfast.records.facts.follow import MOST_CANDIDATES, Facts, likest
-from holdfast.records.facts.reconcile import Known
+from holdfast.records.facts.follow import MOST_CANDIDATES, OwnerFacts, likest
+from holdfast.records.facts.reconcile import KnownFact
 from holdfast.records.facts.verbs import Facts as Verbs
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import NOON
@@ -57,7 +57,7 @@ def test_what_ended_is_no_candidate_and_comes_back_when_reopened(stated: Stated)
 def test_of_much_that_is_alike_the_likest_is_compared() -> None:
     talk = [f"I like tea number {each}." for each in range(100)]
     known = [
-        Known(str(number), read(text), NOON + number * DAY)
+        KnownFact(str(number), read(text), NOON + number * DAY)
         for number, text in enumerate(["I live in Paris.", *talk])
     ]
     assert next(each.id for each in likest(read("I like tea number 7."), known)) == "8"
@@ -93,7 +93,7 @@ def test_only_so_many_are_compared(stated: Stated) -> None:
 
 def test_following_costs_nothing_when_nothing_changed(stated: Stated) -> None:
     stated.add("I live in Paris.")
-    facts = Facts()
+    facts = OwnerFacts()
     facts.follow(stated.store, ANN)
     seen = facts.seen
     facts.follow(stated.store, ANN)

@@ -10,7 +10,7 @@ from holdfast.errors import ModelUnavailable
 from holdfast.language.claims.claim import read
 from holdfast.language.claims.slots import USER
 from holdfast.records.facts.judge import MOST_QUESTIONS, Opinions, Unanswered, Verdict, settled
-from holdfast.records.facts.reconcile import Known, New, Outcome
+from holdfast.records.facts.reconcile import KnownFact, New, Outcome
 from holdfast.testing.store_suite import NOON
 
 SUPERSEDE = Verdict("supersede", (0,), 0.9)
@@ -41,8 +41,8 @@ def new(text: str) -> New:
     return New(read(text, USER, ""), NOON)
 
 
-def known(*ids: str) -> list[Known]:
-    return [Known(each, read(f"I like {each}.", USER, ""), NOON) for each in ids]
+def known(*ids: str) -> list[KnownFact]:
+    return [KnownFact(each, read(f"I like {each}.", USER, ""), NOON) for each in ids]
 
 
 def opinion(opinions: Opinions, text: str, *ids: str) -> tuple[Outcome, float] | None:

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.records.facts.follow import Facts
-from holdfast.records.facts.plan import Plan, Tools, draft_id
+from holdfast.records.facts.follow import OwnerFacts
+from holdfast.records.facts.plan import FactPlan, Tools, draft_id
 from holdfast.types import Scope
 from tests.records.facts.pairs import PAIRS
 from tests.records.facts.stating import ANN, DAY, Stated
@@ -142,7 +142,7 @@ def test_importance_at_the_floor_survives(stated: Stated) -> None:
 
 def test_too_many_drafts_are_refused(stated: Stated) -> None:
     draft = stated.draft("I like tea.")
-    plan = Plan(Facts(), ANN, stated.now, Tools(exists=lambda _: False))
+    plan = FactPlan(OwnerFacts(), ANN, stated.now, Tools(exists=lambda _: False))
     with pytest.raises(TooLarge, match="200"):
         plan.add_all([draft] * 201)
 
@@ -163,9 +163,9 @@ def test_a_fact_cannot_replace_what_replaced_it(stated: Stated) -> None:
     first = stated.add("I live in Paris.")
     stated.later()
     second = stated.add("I live in Rome.")
-    facts = Facts()
+    facts = OwnerFacts()
     facts.follow(stated.store, ANN)
-    plan = Plan(facts, ANN, stated.later(), Tools(exists=lambda _: False))
+    plan = FactPlan(facts, ANN, stated.later(), Tools(exists=lambda _: False))
     with pytest.raises(InvalidInput, match="replaces"):
         # The second took the place of the first: the first cannot take it back.
         plan.add(stated.draft("I live in Oslo."), id=first.id)

@@ -12,7 +12,7 @@ from holdfast.language.claims.claim import read
 from holdfast.language.claims.relate import Thresholds
 from holdfast.records.facts.reconcile import (
     ENDS,
-    Known,
+    KnownFact,
     New,
     Outcome,
     guarded,
@@ -28,8 +28,8 @@ LIMITS = Thresholds()
 TEXTS = [text for pair in PAIRS for text in (pair.known, pair.said)]
 
 
-def known(text: str, *, id: str = "k", at: datetime = NOON, **given: object) -> Known:
-    return Known(id, read(text), at, **given)  # type: ignore[arg-type]
+def known(text: str, *, id: str = "k", at: datetime = NOON, **given: object) -> KnownFact:
+    return KnownFact(id, read(text), at, **given)  # type: ignore[arg-type]
 
 
 def new(text: str, *, at: datetime = NOON + DAY, **given: object) -> New:

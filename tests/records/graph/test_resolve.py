@@ -3,13 +3,13 @@
 import pytest
 
 from holdfast.language.names.likeness import PART, Likeness, Name, is_slip, likeness
-from holdfast.records.graph.resolve import AMBIGUOUS, PARTLY, SAME, Known, Resolver
+from holdfast.records.graph.resolve import AMBIGUOUS, PARTLY, SAME, ResolvableEntity, Resolver
 
 PERSON = "person"
 
 
 def people(*names: str) -> Resolver:
-    return Resolver(Known(name, Name(name, PERSON)) for name in names)
+    return Resolver(ResolvableEntity(name, Name(name, PERSON)) for name in names)
 
 
 def test_a_given_name_means_the_only_one_who_bears_it() -> None:
@@ -42,7 +42,7 @@ def test_who_is_near_is_not_taken_for_a_better_match_elsewhere() -> None:
 
 
 def test_a_merged_short_name_does_not_swallow_another_full_name() -> None:
-    known = Resolver([Known("b", Name("Bob", PERSON, ("Bob Smith",)))])
+    known = Resolver([ResolvableEntity("b", Name("Bob", PERSON, ("Bob Smith",)))])
     assert known.resolve("Bob Jones", PERSON).id is None
     assert known.resolve("Bob Jones", PERSON, aliases=["Bob"]).id is None
     assert known.resolve("Robert Smith", PERSON).id == "b"
@@ -62,7 +62,7 @@ def test_the_same_name_wins_over_a_similar_one() -> None:
 
 def test_an_acronym_of_two_means_neither() -> None:
     names = ["American Bakers Club", "Austrian Book Company of Vienna", "Alpine Bird Club"]
-    known = Resolver(Known(name, Name(name, "organization")) for name in names)
+    known = Resolver(ResolvableEntity(name, Name(name, "organization")) for name in names)
     assert known.resolve("ABC", "organization").id is None
     known.discard("Alpine Bird Club")
     assert known.resolve("ABC", "organization").id == "American Bakers Club"
@@ -77,18 +77,18 @@ def test_what_was_discarded_is_meant_no_more() -> None:
 
 
 def test_an_alias_counts_as_a_name_on_both_sides() -> None:
-    known = Resolver([Known("f", Name("Falcons", "team", ("the Birds",)))])
+    known = Resolver([ResolvableEntity("f", Name("Falcons", "team", ("the Birds",)))])
     assert known.resolve("Birds", "team").id == "f"
     assert known.resolve("Sunday side", "team", aliases=["falcons"]).id == "f"
-    known.add(Known("f", Name("Falcons", "team", ("the Birds", "FSC"))))
+    known.add(ResolvableEntity("f", Name("Falcons", "team", ("the Birds", "FSC"))))
     assert known.resolve("FSC", "team").id == "f"
 
 
 def test_an_alias_does_not_bridge_two_versions() -> None:
-    known = Resolver([Known("4", Name("GPT-4", aliases=("GPT",)))])
+    known = Resolver([ResolvableEntity("4", Name("GPT-4", aliases=("GPT",)))])
     assert known.resolve("GPT-5", aliases=["GPT"]).id is None
     assert known.resolve("GPT").id == "4"
-    known = Resolver([Known("4", Name("GPT model", aliases=("GPT-4",)))])
+    known = Resolver([ResolvableEntity("4", Name("GPT model", aliases=("GPT-4",)))])
     assert known.resolve("GPT-5", aliases=["GPT model"]).id is None
 
 
@@ -107,9 +107,9 @@ def test_an_alias_does_not_bridge_two_versions() -> None:
 def test_a_name_must_not_contradict_any_of_those_that_are_one(
     type: str, known: str, also: str, new: str
 ) -> None:
-    joined = Resolver([Known("k", Name(known, type, (also,)))])
+    joined = Resolver([ResolvableEntity("k", Name(known, type, (also,)))])
     assert joined.resolve(new, type).id is None
-    turned = Resolver([Known("k", Name(also, type, (known,)))])
+    turned = Resolver([ResolvableEntity("k", Name(also, type, (known,)))])
     assert turned.resolve(new, type).id is None
 
 
@@ -125,7 +125,7 @@ def test_a_name_must_not_contradict_any_of_those_that_are_one(
     ],
 )
 def test_several_names_of_one_do_not_shut_out_a_like_one(known: str, also: str, new: str) -> None:
-    joined = Resolver([Known("k", Name(known, PERSON, (also,)))])
+    joined = Resolver([ResolvableEntity("k", Name(known, PERSON, (also,)))])
     assert joined.resolve(new, PERSON).id == "k"
 
 
@@ -140,14 +140,14 @@ def test_a_short_name_of_several_is_not_a_new_one() -> None:
 def test_one_made_over_another_leaves_it_as_it_is() -> None:
     base = people("Bob Smith", "Ann Lee")
     over = Resolver(base=base)
-    over.add(Known("j", Name("Bob Jones", PERSON)))
+    over.add(ResolvableEntity("j", Name("Bob Jones", PERSON)))
     over.discard("Ann Lee")
     assert over.resolve("Bob", PERSON).evidence[0] == AMBIGUOUS
     assert over.resolve("Ann", PERSON).id is None
     assert (len(over), len(base)) == (2, 2)
     assert base.resolve("Bob", PERSON).id == "Bob Smith"
     assert base.resolve("Ann", PERSON).id == "Ann Lee"
-    over.add(Known("Bob Smith", Name("Robert Smithson", PERSON)))
+    over.add(ResolvableEntity("Bob Smith", Name("Robert Smithson", PERSON)))
     assert over.resolve("Bob Jones", PERSON).id == "j"
     assert base.resolve("Robert Smith", PERSON).id == "Bob Smith"
 
@@ -161,15 +161,15 @@ def test_only_those_who_may_be_meant_are() -> None:
 def test_an_entity_that_is_renamed_over_and_over_crowds_nobody_out() -> None:
     known = people("Bob Smith")
     for number in range(200):
-        known.add(Known("n", Name("Bob Jones", PERSON, (f"Bob {'x' * number}y",))))
+        known.add(ResolvableEntity("n", Name("Bob Jones", PERSON, (f"Bob {'x' * number}y",))))
     known.discard("n")
-    known.add(Known("n", Name("Bob Jones", PERSON)))
+    known.add(ResolvableEntity("n", Name("Bob Jones", PERSON)))
     assert {each.id for each in known.resolve("Bob", PERSON).candidates} == {"Bob Smith", "n"}
 
 
 @pytest.mark.parametrize("other", ["place", "organization", "event", "document"])
 def test_types_that_differ_never_merge(other: str) -> None:
-    known = Resolver([Known("w", Name("Washington", PERSON))])
+    known = Resolver([ResolvableEntity("w", Name("Washington", PERSON))])
     assert known.resolve("Washington", other).id is None
     assert known.resolve("Washington").id == "w"
     assert likeness(Name("W", PERSON), Name("W", other)) == Likeness(0.0, ("another type",))
@@ -184,7 +184,7 @@ def test_a_longer_name_of_unknown_type_is_not_a_person() -> None:
 
 
 def test_thresholds_are_the_callers() -> None:
-    known = [Known("b", Name("Bob Smith", PERSON))]
+    known = [ResolvableEntity("b", Name("Bob Smith", PERSON))]
     assert Resolver(known, partly=0.9).resolve("Bob", PERSON).id is None
     assert Resolver(known, threshold=0.95).resolve("Robert Smith", PERSON).id == "b"
     assert Resolver(known, threshold=0.95, partly=0.95).resolve("Robert Smith", PERSON).id is None
@@ -210,7 +210,7 @@ def test_odd_names_are_resolved_to_themselves_at_most(name: str) -> None:
     known = people("Bob Smith", "I", "the")
     found = known.resolve(name, PERSON)
     assert found.id in (None, name)
-    known.add(Known("odd", Name(name, PERSON)))
+    known.add(ResolvableEntity("odd", Name(name, PERSON)))
     assert known.resolve("Bob Smith", PERSON).id == "Bob Smith"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.language.names.likeness import Name, likeness
-from holdfast.records.graph.resolve import PARTLY, Known, Resolver
+from holdfast.records.graph.resolve import PARTLY, ResolvableEntity, Resolver
 
 #: type: pairs that are one entity.
 SAME = {
@@ -287,7 +287,7 @@ def pairs(told: dict[str, str]) -> list[tuple[str, str, str]]:
 
 
 def is_one(type: str, known: str, new: str) -> bool:
-    return Resolver([Known("k", Name(known, type))]).resolve(new, type).id == "k"
+    return Resolver([ResolvableEntity("k", Name(known, type))]).resolve(new, type).id == "k"
 
 
 def test_there_are_enough_pairs_and_none_twice() -> None:
@@ -322,7 +322,7 @@ def test_whoever_is_alike_shares_a_block() -> None:
         (type, known, new)
         for type, told in names.items()
         for known in told
-        for block in [Resolver([Known(known, Name(known, type))])]
+        for block in [Resolver([ResolvableEntity(known, Name(known, type))])]
         for new in told
         if likeness(Name(known, type), Name(new, type)).score >= PARTLY
         and not block.resolve(new, type).candidates

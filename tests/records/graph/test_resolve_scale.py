@@ -8,7 +8,7 @@ from time import thread_time
 import pytest
 
 from holdfast.language.names.likeness import Name
-from holdfast.records.graph.resolve import AMBIGUOUS, Known, Resolver
+from holdfast.records.graph.resolve import AMBIGUOUS, ResolvableEntity, Resolver
 
 ENTITIES = 100_000
 GIVEN = """
@@ -80,7 +80,7 @@ def names() -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def resolver(names: list[tuple[str, str]]) -> Resolver:
     start = thread_time()
-    made = Resolver(Known(f"e{i}", Name(*each)) for i, each in enumerate(names))
+    made = Resolver(ResolvableEntity(f"e{i}", Name(*each)) for i, each in enumerate(names))
     print(f"built in {thread_time() - start:.2f} s")
     return made
 

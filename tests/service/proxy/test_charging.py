@@ -16,7 +16,7 @@ from holdfast.memory.memory import Memory
 from holdfast.service.keys import create_key
 from holdfast.service.proxy.relay import Overheard
 from holdfast.service.proxy.routes import Chat, Responses
-from holdfast.service.proxy.shape import Told, tokens_sent
+from holdfast.service.proxy.shape import ReportedUsage, tokens_sent
 from holdfast.store.base import Spent
 from holdfast.store.sqlite import connection as store_connection
 from holdfast.testing import HashEmbedder
@@ -222,15 +222,15 @@ LAST = {"usage": {"completion_tokens": 3}}
 @pytest.mark.parametrize(
     ("events", "took"),
     [
-        ([said("", **FIRST), said("x" * 400)], Told(7, 100)),
-        ([said("x" * 400, **FIRST), said("")], Told(7, 0)),
-        ([said("", **FIRST), said("x" * 400), said("", **LAST)], Told(7, 3)),
-        ([said("", **FIRST), said("x" * 400, **LAST)], Told(7, 3)),
-        ([said("", **LAST), said("x" * 400), said("", usage=None)], Told(None, 100)),
-        ([said("x" * 400)], Told(None, 100)),
+        ([said("", **FIRST), said("x" * 400)], ReportedUsage(7, 100)),
+        ([said("x" * 400, **FIRST), said("")], ReportedUsage(7, 0)),
+        ([said("", **FIRST), said("x" * 400), said("", **LAST)], ReportedUsage(7, 3)),
+        ([said("", **FIRST), said("x" * 400, **LAST)], ReportedUsage(7, 3)),
+        ([said("", **LAST), said("x" * 400), said("", usage=None)], ReportedUsage(None, 100)),
+        ([said("x" * 400)], ReportedUsage(None, 100)),
     ],
 )
-def test_in_a_stream_only_the_last_word_counts(events: list[Any], took: Told) -> None:
+def test_in_a_stream_only_the_last_word_counts(events: list[Any], took: ReportedUsage) -> None:
     overheard = Overheard(Chat(), streamed=True)
     for event in events:
         overheard.feed(b"data: " + json.dumps(event).encode() + b"\n\n")

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.service.keys import create_key
-from holdfast.service.proxy.shape import Told, bytes_said, tokens_sent, usage_of
+from holdfast.service.proxy.shape import ReportedUsage, bytes_said, tokens_sent, usage_of
 from holdfast.store.base import Spent
 from holdfast.testing import HashEmbedder
 from tests.service.calling import NOON, Clock, given
@@ -251,14 +251,16 @@ def test_a_limit_that_is_none_is_refused_by_its_name(
 
 
 def test_usage_is_read_as_models_write_it() -> None:
-    assert usage_of({"usage": {"prompt_tokens": 3, "completion_tokens": 4}}) == Told(3, 4)
-    assert usage_of({"usage": {"prompt_tokens": 3, "total_tokens": 3}}) == Told(3, None)
-    assert usage_of({"response": {"usage": {"input_tokens": 5, "output_tokens": 0}}}) == Told(5, 0)
+    assert usage_of({"usage": {"prompt_tokens": 3, "completion_tokens": 4}}) == ReportedUsage(3, 4)
+    assert usage_of({"usage": {"prompt_tokens": 3, "total_tokens": 3}}) == ReportedUsage(3, None)
+    assert usage_of(
+        {"response": {"usage": {"input_tokens": 5, "output_tokens": 0}}}
+    ) == ReportedUsage(5, 0)
     for nothing in (None, {}, [], {"prompt_tokens": -1}, {"prompt_tokens": "9"}, {"x": True}):
-        assert usage_of({"usage": nothing}) == Told()
+        assert usage_of({"usage": nothing}) == ReportedUsage()
     for no_count in (-5, None, 1e3, 10**9, True):
         usage = {"prompt_tokens": 7, "completion_tokens": no_count}
-        assert usage_of({"usage": usage}) == Told(7, None)
+        assert usage_of({"usage": usage}) == ReportedUsage(7, None)
 
 
 def test_what_is_sent_and_said_is_weighed_by_its_words() -> None:

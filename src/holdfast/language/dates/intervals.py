@@ -451,7 +451,7 @@ _LINK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """A time a question names: from `start` up to but not including `end`."""
 
     start: datetime
@@ -462,18 +462,18 @@ class Span:
     exact: bool
 
 
-def spans(text: str, now: datetime) -> tuple[Span, ...]:
+def spans(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     """The times the text names, in its order. An open end is `FIRST` or `LAST`. Never raises."""
     if not FIRST.year + 10 <= now.year < LAST.year - 10:
         return ()
     now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
     text = text[:_LONGEST]
-    kept: dict[Interval, Span] = {}
+    kept: dict[Interval, TimeSpan] = {}
     for time in _joined(text, _times(text, now)):
         start, end = time.interval
         if FIRST <= start < end <= LAST:
             phrase = text[time.begin : time.end]
-            kept.setdefault(time.interval, Span(start, end, phrase, time.exact))
+            kept.setdefault(time.interval, TimeSpan(start, end, phrase, time.exact))
     return tuple(kept.values())[:_MOST]
 
 

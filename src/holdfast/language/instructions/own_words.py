@@ -115,7 +115,7 @@ Paste = Literal["", "due", "paragraph", "document", "mail"]
 
 def spoken(text: str) -> Iterator[tuple[int, str, str]]:
     """What the user says: (where it starts, verbatim, lower case with quotations blanked)."""
-    turn = _Turn()
+    turn = _LineReader()
     for start, line, low, block in _lines(text):
         for at, said in turn.hear(line, low, block=block):
             yield start + at, line[at : at + len(said)], said
@@ -135,7 +135,7 @@ def _lines(text: str) -> Iterator[tuple[int, str, str, bool]]:
     yield from zip(starts, lines, plain, blocks, strict=False)
 
 
-class _Turn:
+class _LineReader:
     """Follows a turn line by line and knows who is speaking."""
 
     def __init__(self) -> None:

@@ -221,7 +221,7 @@ _READINGS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RuleTerms:
     """A rule as terms."""
 
     wants: frozenset[str]
@@ -239,7 +239,7 @@ class Reading:
 
 
 @lru_cache(maxsize=_READINGS)
-def read(rule: str, condition: str | None) -> Reading:
+def read(rule: str, condition: str | None) -> RuleTerms:
     """The terms of a rule and of its condition."""
     low = _UNSAID.sub("", _phrased(rule))
     wants: set[str] = set()
@@ -249,7 +249,7 @@ def read(rule: str, condition: str | None) -> Reading:
         wants |= wanted
         rejects |= rejected
     numbers = frozenset(term for term in wants | rejects if term.isdigit())
-    return Reading(
+    return RuleTerms(
         wants=_without_common(wants - rejects - numbers),
         rejects=_without_common(rejects - numbers),
         topic=_topic(condition),
@@ -364,7 +364,7 @@ Topics = Literal["equal", "wider", "other"]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRule:
     """A rule in force."""
 
     id: str
@@ -373,7 +373,7 @@ class Known:
     content: str
 
 
-def same(new: Rule, current: Sequence[Known]) -> str | None:
+def same(new: Rule, current: Sequence[KnownRule]) -> str | None:
     """The rule in force that the new one only repeats."""
     if releases(new):
         return None
@@ -381,7 +381,7 @@ def same(new: Rule, current: Sequence[Known]) -> str | None:
     return next((one.id for one in current if _repeats(said, new, one)), None)
 
 
-def superseded(new: Rule, current: Sequence[Known]) -> tuple[str, ...]:
+def superseded(new: Rule, current: Sequence[KnownRule]) -> tuple[str, ...]:
     """The rules in force that the new one ends, in their order."""
     if _releases_all(new):
         return tuple(one.id for one in current)
@@ -404,7 +404,7 @@ def releases(new: Rule) -> bool:
     return _releases_all(new) or _released(new) is not None
 
 
-def traits(one: Known) -> frozenset[Hashable]:
+def traits(one: KnownRule) -> frozenset[Hashable]:
     """By what a rule can be found by one that ends or repeats it: see `seeks`."""
     old = read(one.rule, one.condition)
     about = old.matter | old.topic
@@ -414,7 +414,7 @@ def traits(one: Known) -> frozenset[Hashable]:
     return frozenset({*named, *wanted, *rejected, *_alike(old, one)})
 
 
-def seeks(one: Known) -> frozenset[Hashable] | None:
+def seeks(one: KnownRule) -> frozenset[Hashable] | None:
     """What a rule that this one ends or repeats has one of, among its traits; None where it may
     be any. Most of many rules need not be looked at for one that has come or gone."""
     said = Rule(one.content, one.rule, one.condition, 1.0, False, 0)
@@ -429,7 +429,7 @@ def seeks(one: Known) -> frozenset[Hashable] | None:
     return frozenset({*wanted, *rejected, *_alike(new, one)})
 
 
-def _alike(reading: Reading, one: Known) -> set[Hashable]:
+def _alike(reading: RuleTerms, one: KnownRule) -> set[Hashable]:
     """What two rules have in common of which one repeats the other, chooses otherwise, has another
     number or another object."""
     about = reading.matter | reading.topic
@@ -458,13 +458,13 @@ def _straight(sentence: str) -> str:
     return sentence.replace("\u2019", "'")
 
 
-def _names(about: frozenset[str], one: Known) -> bool:
+def _names(about: frozenset[str], one: KnownRule) -> bool:
     old = read(one.rule, one.condition)
     named = old.matter | old.topic | choice_names(old.matter)
     return bool(about) and about <= named
 
 
-def _repeats(said: Reading, new: Rule, one: Known) -> bool:
+def _repeats(said: RuleTerms, new: Rule, one: KnownRule) -> bool:
     if new.sentence == one.content:
         return True
     old = read(one.rule, one.condition)
@@ -476,7 +476,7 @@ def _repeats(said: Reading, new: Rule, one: Known) -> bool:
     return not signs and said.matter | said.topic == old.matter | old.topic
 
 
-def _ends(new: Reading, old: Reading, *, changes: bool, allows: bool) -> bool:
+def _ends(new: RuleTerms, old: RuleTerms, *, changes: bool, allows: bool) -> bool:
     topics = _topics(new, old)
     if topics == "other" or (topics == "wider" and not changes):
         return False
@@ -489,7 +489,7 @@ def _ends(new: Reading, old: Reading, *, changes: bool, allows: bool) -> bool:
     return _chosen(new, old, changes) or _counted(new, old) or (changes and _recast(new, old))
 
 
-def _topics(new: Reading, old: Reading) -> Topics:
+def _topics(new: RuleTerms, old: RuleTerms) -> Topics:
     """How the conditions relate; what is a condition of one may be named by the other's rule."""
     if not new.topic <= old.topic | old.matter and _share(new.topic, old.topic) < _ONE_TOPIC:
         return "other"
@@ -498,7 +498,7 @@ def _topics(new: Reading, old: Reading) -> Topics:
     return "other" if new.topic else "wider"
 
 
-def _opposed(new: Reading, old: Reading, topics: Topics, *, allows: bool) -> bool:
+def _opposed(new: RuleTerms, old: RuleTerms, topics: Topics, *, allows: bool) -> bool:
     """Whether one rejects what the other wants; a new rule can be wider than the old, not narrower.
 
     "No tables" ends "use small tables". "Explain legal terms" is only an exception to "don't
@@ -529,7 +529,7 @@ def _denies(
     return wider and not manner and share >= _PART and ours | about[0] <= theirs | about[1]
 
 
-def _chosen(new: Reading, old: Reading, changes: bool) -> bool:
+def _chosen(new: RuleTerms, old: RuleTerms, changes: bool) -> bool:
     wanted, before = chosen(new.wants), chosen(old.wants)
     for name in wanted.keys() & before.keys():
         if wanted[name] & before[name]:
@@ -541,7 +541,7 @@ def _chosen(new: Reading, old: Reading, changes: bool) -> bool:
     return False
 
 
-def _counted(new: Reading, old: Reading) -> bool:
+def _counted(new: RuleTerms, old: RuleTerms) -> bool:
     return (
         bool(new.numbers and old.numbers)
         and new.numbers != old.numbers
@@ -551,7 +551,7 @@ def _counted(new: Reading, old: Reading) -> bool:
     )
 
 
-def _recast(new: Reading, old: Reading) -> bool:
+def _recast(new: RuleTerms, old: RuleTerms) -> bool:
     if new.verb != old.verb or new.verb not in _ONE_OBJECT or new.rejects or old.rejects:
         return False
     if chosen(new.wants).keys() != chosen(old.wants).keys():

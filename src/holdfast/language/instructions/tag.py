@@ -189,7 +189,7 @@ _WORD = re.compile(r"[a-z][a-z'_-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRule:
     """One instruction in a text; `rule`, `condition` and `sentence` are verbatim parts of it.
 
     Two conditions that do not stand side by side are joined by `split.JOINT`.
@@ -207,13 +207,13 @@ class Found:
     own: bool = True
 
 
-def detect(text: str) -> list[Found]:
+def detect(text: str) -> list[FoundRule]:
     """The instructions in a text, in order.
 
     Pass text of user origin only: authority comes from the channel, never from the text. The same
     words from a tool, a document or the assistant are data, whatever they claim to be.
     """
-    found: list[Found] = []
+    found: list[FoundRule] = []
     places: list[handed.Place] = []
     for at, sentence, low in _sentences(text):
         one, (opened, asked) = _read(sentence, low)
@@ -252,14 +252,14 @@ def _trimmed(line: str, low: str, start: int, end: int) -> tuple[str, str]:
     return sentence, low[start : start + len(sentence)]
 
 
-def _read(sentence: str, low: str) -> tuple[Found | None, Span]:
+def _read(sentence: str, low: str) -> tuple[FoundRule | None, Span]:
     """What is asked for in a sentence, and what stands there between the openings and the thought
     that asks for it."""
     if not 3 < len(sentence) <= _LONGEST_SENTENCE:
         return None, _NOTHING
     low = _asserted(low)
     if kind := _whole(low):
-        return Found(kind, sentence, None, sentence, 1.0, replaces=kind == "rule"), _NOTHING
+        return FoundRule(kind, sentence, None, sentence, 1.0, replaces=kind == "rule"), _NOTHING
     if cues.HAN.search(low):
         return _read_chinese(sentence, low), _NOTHING
     labelled = low.rstrip("_").endswith(":")  # Behind it stands what a speaker says.
@@ -272,7 +272,7 @@ def _read(sentence: str, low: str) -> tuple[Found | None, Span]:
     rule, condition = parts(sentence, low, asked.at, asked.conditions)
     sure = min(1.0, score / (2 * THRESHOLD))
     replaces = cues.REPLACES.search(low) is not None
-    return Found("rule", rule, condition, sentence, sure, replaces), (asked.opened, asked.start)
+    return FoundRule("rule", rule, condition, sentence, sure, replaces), (asked.opened, asked.start)
 
 
 def _whole(low: str) -> Kind | None:
@@ -304,7 +304,7 @@ def _is_question(low: str) -> bool:
     return low.endswith("?") and bool(cues.ASKS.match(low) or not cues.REQUEST.search(low))
 
 
-def _score(low: str, asked: _Request) -> float:
+def _score(low: str, asked: _AskedFor) -> float:
     weight = asked.weight
     if asked.form > 0 and asked.start > asked.opened and cues.PERSONAL.match(low):
         # "I'm dyslexic, so ...": a lasting reason.
@@ -322,7 +322,7 @@ def _score(low: str, asked: _Request) -> float:
     return asked.form + weight + _generality(low, asked.at, general) - occasion
 
 
-class _Request(NamedTuple):
+class _AskedFor(NamedTuple):
     """What is asked for: its form, where it begins, and what stands before it."""
 
     form: float
@@ -336,19 +336,19 @@ class _Request(NamedTuple):
     weight: float
 
 
-def _requests(low: str) -> Iterator[_Request]:
+def _requests(low: str) -> Iterator[_AskedFor]:
     """What may be a request in the sentence: its first thought, and each that follows."""
     start, conditions, weight = _openings(low, 0)
     firm = weight >= _FIRM or cues.FROM_NOW.search(low, 0, start) is not None
     form = _first_form(low, start, firm=firm, when=max(weight, float(firm)))
     if form is not None:
-        yield _Request(form, start, start, start, conditions, weight)
+        yield _AskedFor(form, start, start, start, conditions, weight)
     reason = cues.PERSONAL.match(low) is not None
     for turn in (cues.REASONED if reason else cues.TURNS).finditer(low, start):
         at, more, also = _openings(low, turn.end())
         form = _first_form(low, at, firm=reason or also >= _FIRM, when=also)
         if form is not None:
-            yield _Request(form, at, start, turn.end(), [*conditions, *more], weight + also)
+            yield _AskedFor(form, at, start, turn.end(), [*conditions, *more], weight + also)
 
 
 def _openings(low: str, at: int) -> tuple[int, list[Span], float]:
@@ -412,7 +412,7 @@ def _generality(low: str, at: int, general: bool) -> float:
     return 2.0 * general + manner + classes + plural - (1.5 if len(words) > _LONG_WORDS else 0.0)
 
 
-def _occasion(low: str, asked: _Request, condition: float, general: bool) -> float:
+def _occasion(low: str, asked: _AskedFor, condition: float, general: bool) -> float:
     """How much points at the thing at hand; under a condition, less of it counts."""
     at, bound = asked.at, condition >= 1
     end = reason.start() if (reason := cues.WHY.search(low, at)) else len(low)
@@ -429,12 +429,12 @@ def _occasion(low: str, asked: _Request, condition: float, general: bool) -> flo
     return at_hand * (1.0 if bound else 2.0) + definite * (0.5 if bound else 1.0) + made
 
 
-def _read_chinese(sentence: str, low: str) -> Found | None:
+def _read_chinese(sentence: str, low: str) -> FoundRule | None:
     if cues.HAN_LIFE.search(low) or not (cues.HAN_RULE.search(low) and cues.HAN_ASK.search(low)):
         return None
     when = cues.HAN_WHEN.search(low)
     rule = sentence[when.end() :] if when and when.start() < 4 else sentence
-    return Found(
+    return FoundRule(
         "rule",
         rule.strip(" ,，。！!"),
         sentence[slice(*when.span())] if when else None,

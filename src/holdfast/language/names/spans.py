@@ -425,7 +425,7 @@ class Names:
         return low in self._small or SUFFIX.search(first.text) is not None
 
 
-class Known:
+class KnownNames:
     """Names that are known, to be looked for in many texts: each is read once, however many."""
 
     def __init__(self, names: Iterable[str]) -> None:

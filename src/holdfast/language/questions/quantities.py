@@ -138,7 +138,7 @@ _ANYTHING = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuantities:
     """Figures that a question asks for."""
 
     kinds: frozenset[str]
@@ -151,7 +151,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatedQuantities:
     """What a text says of what was asked for."""
 
     stated: Stated
@@ -170,7 +170,7 @@ class Said:
         """Whether it states a figure; a day of the week may be any."""
         return any(kind != "weekday" for kind, _ in self.stated)
 
-    def updates(self, old: Said) -> bool:
+    def updates(self, old: StatedQuantities) -> bool:
         """Whether both state the same thing, and this one something else of it."""
         return any(
             _differ(values, before) or _differ(self.became.get(key, set()), before)
@@ -189,7 +189,7 @@ class _Token(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def asked(text: str) -> Asked | None:
+def asked(text: str) -> AskedQuantities | None:
     """The figures that a question asks for; None for any other question."""
     words = " ".join(text[:_READ].lower().replace("’", "'").split())
     if not _ASKS.match(words) or classify(text).name in ("multi-hop", "complex"):
@@ -203,7 +203,7 @@ def asked(text: str) -> Asked | None:
     counted = _COUNTED.search(words)
     units = frozenset(terms(counted[1])) if counted else matter
     names = frozenset(terms(" ".join(_NAME.findall(text))))
-    return Asked(frozenset(kinds), matter, units, names, _updates(text, words))
+    return AskedQuantities(frozenset(kinds), matter, units, names, _updates(text, words))
 
 
 def _updates(text: str, words: str) -> Updates:
@@ -216,7 +216,7 @@ def _updates(text: str, words: str) -> Updates:
     return "none" if _SAID.search(words) else "told"
 
 
-def read(text: str, asked: Asked) -> Said:
+def read(text: str, asked: AskedQuantities) -> StatedQuantities:
     """What a text says of what was asked for."""
     tokens = _tokens(text[:_READ], _starts(asked))
     near = [at for at, each in enumerate(tokens) if each.value in asked.terms]
@@ -233,7 +233,7 @@ def read(text: str, asked: Asked) -> Said:
             if is_new:
                 became.setdefault(key, set()).add(value)
             of_figure = of_figure or _is_near(at, changes, _NEAR_WORDS)
-    return Said(
+    return StatedQuantities(
         stated,
         became,
         terms=frozenset(tokens[at].value for at in near),
@@ -245,7 +245,7 @@ def read(text: str, asked: Asked) -> Said:
 
 
 def _figures(
-    at: int, tokens: Sequence[_Token], asked: Asked, *, is_new: bool, is_near: bool
+    at: int, tokens: Sequence[_Token], asked: AskedQuantities, *, is_new: bool, is_near: bool
 ) -> Iterator[tuple[Key, str]]:
     """What a figure stands for, as far as it was asked for, and its value."""
     each = tokens[at]
@@ -264,7 +264,7 @@ def _figures(
         yield key, each.value
 
 
-def _counted(units: Sequence[str], asked: Asked, *, is_near: bool) -> Iterator[Key]:
+def _counted(units: Sequence[str], asked: AskedQuantities, *, is_near: bool) -> Iterator[Key]:
     """What a number counts, as far as it was asked for."""
     for unit in units:
         if "count" in asked.kinds and unit in asked.units:
@@ -304,7 +304,7 @@ def _differ(new: set[str], old: set[str]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _starts(asked: Asked) -> frozenset[str]:
+def _starts(asked: AskedQuantities) -> frozenset[str]:
     """How the words begin that matter: no other is worth the time to find its term."""
     wanted = asked.terms | asked.units | _TIMES
     if "measure" in asked.kinds or "count" in asked.kinds:

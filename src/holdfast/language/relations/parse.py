@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from holdfast.language.names.spans import Mention, Span
 from holdfast.language.relations import phrases as vocabulary
-from holdfast.language.relations.phrases import Relation, Speakers, roles, typed
+from holdfast.language.relations.phrases import MentionedRelation, Speakers, roles, typed
 
 #: A token of a parse; untyped here because spaCy is an extra.
 Token = Any
@@ -37,7 +37,7 @@ class End(NamedTuple):
     token: Token
 
 
-class Clause(NamedTuple):
+class ParsedClause(NamedTuple):
     """A verb with what it needs to be read."""
 
     verb: Token
@@ -62,7 +62,7 @@ class Parse:
             if ent.label_ in vocabulary.NUMBER_LABELS
         ]
 
-    def relations(self) -> Iterator[Relation]:
+    def relations(self) -> Iterator[MentionedRelation]:
         """Everything the text states, in its order."""
         yield from roles(self._doc.text, self._mentions, self._who)
         for sentence in self._doc.sents:
@@ -72,27 +72,27 @@ class Parse:
                 if token.pos_ in ("VERB", "AUX") and token.dep_ not in ("aux", "auxpass"):
                     yield from self._of_verb(token)
 
-    def _of_verb(self, verb: Token) -> Iterator[Relation]:
+    def _of_verb(self, verb: Token) -> Iterator[MentionedRelation]:
         clause = self._clause(verb)
         if clause and clause.subjects and not _is_doubtful(verb):
             yield from self._stated(clause)
 
-    def _clause(self, verb: Token, left: int = _DEEPEST) -> Clause | None:
+    def _clause(self, verb: Token, left: int = _DEEPEST) -> ParsedClause | None:
         """A verb with its subjects, its own or those of the verb above; None without any."""
         subjects = [child for child in verb.children if child.dep_ in _SUBJECTS]
         if subjects:
             ends = [end for each in subjects for end in self._sources(each, verb)]
             if len(subjects) > 1:  # "Your cousin Petra called": two to the parser, one person.
                 ends = [end for end in ends if end.named]
-            return Clause(verb, ends, "")
+            return ParsedClause(verb, ends, "")
         if left and verb.dep_ == "conj" and verb.head.pos_ in ("VERB", "AUX"):
             above = self._clause(verb.head, left - 1)
-            return above and Clause(verb, above.subjects, "")
+            return above and ParsedClause(verb, above.subjects, "")
         if left and verb.dep_ == "xcomp" and verb.head.pos_ == "VERB":
             return self._governed(verb, left - 1)
         return None
 
-    def _governed(self, verb: Token, left: int) -> Clause | None:
+    def _governed(self, verb: Token, left: int) -> ParsedClause | None:
         """As in "decided to cancel"; of "hope to visit" nothing follows."""
         above = verb.head
         if above.lemma_ in vocabulary.WISHES or _is_doubtful(above):
@@ -101,7 +101,7 @@ class Parse:
             return None  # "Asked me to come": the object does it, not the subject.
         clause = self._clause(above, left)
         between = self._doc.text[above.idx : verb.idx]
-        return clause and Clause(verb, clause.subjects, clause.lead + between)
+        return clause and ParsedClause(verb, clause.subjects, clause.lead + between)
 
     def _sources(self, token: Token, verb: Token) -> list[End]:
         found: list[End] = []
@@ -165,7 +165,7 @@ class Parse:
                 return mention.text if mention else self._who.person(child.text)
         return None
 
-    def _stated(self, clause: Clause) -> Iterator[Relation]:
+    def _stated(self, clause: ParsedClause) -> Iterator[MentionedRelation]:
         phrase = clause.lead + _verb_phrase(clause.verb)
         direct = [child for child in clause.verb.children if child.dep_ in _OBJECTS]
         for child in direct:
@@ -178,7 +178,9 @@ class Parse:
                     if prep.dep_ == "prep":
                         yield from self._through(clause, f"{phrase} {child.text}", prep, alone=True)
 
-    def _direct(self, clause: Clause, phrase: str, child: Token) -> Iterator[Relation]:
+    def _direct(
+        self, clause: ParsedClause, phrase: str, child: Token
+    ) -> Iterator[MentionedRelation]:
         if child.dep_ == "attr" and clause.verb.lemma_ == "be":
             yield from self._is(clause, phrase, child)
             return
@@ -190,7 +192,7 @@ class Parse:
             if prep.dep_ == "prep":
                 yield from self._through(clause, f"{phrase} {child.text}", prep, alone=False)
 
-    def _is(self, clause: Clause, phrase: str, child: Token) -> Iterator[Relation]:
+    def _is(self, clause: ParsedClause, phrase: str, child: Token) -> Iterator[MentionedRelation]:
         """As in "is the coach of Real Oviedo", "my favourite city is Bologna"."""
         target = self._end(child)
         if target and target.named:
@@ -204,8 +206,8 @@ class Parse:
                 yield from self._through(clause, f"{phrase} {child.text}", prep, alone=True)
 
     def _through(
-        self, clause: Clause, phrase: str, prep: Token, *, alone: bool
-    ) -> Iterator[Relation]:
+        self, clause: ParsedClause, phrase: str, prep: Token, *, alone: bool
+    ) -> Iterator[MentionedRelation]:
         """Over a preposition; a bare noun counts only where there is no direct object."""
         words = f"{phrase} {prep.text}"
         for child in prep.children:
@@ -215,8 +217,8 @@ class Parse:
                 yield from self._targets(clause, words, child, alone=alone)
 
     def _targets(
-        self, clause: Clause, words: str, child: Token, *, alone: bool
-    ) -> Iterator[Relation]:
+        self, clause: ParsedClause, words: str, child: Token, *, alone: bool
+    ) -> Iterator[MentionedRelation]:
         for each in (child, *_joined(child)):
             target = self._end(each)
             if target is None or self._is_date(each):
@@ -230,7 +232,9 @@ class Parse:
     def _is_date(self, token: Token) -> bool:
         return any(start <= token.idx < end for start, end in self._dates)
 
-    def _claims(self, clause: Clause, phrase: str, target: End) -> Iterator[Relation]:
+    def _claims(
+        self, clause: ParsedClause, phrase: str, target: End
+    ) -> Iterator[MentionedRelation]:
         spoken = target.token.pos_ == "PRON"
         if spoken and clause.verb.lemma_ == "be" and phrase.rpartition(" ")[2] in vocabulary.LOOSE:
             return  # "I'm here for you"

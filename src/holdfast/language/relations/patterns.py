@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from holdfast.language.names.spans import OPENERS, Mention
-from holdfast.language.relations.phrases import ANY_RELATION, Relation, Speakers, roles, typed
+from holdfast.language.relations.phrases import (
+    ANY_RELATION,
+    MentionedRelation,
+    Speakers,
+    roles,
+    typed,
+)
 
 # ----------------------------------------------------------------------
 # The verbs that join two names in plain speech, in all their forms.
@@ -128,7 +134,7 @@ class Sentence:
     mentions: dict[int, Mention]
 
 
-def find(text: str, mentions: Sequence[Mention], who: Speakers) -> Iterator[Relation]:
+def find(text: str, mentions: Sequence[Mention], who: Speakers) -> Iterator[MentionedRelation]:
     """The relations of a text whose names are known."""
     yield from roles(text, mentions, who)
     for found in _SENTENCE.finditer(text):
@@ -155,9 +161,9 @@ def _subjects(sentence: Sentence, start: int, who: Speakers) -> list[Subject]:
     return sorted(found, key=lambda each: each.start)
 
 
-def _stated(sentence: Sentence, subjects: Sequence[Subject]) -> Iterator[Relation]:
+def _stated(sentence: Sentence, subjects: Sequence[Subject]) -> Iterator[MentionedRelation]:
     """What is said of each subject; of "Mira and I" the same of both."""
-    later: list[Relation] = []
+    later: list[MentionedRelation] = []
     next_start = -1
     for subject in reversed(subjects):
         claims = list(_objects(sentence, subject, subject.end))
@@ -169,7 +175,7 @@ def _stated(sentence: Sentence, subjects: Sequence[Subject]) -> Iterator[Relatio
 
 def _objects(
     sentence: Sentence, subject: Subject, at: int, left: int = _MOST_VERBS
-) -> Iterator[Relation]:
+) -> Iterator[MentionedRelation]:
     text = sentence.text
     short = _CONTRACTED.match(text, at)  # "I'm flying": the verb begins after it.
     found = _PHRASE.match(text, short.end() if short else at, sentence.end)
@@ -193,7 +199,7 @@ def _objects(
         yield from _objects(sentence, subject, again.end() - 1, left - 1)
 
 
-def _of_nouns(sentence: Sentence, start: int) -> Iterator[Relation]:
+def _of_nouns(sentence: Sentence, start: int) -> Iterator[MentionedRelation]:
     """What is said of a noun that opens the sentence, where its type is known: "X caused Y"."""
     found = _NOUN_SUBJECT.match(sentence.text, start, sentence.end)
     name = found and (found["noun"] or found["name"])
@@ -212,7 +218,7 @@ def _listed(sentence: Sentence, at: int) -> Iterator[Mention]:
         at = more.end() if more else -1
 
 
-def _favourites(sentence: Sentence, start: int, who: Speakers) -> Iterator[Relation]:
+def _favourites(sentence: Sentence, start: int, who: Speakers) -> Iterator[MentionedRelation]:
     for mention in sentence.mentions.values():
         near = max(start, mention.start - _LONGEST_FAVOURITE)
         found = _FAVOURITE.search(sentence.text, near, mention.start)

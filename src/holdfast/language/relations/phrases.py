@@ -60,7 +60,7 @@ ANY_RELATION = "related_to"
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class MentionedRelation:
     """Two things and what was said of them; an end that is no mention is a concept."""
 
     source: str
@@ -149,17 +149,17 @@ _ROLE_CONFIDENCE = 0.85
 
 def typed(
     source: str, phrase: str, target: str, span: tuple[int, int], confidence: float
-) -> Relation:
+) -> MentionedRelation:
     """A relation from what was said, turned round where its type reads the other way."""
     for kind, turned, pattern in _TYPES:
         if pattern.search(phrase):
             if turned:
                 source, target, phrase = target, source, f"{kind.replace('_', ' ')} ({phrase})"
-            return Relation(source, kind, target, phrase, *span, confidence)
-    return Relation(source, ANY_RELATION, target, phrase, *span, confidence)
+            return MentionedRelation(source, kind, target, phrase, *span, confidence)
+    return MentionedRelation(source, ANY_RELATION, target, phrase, *span, confidence)
 
 
-def roles(text: str, mentions: Sequence[Mention], who: Speakers) -> Iterator[Relation]:
+def roles(text: str, mentions: Sequence[Mention], who: Speakers) -> Iterator[MentionedRelation]:
     """Who is whose: "my sister Clara", "Clara, my sister", "Tania's band Velvet Moth"."""
     for mention in mentions:
         before = _OWN_BEFORE.search(text, max(0, mention.start - 60), mention.start)
@@ -170,24 +170,24 @@ def roles(text: str, mentions: Sequence[Mention], who: Speakers) -> Iterator[Rel
     yield from _roles_of_names(text, mentions)
 
 
-def _roles_of_names(text: str, mentions: Sequence[Mention]) -> Iterator[Relation]:
+def _roles_of_names(text: str, mentions: Sequence[Mention]) -> Iterator[MentionedRelation]:
     for owner, mention in pairwise(mentions):
         found = _NAME_BEFORE.fullmatch(text, owner.end, mention.start)
         if found and not _NO_ROLE.search(found["role"]):
             yield _role(mention, found["role"], owner.text, found)
 
 
-def _role(mention: Mention, role: str, owner: str, found: re.Match[str]) -> Relation:
+def _role(mention: Mention, role: str, owner: str, found: re.Match[str]) -> MentionedRelation:
     start, end = min(found.start(), mention.start), max(found.end(), mention.end)
     original = f"is {role.strip()} of"
-    return Relation(
+    return MentionedRelation(
         mention.text, ANY_RELATION, owner, original, start, end, confidence=_ROLE_CONFIDENCE
     )
 
 
-def distinct(found: Iterable[Relation]) -> list[Relation]:
+def distinct(found: Iterable[MentionedRelation]) -> list[MentionedRelation]:
     """Each claim once, the surest first of its kind; nothing is related to itself."""
-    kept: dict[tuple[str, str, str], Relation] = {}
+    kept: dict[tuple[str, str, str], MentionedRelation] = {}
     for relation in found:
         if relation.source.lower() == relation.target.lower():
             continue

@@ -407,14 +407,14 @@ _MONTHS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlanDates:
     """The day that a sentence is about, and when what it plans is over; None for neither."""
 
     on: date | None = None
     due: datetime | None = None
 
 
-def planned(low: str, dates: Sequence[Date], at: datetime) -> Planned:
+def planned(low: str, dates: Sequence[Date], at: datetime) -> PlanDates:
     """The times of one sentence (in lower case), said `at`; `dates` are those that stand in it."""
     if _SHIFTED.search(low) or (_AHEAD.search(low) and not _PAST.search(low)):
         try:
@@ -424,7 +424,7 @@ def planned(low: str, dates: Sequence[Date], at: datetime) -> Planned:
         if interval is not None:
             return _until(*interval, low)
     exact = [each for each in dates if each.exact and each.to - each.from_ <= _DAY]
-    return Planned(on=exact[0].from_.date()) if len(dates) == len(exact) == 1 else Planned()
+    return PlanDates(on=exact[0].from_.date()) if len(dates) == len(exact) == 1 else PlanDates()
 
 
 def _coming(
@@ -479,15 +479,15 @@ def _ahead(named: Date, at: datetime) -> tuple[datetime | None, datetime] | None
     return begin if is_day else None, end
 
 
-def _until(begin: datetime | None, end: datetime, low: str) -> Planned:
+def _until(begin: datetime | None, end: datetime, low: str) -> PlanDates:
     clock = _CLOCK.search(low) if begin is not None else None
     if begin is None or clock is None:
-        return Planned(on=None if begin is None else begin.date(), due=end)
+        return PlanDates(on=None if begin is None else begin.date(), due=end)
     hour = int(clock["hour"])
     if clock["half"] == "p" and hour < _NOON:
         hour += _NOON
     due = begin.replace(hour=hour, minute=int(clock["minute"] or 0), second=0, microsecond=0)
-    return Planned(on=begin.date(), due=due)
+    return PlanDates(on=begin.date(), due=due)
 
 
 def _later(at: datetime, number: int, unit: str) -> datetime:
@@ -817,7 +817,7 @@ class _Drafts:
     def _mentions(self, clause: Clause) -> Sequence[Mention]:
         return inside(clause, self._extracted.mentions)
 
-    def _planned(self, clause: Clause) -> Planned:
+    def _planned(self, clause: Clause) -> PlanDates:
         return planned(clause.low, inside(clause, self._extracted.dates), self._event.at)
 
     def _draft(self, stated: _Stated) -> FactDraft | None:
@@ -834,7 +834,7 @@ class _Drafts:
             category = "other"
         names = self._names(clause)
         new = entity_novelty(names, [name for name in names if self._is_known(name)])
-        times = self._planned(clause) if category not in _UNDATED else Planned()
+        times = self._planned(clause) if category not in _UNDATED else PlanDates()
         return FactDraft(
             text=text,
             category=category,

@@ -198,7 +198,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u20
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class AnswerFact:
     """A statement that the model drew from the turns."""
 
     text: str
@@ -220,7 +220,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class AnswerEntity:
     """An entity of the answer; `ref` is the alias of a known one, or n1, n2, ... for a new one.
 
     The name of a known one is what the model calls it here: it renames nothing.
@@ -233,7 +233,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class AnswerRelation:
     """A relation between two references."""
 
     source: str
@@ -244,12 +244,12 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Extraction:
+class ExtractedAnswer:
     """What was read."""
 
-    facts: tuple[Fact, ...] = ()
-    entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    facts: tuple[AnswerFact, ...] = ()
+    entities: tuple[AnswerEntity, ...] = ()
+    relations: tuple[AnswerRelation, ...] = ()
     #: What was left out or changed, without quoting any of it.
     notes: tuple[str, ...] = ()
     #: The answer ended before its JSON did: there may have been more.
@@ -261,7 +261,7 @@ Item = Mapping[str, object]
 
 def read(
     text: str, *, turns: Collection[str] = (), known: Mapping[str, str] | None = None
-) -> Extraction:
+) -> ExtractedAnswer:
     """The extraction in an answer to a prompt that showed these turns and known entities.
 
     `turns` are aliases; `known` maps the alias of an entity to its name.
@@ -271,7 +271,7 @@ def read(
     if not text.strip():
         raise Unreadable("the answer is empty")
     sections, whole = sections_of(text)
-    reading = _Reading(frozenset(turns), known or {})
+    reading = _AnswerReading(frozenset(turns), known or {})
     entities = [reading.entity(item) for item in sections["entities"][:MOST_ENTITIES]]
     facts = [reading.fact(item) for item in sections["facts"][:MOST_FACTS]]
     relations = [reading.relation(item) for item in sections["relations"][:MOST_RELATIONS]]
@@ -280,7 +280,7 @@ def read(
         raise Unreadable(f"none of its {reading.unreadable} items can be read")
     for name, most in zip(SECTIONS, (MOST_FACTS, MOST_ENTITIES, MOST_RELATIONS), strict=True):
         reading.note(len(sections[name]) - most, f"{name} over the limit of {most}")
-    return Extraction(
+    return ExtractedAnswer(
         facts=_distinct([fact for fact in facts if fact]),
         entities=tuple(reading.entities.values()),
         relations=tuple(dict.fromkeys(relation for relation in relations if relation)),
@@ -290,12 +290,12 @@ def read(
 
 
 @dataclass(slots=True)
-class _Reading:
+class _AnswerReading:
     """What has been read of one answer, and what was left out of it."""
 
     turns: frozenset[str]
     known: Mapping[str, str]
-    entities: dict[str, Entity] = field(default_factory=dict)
+    entities: dict[str, AnswerEntity] = field(default_factory=dict)
     #: What the model calls an entity, by id or folded name -> its reference.
     refs: dict[str, str] = field(default_factory=dict)
     unreadable: int = 0
@@ -318,13 +318,13 @@ class _Reading:
         }
         return tuple(f"{count} {what}" for what, count in counted.items() if count)
 
-    def fact(self, item: object) -> Fact | None:
+    def fact(self, item: object) -> AnswerFact | None:
         given = item if isinstance(item, Mapping) else {"text": item}
         text = self._text(first(given, TEXT), _TEXT_CHARS)
         if not text:
             self.unreadable += 1
             return None
-        return Fact(
+        return AnswerFact(
             text=text,
             kind=_kind(given),
             turns=self._turns(first(given, (*_TURNS, "source"))),
@@ -355,7 +355,7 @@ class _Reading:
             ident = ""
         return self._keep(given, name, ident)
 
-    def relation(self, item: object) -> Relation | None:
+    def relation(self, item: object) -> AnswerRelation | None:
         given = _triple(item)
         if given is None:
             self.unreadable += 1
@@ -368,7 +368,7 @@ class _Reading:
             self.unreadable += 1
             return None
         confidence = _confidence(given.get("confidence"))
-        return Relation(
+        return AnswerRelation(
             source, relation_type(word), target, self._turns(first(given, _TURNS)), confidence
         )
 
@@ -383,7 +383,7 @@ class _Reading:
         self.refs.setdefault(fold(name), ref)
         if ref not in self.entities and len(self.entities) < MOST_ENTITIES:
             word = self._text(first(given, _TYPE), _TYPE_CHARS)
-            self.entities[ref] = Entity(
+            self.entities[ref] = AnswerEntity(
                 ref=ref,
                 name=name,
                 type=entity_type(word) if key(word) else Typed(ANY_ENTITY),
@@ -494,6 +494,6 @@ def _day(value: object) -> date | None:
         return None
 
 
-def _distinct(facts: Sequence[Fact]) -> tuple[Fact, ...]:
+def _distinct(facts: Sequence[AnswerFact]) -> tuple[AnswerFact, ...]:
     """The first of those that say the same."""
     return tuple({fold(fact.text).rstrip(".!。"): fact for fact in reversed(facts)}.values())[::-1]

@@ -18,8 +18,15 @@ from datetime import datetime
 from holdfast.config import Extraction as Settings
 from holdfast.errors import Unreadable
 from holdfast.learn.drafts_from_llm import Drafted, drafted
-from holdfast.learn.llm.answer import Extraction, read
-from holdfast.learn.llm.prompt import MAX_TOKENS, MAX_TURNS, Known, Prompt, build, groups
+from holdfast.learn.llm.answer import ExtractedAnswer, read
+from holdfast.learn.llm.prompt import (
+    MAX_TOKENS,
+    MAX_TURNS,
+    ExtractionPrompt,
+    KnownEntity,
+    build,
+    groups,
+)
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Paid, Price, Purse
 from holdfast.models.llm import Generated, Generator
@@ -55,7 +62,7 @@ class LlmExtractor:
         *,
         user: str,
         earlier: Sequence[Event] = (),
-        known: Sequence[Known] = (),
+        known: Sequence[KnownEntity] = (),
     ) -> Drafted:
         """What one of the `groups` says; one call at most.
 
@@ -92,7 +99,7 @@ def asking(
     )
 
 
-def _read(generated: Generated, prompt: Prompt) -> Extraction:
+def _read(generated: Generated, prompt: ExtractionPrompt) -> ExtractedAnswer:
     answer = read(generated.text, turns=prompt.turns, known=prompt.names)
     if answer.cut and not (answer.facts or answer.entities or answer.relations):
         # Not the same as "nothing to remember".

@@ -36,38 +36,38 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
-class Found(NamedTuple):
+class FoundValue(NamedTuple):
     """A value in a text; not `whole` when the text ended before it did."""
 
     value: object
     whole: bool
 
 
-def found(text: str) -> list[Found]:
+def found(text: str) -> list[FoundValue]:
     """The objects and arrays in a text, outermost, in their order."""
     return list(_found(text))
 
 
-def _found(text: str) -> Iterator[Found]:
+def _found(text: str) -> Iterator[FoundValue]:
     at = 0
     cut = 0
     for _ in range(_MOST_STARTS):
         start = _START.search(text, at)
         if start is None or cut >= _MOST_CUT:
             return
-        reader = _Reader(text, start.start())
+        reader = _ValueReader(text, start.start())
         try:
             value, whole = reader.value(0)
         except ValueError:
             at = start.end()
             continue
-        yield Found(value, whole)
+        yield FoundValue(value, whole)
         # What stands in a value that was cut off may be the value that was meant.
         at = reader.at if whole else start.end()
         cut += not whole
 
 
-class _Reader:
+class _ValueReader:
     """Reads one value from a place of a text; ValueError where none can be meant."""
 
     def __init__(self, text: str, at: int) -> None:

@@ -46,7 +46,7 @@ _UNSAFE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownEntity:
     """An entity that the model is told of."""
 
     id: str
@@ -56,7 +56,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ExtractionPrompt:
     """One question to a model, and what its aliases stand for."""
 
     system: str
@@ -65,7 +65,7 @@ class Prompt:
     #: Alias -> the turn it stands for.
     turns: Mapping[str, Event]
     #: Alias -> the entity it stands for.
-    known: Mapping[str, Known]
+    known: Mapping[str, KnownEntity]
     #: The earlier turns that are shown, in order.
     earlier: tuple[Event, ...] = ()
 
@@ -95,10 +95,10 @@ def build(
     turns: Sequence[Event],
     *,
     earlier: Sequence[Event] = (),
-    known: Sequence[Known] = (),
+    known: Sequence[KnownEntity] = (),
     max_turns: int = MAX_TURNS,
     max_tokens: int = MAX_TOKENS,
-) -> Prompt:
+) -> ExtractionPrompt:
     """The prompt for one group; of what was said earlier and of what is known, what fits.
 
     A turn that is too long by itself is shown with a gap in its middle.
@@ -117,7 +117,7 @@ def build(
     newest = [(turn, _turn_line(None, turn, _EARLIER_TOKENS)) for turn in earlier[-MAX_EARLIER:]]
     before = _fitting(newest[::-1], _EARLIER_TOKENS)[::-1]
     lines = [*told.values(), *(line for _, line in before), *said]
-    return Prompt(
+    return ExtractionPrompt(
         system=system(),
         text="\n".join(lines),
         schema=schema(),
@@ -199,7 +199,7 @@ def _with_gap(text: str, chars: int) -> str:
     return text[:half] + _GAP + text[len(text) - half :]
 
 
-def _known_line(alias: str, entity: Known) -> str:
+def _known_line(alias: str, entity: KnownEntity) -> str:
     told: dict[str, object] = {"known": alias, "name": entity.name[:200], "type": entity.type}
     if entity.aliases:
         told["aliases"] = [name[:200] for name in entity.aliases[:_MOST_ALIASES]]

@@ -188,7 +188,7 @@ def _is_one_of(hit: Hit, categories: Collection[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _PackedItem:
     level: Level
     text: str
     tokens: int
@@ -205,7 +205,7 @@ class _Filling:
         self._budget = budget
         self._terms = query_terms
         self._left = budget - layout.frame_tokens
-        self._inside: dict[int, _Told] = {}
+        self._inside: dict[int, _PackedItem] = {}
         self._paid: set[Hashable] = set()
         # Counting is most of the work: what is counted is remembered.
         self._content_tokens: dict[str, int] = {}
@@ -220,7 +220,7 @@ class _Filling:
         if sum(map(self._whole, places)) + sum(parts.values()) > self._left:
             return False
         self._inside = {
-            place: _Told("full", hit.content, self._whole(place))
+            place: _PackedItem("full", hit.content, self._whole(place))
             for place, hit in enumerate(self._hits)
         }
         return True
@@ -283,12 +283,12 @@ class _Filling:
         self._inside[place] = new
         return True
 
-    def _told(self, place: int, level: Level) -> _Told:
+    def _told(self, place: int, level: Level) -> _PackedItem:
         hit = self._hits[place]
         if is_whole(hit.content, level, self._count):
-            return _Told("full", hit.content, self._whole(place))
+            return _PackedItem("full", hit.content, self._whole(place))
         text = told(hit.content, level, self._terms_for(hit))
-        return _Told(level, text, self._layout.tokens(hit, text))
+        return _PackedItem(level, text, self._layout.tokens(hit, text))
 
     def _count(self, content: str) -> int:
         if content not in self._content_tokens:

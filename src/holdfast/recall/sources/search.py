@@ -37,7 +37,7 @@ Weights = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceScores:
     """What the sources gave."""
 
     rankings: dict[str, Ranking]
@@ -57,7 +57,7 @@ def search(  # noqa: PLR0913 (what every source may need)
     weights: Weights,
     vector_weight: NDArray[np.float32],
     graph: NDArray[np.float32] | None = None,
-) -> Found:
+) -> SourceScores:
     """Ask every source that has a vote. `vector` None: the question has no embedding just now.
 
     `vector_weight`: what the cosine counts in the hybrid score of each document, 0..1.
@@ -76,7 +76,7 @@ def search(  # noqa: PLR0913 (what every source may need)
         rankings["vector"] = _nearest(view, vector, wanted, depth)
     if weights["graph"] and graph is not None:
         rankings["graph"] = _ranking(view, graph, wanted, depth)
-    return Found(rankings, holders, cosines)
+    return SourceScores(rankings, holders, cosines)
 
 
 def hybrid(

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.language.questions.classes import classify
-from holdfast.language.questions.quantities import Asked, Said, asked, read
+from holdfast.language.questions.quantities import AskedQuantities, StatedQuantities, asked, read
 from holdfast.recall.stages.stage import Candidate, Moment, raised
 
 #: The newest passes an older one that scores up to 10 % more; the first decides among equals only,
@@ -91,7 +91,9 @@ def _figured(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     return _noted(stating, gains, {"update_of": moment.view.ids[stating[0].doc]})
 
 
-def _stating(head: list[Candidate], said: Mapping[int, Said], figures: Asked) -> set[int]:
+def _stating(
+    head: list[Candidate], said: Mapping[int, StatedQuantities], figures: AskedQuantities
+) -> set[int]:
     """The turns that state the figure. Where the best one names days and states none, not those
     that speak of another occasion: of days that no turn before them names."""
     best = said.get(head[0].doc)
@@ -117,7 +119,9 @@ def _noted(
     return raised(candidates, gains, "current", notes)
 
 
-def _said(head: list[Candidate], figures: Asked, moment: Moment) -> dict[int, Said]:
+def _said(
+    head: list[Candidate], figures: AskedQuantities, moment: Moment
+) -> dict[int, StatedQuantities]:
     """What those of the first say of the figures that are turns of people."""
     view = moment.view
     user, session = view.codes.get("user", -2), view.codes.get("session", -2)
@@ -128,7 +132,10 @@ def _said(head: list[Candidate], figures: Asked, moment: Moment) -> dict[int, Sa
 
 
 def _updates(
-    head: list[Candidate], said: Mapping[int, Said], figures: Asked, moment: Moment
+    head: list[Candidate],
+    said: Mapping[int, StatedQuantities],
+    figures: AskedQuantities,
+    moment: Moment,
 ) -> dict[int, float]:
     """What each of the turns gains that update the best one."""
     best, vectors = head[0], moment.view.vectors
@@ -150,7 +157,7 @@ def _updates(
     return {passing[place][1]: passing[place][2] for place in places[:_UPDATES]}
 
 
-def _is_next(other: Said, first: Said) -> bool:
+def _is_next(other: StatedQuantities, first: StatedQuantities) -> bool:
     """Whether a second update is one beside the first: it tells of a change to something else."""
     return other.tells_change and other.updates(first)
 
@@ -164,7 +171,13 @@ def _later_of_speaker(docs: NDArray[np.intp], moment: Moment) -> NDArray[np.bool
     return found
 
 
-def _gain(new: Said, old: Said, alike: float, figures: Asked, moment: Moment) -> float:
+def _gain(
+    new: StatedQuantities,
+    old: StatedQuantities,
+    alike: float,
+    figures: AskedQuantities,
+    moment: Moment,
+) -> float:
     """What a later turn gains for what it says otherwise than the best one."""
     # Another figure is an update if it is of those whom the question names; who says that it
     # changed need not repeat the names.
@@ -178,7 +191,7 @@ def _gain(new: Said, old: Said, alike: float, figures: Asked, moment: Moment) ->
     )
 
 
-def _gain_of_other(new: Said, old: Said, figures: Asked) -> float:
+def _gain_of_other(new: StatedQuantities, old: StatedQuantities, figures: AskedQuantities) -> float:
     """What a turn gains that states another figure than the best one; if it tells no change, only
     for one that counts all that the other does."""
     if not new.updates(old):
@@ -188,7 +201,7 @@ def _gain_of_other(new: Said, old: Said, figures: Asked) -> float:
     return OTHER if figures.updates == "any" and new.stated.keys() >= old.stated.keys() else 0.0
 
 
-def _gain_of_one(new: Said, old: Said, figures: Asked) -> float:
+def _gain_of_one(new: StatedQuantities, old: StatedQuantities, figures: AskedQuantities) -> float:
     """What a turn gains if only one of the two states a figure: the new one, or it says that the
     other changed. If both name days, and others, they speak of two occasions."""
     is_apart = new.days and old.days and new.days.isdisjoint(old.days)
@@ -199,7 +212,9 @@ def _gain_of_one(new: Said, old: Said, figures: Asked) -> float:
     return TOLD if old.stated and new.of_matter and figures.updates == "any" else 0.0
 
 
-def _is_one_matter(new: Said, old: Said, alike: float, moment: Moment) -> bool:
+def _is_one_matter(
+    new: StatedQuantities, old: StatedQuantities, alike: float, moment: Moment
+) -> bool:
     """Whether a turn speaks of what the best one speaks of. "The budget was raised to $900" need
     not repeat much more."""
     if old.terms.isdisjoint(new.terms):

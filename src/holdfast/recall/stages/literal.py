@@ -39,7 +39,7 @@ _READ_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldLiterals:
     """The literals a document holds, and how much they single it out."""
 
     literals: tuple[str, ...]
@@ -52,9 +52,9 @@ def held_literals(
     holders: Mapping[str, NDArray[np.int32]],
     visible: NDArray[np.bool_] | None,
     content: Callable[[Sequence[int]], Mapping[int, str]],
-) -> dict[int, Held]:
+) -> dict[int, HeldLiterals]:
     """Document -> the literals it holds. `content` reads the text of a few documents."""
-    found: dict[int, Held] = {}
+    found: dict[int, HeldLiterals] = {}
     size = len(view) if visible is None else int(np.count_nonzero(visible))
     most = max(_FEW, int(_SHARE * size))
     for literal, docs in _wanted(view, query, holders, visible, size):
@@ -65,14 +65,14 @@ def held_literals(
             continue
         weight = math.log(1 + size / len(exact))
         for doc in exact:
-            before = found.get(doc, Held((), 0.0))
-            found[doc] = Held((*before.literals, literal), before.weight + weight)
+            before = found.get(doc, HeldLiterals((), 0.0))
+            found[doc] = HeldLiterals((*before.literals, literal), before.weight + weight)
     return found
 
 
 def protected(
     candidates: list[Candidate],
-    held: Mapping[int, Held],
+    held: Mapping[int, HeldLiterals],
     scores: NDArray[np.floating[Any]],
 ) -> list[Candidate]:
     """The upper half of the scale belongs to those that hold a literal, found before or not."""
@@ -87,7 +87,7 @@ def protected(
     return by_score([_lifted(each, held.get(each.doc), heaviest) for each in missing + candidates])
 
 
-def _lifted(candidate: Candidate, literal: Held | None, heaviest: float) -> Candidate:
+def _lifted(candidate: Candidate, literal: HeldLiterals | None, heaviest: float) -> Candidate:
     if literal is None:
         return Candidate(candidate.doc, 0.5 * candidate.score, candidate.notes)
     # The more it is singled out the higher; the fused score decides among equals.

@@ -115,7 +115,7 @@ _RELATIVE = frozenset(
 _DAY_US = 86_400_000_000
 
 
-class Said(Protocol):
+class SpeakerColumns(Protocol):
     """Who said what, and when: columns of the view."""
 
     @property
@@ -133,7 +133,7 @@ class Said(Protocol):
 def distinct(
     candidates: list[Candidate],
     *,
-    said: Said,
+    said: SpeakerColumns,
     content: ReadContent,
     protected: Collection[int] = (),
 ) -> list[Candidate]:
@@ -154,7 +154,7 @@ def distinct(
     return _without(candidates, gone) if gone else candidates
 
 
-def _alike(candidates: Sequence[Candidate], said: Said) -> Iterable[list[int]]:
+def _alike(candidates: Sequence[Candidate], said: SpeakerColumns) -> Iterable[list[int]]:
     """Places of candidates of one speaker and the same terms, where there are several."""
     docs = [each.doc for each in candidates]
     groups: dict[tuple[int, int, int], list[int]] = defaultdict(list)
@@ -164,13 +164,13 @@ def _alike(candidates: Sequence[Candidate], said: Said) -> Iterable[list[int]]:
     return [places for places in groups.values() if len(places) > 1]
 
 
-def _rank(candidate: Candidate, said: Said) -> tuple[float, int]:
+def _rank(candidate: Candidate, said: SpeakerColumns) -> tuple[float, int]:
     """To sort by: the best first, of equals the newest."""
     return -candidate.score, -int(said.order[candidate.doc])
 
 
 def _copies(
-    suspects: Iterable[tuple[int, int]], said: Said, texts: Mapping[int, str]
+    suspects: Iterable[tuple[int, int]], said: SpeakerColumns, texts: Mapping[int, str]
 ) -> list[list[int]]:
     """The places of those that say the same, from (place, document), in the given order."""
     groups: dict[tuple[int, int, str], list[tuple[int, int]]] = defaultdict(list)
@@ -192,7 +192,7 @@ def _telling(text: str) -> str:
     return " ".join(word for word in words if word and word not in _HARMLESS) or folded
 
 
-def _by_day(members: list[tuple[int, int]], said: Said, text: str) -> list[list[int]]:
+def _by_day(members: list[tuple[int, int]], said: SpeakerColumns, text: str) -> list[list[int]]:
     """Places of one day together; all of them where the text does not depend on the day."""
     if _RELATIVE.isdisjoint(terms(text)):
         return [[place for place, _ in members]]

@@ -16,14 +16,14 @@ from typing import NamedTuple
 from holdfast.records.facts.follow import (
     CONFLICT,
     TIER,
-    Facts,
+    OwnerFacts,
     chain,
     is_compared,
     is_of_one,
     is_unclear,
 )
 from holdfast.records.facts.plan import leaves_no_room, own_name
-from holdfast.records.facts.reading import Reading
+from holdfast.records.facts.reading import FactQueries
 from holdfast.records.versions import is_open, line_up, was_taken_back
 from holdfast.types import Record, Scope
 
@@ -42,7 +42,7 @@ class Group(NamedTuple):
     back: tuple[str, ...] = ()
 
 
-class Recasting(Reading):
+class Recasting(FactQueries):
     """Facts whose versions may go and come back."""
 
     def groups_of(self, scope: Scope, id: str) -> builtins.list[Group]:
@@ -71,7 +71,7 @@ class Recasting(Reading):
                 self._settle(scope, facts, _of_slot(facts, group), group.back)
 
     def _settle(
-        self, scope: Scope, facts: Facts, versions: Iterable[Record], back: Collection[str]
+        self, scope: Scope, facts: OwnerFacts, versions: Iterable[Record], back: Collection[str]
     ) -> None:
         known: dict[str, bool] = {}
 
@@ -124,7 +124,7 @@ class Recasting(Reading):
         return True
 
     def _open(
-        self, scope: Scope, facts: Facts, there: Sequence[Record], taken_back: _Asked
+        self, scope: Scope, facts: OwnerFacts, there: Sequence[Record], taken_back: _Asked
     ) -> None:
         """Let the last fact hold again, if it may."""
         ends = set[datetime]()
@@ -141,7 +141,7 @@ class Recasting(Reading):
             return
         line_up(self._store, scope, [last], now=self._now())
 
-    def _is_passed(self, scope: Scope, facts: Facts, fact: Record, taken_back: _Asked) -> bool:
+    def _is_passed(self, scope: Scope, facts: OwnerFacts, fact: Record, taken_back: _Asked) -> bool:
         """Whether a later fact of its attribute leaves no room for it."""
         if not is_of_one(fact):
             return False
@@ -177,7 +177,7 @@ def _group(fact: Record) -> Group:
     return Group(chain(fact), str(fact.data["slot"]), fact.agent, fact.visibility)
 
 
-def _versions(facts: Facts, group: Group) -> list[Record]:
+def _versions(facts: OwnerFacts, group: Group) -> list[Record]:
     """The versions of a claim, with what those of them replaced that came back."""
     found = {each.id: each for each in facts.versions(group.claim)}
     back = [found[id] for id in group.back if id in found]
@@ -187,7 +187,7 @@ def _versions(facts: Facts, group: Group) -> list[Record]:
     return [each for each in found.values() if _can_hold(each)]
 
 
-def _of_slot(facts: Facts, group: Group) -> list[Record]:
+def _of_slot(facts: OwnerFacts, group: Group) -> list[Record]:
     return facts.of_slot(group.slot, group.agent, group.visibility) if group.slot else []
 
 

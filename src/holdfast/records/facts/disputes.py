@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.statements.values import BY_USER, Dispute
-from holdfast.records.facts.follow import CONFLICT, TIER, Shelf
+from holdfast.records.facts.follow import CONFLICT, TIER, FactCache
 from holdfast.records.facts.shown import fact, is_shown, status
 from holdfast.records.graph.check import distrust
 from holdfast.store.base import Store
@@ -66,7 +66,7 @@ def _settled(
 class Disputes:
     """The disputes of a store."""
 
-    def __init__(self, store: Store, shelf: Shelf) -> None:
+    def __init__(self, store: Store, shelf: FactCache) -> None:
         self._store = store
         self._shelf = shelf
 

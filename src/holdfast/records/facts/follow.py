@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from holdfast.language.claims.claim import Claim, compared, read
 from holdfast.language.claims.slots import USER
-from holdfast.records.facts.reconcile import Known
+from holdfast.records.facts.reconcile import KnownFact
 from holdfast.store.base import Derived, Head, Store
 from holdfast.types import Record, Scope
 
@@ -41,9 +41,9 @@ def claim_of(record: Record, own: str = "") -> Claim:
     return read(record.content, str(record.data.get("speaker") or USER), own)
 
 
-def known_of(record: Record, own: str = "") -> Known:
+def known_of(record: Record, own: str = "") -> KnownFact:
     """A stored fact as it is compared."""
-    return Known(
+    return KnownFact(
         id=record.id,
         claim=claim_of(record, own),
         at=record.valid_from,
@@ -65,12 +65,12 @@ def is_compared(record: Record) -> bool:
     return is_open and record.kind != CONFLICT and outcome not in ("clarify", "delete")
 
 
-def likest(claim: Claim, known: Sequence[Known]) -> list[Known]:
+def likest(claim: Claim, known: Sequence[KnownFact]) -> list[KnownFact]:
     """Those that a claim is compared with, in their order: of its slot, and with most of its
     words."""
     said = claim.terms | claim.left
 
-    def near(each: Known) -> tuple[bool, int, datetime]:
+    def near(each: KnownFact) -> tuple[bool, int, datetime]:
         is_of_slot = claim.slot is not None and each.claim.slot == claim.slot
         return is_of_slot, len(each.claim.terms & said), each.at
 
@@ -91,7 +91,7 @@ def is_of_one(fact: Record | Derived) -> bool:
 
 
 @dataclass(slots=True)
-class Facts:
+class OwnerFacts:
     """All facts of one owner."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -259,19 +259,19 @@ def chain(record: Record) -> str:
     return str(record.data.get("claim") or record.id)
 
 
-class Shelf:
+class FactCache:
     """The facts of the owners in use, the least used dropped when there are too many."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], Facts] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], OwnerFacts] = OrderedDict()
 
-    def of(self, scope: Scope) -> Facts:
+    def of(self, scope: Scope) -> OwnerFacts:
         """The owner's facts as the store is now."""
         key = (scope.workspace, scope.user)
         with self._lock:
-            facts = self._kept.setdefault(key, Facts())
+            facts = self._kept.setdefault(key, OwnerFacts())
             self._kept.move_to_end(key)
         facts.follow(self._store, scope)
         self._make_room()

@@ -21,7 +21,15 @@ from typing import Any, Protocol, TypeVar
 
 from holdfast.errors import ModelError
 from holdfast.language.claims.relate import Thresholds, shared
-from holdfast.records.facts.reconcile import ACTIONS, Action, Known, Likeness, New, Outcome, weighed
+from holdfast.records.facts.reconcile import (
+    ACTIONS,
+    Action,
+    KnownFact,
+    Likeness,
+    New,
+    Outcome,
+    weighed,
+)
 from holdfast.records.graph.check import distrust
 
 # ----------------------------------------------------------------------
@@ -39,19 +47,19 @@ from holdfast.records.graph.check import distrust
 #: Why an outcome that follows an opinion is what it is.
 JUDGED = "judged"
 #: Another opinion on a new claim beside known ones, and how sure it is; None: there is none.
-Opinion = Callable[[New, Sequence[Known]], tuple[Outcome, float] | None]
+Opinion = Callable[[New, Sequence[KnownFact]], tuple[Outcome, float] | None]
 
 _DOUBTFUL = frozenset({"new", "contradiction", "partly"})
 _MOST_SHOWN = 8
 
 
-def nobody(_new: New, _known: Sequence[Known]) -> None:
+def nobody(_new: New, _known: Sequence[KnownFact]) -> None:
     """The opinion where no judge is asked."""
 
 
 def shown(
-    outcome: Outcome, new: New, known: Sequence[Known], likeness: Likeness, limits: Thresholds
-) -> list[Known]:
+    outcome: Outcome, new: New, known: Sequence[KnownFact], likeness: Likeness, limits: Thresholds
+) -> list[KnownFact]:
     """What a judge sees of the known facts, in their order; nothing where it is not asked.
 
     Not what another agent was told, nor what somebody else said in the first person. And nothing
@@ -74,7 +82,7 @@ def shown(
     ]
 
 
-def _is_near(new: New, known: Known, likeness: Likeness, limits: Thresholds) -> bool:
+def _is_near(new: New, known: KnownFact, likeness: Likeness, limits: Thresholds) -> bool:
     """Whether a known fact may be about the same; without vectors the words tell. Two attributes
     are two things, and so is one attribute of two people."""
     slots = {new.claim.slot, known.claim.slot} - {None}
@@ -90,7 +98,7 @@ def followed(
     opinion: tuple[Outcome, float],
     outcome: Outcome,
     new: New,
-    seen: Sequence[Known],
+    seen: Sequence[KnownFact],
     *,
     likeness: Likeness,
     limits: Thresholds,
@@ -125,7 +133,7 @@ MOST_QUESTIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """A claim, and what is known beside it."""
 
     #: The claim's text and speaker: what answers are kept by.
@@ -137,13 +145,13 @@ class Question:
 class Unanswered(Exception):
     """A plan has a question that nobody has answered: ask, and make the plan anew."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: JudgeQuestion) -> None:
         super().__init__()
         self.question = question
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _JudgeReply:
     shown: frozenset[str]
     #: The opinion and how sure it is; None: there is none.
     opinion: tuple[Outcome, float] | None
@@ -171,9 +179,9 @@ class Opinions:
         self._left = MOST_QUESTIONS
         self._seconds_left = patience_s
         self._clock = clock
-        self._answers: dict[tuple[str, str], _Answer] = {}
+        self._answers: dict[tuple[str, str], _JudgeReply] = {}
 
-    def of(self, new: New, known: Sequence[Known]) -> tuple[Outcome, float] | None:
+    def of(self, new: New, known: Sequence[KnownFact]) -> tuple[Outcome, float] | None:
         """The opinion on a claim; `Unanswered` where the judge is to be asked first."""
         ids = tuple(each.id for each in known)
         about = (new.claim.text, new.claim.speaker)
@@ -182,9 +190,9 @@ class Opinions:
             return answer.opinion
         if self._left <= 0 or self._seconds_left <= 0:
             return None
-        raise Unanswered(Question(about, ids, tuple(each.claim.text for each in known)))
+        raise Unanswered(JudgeQuestion(about, ids, tuple(each.claim.text for each in known)))
 
-    def ask(self, question: Question) -> None:
+    def ask(self, question: JudgeQuestion) -> None:
         """Ask the judge; whatever it does, the question counts. One that fails is left alone."""
         self._left -= 1
         began = self._clock()
@@ -197,7 +205,7 @@ class Opinions:
             log.warning("facts: no judge was heard, rules decide: %s", type(error).__name__)
         self._seconds_left -= self._clock() - began
         opinion = None if told is None else _opinion(told, question.ids)
-        self._answers[question.about] = _Answer(frozenset(question.ids), opinion)
+        self._answers[question.about] = _JudgeReply(frozenset(question.ids), opinion)
 
 
 def settled(plan: Callable[[Opinion], T], opinions: Opinions | None) -> T:

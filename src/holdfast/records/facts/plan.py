@@ -22,9 +22,24 @@ from holdfast.language.claims.slots import USER
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from holdfast.language.terms import terms
 from holdfast.records.entries import indexed_terms
-from holdfast.records.facts.follow import CONFLICT, TIER, Facts, chain, is_of_one, known_of, likest
+from holdfast.records.facts.follow import (
+    CONFLICT,
+    TIER,
+    OwnerFacts,
+    chain,
+    is_of_one,
+    known_of,
+    likest,
+)
 from holdfast.records.facts.judge import Opinion, followed, nobody, shown
-from holdfast.records.facts.reconcile import Known, New, Outcome, importance, may_repeat, reconcile
+from holdfast.records.facts.reconcile import (
+    KnownFact,
+    New,
+    Outcome,
+    importance,
+    may_repeat,
+    reconcile,
+)
 from holdfast.records.graph.check import distrust
 from holdfast.store.base import Derived
 from holdfast.types import Metadata, Record, Scope
@@ -45,7 +60,7 @@ _LIMITS = Thresholds()
 
 def placed(
     records: Iterable[Derived],
-    facts: Facts,
+    facts: OwnerFacts,
     agent: str | None,
     own: str,
     taken_back: Callable[[Record], bool],
@@ -150,24 +165,24 @@ class Tools:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DraftOutcome:
     """What became of one draft; no id where it had been learned before and was forgotten."""
 
     id: str | None
     outcome: Outcome
 
 
-class Plan:
+class FactPlan:
     """The records of one call."""
 
-    def __init__(self, facts: Facts, scope: Scope, now: datetime, tools: Tools) -> None:
+    def __init__(self, facts: OwnerFacts, scope: Scope, now: datetime, tools: Tools) -> None:
         self._facts = facts
         self._scope = scope
         self.now = now
         self._tools = tools
         self._own = own_name(scope.user)
         self._records: dict[str, Derived] = {}
-        self._new: dict[str, Known] = {}
+        self._new: dict[str, KnownFact] = {}
         self._ended: set[str] = set()
 
     def records(self) -> list[Derived]:
@@ -175,7 +190,7 @@ class Plan:
         own, taken_back = self._own, self._tools.taken_back
         return placed(self._records.values(), self._facts, self._scope.agent, own, taken_back)
 
-    def add_all(self, drafts: Sequence[FactDraft]) -> list[Made]:
+    def add_all(self, drafts: Sequence[FactDraft]) -> list[DraftOutcome]:
         """What becomes of some drafts, in the order in which they were said."""
         if len(drafts) > MOST_DRAFTS:
             raise TooLarge(
@@ -191,7 +206,7 @@ class Plan:
 
     def add(
         self, draft: FactDraft, *, id: str | None = None, metadata: Metadata | None = None
-    ) -> Made:
+    ) -> DraftOutcome:
         """What becomes of one draft; with an id and metadata for what has no turn."""
         if draft.at > self.now + _FAR_AHEAD:  # A clock that ran ahead must not outlast all others.
             draft = replace(draft, at=self.now)
@@ -199,17 +214,17 @@ class Plan:
         claim = read(draft.text, speaker, self._own)
         fact_id = id or draft_id(draft)
         if fact_id in self._records or self._tools.exists(fact_id):
-            return Made(fact_id, Outcome("noop", "learned-before", (fact_id,)))
+            return DraftOutcome(fact_id, Outcome("noop", "learned-before", (fact_id,)))
         if (before := self._learned(draft, claim)) is not None:
-            return Made(before, Outcome("noop", "learned-before", (before,)))
+            return DraftOutcome(before, Outcome("noop", "learned-before", (before,)))
         new = New(claim, draft.at, draft.confidence, draft.origin, self._scope.agent)
         known = self._candidates(claim, draft.visibility)
         outcome = self._trusting(new, self._reconciled(new, known))
         if outcome.action == "noop":
             self._confirm(outcome.targets[0], draft)
-            return Made(outcome.targets[0], outcome)
+            return DraftOutcome(outcome.targets[0], outcome)
         self._store(fact_id, draft, new, outcome, metadata)
-        return Made(fact_id, outcome)
+        return DraftOutcome(fact_id, outcome)
 
     def put(self, record: Derived) -> str:
         """Take up a version made by hand; its id. It is one claim with what it replaces."""
@@ -241,7 +256,7 @@ class Plan:
         self._records[id] = record
         self._ended.update(ended)
         if outcome.action not in ("clarify", "delete") and outcome.until is None:
-            self._new[id] = Known(
+            self._new[id] = KnownFact(
                 id, new.claim, draft.at, record.importance, record.origin, self._scope.agent
             )
             for other in outcome.disputes:
@@ -260,7 +275,7 @@ class Plan:
             return self._records[id].sources
         return self._facts.records[id].sources
 
-    def _candidates(self, claim: Claim, visibility: str | None) -> list[Known]:
+    def _candidates(self, claim: Claim, visibility: str | None) -> list[KnownFact]:
         """What a claim is compared with: the facts that the same may see who will see it. What one
         agent keeps to itself neither ends nor confirms what others know."""
         found = self._facts.near(
@@ -275,7 +290,7 @@ class Plan:
         ]
         return [known_of(record, self._own) for record in found] + likest(claim, fresh)
 
-    def _reconciled(self, new: New, known: Sequence[Known]) -> Outcome:
+    def _reconciled(self, new: New, known: Sequence[KnownFact]) -> Outcome:
         likeness, limits = self._likeness(new.claim.text), self._tools.limits
         outcome = reconcile(new, known, likeness, limits)
         if self._tools.opinion is nobody:
@@ -296,7 +311,7 @@ class Plan:
             return Outcome("add", "more-trusted")
         return replace(outcome, action="supersede", reason="more-trusted")
 
-    def _likeness(self, text: str) -> Callable[[Known], float | None]:
+    def _likeness(self, text: str) -> Callable[[KnownFact], float | None]:
         return lambda known: self._tools.likeness(text, known.claim.text)
 
     def _learned(self, draft: FactDraft, claim: Claim) -> str | None:
@@ -325,7 +340,7 @@ class Plan:
         if more or not draft.sources:
             self._records[id] = replace(before, sources=before.sources + more)
 
-    def _known(self, id: str) -> Known | None:
+    def _known(self, id: str) -> KnownFact | None:
         if id in self._new:
             return self._new[id]
         record = self._facts.records.get(id)
@@ -394,7 +409,9 @@ def again(record: Record) -> Derived:
     )
 
 
-def dispute(slot: str, known: Known, new: Known, sources: Sequence[str], at: datetime) -> Derived:
+def dispute(
+    slot: str, known: KnownFact, new: KnownFact, sources: Sequence[str], at: datetime
+) -> Derived:
     """The record that two agents disagree. It quotes neither: when one is forgotten, so is that."""
     ids = [known.id, new.id]
     text = f"Two agents differ: {slot}"

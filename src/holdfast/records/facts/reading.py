@@ -11,7 +11,7 @@ from holdfast.border import validate
 from holdfast.errors import NotFound
 from holdfast.language.statements.values import CATEGORIES, Clarification, Contradiction, Fact
 from holdfast.records.facts import doubted
-from holdfast.records.facts.follow import CONFLICT, TIER, Shelf, chain, is_unclear
+from holdfast.records.facts.follow import CONFLICT, TIER, FactCache, chain, is_unclear
 from holdfast.records.facts.shown import STATUSES, fact, held, is_shown, status
 from holdfast.records.graph import check
 from holdfast.store.base import Store
@@ -20,10 +20,10 @@ from holdfast.types import Record, Scope, Version
 MOST_LISTED = 10_000
 
 
-class Reading:
+class FactQueries:
     """The verbs that change nothing."""
 
-    def __init__(self, store: Store, shelf: Shelf, now: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, shelf: FactCache, now: Callable[[], datetime]) -> None:
         self._store = store
         self._shelf = shelf
         self._now = now

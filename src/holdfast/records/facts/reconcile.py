@@ -41,7 +41,7 @@ _TRUST = ("user", "user_confirmed", "agent", "tool", "document", "web", "import"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFact:
     """A fact that holds, as it is compared."""
 
     id: str
@@ -80,12 +80,12 @@ class Outcome:
 
 
 #: The cosine of a known fact with the new one; None where nobody can tell.
-Likeness = Callable[[Known], float | None]
+Likeness = Callable[[KnownFact], float | None]
 
 
 def reconcile(
     new: New,
-    known: Sequence[Known],
+    known: Sequence[KnownFact],
     likeness: Likeness = lambda _: None,
     limits: Thresholds | None = None,
 ) -> Outcome:
@@ -96,7 +96,7 @@ def reconcile(
     """
     limits = limits or Thresholds()
 
-    def related(some: Sequence[Known]) -> list[tuple[Relation, Known]]:
+    def related(some: Sequence[KnownFact]) -> list[tuple[Relation, KnownFact]]:
         return [
             (relation(new.claim, each.claim, likeness_of(likeness, each), limits), each)
             for each in some
@@ -115,12 +115,12 @@ def reconcile(
     return replace(outcome, disputes=disputed)
 
 
-def likeness_of(likeness: Likeness, known: Known) -> Callable[[], float]:
+def likeness_of(likeness: Likeness, known: KnownFact) -> Callable[[], float]:
     """The cosine, looked up only when it matters; unknown is not alike."""
     return lambda: likeness(known) or 0.0
 
 
-def guarded(outcome: Outcome, new: New, known: Sequence[Known], limits: Thresholds) -> Outcome:
+def guarded(outcome: Outcome, new: New, known: Sequence[KnownFact], limits: Thresholds) -> Outcome:
     """The outcome, or what may be done in its place where it would end something.
 
     What names none of the known is stored beside them. A claim that says that it replaces what it
@@ -143,7 +143,7 @@ def guarded(outcome: Outcome, new: New, known: Sequence[Known], limits: Threshol
 def weighed(
     told: Outcome,
     new: New,
-    known: Sequence[Known],
+    known: Sequence[KnownFact],
     likeness: Likeness,
     limits: Thresholds | None = None,
 ) -> Outcome:
@@ -178,21 +178,23 @@ def weighed(
 
 
 def _within_bounds(
-    action: Action, new: Claim, old: Known, likeness: Likeness, limits: Thresholds
+    action: Action, new: Claim, old: KnownFact, likeness: Likeness, limits: Thresholds
 ) -> bool:
     if action == "update":
         return _may_update(new, old, likeness, limits)
     return may_repeat(new, old, likeness, limits)
 
 
-def may_repeat(new: Claim, old: Known, likeness: Likeness, limits: Thresholds) -> bool:
+def may_repeat(new: Claim, old: KnownFact, likeness: Likeness, limits: Thresholds) -> bool:
     """Whether a claim is alike enough to say the same as a known one, if somebody says so."""
     if new.polarity != old.claim.polarity or shared(new, old.claim) < limits.shared:
         return False
     return holds_literals(new, old.claim) and (likeness(old) or 0.0) >= limits.same
 
 
-def _doubt(action: Action, new: New, targets: Sequence[Known], limits: Thresholds) -> str | None:
+def _doubt(
+    action: Action, new: New, targets: Sequence[KnownFact], limits: Thresholds
+) -> str | None:
     """Why something should not be ended before somebody was asked."""
     if any(_trust(new.origin) > _trust(each.origin) for each in targets):
         return "less-trusted"
@@ -206,14 +208,14 @@ def _doubt(action: Action, new: New, targets: Sequence[Known], limits: Threshold
     return None
 
 
-def importance(new: float, ended: Sequence[Known], limits: Thresholds) -> float:
+def importance(new: float, ended: Sequence[KnownFact], limits: Thresholds) -> float:
     """The importance of what takes the place of others: what is at the floor does not fall."""
     return max([new, *(each.importance for each in ended if each.importance >= limits.floor)])
 
 
 def _planned(
     new: New,
-    related: Sequence[tuple[Relation, Known]],
+    related: Sequence[tuple[Relation, KnownFact]],
     likeness: Likeness,
     limits: Thresholds,
 ) -> Outcome:
@@ -240,7 +242,7 @@ def _planned(
     return Outcome("add", "new")
 
 
-def _ended(new: New, related: Sequence[tuple[Relation, Known]]) -> list[Known]:
+def _ended(new: New, related: Sequence[tuple[Relation, KnownFact]]) -> list[KnownFact]:
     """Those that the new claim ends, in their order."""
     found = [each for how, each in related if _ends(how, new, each)]
     loose = [each for how, each in related if how == "corrected" and each.at <= new.at]
@@ -251,7 +253,7 @@ def _ended(new: New, related: Sequence[tuple[Relation, Known]]) -> list[Known]:
     return found
 
 
-def _ends(how: Relation, new: New, old: Known) -> bool:
+def _ends(how: Relation, new: New, old: KnownFact) -> bool:
     """Whether the new claim ends the old one; what was said after it it never does."""
     if old.at > new.at or how not in ("over", "other"):
         return False
@@ -270,7 +272,7 @@ def _ends(how: Relation, new: New, old: Known) -> bool:
     return is_later or new.claim.is_explicit
 
 
-def _contradicting(new: New, related: Sequence[tuple[Relation, Known]]) -> list[Known]:
+def _contradicting(new: New, related: Sequence[tuple[Relation, KnownFact]]) -> list[KnownFact]:
     found = []
     for how, each in related:
         at_once = how == "other" and new.at == each.at and is_single(new.claim, each.claim)
@@ -281,7 +283,7 @@ def _contradicting(new: New, related: Sequence[tuple[Relation, Known]]) -> list[
     return found
 
 
-def _may_update(new: Claim, old: Known, likeness: Likeness, limits: Thresholds) -> bool:
+def _may_update(new: Claim, old: KnownFact, likeness: Likeness, limits: Thresholds) -> bool:
     return (
         len(new.text) <= limits.growth * len(old.claim.text)
         and shared(new, old.claim) >= limits.shared
@@ -298,7 +300,7 @@ def _is_placed(new: Claim, old: Claim) -> bool:
     return new.hold == old.hold == "noted" and bool(new.form)
 
 
-def _has_aged(new: New, old: Known) -> bool:
+def _has_aged(new: New, old: KnownFact) -> bool:
     """Nobody grows younger, nor older than time passes: that is somebody else's age."""
     if new.claim.slot is None or not new.claim.slot.endswith(":age"):
         return True

@@ -23,10 +23,10 @@ from holdfast.records.facts import doubted
 from holdfast.records.facts.after_forget import Recasting
 from holdfast.records.facts.alike import Alike, Compare, Embed
 from holdfast.records.facts.disputes import PATIENCE, Disputes
-from holdfast.records.facts.follow import TIER, Shelf, chain, is_unclear
-from holdfast.records.facts.follow import Facts as Known
+from holdfast.records.facts.follow import TIER, FactCache, chain, is_unclear
+from holdfast.records.facts.follow import OwnerFacts as Known
 from holdfast.records.facts.judge import Opinion, nobody
-from holdfast.records.facts.plan import Plan, Tools, hashed
+from holdfast.records.facts.plan import FactPlan, Tools, hashed
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.facts.versions import (
     added_id,
@@ -69,7 +69,7 @@ class Facts(Recasting):
         limits: Limits | None = None,
         thresholds: Thresholds | None = None,
     ) -> None:
-        super().__init__(store, Shelf(store), now)
+        super().__init__(store, FactCache(store), now)
         self._worker = worker
         self._limits = limits or Limits()
         self._thresholds = thresholds or Thresholds()
@@ -162,7 +162,7 @@ class Facts(Recasting):
         about = None if category is None else check.choice(category, "category", CATEGORIES)
         sure = None if confidence is None else share(confidence, "confidence")
 
-        def work(plan: Plan) -> str:
+        def work(plan: FactPlan) -> str:
             record = self._record(scope, id)
             made = edited_before(
                 self._shelf.of(scope).versions(chain(record)), record, said,
@@ -216,7 +216,7 @@ class Facts(Recasting):
         Those of them that hold."""
         now = self._now()
         with self._writing:
-            plan = Plan(Known(), scope, now, self._tools(scope))
+            plan = FactPlan(Known(), scope, now, self._tools(scope))
             # By the state of the store, too: the same document twice is two.
             number = str(self._store.head(scope).change)
             made = [
@@ -285,7 +285,7 @@ class Facts(Recasting):
             self._store.end(scope, [id], at=now, valid_to=now, reason=_OLD_KEPT)
             return self.get(known[0], user=user, workspace=workspace, agent=agent)
 
-        def work(plan: Plan) -> str:
+        def work(plan: FactPlan) -> str:
             unclear = self._unclear(scope, id)
             return plan.put(answered(unclear, keep=keep, about=self._about(scope, unclear)))
 
@@ -334,8 +334,10 @@ class Facts(Recasting):
 
     # Inside
 
-    def _plan(self, scope: Scope, now: datetime, opinion: Opinion = nobody, **how: Compare) -> Plan:
-        return Plan(self._shelf.of(scope), scope, now, self._tools(scope, opinion, **how))
+    def _plan(
+        self, scope: Scope, now: datetime, opinion: Opinion = nobody, **how: Compare
+    ) -> FactPlan:
+        return FactPlan(self._shelf.of(scope), scope, now, self._tools(scope, opinion, **how))
 
     def _tools(self, scope: Scope, opinion: Opinion = nobody, compare: Compare = "asking") -> Tools:
         return Tools(
@@ -353,7 +355,7 @@ class Facts(Recasting):
             yield self._store.head(scope).change
         raise StoreBusy(f"other writers were faster {_MOST_TRIES} times; try again")
 
-    def _stored(self, scope: Scope, work: Callable[[Plan], T], *, dry: bool = False) -> T:
+    def _stored(self, scope: Scope, work: Callable[[FactPlan], T], *, dry: bool = False) -> T:
         """Store what `work` plans; `dry`: plan it, no more."""
         with self._writing:
             for since in self._tries(scope):

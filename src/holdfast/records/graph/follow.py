@@ -18,7 +18,7 @@ from typing import TypeVar
 from holdfast.language.names.likeness import Name
 from holdfast.records.graph.adjacency import Adjacency, adjacency
 from holdfast.records.graph.elements import Entity, Merging, Relation, entity, merging, relation
-from holdfast.records.graph.resolve import Known, Resolver
+from holdfast.records.graph.resolve import ResolvableEntity, Resolver
 from holdfast.store.base import Head, Store, is_heard
 from holdfast.types import Record, Scope
 
@@ -35,7 +35,7 @@ Element = TypeVar("Element", Entity, Relation, Merging)
 
 
 @dataclass(slots=True)
-class _Followed:
+class _OwnerGraph:
     """The graph of one owner."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -151,7 +151,7 @@ class Graphs:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], _Followed] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], _OwnerGraph] = OrderedDict()
 
     def of(self, scope: Scope, *, patient: bool = False) -> Adjacency:
         """The owner's graph as the store is now.
@@ -173,10 +173,10 @@ class Graphs:
         """
         return self._followed(scope).resolver(self._store, scope)
 
-    def _followed(self, scope: Scope) -> _Followed:
+    def _followed(self, scope: Scope) -> _OwnerGraph:
         key = (scope.workspace, scope.user)
         with self._lock:
-            followed = self._kept.setdefault(key, _Followed())
+            followed = self._kept.setdefault(key, _OwnerGraph())
             self._kept.move_to_end(key)
         return followed
 
@@ -212,12 +212,12 @@ def _differing(before: Mapping[str, Element], now: Mapping[str, Element]) -> set
     return {each for each in before.keys() | now.keys() if before.get(each) != now.get(each)}
 
 
-def _known(graph: Adjacency, numbers: Iterable[int]) -> Iterable[Known]:
+def _known(graph: Adjacency, numbers: Iterable[int]) -> Iterable[ResolvableEntity]:
     """The entities with these numbers as a resolver knows them; what ended is meant no more."""
     for number in numbers:
         each = graph.entities[number]
         if each.span.is_open:
-            yield Known(graph.ids[number], Name(each.name, each.type, each.aliases))
+            yield ResolvableEntity(graph.ids[number], Name(each.name, each.type, each.aliases))
 
 
 def _rename(names: Resolver, touched: set[str], before: Adjacency, now: Adjacency) -> None:

@@ -26,7 +26,7 @@ from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
 from holdfast.records.graph.adjacency import Adjacency, fullness
 from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraft
 from holdfast.records.graph.elements import aliases, moment
-from holdfast.records.graph.resolve import Known, Resolution, Resolver
+from holdfast.records.graph.resolve import Resolution, ResolvableEntity, Resolver
 from holdfast.store.base import Derived, is_heard
 from holdfast.types import Record
 
@@ -59,7 +59,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class WriteCall:
     """What all records of one call share."""
 
     now: datetime
@@ -69,7 +69,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Told:
+class DraftGroup:
     """What the drafts of one call have in common that speak of one thing."""
 
     origins: list[str] = field(default_factory=list)
@@ -106,7 +106,7 @@ class PlannedEntity:
     summary: str
     since: datetime
     before: Record | None = None
-    told: Told = field(default_factory=Told)
+    told: DraftGroup = field(default_factory=DraftGroup)
 
     def join(self, draft: EntityDraft, *, heard: bool) -> None:
         """What a draft adds to an entity."""
@@ -122,7 +122,7 @@ class PlannedEntity:
                 self.aliases.append(name)
                 there.add(same(name))
 
-    def record(self, id: str, call: Call) -> Planned:
+    def record(self, id: str, call: WriteCall) -> Planned:
         """The record of this entity."""
         if call.heard and self.before is not None and is_written(self.before):
             return Planned(
@@ -151,9 +151,9 @@ class PlannedRelation:
     #: When it began, if that was said.
     at: datetime | None
     before: Record | None = None
-    told: Told = field(default_factory=Told)
+    told: DraftGroup = field(default_factory=DraftGroup)
 
-    def record(self, id: str, names: tuple[str, str], call: Call) -> Planned:
+    def record(self, id: str, names: tuple[str, str], call: WriteCall) -> Planned:
         """The record of this relation between two that are called so."""
         if call.heard and self.before is not None and is_written(self.before):
             return Planned(
@@ -192,7 +192,7 @@ class PlannedMerge:
     origin: str
     sources: tuple[str, ...] = ()
 
-    def record(self, id: str, call: Call, before: Record | None = None) -> Planned:
+    def record(self, id: str, call: WriteCall, before: Record | None = None) -> Planned:
         """The record of this merge: never a document, and nobody's own, whoever made it."""
         (a, _), (b, _) = sorted(zip(self.ids, self.names, strict=True))
         data = {
@@ -288,7 +288,7 @@ def _signals(before: Record | None) -> list[str]:
 
 def _planned(  # noqa: PLR0913, PLR0917 (the parts of a record)
     id: str, kind: str, content: str, data: dict[str, Any], confidence: float, since: datetime,
-    before: Record | None, told: Told, call: Call,
+    before: Record | None, told: DraftGroup, call: WriteCall,
 ) -> Planned:  # fmt: skip
     if call.heard:
         data["heard"] = True
@@ -320,7 +320,7 @@ def _planned(  # noqa: PLR0913, PLR0917 (the parts of a record)
     return Planned(made, before)
 
 
-class _Claim(NamedTuple):
+class _EdgeClaim(NamedTuple):
     """An edge, its ends, and the turns it was heard in."""
 
     id: str
@@ -330,7 +330,7 @@ class _Claim(NamedTuple):
 
 
 @dataclass(slots=True)
-class Plan:
+class GraphPlan:
     """One call, worked out before anything is stored: written by somebody, or heard in turns."""
 
     graph: Adjacency
@@ -364,7 +364,7 @@ class Plan:
     #: An entity -> the one it is shown as because of this call.
     _into: dict[str, str] = field(default_factory=dict)
     #: Known entities, and the turns in which this call heard of them again.
-    _again: dict[str, Told] = field(default_factory=dict)
+    _again: dict[str, DraftGroup] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         found = (self.graph.named(name) for name in self.near)
@@ -393,7 +393,7 @@ class Plan:
 
     def records(self) -> list[Planned]:
         """What is to be stored: entities, relations, merges."""
-        call = Call(self.now, self.origin, self.agent, self.heard)
+        call = WriteCall(self.now, self.origin, self.agent, self.heard)
         made = [entity.record(each, call) for each, entity in self.entities.items()]
         for each, edge in self.relations.items():
             made.append(edge.record(each, (self._name(edge.source), self._name(edge.target)), call))
@@ -427,7 +427,7 @@ class Plan:
         for name in called:
             self._called.setdefault(name, each)
         if known is not None and self.heard:
-            self._again.setdefault(each, Told()).add(draft, sources, self.origin)
+            self._again.setdefault(each, DraftGroup()).add(draft, sources, self.origin)
         if known is None and self.resolver is not None:
             if self._names is None:
                 self._names = Resolver(base=self.resolver())
@@ -463,7 +463,7 @@ class Plan:
             return
         other = None if found.id is None else names.name(found.id)
         if found.id is None or other is None or not self._merge(each, draft, found, sources):
-            names.add(Known(each, new))
+            names.add(ResolvableEntity(each, new))
             return
         is_fuller = fullness(new.text) > fullness(other.text)
         shown, goes = (new, other) if is_fuller else (other, new)
@@ -472,7 +472,7 @@ class Plan:
         names.discard(leaves)
         type = new.type if other.type == ANY_ENTITY else other.type
         also = dict.fromkeys((*shown.aliases, goes.text, *goes.aliases))
-        names.add(Known(stays, Name(shown.text, type, tuple(also))))
+        names.add(ResolvableEntity(stays, Name(shown.text, type, tuple(also))))
 
     def _may_mean(self, each: str) -> bool:
         """Only what is as private as what is told now: who is joined is shown to all who see
@@ -517,7 +517,7 @@ class Plan:
         }
         made = []
         for id, record in self.read(list(merges)).items():
-            told = Told()
+            told = DraftGroup()
             for end in merges[id]:
                 entity = self.graph.records.get(end)
                 if entity is not None and set(record.sources) <= set(entity.sources):
@@ -554,7 +554,7 @@ class Plan:
             entity.since = min(entity.since, draft.at)
         return each
 
-    def _claim(self, draft: RelationDraft) -> _Claim | None:
+    def _claim(self, draft: RelationDraft) -> _EdgeClaim | None:
         """The edge that says the same and has not ended, or a new one."""
         source, target = self._end(draft.source, draft), self._end(draft.target, draft)
         if source is None or target is None:
@@ -568,9 +568,9 @@ class Plan:
                 break
             over = _latest(over, at)
         sources = self._later(draft.sources, over)
-        return None if sources is None else _Claim(each, source, target, sources)
+        return None if sources is None else _EdgeClaim(each, source, target, sources)
 
-    def _relation(self, claim: _Claim, draft: RelationDraft, before: Record | None) -> None:
+    def _relation(self, claim: _EdgeClaim, draft: RelationDraft, before: Record | None) -> None:
         given = draft.confidence
         sure = usual([draft.origin or self.origin]) if given is None else given
         edge = self.relations.get(claim.id)

@@ -40,14 +40,14 @@ _MOST_SHOWN = 5
 AMBIGUOUS = "ambiguous"
 
 
-class Known(NamedTuple):
+class ResolvableEntity(NamedTuple):
     """An entity that names may mean."""
 
     id: str
     name: Name
 
 
-class Candidate(NamedTuple):
+class EntityCandidate(NamedTuple):
     """An entity that a name could mean."""
 
     id: str
@@ -61,7 +61,7 @@ class Resolution(NamedTuple):
     score: float
     evidence: tuple[str, ...]
     #: Best first.
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[EntityCandidate, ...] = ()
 
 
 class Resolver:
@@ -72,7 +72,7 @@ class Resolver:
 
     def __init__(
         self,
-        entities: Iterable[Known] = (),
+        entities: Iterable[ResolvableEntity] = (),
         *,
         threshold: float = SAME,
         partly: float = PARTLY,
@@ -97,7 +97,7 @@ class Resolver:
     def __iter__(self) -> Iterator[str]:
         return (each for each, name in self._known.items() if name is not None)
 
-    def add(self, entity: Known) -> None:
+    def add(self, entity: ResolvableEntity) -> None:
         """File an entity, or what it is called from now on."""
         is_known = entity.id in self._known
         if is_known and self._known[entity.id] == entity.name:
@@ -160,7 +160,10 @@ class Resolver:
         return sum(each.id != id and each.likeness.score >= self._partly for each in found)
 
     def _chosen(
-        self, rivals: list[Candidate], near: Collection[str], shown: tuple[Candidate, ...]
+        self,
+        rivals: list[EntityCandidate],
+        near: Collection[str],
+        shown: tuple[EntityCandidate, ...],
     ) -> Resolution:
         score, evidence = rivals[0].likeness
         if len(rivals) == 1:
@@ -175,7 +178,7 @@ class Resolver:
 
     def _compared(
         self, new: Name, near: Collection[str], among: Callable[[str], bool] | None
-    ) -> list[Candidate]:
+    ) -> list[EntityCandidate]:
         """Those who are anything like a name, best first, ties by id."""
 
         def may_be(each: str) -> bool:
@@ -187,7 +190,7 @@ class Resolver:
                 break
             ids.update(dict.fromkeys(islice(filter(may_be, self._filed(key)), _MOST_IN_BLOCK)))
         named = ((each, self.name(each)) for each in ids)
-        weighed = (Candidate(each, likeness(new, name)) for each, name in named if name)
+        weighed = (EntityCandidate(each, likeness(new, name)) for each, name in named if name)
         alike = (each for each in weighed if each.likeness.score > 0)
         return sorted(alike, key=lambda each: (-each.likeness.score, each.id))
 

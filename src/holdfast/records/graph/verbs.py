@@ -21,7 +21,7 @@ from holdfast.records.graph import check
 from holdfast.records.graph.adjacency import Adjacency, When
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.records.graph.follow import Graphs
-from holdfast.records.graph.plan import Call, Plan, Planned, PlannedMerge, again, merge_id
+from holdfast.records.graph.plan import GraphPlan, Planned, PlannedMerge, WriteCall, again, merge_id
 from holdfast.records.graph.walk import (
     begun,
     edges_of,
@@ -44,7 +44,7 @@ from holdfast.types import Edge, GraphReceipt, Job, Merge, Node, Record, Scope, 
 
 
 def receipt(
-    plan: Plan,
+    plan: GraphPlan,
     given: Sequence[str | None],
     edges: Sequence[str | None],
     warnings: Sequence[str],
@@ -84,7 +84,7 @@ def told_before(text: str) -> GraphReceipt:
     return GraphReceipt(**fields)
 
 
-def _shown(plan: Plan) -> list[str]:
+def _shown(plan: GraphPlan) -> list[str]:
     return list(dict.fromkeys(map(plan.shown, plan.entities)))
 
 
@@ -149,7 +149,7 @@ class Merges:
             by="hand",
             origin="user",
         )
-        call = Call(now, "user", scope.agent, heard=False)
+        call = WriteCall(now, "user", scope.agent, heard=False)
         planned = made.record(id, call, known[0] if known else None)
         self._put(scope, planned.record, now)
         return self._one(scope, id)
@@ -289,9 +289,9 @@ class Graph:
         self._worker.wake()
         return told
 
-    def _plan(self, scope: Scope, origin: str) -> Plan:
+    def _plan(self, scope: Scope, origin: str) -> GraphPlan:
         now = self._now()
-        return Plan(
+        return GraphPlan(
             self._graphs.of(scope),
             lambda ids: self._read(scope, ids),
             lambda each: now if exists(self._store, scope, each) else None,
@@ -354,7 +354,7 @@ class Graph:
         """What drafts would make of the graph, not stored."""
         if not entities and not relations:
             return []
-        plan = Plan(
+        plan = GraphPlan(
             self._graphs.of(scope),
             lambda ids: self._read(scope, ids),
             lambda each: self._store.forgotten(scope, [each]).get(each),

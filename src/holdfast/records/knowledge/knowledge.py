@@ -20,7 +20,7 @@ from holdfast.errors import InvalidInput, NotFound, StoreBusy, TooLarge
 from holdfast.records import parts
 from holdfast.records.knowledge.documents.chunks import Chunk, chunks
 from holdfast.records.knowledge.documents.reading import format_of, read
-from holdfast.records.knowledge.documents.values import Deadline, Read, ReadLimits
+from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, ReadLimits
 from holdfast.records.parts import Background
 from holdfast.store.base import Derived, Store
 from holdfast.store.values import LISTED
@@ -247,11 +247,11 @@ _MOST_LISTED = 10_000
 #: Chunks that are forgotten or restored in one transaction.
 _AT_ONCE = 1_000
 
-_Made = tuple[Read, list[Chunk]]
+_Made = tuple[ReadDocument, list[Chunk]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _SentDocument:
     """A document as it came."""
 
     data: bytes | str
@@ -420,7 +420,7 @@ class Knowledge:
             len(self._store.restore_all(owner, some, at=now)) for some in _slices(_pieces(record))
         )
 
-    def _read(self, sent: _Sent) -> _Made:
+    def _read(self, sent: _SentDocument) -> _Made:
         limits = self._reading
         deadline = Deadline(limits.seconds, sent.name)
         found = read(sent.data, sent.name, sent.format, limits=limits, deadline=deadline)
@@ -469,18 +469,24 @@ def _owner(workspace: object, user: object) -> Scope:
     return validate.scope(workspace=workspace, user=user)
 
 
-def _sent(source: object, name: object, format: object, *, most: int) -> _Sent:
+def _sent(source: object, name: object, format: object, *, most: int) -> _SentDocument:
     """What was given, with a name: that of the file, else one that follows from the bytes."""
     data, file_name = loaded(source, most)
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     _check_size(len(raw), most)
     digest = sha256(raw).hexdigest()
     called = _line(name if name is not None else file_name or f"text-{digest[:12]}", "name")
-    return _Sent(data, called, format_of(data, called, format), digest)
+    return _SentDocument(data, called, format_of(data, called, format), digest)
 
 
 def _version(
-    id: str, sent: _Sent, made: _Made, *, old: Document | None, metadata: Metadata, at: datetime
+    id: str,
+    sent: _SentDocument,
+    made: _Made,
+    *,
+    old: Document | None,
+    metadata: Metadata,
+    at: datetime,
 ) -> Document:
     found, cut = made
     return Document(

@@ -35,10 +35,10 @@ from holdfast.service.http.auth import Reader, Writer, narrowed
 from holdfast.service.http.deps import Held, Waiting, printable, told
 from holdfast.service.http.wire import (
     MOST_HITS,
-    Asked,
     IngestBody,
     Needed,
     Override,
+    QueryString,
     SearchBody,
     Sent,
     StrictRoute,
@@ -370,7 +370,7 @@ def expand(*, body: WantedMemories, key: Reader, memory: Held) -> Response:
     return told({"memories": rows, "count": len(rows)})
 
 
-class ListQuery(Asked):
+class ListQuery(QueryString):
     """Which memories, and which page of them."""
 
     session_id: Text = None
@@ -414,7 +414,7 @@ def _all(memory: Memory, scope: Scope, session: str | None = None) -> Iterator[R
         before = (page[-1].known_from, page[-1].id)
 
 
-class NamedQuery(Asked):
+class NamedQuery(QueryString):
     """A memory by the caller's own name for it."""
 
     external_id: Needed
@@ -436,7 +436,7 @@ def by_external_id(*, query: Annotated[NamedQuery, Query()], key: Reader, memory
 
 
 @routes.get("/stats", response_model=_OBJECT)
-def stats(*, query: Annotated[Asked, Query()], key: Reader, memory: Held) -> Response:
+def stats(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
     """How many memories there are, how much they matter, and where they come from."""
     scope = narrowed(key, query)
     count, importance = 0, 0.0
@@ -499,7 +499,7 @@ def _config(memory: Memory) -> dict[str, Any]:
 # What happened to facts
 
 
-class RecentQuery(Asked):
+class RecentQuery(QueryString):
     """How many of the last changes."""
 
     limit: int = Field(20, ge=1, le=1000)
@@ -516,7 +516,7 @@ def audit_recent(*, query: Annotated[RecentQuery, Query()], key: Reader, memory:
 
 
 @routes.get("/audit/summary", response_model=_OBJECT)
-def audit_summary(*, query: Annotated[Asked, Query()], key: Reader, memory: Held) -> Response:
+def audit_summary(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
     """How many versions of facts there are, and what became of them."""
     scope = narrowed(key, query)
     facts = _versions(memory, scope, MOST_LISTED)
@@ -537,7 +537,7 @@ def audit_summary(*, query: Annotated[Asked, Query()], key: Reader, memory: Held
 
 @routes.get("/{id}/audit", response_model=_OBJECT)
 def audit_trail(
-    *, id: str, query: Annotated[Asked, Query()], key: Reader, memory: Held
+    *, id: str, query: Annotated[QueryString, Query()], key: Reader, memory: Held
 ) -> Response:
     """What happened to one memory, oldest first."""
     scope = narrowed(key, query)

@@ -22,7 +22,7 @@ from holdfast.records.profile_values import Profile, category
 from holdfast.service.dialects.atomic_rows import conflict, trail
 from holdfast.service.http.auth import Reader, Writer, check_within, may, narrowed
 from holdfast.service.http.deps import Held, told
-from holdfast.service.http.wire import Asked, Needed, Scoped, Sent, StrictRoute, Text
+from holdfast.service.http.wire import Needed, QueryString, Scoped, Sent, StrictRoute, Text
 from holdfast.types import TEAM, ApiKey, Scope
 
 # ----------------------------------------------------------------------
@@ -57,7 +57,7 @@ def set_trust(*, body: TrustBody, key: Writer, memory: Held) -> Response:
 
 
 @agent_routes.get("/trust", response_model=_OBJECT)
-def trust(*, query: Annotated[Asked, Query()], key: Reader, memory: Held) -> Response:
+def trust(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
     """How much one agent is trusted; without its name, what was said of all of them."""
     may(key, "read", whole=True)
     _check(key, query)
@@ -69,7 +69,7 @@ def trust(*, query: Annotated[Asked, Query()], key: Reader, memory: Held) -> Res
 
 
 @agent_routes.get("/conflicts", response_model=_OBJECT)
-def conflicts(*, query: Annotated[Asked, Query()], key: Reader, memory: Held) -> Response:
+def conflicts(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
     """What two agents hold differently and nobody has settled, newest first."""
     scope = narrowed(key, query)
     levels = memory.agents.trust(scope.workspace)
@@ -162,7 +162,7 @@ _MOST_EDGES = 50
 Type = Literal["user", "agent", "session"]
 
 
-class EntitiesQuery(Asked):
+class EntitiesQuery(QueryString):
     """Which page."""
 
     entity_type: Type | None = None
@@ -251,7 +251,7 @@ def entity_profile(*, entity_type: Type, entity_id: str, key: Reader, memory: He
     )
 
 
-class AttributesQuery(Asked):
+class AttributesQuery(QueryString):
     """Which of them."""
 
     attribute: Text = None

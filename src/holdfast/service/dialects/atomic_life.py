@@ -16,7 +16,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.parts import seen
 from holdfast.service.http.auth import Reader, Writer, narrowed
 from holdfast.service.http.deps import Held, told
-from holdfast.service.http.wire import Asked, Needed, Sent, StrictRoute
+from holdfast.service.http.wire import Needed, QueryString, Sent, StrictRoute
 from holdfast.types import Record, Scope
 from holdfast.upkeep import consolidate as consolidation
 from holdfast.upkeep import retention
@@ -130,7 +130,7 @@ def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
 
 
 @routes.get("/cap", response_model=_OBJECT)
-def cap(*, query: Annotated[Asked, Query()], key: Reader, memory: Held) -> Response:
+def cap(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
     """How full the fullest of the tiers is that have a limit."""
     scope = narrowed(key, query)
     counts = memory.stats(user=scope.user, workspace=scope.workspace).tiers
@@ -164,7 +164,9 @@ def reconcile(*, body: ReconcileBody, key: Writer) -> Response:
 
 
 @routes.get("/reconcile/status", response_model=_OBJECT)
-def reconcile_status(*, query: Annotated[Asked, Query()], key: Reader, memory: Held) -> Response:
+def reconcile_status(
+    *, query: Annotated[QueryString, Query()], key: Reader, memory: Held
+) -> Response:
     """Nothing is deferred; what waits for an answer of a person is told beside it."""
     scope = narrowed(key, query)
     waiting = memory.facts.clarifications(

@@ -27,7 +27,7 @@ from holdfast.records.facts.follow import CONFLICT
 from holdfast.records.profile_values import SECTIONS, USER_SECTIONS, Profile, claim
 from holdfast.service.http.auth import Reader, Writer, header_text, narrowed
 from holdfast.service.http.deps import Held, told
-from holdfast.service.http.wire import Asked, Needed, StrictRoute, Text
+from holdfast.service.http.wire import Needed, QueryString, StrictRoute, Text
 from holdfast.service.whole import forget_fact
 from holdfast.types import Record, Scope
 
@@ -344,9 +344,9 @@ _OBJECT = dict[str, Any]
 
 
 async def _asked(
-    query: Annotated[Asked, Query()],
+    query: Annotated[QueryString, Query()],
     user: Annotated[str | None, Header(alias="X-Holdfast-User")] = None,
-) -> Asked:
+) -> QueryString:
     if not user:
         return query
     named = header_text(user, "X-Holdfast-User")
@@ -355,7 +355,7 @@ async def _asked(
     return query.model_copy(update={"user_id": named})
 
 
-Whose = Annotated[Asked, Depends(_asked)]
+Whose = Annotated[QueryString, Depends(_asked)]
 
 
 @routes.get("", response_model=_OBJECT)

@@ -23,7 +23,7 @@ from holdfast.service.http.idempotency import IdempotencyKey, made_once
 from holdfast.service.http.keyring import SESSION_HOURS, Keyring
 from holdfast.service.http.wire import Needed, Object, StrictRoute, Text
 from holdfast.service.keys import checked_tools, create_key, is_last_admin, new_id, rotate_key
-from holdfast.service.outgoing import Answer, CallFailed
+from holdfast.service.outgoing import CallFailed, FetchedResponse
 from holdfast.service.outgoing import request as call
 from holdfast.store.base import Keys, Spent
 from holdfast.transfer import export_to, import_from
@@ -363,7 +363,7 @@ def _user(key: ApiKey, body: FetchBody) -> str | None:
     return key.user if body.user_id is None else body.user_id
 
 
-def _text(answer: Answer) -> bytes:
+def _text(answer: FetchedResponse) -> bytes:
     if answer.status != 200:
         raise CallFailed(f"url answered with status {answer.status}", field="url")
     kind = _type(answer)
@@ -372,7 +372,7 @@ def _text(answer: Answer) -> bytes:
     return answer.body
 
 
-def _type(answer: Answer) -> str:
+def _type(answer: FetchedResponse) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 

@@ -26,7 +26,7 @@ from holdfast.service.http.guard import Guard
 from holdfast.service.http.health import Pulse
 from holdfast.service.http.keyring import Keyring
 from holdfast.service.http.limits import Allowance, Backlog
-from holdfast.service.http.observe import Metrics, Observed, tracing
+from holdfast.service.http.observe import Metrics, ObserveMiddleware, tracing
 from holdfast.service.http.stream import Streams
 from holdfast.service.http.wait import WaitingRoom
 from holdfast.service.http.wire import complaint
@@ -144,7 +144,10 @@ def create_app(
     app.router.routes[:0] = [each for each in told if "{" not in each.path]
     # Around the guard: what it refuses is seen as well.
     app.add_middleware(
-        Observed, metrics=app.state.metrics, streams=app.state.streams, tracing=app.state.tracing
+        ObserveMiddleware,
+        metrics=app.state.metrics,
+        streams=app.state.streams,
+        tracing=app.state.tracing,
     )
     return app
 

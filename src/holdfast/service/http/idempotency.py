@@ -36,7 +36,7 @@ Act = Callable[[Mapping[str, Any]], bytes]
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key")]
 
 
-class _Turns:
+class _OneAtATime:
     """One at a time of those who come under the same name."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def _under_way() -> HTTPException:
     return HTTPException(503, _UNDER_WAY, headers={"retry-after": "1"})
 
 
-_turns = _Turns()
+_turns = _OneAtATime()
 
 
 def answered_once(

@@ -344,7 +344,7 @@ _NO_ROUTE = "-"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-class Observed:
+class ObserveMiddleware:
     """ASGI middleware around the guard."""
 
     def __init__(
@@ -359,7 +359,7 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        seen = _Seen(send)
+        seen = _ObservedAnswer(send)
         self._metrics.begun += 1
         self._metrics.in_flight += 1
         try:
@@ -379,7 +379,7 @@ class Observed:
         span: AbstractContextManager[Any] = self._tracing.request(scope)
         return span
 
-    def _note(self, scope: Scope, seen: _Seen) -> None:
+    def _note(self, scope: Scope, seen: _ObservedAnswer) -> None:
         route, method = _route(scope), _method(scope)
         self._metrics.count(method, route, seen.status, seen.first_seconds, seen.size)
         if method not in _READING and seen.status < 400:
@@ -399,7 +399,7 @@ class Observed:
         log.info("request", extra={"fields": fields})
 
 
-class _Seen:
+class _ObservedAnswer:
     """Passes an answer on and remembers its status, its size and when it began."""
 
     __slots__ = ("_began", "_first", "_send", "size", "status")

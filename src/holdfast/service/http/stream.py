@@ -148,7 +148,7 @@ class Listener:
 
 
 @dataclass(slots=True)
-class _Followed:
+class _ListenedUser:
     """A user that somebody listens to."""
 
     mark: Mark
@@ -196,7 +196,7 @@ class Streams:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._followed: dict[Scope, _Followed] = {}
+        self._followed: dict[Scope, _ListenedUser] = {}
         self._known: set[str] = set()
         self._poller: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -242,7 +242,7 @@ class Streams:
         self._loop = asyncio.get_running_loop()
         head, dead, known = await run_in_threadpool(self._stand, listener.scope)
         self._known |= known
-        followed = self._followed.setdefault(listener.scope, _Followed(head, dead))
+        followed = self._followed.setdefault(listener.scope, _ListenedUser(head, dead))
         if listener.mark is None:
             listener.mark = followed.mark
         elif listener.mark != followed.mark:

@@ -221,7 +221,7 @@ _FENCE = re.compile(r"[ \t]*(```|~~~)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _SpeakerPrefix:
     """Where a turn may begin: the prefix of a line."""
 
     line: int
@@ -247,9 +247,9 @@ def messages_of(conversation: str) -> list[dict[str, str]]:
     return messages or [{"role": "user", "content": conversation}]
 
 
-def _prefixes(lines: Sequence[str]) -> list[_Turn]:
+def _prefixes(lines: Sequence[str]) -> list[_SpeakerPrefix]:
     """Every line that begins with a role or with what may be a name, outside fenced blocks."""
-    found: list[_Turn] = []
+    found: list[_SpeakerPrefix] = []
     fenced = _fenced(lines)
     for number, line in enumerate(lines):
         match = None if number in fenced else _PREFIX.match(line)
@@ -257,7 +257,7 @@ def _prefixes(lines: Sequence[str]) -> list[_Turn]:
             continue
         who = " ".join(match["who"].split())
         if who.lower() in _ROLE_OF or _is_name(who):
-            found.append(_Turn(number, who, match.end()))
+            found.append(_SpeakerPrefix(number, who, match.end()))
     return found
 
 
@@ -287,7 +287,7 @@ def _is_name(who: str) -> bool:
     return not words[0][0].islower() and not words[-1][0].islower()
 
 
-def _dialogue(turns: Sequence[_Turn], first: int) -> list[_Turn]:
+def _dialogue(turns: Sequence[_SpeakerPrefix], first: int) -> list[_SpeakerPrefix]:
     """The prefixes that begin a turn; none when the text is no dialogue."""
     roles = [turn for turn in turns if turn.role]
     names = [turn for turn in turns if not turn.role]
@@ -303,13 +303,13 @@ def _dialogue(turns: Sequence[_Turn], first: int) -> list[_Turn]:
     return roles if by_roles else []
 
 
-def _is_form(turns: Sequence[_Turn]) -> bool:
+def _is_form(turns: Sequence[_SpeakerPrefix]) -> bool:
     """Three or more labels, each there once."""
     times = Counter(turn.who.lower() for turn in turns)
     return len(times) > 2 and max(times.values()) == 1
 
 
-def _cut(lines: Sequence[str], turns: Sequence[_Turn]) -> list[dict[str, str]]:
+def _cut(lines: Sequence[str], turns: Sequence[_SpeakerPrefix]) -> list[dict[str, str]]:
     """The text of each turn, to the line before the next; blank turns are left out."""
     messages = [{"role": "user", "content": "\n".join(lines[: turns[0].line])}]
     ends = [*(turn.line for turn in turns[1:]), len(lines)]
@@ -530,7 +530,7 @@ class Scoped(BaseModel):
         }
 
 
-class Asked(Scoped):
+class QueryString(Scoped):
     """What a query string says."""
 
 

@@ -34,11 +34,11 @@ METHODS = ("GET", "POST", "DELETE")
 def mount(app: FastAPI, memory: Memory) -> None:
     """Give the service its route; without the extra it says what is missing."""
     app.state.mcp = None
-    door: _Door | _Absent = _Absent() if find_spec("mcp") is None else _Door(memory)
+    door: _LazyMcpApp | _Absent = _Absent() if find_spec("mcp") is None else _LazyMcpApp(memory)
     app.router.routes.append(
         Route(PATH, door, methods=[*METHODS], name="mcp", include_in_schema=False)
     )
-    if isinstance(door, _Door):
+    if isinstance(door, _LazyMcpApp):
         app.state.mcp = door
         app.state.on_stop.append(door.close)
 
@@ -59,7 +59,7 @@ class _Absent:
         await fault(404, words)(scope, receive, send)
 
 
-class _Door:
+class _LazyMcpApp:
     """The ASGI application of /mcp, of which there is nothing yet before it is asked."""
 
     path = PATH

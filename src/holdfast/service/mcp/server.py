@@ -262,7 +262,7 @@ class One(Gate):
         return self._who
 
 
-class Door:
+class McpHandlers:
     """The handlers of a server."""
 
     def __init__(self, memory: Any, gate: Gate) -> None:
@@ -362,7 +362,7 @@ class Door:
 
 def server(memory: Any, gate: Gate) -> Server[Any]:
     """An MCP server."""
-    door = Door(memory, gate)
+    door = McpHandlers(memory, gate)
     made: Server[Any] = Server(
         NAME,
         version=__version__,

@@ -51,7 +51,7 @@ async def _serve(opened: Future[Any], who: Asker, wire: Wire) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_end_on_signal, group.cancel_scope)
         group.start_soon(_end_on_error, opened, group.cancel_scope)
-        lines = cast("anyio.AsyncFile[str]", _Lines(wire))
+        lines = cast("anyio.AsyncFile[str]", _WireLines(wire))
         async with stdio_server(stdin=lines) as (reading, writing):
             await made.run(reading, _Once(writing, wire), made.create_initialization_options())
         group.cancel_scope.cancel()
@@ -94,7 +94,7 @@ class _Once:
         await self._stream.send(message)
 
 
-class _Lines:
+class _WireLines:
     """The lines of a wire, for who reads them as those of a file."""
 
     def __init__(self, wire: Wire) -> None:

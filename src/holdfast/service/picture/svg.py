@@ -49,7 +49,7 @@ _GAP = 30.0
 _NARROWEST_DRAWING = 760.0
 
 
-class Layout(NamedTuple):
+class DrawingLayout(NamedTuple):
     """The middle of each box, and the size of the page that holds them all."""
 
     middles: list[tuple[float, float]]
@@ -57,10 +57,10 @@ class Layout(NamedTuple):
     height: float
 
 
-def lay_out(sizes: Sequence[tuple[float, float]], links: Sequence[Link]) -> Layout:
+def lay_out(sizes: Sequence[tuple[float, float]], links: Sequence[Link]) -> DrawingLayout:
     """A place for every box; links are pairs of their numbers."""
     if not sizes:
-        return Layout([], 0.0, 0.0)
+        return DrawingLayout([], 0.0, 0.0)
     boxes = np.array(sizes, dtype=np.float64)
     near = _neighbours(len(sizes), links)
     placed = []
@@ -213,7 +213,7 @@ def _gaps(middles: Floats, axis: int) -> Floats:
     return gaps
 
 
-def _in_rows(placed: Sequence[tuple[list[int], Floats, Floats]], count: int) -> Layout:
+def _in_rows(placed: Sequence[tuple[list[int], Floats, Floats]], count: int) -> DrawingLayout:
     """The parts in rows, the largest first, on a page that is a little wider than high."""
     area = sum((size[0] + _GAP) * (size[1] + _GAP) for _, _, size in placed)
     most = max(_NARROWEST_DRAWING, math.sqrt(area * _ASPECT), *(size[0] for _, _, size in placed))
@@ -226,7 +226,7 @@ def _in_rows(placed: Sequence[tuple[list[int], Floats, Floats]], count: int) -> 
         width = max(width, x + size[0])
         row = max(row, size[1])
         x += size[0] + _GAP
-    return Layout([(float(x), float(y)) for x, y in middles], width, y + row)
+    return DrawingLayout([(float(x), float(y)) for x, y in middles], width, y + row)
 
 
 # ----------------------------------------------------------------------
@@ -491,22 +491,24 @@ def _described(subgraph: Subgraph) -> str:
 # Boxes
 
 
-class _Name(NamedTuple):
+class _NodeLabel(NamedTuple):
     text: str
     size: float
     weight: int
     width: float
 
 
-def _name(node: Node, degree: int) -> _Name:
+def _name(node: Node, degree: int) -> _NodeLabel:
     text = short(node.name, _LONGEST_NAME)
     is_hub = degree >= _HUB_DEGREE
     size, weight = (_HUB_FONT, 600) if is_hub else (_FONT, 400)
     bold = 1.07 if is_hub else 1.0
-    return _Name(text, size, weight, round(_width(text, size) * bold) + 2 * _PAD)
+    return _NodeLabel(text, size, weight, round(_width(text, size) * bold) + 2 * _PAD)
 
 
-def _nodes(nodes: Sequence[Node], names: Sequence[_Name], boxes: Sequence[Box]) -> Iterator[str]:
+def _nodes(
+    nodes: Sequence[Node], names: Sequence[_NodeLabel], boxes: Sequence[Box]
+) -> Iterator[str]:
     for node, name, box in zip(nodes, names, boxes, strict=True):
         also = f" (also {', '.join(map(plain, node.aliases))})" if node.aliases else ""
         tip = f"{plain(node.name)}, {plain(node.subtype or node.type)}{also}"

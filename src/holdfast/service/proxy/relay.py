@@ -21,8 +21,15 @@ from holdfast.errors import ModelUnavailable, NotAsked
 from holdfast.models.budget import Size
 from holdfast.service.http.errors import openai
 from holdfast.service.http.limits import Charge
-from holdfast.service.proxy.shape import Draft, Shape, Told, tokens_of, tokens_sent, usage_of
-from holdfast.service.proxy.upstream import Answer, Call, Headers, Upstream
+from holdfast.service.proxy.shape import (
+    OverheardAnswer,
+    ReportedUsage,
+    Shape,
+    tokens_of,
+    tokens_sent,
+    usage_of,
+)
+from holdfast.service.proxy.upstream import Headers, Upstream, UpstreamCall, UpstreamResponse
 
 # ----------------------------------------------------------------------
 # An answer overheard while it passes through: as one JSON document, or as server-sent events.
@@ -41,11 +48,11 @@ class Overheard:
     def __init__(self, shape: Shape | None, *, streamed: bool) -> None:
         self._shape = shape
         self._streamed = streamed
-        self._draft = Draft()
+        self._draft = OverheardAnswer()
         self._held = bytearray()
         self._data: list[bytes] = []
         self._deaf = False
-        self._told = Told()
+        self._told = ReportedUsage()
         #: Whether words came after the model last said what the answer took.
         self._said_more = False
 
@@ -61,18 +68,20 @@ class Overheard:
             self._deaf = True
             self._held.clear()
 
-    def answer(self) -> Draft | None:
+    def answer(self) -> OverheardAnswer | None:
         """The answer, if all of it was there."""
         self._end()
         return self._draft if self._draft.whole and not self._deaf else None
 
-    def took(self) -> Told:
+    def took(self) -> ReportedUsage:
         """What the call took, as the model says; without its word the answer is as it looks."""
         self._end()
         told, looks = self._told, tokens_of(self._size_bytes())
         if told.answer is None:
-            return Told(told.prompt, looks)
-        return Told(told.prompt, max(told.answer, looks) if self._said_more else told.answer)
+            return ReportedUsage(told.prompt, looks)
+        return ReportedUsage(
+            told.prompt, max(told.answer, looks) if self._said_more else told.answer
+        )
 
     def _size_bytes(self) -> int:
         if self._shape is None:
@@ -95,14 +104,14 @@ class Overheard:
             self._said_more = True
         self._told = self._told.then(told)
 
-    def _understood(self, document: bytes) -> Told:
+    def _understood(self, document: bytes) -> ReportedUsage:
         try:
             value = orjson.loads(document)
         except orjson.JSONDecodeError:  # Cut off, or no JSON at all: something was said.
             self._draft.size_bytes += len(document)
-            return Told()
+            return ReportedUsage()
         if not isinstance(value, Mapping):
-            return Told()
+            return ReportedUsage()
         if self._shape is not None:
             hear = self._shape.hear_event if self._streamed else self._shape.hear
             hear(value, self._draft)
@@ -169,7 +178,7 @@ def to_send(headers: Iterable[tuple[bytes, bytes]], authorization: str) -> Heade
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class Payer:
     """Who pays for a call."""
 
     charge: Charge
@@ -179,7 +188,7 @@ class Bill:
     #: Whether only the end of the answer says what it took: then it is heard, whoever hangs up.
     to_the_end: bool = False
 
-    def pay(self, told: Told) -> None:
+    def pay(self, told: ReportedUsage) -> None:
         """Say what the call took, the first time; what the model does not say is estimated."""
         answer = told.answer or 0
         prompt = self.sent if told.prompt is None else told.prompt
@@ -195,12 +204,12 @@ class Relay(Response):
     def __init__(
         self,
         upstream: Upstream,
-        call: Call,
+        call: UpstreamCall,
         *,
         headers: Mapping[str, str],
         shape: Shape | None = None,
-        heard: Callable[[Draft | None], None] | None = None,
-        bill: Bill | None = None,
+        heard: Callable[[OverheardAnswer | None], None] | None = None,
+        bill: Payer | None = None,
     ) -> None:
         super().__init__()
         self._upstream = upstream
@@ -234,10 +243,10 @@ class Relay(Response):
             return None if started else refusal(502, str(error), kind="upstream_error")
         finally:
             if self._bill:  # What did not come back has been asked all the same.
-                self._bill.pay(Told())
+                self._bill.pay(ReportedUsage())
         return None
 
-    async def _passed_on(self, answer: Answer, send: Send) -> None:
+    async def _passed_on(self, answer: UpstreamResponse, send: Send) -> None:
         overheard = self._listener(answer)
         headers = [*_passed_back(answer.headers), *self._more]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -258,9 +267,9 @@ class Relay(Response):
     def _pay(self, overheard: Overheard | None) -> None:
         """Pay for the call; one that was refused took nothing."""
         if self._bill:
-            self._bill.pay(overheard.took() if overheard else Told(0, 0))
+            self._bill.pay(overheard.took() if overheard else ReportedUsage(0, 0))
 
-    def _listener(self, answer: Answer) -> Overheard | None:
+    def _listener(self, answer: UpstreamResponse) -> Overheard | None:
         if not (self._shape or self._bill) or not 200 <= answer.status < 300:
             return None
         kind = dict(answer.headers).get(b"content-type", b"")

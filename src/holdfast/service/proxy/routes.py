@@ -34,12 +34,12 @@ from holdfast.models.budget import Limit, Size
 from holdfast.service.http.auth import check_within, header_text, key_of, may
 from holdfast.service.http.limits import Allowance
 from holdfast.service.http.wire import parsed
-from holdfast.service.proxy.relay import Bill, Relay, refusal, to_send
+from holdfast.service.proxy.relay import Payer, Relay, refusal, to_send
 from holdfast.service.proxy.shape import (
-    Draft,
+    ChatTurn,
     Json,
+    OverheardAnswer,
     Shape,
-    Turn,
     bytes_said,
     cleaned,
     text_of,
@@ -48,7 +48,7 @@ from holdfast.service.proxy.shape import (
     turns_of,
     without_blocks,
 )
-from holdfast.service.proxy.upstream import Call, Upstream
+from holdfast.service.proxy.upstream import Upstream, UpstreamCall
 from holdfast.types import ApiKey, Context, Role, Scope
 
 # ----------------------------------------------------------------------
@@ -68,7 +68,7 @@ class Chat:
     def __init__(self, *, join: bool = False) -> None:
         self._join = join
 
-    def turns(self, body: Json) -> list[Turn]:
+    def turns(self, body: Json) -> list[ChatTurn]:
         """The conversation so far."""
         return turns_of(body.get("messages"))
 
@@ -86,7 +86,7 @@ class Chat:
             kept.insert(place, {"role": "system", "content": block})
         return {**body, "messages": kept}
 
-    def hear(self, answer: Json, draft: Draft) -> None:
+    def hear(self, answer: Json, draft: OverheardAnswer) -> None:
         """Note what a whole answer says: of several choices the first."""
         _name(answer, draft)
         draft.size_bytes = bytes_said(answer.get("choices"))
@@ -96,7 +96,7 @@ class Chat:
             draft.pieces = [text_of(message.get("content"))]
             draft.whole = True
 
-    def hear_event(self, event: Json, draft: Draft) -> None:
+    def hear_event(self, event: Json, draft: OverheardAnswer) -> None:
         """Note what a chunk says."""
         _name(event, draft)
         draft.size_bytes += bytes_said(event.get("choices"))
@@ -123,7 +123,7 @@ def _first(answer: Json) -> Json:
     return {}
 
 
-def _name(answer: Json, draft: Draft) -> None:
+def _name(answer: Json, draft: OverheardAnswer) -> None:
     if not draft.id and isinstance(answer.get("id"), str):
         draft.id = answer["id"]
 
@@ -142,7 +142,7 @@ class Responses:
 
     path = "/responses"
 
-    def turns(self, body: Json) -> list[Turn]:
+    def turns(self, body: Json) -> list[ChatTurn]:
         """The conversation so far, as far as it is sent: the model may keep what was before."""
         given = body.get("input")
         return turns_of([{"role": "user", "content": given}] if isinstance(given, str) else given)
@@ -162,7 +162,7 @@ class Responses:
             told["instructions"] = instructions
         return told
 
-    def hear(self, answer: Json, draft: Draft) -> None:
+    def hear(self, answer: Json, draft: OverheardAnswer) -> None:
         """Note what a whole answer says."""
         if isinstance(answer.get("id"), str):
             draft.id = answer["id"]
@@ -178,7 +178,7 @@ class Responses:
         draft.pieces = ["\n".join(text for text in said if text)]
         draft.whole = True
 
-    def hear_event(self, event: Json, draft: Draft) -> None:
+    def hear_event(self, event: Json, draft: OverheardAnswer) -> None:
         """Note what an event says: the last one says all."""
         answer, piece = event.get("response"), event.get("delta")
         if isinstance(piece, str):
@@ -208,16 +208,16 @@ _KEY = "\x01proxy:"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class AnsweredCall:
     """A call that was answered."""
 
     scope: Scope
-    turns: Sequence[Turn]
+    turns: Sequence[ChatTurn]
     #: What else tells this conversation from another, such as the id of the answer before.
     thread: Sequence[object] = ()
 
 
-class Keeper:
+class TurnKeeper:
     """Remembers what was heard."""
 
     def __init__(self, memory: Memory, clock: Callable[[], datetime]) -> None:
@@ -230,7 +230,7 @@ class Keeper:
         self._waiting = threading.Semaphore(_MOST_WAITING)
         self._closing = threading.Event()
 
-    def keep(self, heard: Heard, answer: Draft | None) -> None:
+    def keep(self, heard: AnsweredCall, answer: OverheardAnswer | None) -> None:
         """Remember the new turns of a call, and its answer if all of it came; returns at once."""
         if not self._waiting.acquire(blocking=False):
             log.error("a turn of the proxy was not remembered: too many are waiting")
@@ -247,7 +247,7 @@ class Keeper:
         for each in self._threads:
             each.shutdown()
 
-    def _kept(self, heard: Heard, answer: Draft | None) -> None:
+    def _kept(self, heard: AnsweredCall, answer: OverheardAnswer | None) -> None:
         try:
             self._remember(heard, answer)
         except Exception as error:  # noqa: BLE001 (nobody waits for it: the log is told)
@@ -256,7 +256,7 @@ class Keeper:
         finally:
             self._waiting.release()
 
-    def _remember(self, heard: Heard, answer: Draft | None) -> None:
+    def _remember(self, heard: AnsweredCall, answer: OverheardAnswer | None) -> None:
         scope, hour = heard.scope, self._clock().strftime("%Y-%m-%dT%H")
         so_far = sha256(_plain([scope.agent, scope.session, heard.thread, hour]))
         for number, turn in enumerate(heard.turns):
@@ -325,26 +325,26 @@ _NO_PATH = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProxiedCall:
     """A call with its conversation, and whose it is."""
 
     shape: Shape
     body: Mapping[str, Any]
     raw: bytes
-    turns: Sequence[Turn]
+    turns: Sequence[ChatTurn]
     scope: Scope
     budget: int
     #: Tokens that its key may send besides the body today; None: it has no limit.
     room: int | None = None
 
 
-class Proxy:
+class MemoryProxy:
     """The model, and the memory that goes with it."""
 
     def __init__(self, memory: Memory, clock: Callable[[], datetime]) -> None:
         self._memory = memory
         self._config = memory.config.proxy
-        self._keeper = Keeper(memory, clock)
+        self._keeper = TurnKeeper(memory, clock)
         self._upstream = (
             Upstream(self._config.url, timeout_s=self._config.timeout_seconds)
             if self._config.url
@@ -381,7 +381,7 @@ class Proxy:
         heard = None
         if self._config.remember and _wants_memory(request):
             thread = [asked.body.get(name) for name in _THREAD]
-            heard = partial(self._keeper.keep, Heard(asked.scope, asked.turns, thread))
+            heard = partial(self._keeper.keep, AnsweredCall(asked.scope, asked.turns, thread))
         call = self._call(request, shape.path, body)
         return Relay(upstream, call, headers=headers, shape=shape, heard=heard, bill=bill)
 
@@ -391,10 +391,10 @@ class Proxy:
             raise HTTPException(404, _NO_MODEL)
         return self._upstream
 
-    def _call(self, request: Request, target: str, body: bytes) -> Call:
+    def _call(self, request: Request, target: str, body: bytes) -> UpstreamCall:
         query = request.scope["query_string"].decode("ascii", "replace")
         sent = to_send(request.scope["headers"], self._authorization(request.headers))
-        return Call(request.method, f"{target}?{query}" if query else target, sent, body)
+        return UpstreamCall(request.method, f"{target}?{query}" if query else target, sent, body)
 
     def _authorization(self, headers: Headers) -> str:
         """The model's key: the operator's, or the caller's if ours came as X-API-Key."""
@@ -404,20 +404,20 @@ class Proxy:
             theirs = ""  # One of ours, which is nobody else's business.
         return theirs or own if "x-api-key" in headers else own or theirs
 
-    async def _asked(self, request: Request, shape: Shape) -> Asked:
+    async def _asked(self, request: Request, shape: Shape) -> ProxiedCall:
         scope = _scope(key_of(request), request.headers)
         budget = _budget(request.headers.get(_BUDGET), self._config.budget_tokens)
         raw = await request.body()
 
-        def understood() -> Asked:
+        def understood() -> ProxiedCall:
             body = parsed(raw, self._memory.config.service)
             if not isinstance(body, dict):
                 raise InvalidInput("the body must be a JSON object")
-            return Asked(shape, body, raw, shape.turns(body), scope, budget)
+            return ProxiedCall(shape, body, raw, shape.turns(body), scope, budget)
 
         return await _done(understood, raw)
 
-    async def _with_memory(self, asked: Asked) -> tuple[bytes, dict[str, str]]:
+    async def _with_memory(self, asked: ProxiedCall) -> tuple[bytes, dict[str, str]]:
         """The body to send, and what is said of it."""
         block, said = "", "unavailable"
         with anyio.move_on_after(_PATIENCE_S):
@@ -430,7 +430,7 @@ class Proxy:
                 block, said = "", "off"
         return await _done(partial(_told, asked, block), asked.raw), {_MEMORY: said}
 
-    def _remembered(self, asked: Asked) -> tuple[str, str]:
+    def _remembered(self, asked: ProxiedCall) -> tuple[str, str]:
         if not asked.budget:
             return "", "off"
         if not any(each.role == "user" for each in asked.turns):
@@ -443,7 +443,7 @@ class Proxy:
             return "", "unavailable"
         return context.text, f"used; context={context.id}" if context.text else "empty"
 
-    def _context(self, asked: Asked) -> Context:
+    def _context(self, asked: ProxiedCall) -> Context:
         scope, most = asked.scope, self._memory.config.limits.query_bytes
         last = max(place for place, each in enumerate(asked.turns) if each.role == "user")
         talk = [each.message() for each in asked.turns[: last + 1][-_TALK_TURNS:]]
@@ -456,7 +456,7 @@ class Proxy:
 
 def router(memory: Memory, clock: Callable[[], datetime]) -> APIRouter:
     """The routes of the proxy over a memory."""
-    proxy, chat = Proxy(memory, clock), Chat(join=memory.config.proxy.join)
+    proxy, chat = MemoryProxy(memory, clock), Chat(join=memory.config.proxy.join)
     routes = APIRouter(prefix="/v1/proxy", tags=["proxy"], lifespan=proxy.running)
 
     @routes.post("/chat/completions", openapi_extra=_documented("messages", _EXAMPLE))
@@ -507,7 +507,7 @@ def _wants_memory(request: Request) -> bool:
     return True
 
 
-async def _within_limits(request: Request, asked: Asked) -> Asked:
+async def _within_limits(request: Request, asked: ProxiedCall) -> ProxiedCall:
     """A call of a key with a limit with no more memories than are left to it today; Throttled when
     not even the call is."""
     allowance: Allowance = request.app.state.allowance
@@ -522,14 +522,14 @@ async def _within_limits(request: Request, asked: Asked) -> Asked:
     return replace(asked, room=room, budget=min(asked.budget, room * 3 // 4))
 
 
-async def _billed(request: Request, body: bytes) -> Bill:
+async def _billed(request: Request, body: bytes) -> Payer:
     """Charge what is sent to a key with a limit, before; Throttled when its day is used up."""
     allowance: Allowance = request.app.state.allowance
     key = key_of(request)
     if allowance.limit_of(key) == Limit():
-        return Bill(allowance.uncharged(key), body)
+        return Payer(allowance.uncharged(key), body)
     sent = await _done(partial(tokens_sent, body), body)
-    return Bill(await allowance.charge(key, Size(sent)), body, sent)
+    return Payer(await allowance.charge(key, Size(sent)), body, sent)
 
 
 async def _done(work: Callable[[], _T], raw: bytes) -> _T:
@@ -583,7 +583,7 @@ def _shortened(text: str, most_bytes: int) -> str:
     return f"{text[:half]}\n{text[-half:]}"
 
 
-def _told(asked: Asked, block: str) -> bytes:
+def _told(asked: ProxiedCall, block: str) -> bytes:
     """The body as it is sent: the caller's own bytes when nothing had to be changed."""
     told = asked.shape.told(asked.body, block)
     if told == asked.body:

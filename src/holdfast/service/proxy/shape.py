@@ -31,27 +31,27 @@ _NAMES = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_token
 _MOST_TOKENS = 100_000_000
 
 
-class Told(NamedTuple):
+class ReportedUsage(NamedTuple):
     """What a model says that a call took; None: it does not say, or no number that can be."""
 
     prompt: int | None = None
     answer: int | None = None
 
-    def then(self, later: Told) -> Told:
+    def then(self, later: ReportedUsage) -> ReportedUsage:
         """With what it says later."""
         prompt = self.prompt if later.prompt is None else later.prompt
-        return Told(prompt, self.answer if later.answer is None else later.answer)
+        return ReportedUsage(prompt, self.answer if later.answer is None else later.answer)
 
 
-def usage_of(answer: Json) -> Told:
+def usage_of(answer: Json) -> ReportedUsage:
     """What a model says that a call took, in an answer or in an event of one."""
     inner = answer.get("response")
     usage = (inner if isinstance(inner, Mapping) else answer).get("usage")
     if not isinstance(usage, Mapping):
-        return Told()
+        return ReportedUsage()
     told = [[usage.get(name) for name in names] for names in _NAMES]
     prompt, answered = (next((n for n in each if _is_count(n)), None) for each in told)
-    return Told(prompt, answered)
+    return ReportedUsage(prompt, answered)
 
 
 def tokens_sent(raw: bytes) -> int:
@@ -106,7 +106,7 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ChatTurn:
     """What the user or the model said, the text alone, without blocks of ours."""
 
     role: str
@@ -122,7 +122,7 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Draft:
+class OverheardAnswer:
     """An answer, as far as it was heard."""
 
     id: str = ""
@@ -141,16 +141,16 @@ class Shape(Protocol):
     def path(self) -> str:
         """Its path after the model's address."""
 
-    def turns(self, body: Json) -> list[Turn]:
+    def turns(self, body: Json) -> list[ChatTurn]:
         """The conversation so far."""
 
     def told(self, body: Json, block: str) -> dict[str, Any]:
         """The body with the memories in it, and no others of ours; `block` may be empty."""
 
-    def hear(self, answer: Json, draft: Draft) -> None:
+    def hear(self, answer: Json, draft: OverheardAnswer) -> None:
         """Note what a whole answer says."""
 
-    def hear_event(self, event: Json, draft: Draft) -> None:
+    def hear_event(self, event: Json, draft: OverheardAnswer) -> None:
         """Note what an event of a streamed answer says."""
 
 
@@ -170,10 +170,10 @@ def text_of(content: object) -> str:
     return "\n".join(found)
 
 
-def turns_of(items: object) -> list[Turn]:
+def turns_of(items: object) -> list[ChatTurn]:
     """What was said in a list of messages; tools and instructions are no turns."""
     listed = items if isinstance(items, list) else []
-    found: list[Turn] = []
+    found: list[ChatTurn] = []
     heard = 0
     for item in listed:
         if not isinstance(item, Mapping) or item.get("role") not in ("user", "assistant"):
@@ -181,7 +181,7 @@ def turns_of(items: object) -> list[Turn]:
         role, name = str(item["role"]), item.get("name")
         text = without_blocks(text_of(item.get("content")))
         if text.strip():
-            found.append(Turn(role, text, name[:64] if isinstance(name, str) else None))
+            found.append(ChatTurn(role, text, name[:64] if isinstance(name, str) else None))
         if role == "assistant":
             heard = len(found)
     return [

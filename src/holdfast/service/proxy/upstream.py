@@ -26,7 +26,7 @@ _CONNECT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class UpstreamCall:
     """What is sent: `target` is the path and query after the model's own address."""
 
     method: str
@@ -36,7 +36,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class UpstreamResponse:
     """What comes back; the names of headers in small letters, the chunks as they come."""
 
     status: int
@@ -64,12 +64,12 @@ class Upstream:
         self._kept: list[_Line] = []
 
     @asynccontextmanager
-    async def asked(self, call: Call) -> AsyncIterator[Answer]:
+    async def asked(self, call: UpstreamCall) -> AsyncIterator[UpstreamResponse]:
         """The answer to a call, as long as the block; ModelUnavailable when there is none."""
         with _told():
             line, head = await self._answered(call)
         try:
-            yield Answer(head.status_code, list(head.headers), line.chunks())
+            yield UpstreamResponse(head.status_code, list(head.headers), line.chunks())
         finally:
             if line.is_free() and len(self._kept) < _MOST_KEPT:
                 self._kept.append(line)
@@ -82,7 +82,7 @@ class Upstream:
         for line in kept:
             await line.closed()
 
-    async def _answered(self, call: Call) -> tuple[_Line, h11.Response]:
+    async def _answered(self, call: UpstreamCall) -> tuple[_Line, h11.Response]:
         request = self._request(call)
         while self._kept:
             line = self._kept.pop()
@@ -97,7 +97,7 @@ class Upstream:
             raise NotAsked("the model behind the proxy cannot be reached") from error
         return line, await _head(line, request, call.body)
 
-    def _request(self, call: Call) -> h11.Request:
+    def _request(self, call: UpstreamCall) -> h11.Request:
         headers = [(b"host", self._authority), *call.headers]
         if call.method != "GET":
             headers.append((b"content-length", b"%d" % len(call.body)))

@@ -18,14 +18,14 @@ import orjson
 
 from holdfast.store.base import AuditLine
 from holdfast.store.sqlite.reading import readable
-from holdfast.store.sqlite.rows import Part, from_us, to_us
+from holdfast.store.sqlite.rows import StorePart, from_us, to_us
 
 _LINE = "seq, at, workspace, owner, actor, action, subject, outcome, hash"
 _BEFORE_THE_FIRST = bytes(32)
 _BEYOND_THE_LAST = 2**63 - 1
 
 
-class SqliteAudit(Part):
+class SqliteAudit(StorePart):
     """`Audit` on SQLite."""
 
     def note_audit(self, line: AuditLine) -> int:

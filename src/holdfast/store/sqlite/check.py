@@ -25,7 +25,7 @@ from holdfast.store.sqlite.records import NO_EVENT, RECORD, to_record
 from holdfast.store.sqlite.rows import (
     SILENT,
     WRITTEN,
-    Part,
+    StorePart,
     chunks,
     from_us,
     next_changes,
@@ -729,7 +729,7 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
 )
 
 
-class SqliteCheck(Part):
+class SqliteCheck(StorePart):
     """The checking half of `Upkeep` on SQLite."""
 
     def check(self, derive: Derive) -> list[Finding]:

@@ -10,7 +10,7 @@ import apsw
 from holdfast.store.sqlite.check import has_aside
 from holdfast.store.sqlite.connection import patiently
 from holdfast.store.sqlite.records import seen_by
-from holdfast.store.sqlite.rows import Part, first_epoch, from_us, owner_of, to_us
+from holdfast.store.sqlite.rows import StorePart, first_epoch, from_us, owner_of, to_us
 from holdfast.types import Scope
 
 _SECRET_BYTES = 32
@@ -23,7 +23,7 @@ _OF_OWNER = (
 _OF_USER = ("api_keys", "webhooks")
 
 
-class SqliteChores(Part):
+class SqliteChores(StorePart):
     """`Chores` on SQLite."""
 
     def owners(self, *, after: Scope | None = None, limit: int = 1000) -> list[Scope]:

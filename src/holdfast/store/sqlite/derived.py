@@ -47,7 +47,7 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class HistoryLine:
     """A line of a history."""
 
     at: int
@@ -298,14 +298,16 @@ def _close(connection: apsw.Connection, writing: Writing, derived: Derived) -> N
     """End what a record supersedes: it held until the new one began."""
     end = to_us(derived.valid_from)
     for raw in known_ids(each for each in derived.supersedes if each != derived.id):
-        act = Act(writing.known, derived.ends, derived.reason)
+        act = HistoryLine(writing.known, derived.ends, derived.reason)
         end_one(connection, writing.owner, raw, act, valid_to=end)
     for raw in known_ids(each for each in derived.shortens if each != derived.id):
-        shorten_one(connection, writing.owner, raw, Act(writing.known, "", derived.reason), end)
+        shorten_one(
+            connection, writing.owner, raw, HistoryLine(writing.known, "", derived.reason), end
+        )
 
 
 def end_one(
-    connection: apsw.Connection, owner: int, record: bytes, act: Act, *, valid_to: int
+    connection: apsw.Connection, owner: int, record: bytes, act: HistoryLine, *, valid_to: int
 ) -> bool:
     """End a record that is still open, never before it began; whether it was."""
     is_open = connection.execute(
@@ -323,7 +325,7 @@ def end_one(
 
 
 def shorten_one(
-    connection: apsw.Connection, owner: int, record: bytes, act: Act, valid_to: int
+    connection: apsw.Connection, owner: int, record: bytes, act: HistoryLine, valid_to: int
 ) -> bool:
     """Let a record that has an end hold no longer than this, never ending before it began; whether
     it held for longer. When its end became known stays as it is, and so does how it ended."""

@@ -10,7 +10,7 @@ import apsw
 
 from holdfast.store.base import FOREVER_US, Change, Head, Space, Vector
 from holdfast.store.sqlite.reading import many
-from holdfast.store.sqlite.rows import SILENT, Part, chunks, first_epoch, marks, owner_of
+from holdfast.store.sqlite.rows import SILENT, StorePart, chunks, first_epoch, marks, owner_of
 from holdfast.types import Scope
 
 #: Rows removed per transaction when a space is retired, so that writers are not held up.
@@ -52,7 +52,7 @@ _OTHERS = (
 )
 
 
-class SqliteFeed(Part):
+class SqliteFeed(StorePart):
     """`Feed` on SQLite."""
 
     def head(self, scope: Scope) -> Head:

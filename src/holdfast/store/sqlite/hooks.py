@@ -13,7 +13,7 @@ import orjson
 from holdfast.errors import NotFound
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
-    Part,
+    StorePart,
     from_us,
     list_of,
     marks,
@@ -60,7 +60,7 @@ _NEWS = (
 )
 
 
-class SqliteHooks(Part):
+class SqliteHooks(StorePart):
     """`Hooks` on SQLite."""
 
     def happened(self, scope: Scope, *, after: Mark, limit: int = 1000) -> list[Happened]:

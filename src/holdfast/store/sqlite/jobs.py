@@ -17,7 +17,7 @@ from holdfast.store.sqlite.log import EVENT, all_current, to_event
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.records import EVENT_OF, RECORD, to_record
 from holdfast.store.sqlite.rows import (
-    Part,
+    StorePart,
     chunks,
     from_us,
     known_ids,
@@ -45,7 +45,7 @@ _Conversation = tuple[int, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ClaimRequest:
     """What a worker asks for; times in microseconds."""
 
     step: str
@@ -62,7 +62,7 @@ class _Asked:
         return self.latest > self.now
 
 
-class SqliteGroups(Part):
+class SqliteGroups(StorePart):
     """The half of `Queue` that works on conversations, on SQLite."""
 
     def claim_group(
@@ -80,7 +80,7 @@ class SqliteGroups(Part):
         moment = to_us(now)
         latest = FOREVER_US if ignore_backoff else moment
         quiet, waiting = moment - int(quiet_s * 1e6), moment - int(wait_s * 1e6)
-        asked = _Asked(step, most, moment, latest, quiet, waiting)
+        asked = _ClaimRequest(step, most, moment, latest, quiet, waiting)
         # Looking costs nothing; only a due group is worth a write transaction.
         with self._pool.snapshot() as connection:
             is_due = is_lost(connection, step, moment) or is_ahead(connection, [step], moment)
@@ -161,7 +161,7 @@ class SqliteGroups(Part):
 
 
 def _next(
-    connection: apsw.Connection, asked: _Asked, after: int
+    connection: apsw.Connection, asked: _ClaimRequest, after: int
 ) -> tuple[_Conversation | None, int]:
     """A conversation that may be read now, of the owner whose turn it is; and who had it then."""
     step, waiting = asked.step, asked.latest if asked.at_once else asked.waiting_since
@@ -179,7 +179,9 @@ def _next(
     return (_again(connection, asked, owner) if owner in failed.owners else complete), owner
 
 
-def _of(connection: apsw.Connection, asked: _Asked, conversation: _Conversation) -> list[int]:
+def _of(
+    connection: apsw.Connection, asked: _ClaimRequest, conversation: _Conversation
+) -> list[int]:
     """Its jobs that may run now, in the order in which they were said, up to one that must run
     alone; or one of those."""
     # Jobs are numbered in the order of arrival.
@@ -198,7 +200,7 @@ def _of(connection: apsw.Connection, asked: _Asked, conversation: _Conversation)
 
 
 def _oldest_group(
-    connection: apsw.Connection, asked: _Asked, owner: int | None, latest: int
+    connection: apsw.Connection, asked: _ClaimRequest, owner: int | None, latest: int
 ) -> _Conversation | None:
     """The conversation of the job that waits longest: of an owner, or of all."""
     whose = "" if owner is None else " INDEXED BY jobs_turn"
@@ -211,7 +213,7 @@ def _oldest_group(
     return row and (row[0], row[1], row[2])
 
 
-def _again(connection: apsw.Connection, asked: _Asked, owner: int) -> _Conversation | None:
+def _again(connection: apsw.Connection, asked: _ClaimRequest, owner: int) -> _Conversation | None:
     """The conversation of an owner's job that is due again after a failure."""
     row: Any = connection.execute(
         "SELECT owner, session, agent FROM jobs INDEXED BY jobs_again WHERE state = 'ready'"
@@ -223,7 +225,7 @@ def _again(connection: apsw.Connection, asked: _Asked, owner: int) -> _Conversat
 
 
 def _complete(
-    connection: apsw.Connection, asked: _Asked, after: int, until: int
+    connection: apsw.Connection, asked: _ClaimRequest, after: int, until: int
 ) -> _Conversation | None:
     """A conversation with jobs enough, or to which nothing was added for a while, of the next owner
     that has one. What is far behind many that still go on is found when it has waited for long."""
@@ -239,7 +241,9 @@ def _complete(
     return found[0], found[1], found[2]
 
 
-def _is_going_on(connection: apsw.Connection, asked: _Asked, conversation: _Conversation) -> bool:
+def _is_going_on(
+    connection: apsw.Connection, asked: _ClaimRequest, conversation: _Conversation
+) -> bool:
     """Whether something was just added to one of which perhaps only a part was seen."""
     found = connection.execute(
         "SELECT 1 FROM jobs INDEXED BY jobs_group WHERE state = 'ready' AND at IS NOT NULL"
@@ -282,13 +286,13 @@ _LEASED = f"state = 'running' AND step = ? AND lease_until > ? + {_A_DAY}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Held(Job):
+class _HeldJob(Job):
     """A job, and the claim in which it is held: by this alone one can tell whose it is."""
 
     claim: int | None = None
 
 
-class SqliteQueue(Part):
+class SqliteQueue(StorePart):
     """`Queue` on SQLite."""
 
     def claim(
@@ -574,9 +578,9 @@ def bring_back(connection: apsw.Connection, steps: Sequence[str], moment: int) -
     connection.executemany(f"UPDATE jobs SET lease_until = 0 WHERE {_LEASED}", values)
 
 
-def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[_Held]:
+def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[_HeldJob]:
     """The jobs with these ids, in that order."""
-    found: dict[int, _Held] = {}
+    found: dict[int, _HeldJob] = {}
     for some in chunks(ids):
         rows = connection.execute(
             f"SELECT {_JOB}, j.claim FROM jobs j JOIN owners o USING (owner)"
@@ -589,7 +593,7 @@ def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[_Held]:
 
 def still_mine(connection: apsw.Connection, jobs: Sequence[Job]) -> list[Job]:
     """Those that nobody took over: another claim has another number."""
-    held = {job.id: job.claim for job in jobs if isinstance(job, _Held)}
+    held = {job.id: job.claim for job in jobs if isinstance(job, _HeldJob)}
     now = jobs_with(connection, list(held))
     return [job for job in now if job.state == "running" and job.claim == held[job.id]]
 
@@ -614,9 +618,9 @@ def _write_vectors(
         first[owner] += 1
 
 
-def _held(row: Sequence[Any]) -> _Held:
+def _held(row: Sequence[Any]) -> _HeldJob:
     *fields, claim = row
-    return replace(_Held(*_fields(fields)), claim=claim)
+    return replace(_HeldJob(*_fields(fields)), claim=claim)
 
 
 def _fields(row: Sequence[Any]) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from holdfast.errors import Conflict, DamagedRow, StoreBusy
 from holdfast.store.base import Answered, Spent
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
-    Part,
+    StorePart,
     from_us,
     marks,
     maybe_from_us,
@@ -37,7 +37,7 @@ _DONE = "\x01done "
 _MEANWHILE = "the same is being done under this key: try again"
 
 
-class SqliteAnswers(Part):
+class SqliteAnswers(StorePart):
     """`Answers` on SQLite."""
 
     def answer(self, scope: Scope, key: str) -> Answered | None:
@@ -106,7 +106,7 @@ _BILLION = 1_000_000_000
 _KEPT_DAYS = 31
 
 
-class SqliteSpending(Part):
+class SqliteSpending(StorePart):
     """`Spending` on SQLite."""
 
     def spent(self, scope: Scope, day: date) -> Spent:
@@ -191,7 +191,7 @@ class SqliteSpending(Part):
 _KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label, tools"
 
 
-class SqliteKeys(Part):
+class SqliteKeys(StorePart):
     """`Keys` on SQLite."""
 
     def add_key(self, key: ApiKey, digest: bytes) -> None:

@@ -12,7 +12,7 @@ import apsw
 from holdfast.errors import NotFound
 from holdfast.store.base import ContextNote
 from holdfast.store.sqlite.reading import readable
-from holdfast.store.sqlite.rows import Part, from_us, owner_made, owner_of, to_id, to_us
+from holdfast.store.sqlite.rows import StorePart, from_us, owner_made, owner_of, to_id, to_us
 from holdfast.types import Scope
 
 _NOTE = "id, at, query, digest, body, change"
@@ -27,7 +27,7 @@ MOST_NOTES = 10_000
 _TRIM_EVERY = 100
 
 
-class SqliteLedger(Part):
+class SqliteLedger(StorePart):
     """`Ledger` on SQLite."""
 
     def note_context(self, scope: Scope, note: ContextNote) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import apsw
 
-from holdfast.store.sqlite.derived import Act, end_one, shorten_one
+from holdfast.store.sqlite.derived import HistoryLine, end_one, shorten_one
 from holdfast.store.sqlite.records import EVENT_OF, READABLE, RECORD, to_record
-from holdfast.store.sqlite.rows import Part, known_ids, next_changes, noted, owner_of, to_us
+from holdfast.store.sqlite.rows import StorePart, known_ids, next_changes, noted, owner_of, to_us
 from holdfast.store.sqlite.visibility import set_all_forgotten
 from holdfast.types import Record, Scope
 
@@ -19,8 +19,8 @@ _DAY = 86_400_000_000
 _Step = Callable[[apsw.Connection, int, bytes], bool]
 
 
-class SqliteLife(Part):
-    """`Life` on SQLite."""
+class SqliteLife(StorePart):
+    """`RecordLife` on SQLite."""
 
     def touch(
         self,
@@ -31,17 +31,17 @@ class SqliteLife(Part):
         action: str,
         strength: Callable[[Record], float | None],
     ) -> list[str]:
-        act = Act(to_us(at), action)
+        act = HistoryLine(to_us(at), action)
         return self._each(scope, ids, lambda c, owner, raw: _touch(c, owner, raw, act, strength))
 
     def archive(self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str) -> list[str]:
-        act = Act(to_us(at), "archived", reason)
+        act = HistoryLine(to_us(at), "archived", reason)
         return self._each(scope, ids, lambda c, owner, raw: _put_aside(c, owner, raw, act))
 
     def unarchive(
         self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str = ""
     ) -> list[str]:
-        act = Act(to_us(at), "unarchived", reason)
+        act = HistoryLine(to_us(at), "unarchived", reason)
         return self._each(scope, ids, lambda c, owner, raw: _put_aside(c, owner, raw, act))
 
     def end(
@@ -54,7 +54,7 @@ class SqliteLife(Part):
         reason: str,
         action: str = "invalidated",
     ) -> list[str]:
-        act, until = Act(to_us(at), action, reason), to_us(valid_to)
+        act, until = HistoryLine(to_us(at), action, reason), to_us(valid_to)
         return self._each(
             scope, ids, lambda c, owner, raw: end_one(c, owner, raw, act, valid_to=until)
         )
@@ -62,13 +62,13 @@ class SqliteLife(Part):
     def reopen(
         self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str = ""
     ) -> list[str]:
-        act = Act(to_us(at), "reopened", reason)
+        act = HistoryLine(to_us(at), "reopened", reason)
         return self._each(scope, ids, lambda c, owner, raw: _reopen(c, owner, raw, act))
 
     def shorten(
         self, scope: Scope, ids: Sequence[str], *, at: datetime, valid_to: datetime, reason: str
     ) -> list[str]:
-        act, until = Act(to_us(at), "", reason), to_us(valid_to)
+        act, until = HistoryLine(to_us(at), "", reason), to_us(valid_to)
         return self._each(scope, ids, lambda c, owner, raw: shorten_one(c, owner, raw, act, until))
 
     def forget_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
@@ -104,7 +104,7 @@ def _touch(
     connection: apsw.Connection,
     owner: int,
     record: bytes,
-    act: Act,
+    act: HistoryLine,
     strength: Callable[[Record], float | None],
 ) -> bool:
     row: Any = connection.execute(
@@ -131,7 +131,7 @@ def _touch(
     return True
 
 
-def _put_aside(connection: apsw.Connection, owner: int, record: bytes, act: Act) -> bool:
+def _put_aside(connection: apsw.Connection, owner: int, record: bytes, act: HistoryLine) -> bool:
     """Archive a record or bring it back."""
     archive = act.action == "archived"
     is_archived = connection.execute(
@@ -147,7 +147,7 @@ def _put_aside(connection: apsw.Connection, owner: int, record: bytes, act: Act)
     return True
 
 
-def _reopen(connection: apsw.Connection, owner: int, record: bytes, act: Act) -> bool:
+def _reopen(connection: apsw.Connection, owner: int, record: bytes, act: HistoryLine) -> bool:
     is_ended = connection.execute(
         "SELECT known_to IS NOT NULL FROM records WHERE owner = ? AND id = ?", (owner, record)
     ).get

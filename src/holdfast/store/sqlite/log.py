@@ -10,11 +10,11 @@ import apsw
 
 from holdfast.border.reserved import joined, parted
 from holdfast.errors import Conflict, NotFound
-from holdfast.store.base import EXTERNAL, Appended, Entry, KeyUse
+from holdfast.store.base import EXTERNAL, Appended, KeyUse, LogEntry
 from holdfast.store.sqlite.derived import Writing, add
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
-    Part,
+    StorePart,
     chunks,
     from_json,
     from_us,
@@ -32,13 +32,13 @@ from holdfast.types import Event, Scope, State, Status
 EVENT = "id, arrival, role, content, at, known_at, origin, name, agent, session, metadata"
 
 
-class SqliteLog(Part):
+class SqliteLog(StorePart):
     """`Log` on SQLite."""
 
     def append(
         self,
         scope: Scope,
-        entries: Sequence[Entry],
+        entries: Sequence[LogEntry],
         *,
         known_at: datetime,
         steps: Sequence[str],
@@ -184,7 +184,7 @@ def _any_left(connection: apsw.Connection, owner: int, events: Sequence[bytes]) 
 def _insert(
     connection: apsw.Connection,
     writing: Writing,
-    entries: Sequence[Entry],
+    entries: Sequence[LogEntry],
     turns: Sequence[tuple[bytes, int]],
 ) -> None:
     owner, known, count = writing.owner, writing.known, len(entries)

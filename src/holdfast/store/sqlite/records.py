@@ -16,7 +16,7 @@ from holdfast.store.sqlite.derived import Writing, is_stale, put_one
 from holdfast.store.sqlite.log import all_current
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
-    Part,
+    StorePart,
     chunks,
     from_json,
     from_us,
@@ -49,7 +49,7 @@ _WRITER = (
 )
 
 
-class SqliteListing(Part):
+class SqliteListing(StorePart):
     """`Listing` on SQLite."""
 
     def page(  # noqa: PLR0913 (what can be asked for)
@@ -155,7 +155,7 @@ NO_EVENT = " LEFT JOIN events e ON e.owner = -1 AND e.id = r.id"
 READABLE = " r.forgotten_at IS NULL AND coalesce(r.content, e.content) IS NOT NULL"
 
 
-class SqliteRecords(Part):
+class SqliteRecords(StorePart):
     """`Records` on SQLite."""
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:

@@ -35,7 +35,7 @@ SILENT = f"(r.quiet = {LISTED} OR {HEARD})"
 WRITTEN = f"iif(r.tier = 'graph', NOT {HEARD}, r.written)"
 
 
-class Part:
+class StorePart:
     """What every part of the store works with."""
 
     _path: str

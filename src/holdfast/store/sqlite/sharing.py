@@ -13,7 +13,7 @@ from holdfast.errors import Conflict
 from holdfast.store.base import Share
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
-    Part,
+    StorePart,
     from_us,
     list_of,
     maybe_from_us,
@@ -31,7 +31,7 @@ SHARE = (
 )
 
 
-class SqliteSharing(Part):
+class SqliteSharing(StorePart):
     """`Sharing` on SQLite."""
 
     def add_share(self, share: Share) -> None:

@@ -35,7 +35,7 @@ from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.records import NO_EVENT, RECORD, to_record
 from holdfast.store.sqlite.rows import (
     SILENT,
-    Part,
+    StorePart,
     from_us,
     marks,
     maybe_from_us,
@@ -417,7 +417,7 @@ def _vectors(connection: apsw.Connection, owner: int, row: DumpedVectors) -> boo
 _PAGES_AT_ONCE = 256
 
 
-class SqliteTransfer(Part):
+class SqliteTransfer(StorePart):
     """The moving half of `Upkeep` on SQLite."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:

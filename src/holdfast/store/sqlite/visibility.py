@@ -173,7 +173,7 @@ def _without_source(connection: apsw.Connection, owner: int, event: bytes) -> li
     return removed
 
 
-class _Derived(NamedTuple):
+class _DerivedIds(NamedTuple):
     """What was derived from an event."""
 
     record: bytes
@@ -187,11 +187,11 @@ class _Derived(NamedTuple):
 
 def _derived_from(
     connection: apsw.Connection, owner: int, event: bytes, known_by: int = FOREVER_US
-) -> list[_Derived]:
+) -> list[_DerivedIds]:
     rows: list[Any] = connection.execute(
         f"SELECT r.id, r.sources, r.forgotten_at IS NOT NULL, r.along, {WRITTEN} FROM provenance p"
         " JOIN records r ON r.owner = p.owner AND r.id = p.record"
         " WHERE p.owner = ? AND p.event = ? AND r.known_from <= ? ORDER BY p.record",
         (owner, event, known_by),
     ).fetchall()
-    return [_Derived(row[0], split_ids(row[1]), *map(bool, row[2:])) for row in rows]
+    return [_DerivedIds(row[0], split_ids(row[1]), *map(bool, row[2:])) for row in rows]

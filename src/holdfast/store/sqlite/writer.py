@@ -37,7 +37,7 @@ _PATIENCE_MS = 50
 
 
 @dataclass(slots=True)
-class _Request:
+class _PendingWrite:
     work: Work[Any]
     answer: Future[Any]
     #: What it writes, if nobody waits for the answer.
@@ -60,7 +60,7 @@ class Writer:
         connection.set_wal_hook(self._checkpoint)
         self._path = path
         self._pid = os.getpid()
-        self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_PendingWrite | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
         self._broken: StoreError | None = None
@@ -112,7 +112,7 @@ class Writer:
     def _handed_over(self, work: Work[T], *, unawaited: str = "") -> Future[T]:
         if os.getpid() != self._pid:
             raise StoreError("this memory was opened before a fork: open it again in this process")
-        request = _Request(work, Future(), unawaited)
+        request = _PendingWrite(work, Future(), unawaited)
         with self._lock:
             if self._closed:
                 raise Closed
@@ -147,9 +147,9 @@ class Writer:
             if batch[-1] is None:
                 return
 
-    def _next_batch(self) -> list[_Request | None]:
+    def _next_batch(self) -> list[_PendingWrite | None]:
         """Everything that waits now; ends with None when the writer is to stop."""
-        batch: list[_Request | None] = [self._waiting.get()]
+        batch: list[_PendingWrite | None] = [self._waiting.get()]
         while batch[-1] is not None and len(batch) < _MOST_AT_ONCE:
             try:
                 batch.append(self._waiting.get_nowait())
@@ -157,7 +157,7 @@ class Writer:
                 break
         return batch
 
-    def _commit(self, requests: list[_Request]) -> None:
+    def _commit(self, requests: list[_PendingWrite]) -> None:
         failure: BaseException | None = self._broken
         if failure is None:
             try:
@@ -178,7 +178,7 @@ class Writer:
             else:
                 request.answer.set_result(request.result)
 
-    def _run_alone(self, request: _Request) -> None:
+    def _run_alone(self, request: _PendingWrite) -> None:
         """Run one piece of work in a savepoint; its failure is its own."""
         self._connection.execute("SAVEPOINT one")
         try:

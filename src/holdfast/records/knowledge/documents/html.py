@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
-from holdfast.records.knowledge.documents.values import Deadline, Outline, Read
+from holdfast.records.knowledge.documents.values import Deadline, Outline, ReadDocument
 
 # ----------------------------------------------------------------------
 # HTML as a row of tags and texts, in one pass: no input makes it look at the same place again and
@@ -159,9 +159,9 @@ def charset(data: bytes) -> str | None:
     return name if is_known else None
 
 
-def read_html(text: str, deadline: Deadline) -> Read:
+def read_html(text: str, deadline: Deadline) -> ReadDocument:
     """The sections of a page."""
-    reader = _Reader()
+    reader = _HtmlReader()
     for number, token in enumerate(tokens(text)):
         if number % _LOOK_EVERY == 0:
             deadline.check()
@@ -172,10 +172,10 @@ def read_html(text: str, deadline: Deadline) -> Read:
         else:
             reader.open(token)
     reader.end(deadline)
-    return Read(" ".join("".join(reader.title).split())[:500], reader.outline.sections())
+    return ReadDocument(" ".join("".join(reader.title).split())[:500], reader.outline.sections())
 
 
-class _Reader:
+class _HtmlReader:
     """Takes tags and texts as they come."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.records.knowledge.documents.values import Deadline, Outline, Read
+from holdfast.records.knowledge.documents.values import Deadline, Outline, ReadDocument
 
 # ----------------------------------------------------------------------
 # Where a block of code begins and ends in text: lines of three or more backticks or tildes.
@@ -40,20 +40,20 @@ _ANCHOR = re.compile(r"(?<!\s)\s*+\{#[^{}]{0,100}\}$")
 _FRONT = re.compile(r"([A-Za-z][\w-]{0,60}):[ \t]+(\S.*)$")
 
 
-def read_markdown(text: str, deadline: Deadline) -> Read:
+def read_markdown(text: str, deadline: Deadline) -> ReadDocument:
     """The sections of a Markdown text; front matter is about the document, not of it."""
     lines = text.split("\n")
     about, start = _front_matter(lines)
-    reader = _Reader()
+    reader = _MarkdownReader()
     for number in range(start, len(lines)):
         if number % _LOOK_EVERY == 0:
             deadline.check()
         reader.line(lines[number])
     reader.end()
-    return Read(about.get("title", ""), reader.outline.sections(), about)
+    return ReadDocument(about.get("title", ""), reader.outline.sections(), about)
 
 
-class _Reader:
+class _MarkdownReader:
     """Takes line after line."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from holdfast.records.knowledge.documents.values import (
     MIB,
     MOST_HEADING,
     Deadline,
-    Read,
+    ReadDocument,
     ReadLimits,
     Section,
 )
@@ -30,7 +30,7 @@ _KILLED = (-signal.SIGXCPU, -signal.SIGKILL)
 _DEEPEST = 6
 
 
-def read_pdf(data: bytes, name: str, limits: ReadLimits, deadline: Deadline) -> Read:
+def read_pdf(data: bytes, name: str, limits: ReadLimits, deadline: Deadline) -> ReadDocument:
     """The pages of a PDF."""
     if b"%PDF-" not in data[:1024]:
         raise InvalidInput(f"{name} is no PDF: its beginning does not say so", field="source")
@@ -46,7 +46,7 @@ def read_pdf(data: bytes, name: str, limits: ReadLimits, deadline: Deadline) -> 
             field="source",
         )
     title = " ".join(storable(found["title"], name, warnings).split())
-    return Read(title[:500], tuple(sections), warnings=tuple(dict.fromkeys(warnings)))
+    return ReadDocument(title[:500], tuple(sections), warnings=tuple(dict.fromkeys(warnings)))
 
 
 def _asked(data: bytes, name: str, limits: ReadLimits, deadline: Deadline) -> dict[str, Any]:

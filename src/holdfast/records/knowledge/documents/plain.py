@@ -7,7 +7,7 @@ import re
 
 from holdfast.border.validate import storable
 from holdfast.errors import InvalidInput
-from holdfast.records.knowledge.documents.values import Read, Section
+from holdfast.records.knowledge.documents.values import ReadDocument, Section
 
 #: Beginnings of files that are no text, whatever they are called.
 _MAGIC = {
@@ -69,9 +69,9 @@ def cleaned(text: str, name: str, warnings: list[str]) -> str:
     return kept
 
 
-def read_text(text: str) -> Read:
+def read_text(text: str) -> ReadDocument:
     """Plain text has no headings; a form feed begins another block."""
-    return Read("", (Section((), text.replace("\f", "\n\n").strip()),))
+    return ReadDocument("", (Section((), text.replace("\f", "\n\n").strip()),))
 
 
 def _by_mark(data: bytes, name: str, warnings: list[str]) -> str | None:

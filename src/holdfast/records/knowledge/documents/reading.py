@@ -10,7 +10,7 @@ from holdfast.records.knowledge.documents import plain
 from holdfast.records.knowledge.documents.html import charset, read_html
 from holdfast.records.knowledge.documents.markdown import read_markdown
 from holdfast.records.knowledge.documents.pdf import read_pdf
-from holdfast.records.knowledge.documents.values import Deadline, Read, ReadLimits
+from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, ReadLimits
 
 FORMATS = ("text", "markdown", "html", "pdf")
 _EXTENSIONS = {
@@ -43,7 +43,7 @@ def format_of(data: bytes | str, name: str, given: object = None) -> str:
 
 def read(
     data: bytes | str, name: str, format: str, *, limits: ReadLimits, deadline: Deadline
-) -> Read:
+) -> ReadDocument:
     """What a document says, or an error that says why it cannot be read."""
     if not data:
         raise InvalidInput(f"{name} is empty", field="source")
@@ -60,10 +60,10 @@ def read(
     found = _by_format(text, format, deadline)
     if not found.sections:
         raise InvalidInput(f"{name} is blank: there is no text in it", field="source")
-    return Read(found.title, found.sections, found.about, tuple(dict.fromkeys(warnings)))
+    return ReadDocument(found.title, found.sections, found.about, tuple(dict.fromkeys(warnings)))
 
 
-def _by_format(text: str, format: str, deadline: Deadline) -> Read:
+def _by_format(text: str, format: str, deadline: Deadline) -> ReadDocument:
     if format == "markdown":
         return read_markdown(text, deadline)
     if format == "html":

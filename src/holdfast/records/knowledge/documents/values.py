@@ -26,7 +26,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadDocument:
     """What a reader found in a document."""
 
     title: str
