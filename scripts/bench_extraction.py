@@ -20,7 +20,7 @@ from pathlib import Path
 
 import holdfast
 from holdfast import sample
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.wiring import make_store
 
 _PROGRAM = (sys.executable, "-m", "holdfast.service.cli")

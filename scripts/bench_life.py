@@ -29,7 +29,7 @@ from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
 from holdfast.recall.query import query
 from holdfast.recall.sources.search import present
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import Extractor, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.relations.phrases import NUMBER_LABELS

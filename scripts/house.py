@@ -26,7 +26,7 @@ from fastapi.testclient import TestClient
 import holdfast
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 
 SRC = Path(holdfast.__file__).parent
 #: What issue and guide ask for; 0 is no limit.

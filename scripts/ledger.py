@@ -21,7 +21,7 @@ import holdfast
 import holdfast.learn.factory
 from holdfast.config import Config, Extraction, Jobs
 from holdfast.records.entries import index_row
-from holdfast.store.base import DumpedEvent
+from holdfast.store.protocols import DumpedEvent
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 

@@ -15,7 +15,7 @@ import holdfast
 from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.service.keys import create_key
-from holdfast.store.base import Answered, AuditLine, ContextNote, Derived, LogEntry, Share
+from holdfast.store.protocols import Answered, AuditLine, ContextNote, Derived, LogEntry, Share
 from holdfast.store.sqlite.migrate import migrations
 from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder

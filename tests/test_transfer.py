@@ -18,7 +18,7 @@ import holdfast
 from holdfast.errors import HoldfastError, ScopeError
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact, a_name
 from holdfast.transfer import Imported, export_to, import_from

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.language.extraction import Extractor
     from holdfast.models.llm import Generator
     from holdfast.recall.stages.rerank import Reranker
-    from holdfast.store.base import Store
+    from holdfast.store.protocols import Store
 
 DEFAULT_URL = "holdfast.db"
 
@@ -140,7 +140,7 @@ def make_generator(config: Config) -> Generator | None:
 
 def _reading(config: Config, extractor: Extractor | None) -> MakeReader:
     """The step that understands turns."""
-    from holdfast.language.dates.intervals import spans
+    from holdfast.language.dates import spans
     from holdfast.learn.factory import reading
 
     return reading(config, extractor=extractor, generator=make_generator(config), dates=spans)

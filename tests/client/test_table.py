@@ -12,7 +12,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.agents import Agents
 from holdfast.records.facts.verbs import Facts
 from holdfast.records.graph.verbs import Graph
-from holdfast.records.knowledge.knowledge import Knowledge
+from holdfast.records.knowledge import Knowledge
 from holdfast.records.notes import Notes
 from holdfast.records.observations import Observations
 from holdfast.records.procedures import Procedures

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.language.dates.intervals import spans
+from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.testing import HashEmbedder

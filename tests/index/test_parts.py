@@ -17,7 +17,7 @@ from holdfast.errors import StoreBusy
 from holdfast.index.resident import IndexCache, View, ViewPart
 from holdfast.language.terms import term_id, terms
 from holdfast.memory.memory import Memory
-from holdfast.store.base import Change, Derived, Feed, Head, Vector
+from holdfast.store.protocols import Change, Derived, Feed, Head, Vector
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact, a_name, told
 from holdfast.types import TEAM, Scope

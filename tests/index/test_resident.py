@@ -12,7 +12,7 @@ import holdfast
 from holdfast.index.resident import IndexCache, View
 from holdfast.language.terms import term_id, terms
 from holdfast.memory.memory import Memory
-from holdfast.store.base import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
+from holdfast.store.protocols import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact, a_name, told

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates.intervals import FIRST, LAST, TimeSpan, spans
+from holdfast.language.dates import FIRST, LAST, TimeSpan, spans
 
 # A Wednesday in a leap year.
 NOW = datetime(2024, 5, 15, 10, 30, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
 

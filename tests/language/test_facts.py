@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates.intervals import spans
+from holdfast.language.dates import spans
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.statements.facts import facts_of, headline, keywords

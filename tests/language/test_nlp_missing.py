@@ -21,7 +21,7 @@ for name in sys.argv[1:]:
 
 from holdfast.errors import ConfigError
 from holdfast.learn.nlp import NlpExtractor, best
-from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.dates import spans as read_dates
 """
 BEST = "print(type(best(dates=read_dates)).__name__)"
 ASKED = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.language.dates.intervals import spans as read_dates
+from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.relations.phrases import MentionedRelation, Speakers, distinct, typed

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.language.dates.intervals import spans
+from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted, Extractor, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.memory.memory import Memory
-from holdfast.store.base import Dumped
+from holdfast.store.protocols import Dumped
 from holdfast.testing import HashEmbedder
 from holdfast.types import Edge, Job, Node, Scope
 

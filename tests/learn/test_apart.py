@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookTooLong
-from holdfast.language.dates.intervals import spans
+from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted
 from holdfast.language.names.spans import Turn
 from holdfast.learn.apart import Apart, ExtractorFactory, ReadRequest

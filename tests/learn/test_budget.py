@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from holdfast.models.budget import Limit, Price, Size, broken, day_of, until_midnight
-from holdfast.store.base import Spent
+from holdfast.store.protocols import Spent
 
 CENTS = Price(prompt=0.5, answer=2.0)
 

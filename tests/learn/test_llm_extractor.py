@@ -33,7 +33,7 @@ from holdfast.learn.llm.prompt import KnownEntity, build
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Price, Purse
 from holdfast.models.llm import Generated, RemoteGenerator, TokenUsage
-from holdfast.store.base import Spent
+from holdfast.store.protocols import Spent
 from holdfast.types import Event, Scope
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

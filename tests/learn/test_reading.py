@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.language.dates.intervals import spans
+from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.relations.phrases import MentionedRelation

@@ -14,7 +14,7 @@ from holdfast.learn.llm.extractor import LlmExtractor
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Price, Purse, Size
 from holdfast.models.llm import Generated
-from holdfast.store.base import Spent, Store
+from holdfast.store.protocols import Spent, Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.types import Event, Scope
 

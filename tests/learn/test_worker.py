@@ -16,7 +16,7 @@ from holdfast.errors import ModelError, ModelUnavailable, StoreBusy
 from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
 from holdfast.records.entries import index_row
-from holdfast.store.base import QueueCounts
+from holdfast.store.protocols import QueueCounts
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.types import Drained

@@ -38,7 +38,7 @@ def test_patterns_are_found_wherever_they_are_kept(patterns: list[Found]) -> Non
     assert modules <= {*MODULES}, "which modules use `re` is told by their text"
     # In a table; in a dictionary; made by a helper of another line; only compiled when called.
     assert "holdfast.language.claims.slots" in modules
-    assert "holdfast.records.knowledge.documents.html" in modules
+    assert "holdfast.records.documents.html" in modules
     assert "holdfast.language.statements.signals" in modules
     assert "holdfast.language.names.matching" in modules
 

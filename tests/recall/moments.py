@@ -9,7 +9,7 @@ from holdfast.config import Config
 from holdfast.index.resident import View
 from holdfast.recall.query import query
 from holdfast.recall.stages.stage import Candidate, Moment
-from holdfast.store.base import FOREVER_US
+from holdfast.store.protocols import FOREVER_US
 from holdfast.types import Scope
 
 NOW = datetime(2024, 5, 15, 10, 30, tzinfo=UTC)

@@ -12,7 +12,7 @@ import holdfast
 from holdfast.index.resident import IndexCache
 from holdfast.memory.memory import Memory
 from holdfast.recall.windows import neighbours
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact
 from holdfast.types import Scope

@@ -17,7 +17,7 @@ from holdfast.records.graph.adjacency import adjacency
 from holdfast.records.graph.elements import Entity, Relation, Span
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.walk import walk
-from holdfast.store.base import FOREVER_US
+from holdfast.store.protocols import FOREVER_US
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact
 from holdfast.types import Hit, Scope

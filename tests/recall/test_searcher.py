@@ -17,7 +17,7 @@ from holdfast.memory.memory import Memory
 from holdfast.recall.hits import expand
 from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.types import TEAM, Hit, Hits, Scope

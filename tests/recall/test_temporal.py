@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates.intervals import spans
+from holdfast.language.dates import spans
 from holdfast.recall.temporal import GAIN, lift, lifted, times
 from tests.recall.moments import NOW, a_moment, a_view
 

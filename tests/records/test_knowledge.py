@@ -16,7 +16,7 @@ from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from holdfast.language.tokens import count_tokens
 from holdfast.learn.worker import Worker
 from holdfast.memory.memory import Memory
-from holdfast.records.knowledge.knowledge import Document, Knowledge, ReadLimits, chunk_ids
+from holdfast.records.knowledge import Document, Knowledge, ReadLimits, chunk_ids
 from holdfast.testing import HashEmbedder
 from holdfast.types import TEAM, Record, Scope
 from tests.records.documents import pdfs

@@ -10,7 +10,7 @@ from holdfast.language.statements.values import FactDraft
 from holdfast.memory.memory import Memory
 from holdfast.records.fading import strength
 from holdfast.records.notes import Notes, drawn, kind_of
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Event, Scope

@@ -13,7 +13,7 @@ import holdfast
 from holdfast.errors import InvalidInput, ScopeError
 from holdfast.memory.memory import Memory
 from holdfast.records.shares import PERMISSIONS, SEGMENTS, Shares, is_live, permits
-from holdfast.store.base import Share
+from holdfast.store.protocols import Share
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.types import TEAM, Scope

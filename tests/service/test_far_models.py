@@ -18,7 +18,7 @@ from holdfast.memory.memory import Memory
 from holdfast.models.remote import MOST_AT_ONCE
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
-from holdfast.store.base import Spent
+from holdfast.store.protocols import Spent
 from tests.service.calling import NOON, Clock, given, refused
 from tests.service.embedding import endpoint
 from tests.service.live import Api, live, wait_until

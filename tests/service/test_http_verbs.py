@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 import holdfast
 from holdfast.catalogue.verbs import ALL
 from holdfast.memory.memory import Memory
-from holdfast.store.base import Answered
+from holdfast.store.protocols import Answered
 from holdfast.testing import HashEmbedder
 from holdfast.types import Drained, Scope
 from tests.service.calling import client_of

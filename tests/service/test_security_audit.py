@@ -14,7 +14,7 @@ from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.service.http.auditing import digest_of
 from holdfast.service.keys import create_key
-from holdfast.store.base import AuditLine
+from holdfast.store.protocols import AuditLine
 from holdfast.testing import HashEmbedder
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

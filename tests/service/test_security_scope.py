@@ -13,7 +13,7 @@ from holdfast.errors import InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
-from holdfast.store.base import Answered
+from holdfast.store.protocols import Answered
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

@@ -18,7 +18,7 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
 from holdfast.service.keys import create_key
-from holdfast.store.base import EXTERNAL
+from holdfast.store.protocols import EXTERNAL
 from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
 

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from holdfast.records.entries import index_row
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     Appended,
     Change,
     Derived,

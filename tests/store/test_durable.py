@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from holdfast.errors import StoreError, StoreFull
-from holdfast.store.base import Appended
+from holdfast.store.protocols import Appended
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.connection import BUSY_SECONDS
 from holdfast.testing.store_suite import ANN, NOON, an_entry

@@ -13,7 +13,7 @@ from holdfast.errors import StoreBusy
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
 from holdfast.records.entries import index_row
-from holdfast.store.base import KeyUse, Vector
+from holdfast.store.protocols import KeyUse, Vector
 from holdfast.store.sqlite import SqliteStore, connection
 from holdfast.testing.store_suite import (
     BOB,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import apsw
 
-from holdfast.store.base import ContextNote
+from holdfast.store.protocols import ContextNote
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.ledger import MOST_NOTES
 from holdfast.types import Scope

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from holdfast.records.entries import index_row
-from holdfast.store.base import IndexedRow, Share
+from holdfast.store.protocols import IndexedRow, Share
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import (
     ANN,

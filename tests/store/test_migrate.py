@@ -16,7 +16,7 @@ import holdfast
 from holdfast.errors import NotAStore, SchemaTooNew
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
-from holdfast.store.base import Spent
+from holdfast.store.protocols import Spent
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.sqlite.connection import APPLICATION_ID
 from holdfast.store.sqlite.migrate import migrations

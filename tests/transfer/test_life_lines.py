@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
-from holdfast.store.base import Share
+from holdfast.store.protocols import Share
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.transfer import Imported, export_to, import_from

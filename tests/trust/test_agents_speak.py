@@ -17,7 +17,7 @@ from holdfast.errors import InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
-from holdfast.store.base import DumpedRecord
+from holdfast.store.protocols import DumpedRecord
 from holdfast.testing import HashEmbedder
 from holdfast.types import Record
 

@@ -14,7 +14,7 @@ import holdfast
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.types import Record, Scope
 

@@ -24,8 +24,8 @@ from holdfast.client.transport import HttpRequest, Transport
 from holdfast.config import api_key as key_of_environment
 from holdfast.errors import ServiceError
 from holdfast.memory.core import Core
-from holdfast.records.knowledge.documents.reading import format_of
-from holdfast.records.knowledge.knowledge import Document, Knowledge, ReadLimits, loaded
+from holdfast.records.documents.reading import format_of
+from holdfast.records.knowledge import Document, Knowledge, ReadLimits, loaded
 from holdfast.records.profile import Profiles
 from holdfast.records.summaries import Summaries
 from holdfast.types import Drained

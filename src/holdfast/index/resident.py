@@ -22,7 +22,7 @@ import numpy as np
 from holdfast.index.postings import Segment, merged, segment
 from holdfast.index.vectors import Vectors
 from holdfast.index.view import ALL, LOUD, Columns, Variety, View, ViewPart, variety
-from holdfast.store.base import FOREVER_US, Change, Feed, Head, Space, Vector
+from holdfast.store.protocols import FOREVER_US, Change, Feed, Head, Space, Vector
 from holdfast.types import Scope
 
 __all__ = ["ALL", "LOUD", "IndexCache", "Resident", "View", "ViewPart"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from holdfast.index.postings import Segment
 from holdfast.index.vectors import VectorView
-from holdfast.store.base import Change
+from holdfast.store.protocols import Change
 from holdfast.types import TEAM, Scope
 
 _NO_NUMBERS: NDArray[Any] = np.empty(0, dtype=np.int64)

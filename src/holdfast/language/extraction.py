@@ -37,7 +37,7 @@ class NamedTime(Protocol):
         """False where the words are vague."""
 
 
-#: The times that a text names, as it was said at a time; `dates.intervals.spans` is one.
+#: The times that a text names, as it was said at a time; `dates.spans` is one.
 ReadDates = Callable[[str, datetime], Sequence[NamedTime]]
 
 

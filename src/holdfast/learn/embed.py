@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast.language.instructions.rules import topic
 from holdfast.models.base import Embedder, embedded
-from holdfast.store.base import Space, Store, Vector, is_heard
+from holdfast.store.protocols import Space, Store, Vector, is_heard
 from holdfast.types import Event, Job, Record
 
 # ----------------------------------------------------------------------

@@ -21,7 +21,7 @@ from dataclasses import replace
 from holdfast.border.validate import CheckedBatch, Draft
 from holdfast.language.instructions.rules import MOST_RULES
 from holdfast.language.instructions.tag import HEAD, TAIL
-from holdfast.store.base import LogEntry
+from holdfast.store.protocols import LogEntry
 from holdfast.types import Event
 
 # ----------------------------------------------------------------------

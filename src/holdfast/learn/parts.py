@@ -9,7 +9,7 @@ from datetime import datetime
 from holdfast.records.facts.verbs import Facts
 from holdfast.records.graph.verbs import Graph
 from holdfast.records.notes import Notes
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Scope
 
 

@@ -38,7 +38,7 @@ from holdfast.models.budget import Paid
 from holdfast.records.facts.alike import Compare, Unembedded
 from holdfast.records.facts.judge import LlmJudge, Opinion, Opinions, settled
 from holdfast.records.graph.verbs import Graph
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Job, Metadata, Scope
 
 # ----------------------------------------------------------------------

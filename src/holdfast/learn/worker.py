@@ -33,7 +33,7 @@ from holdfast.errors import (
 )
 from holdfast.learn.embed import RECIPE, embed
 from holdfast.models.base import Embedder, known_dim
-from holdfast.store.base import Space, Store
+from holdfast.store.protocols import Space, Store
 from holdfast.types import Drained, Job, Scope
 
 # ----------------------------------------------------------------------

@@ -27,7 +27,7 @@ from holdfast.records.facts.after_forget import groups_of_gone
 from holdfast.records.facts.verbs import Facts
 from holdfast.records.fading import strength
 from holdfast.records.graph.verbs import Graph
-from holdfast.records.knowledge.knowledge import Knowledge
+from holdfast.records.knowledge import Knowledge
 from holdfast.records.notes import Notes
 from holdfast.records.observations import Observations
 from holdfast.records.procedures import Procedures
@@ -37,7 +37,7 @@ from holdfast.records.shares import Shares
 from holdfast.records.succession import Succession
 from holdfast.records.summaries import Summaries
 from holdfast.records.team import Team
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Drained, Finding, Hits, Record, Scope, State
 from holdfast.upkeep.feedback import Uses
 from holdfast.upkeep.nightly import NightlyRound, Rules

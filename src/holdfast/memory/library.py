@@ -21,9 +21,9 @@ from holdfast.memory.batch import Batch
 from holdfast.memory.core import Core
 from holdfast.recall.context.pack import Format
 from holdfast.recall.hits import Kept, Page, kept, seen
+from holdfast.records.documents.reading import FORMATS
 from holdfast.records.graph.check import choice
-from holdfast.records.knowledge.documents.reading import FORMATS
-from holdfast.records.knowledge.knowledge import ENTRY, to_entry
+from holdfast.records.knowledge import ENTRY, to_entry
 from holdfast.records.parts import is_seen
 from holdfast.types import ALL_TIERS, TEAM, Finding, Job, Record, Scope
 from holdfast.upkeep.growth import Grown, grown

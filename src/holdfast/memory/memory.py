@@ -30,7 +30,7 @@ from holdfast.records.parts import is_seen
 from holdfast.records.profile_values import Profile
 from holdfast.records.stats import Stats, counted
 from holdfast.records.summaries import Compaction
-from holdfast.store.base import KeyUse
+from holdfast.store.protocols import KeyUse
 from holdfast.types import Context, Explained, Hit, Hits, Receipt, Scope, Status, Version
 from holdfast.upkeep.erasure import Erased, erase
 from holdfast.upkeep.feedback import feedback

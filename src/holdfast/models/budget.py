@@ -18,7 +18,7 @@ from holdfast.language.tokens import count_tokens
 from holdfast.models.base import Embedder, typed_errors
 from holdfast.models.breaker import Breaker
 from holdfast.models.llm import Generated, Generator
-from holdfast.store.base import Spending, Spent
+from holdfast.store.protocols import Spending, Spent
 from holdfast.types import Scope
 
 # ----------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.border.reserved import RESERVED_METADATA, SYSTEM
 from holdfast.errors import NotFound
 from holdfast.index.view import ViewPart
-from holdfast.store.base import Records
+from holdfast.store.protocols import Records
 from holdfast.types import Event, Hit, Metadata, Record, Scope
 
 # ----------------------------------------------------------------------

@@ -31,7 +31,7 @@ from holdfast.recall.query import Query
 from holdfast.recall.sources.graph import reached, whole, with_paths
 from holdfast.recall.stages.rerank import Reranker
 from holdfast.records.graph.follow import Graphs
-from holdfast.store.base import Space, Store
+from holdfast.store.protocols import Space, Store
 from holdfast.types import Event, Hits, Record, Scope
 
 log = logging.getLogger("holdfast")

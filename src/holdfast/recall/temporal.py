@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.language.dates.intervals import DAY, TimeSpan, spans
+from holdfast.language.dates import DAY, TimeSpan, spans
 from holdfast.recall.query import Query
 
 Scores = NDArray[np.floating[Any]]

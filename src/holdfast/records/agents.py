@@ -7,7 +7,7 @@ from datetime import datetime
 
 from holdfast.border import validate
 from holdfast.errors import InvalidInput
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 
 #: What an agent is trusted of whom nothing was said.
 USUAL_TRUST = 0.5

@@ -11,7 +11,7 @@ from holdfast.border.write_options import visibility_of
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
 from holdfast.records.rules import Learner, derived_again
-from holdfast.store.base import IndexedRow, LogEntry, is_heard
+from holdfast.store.protocols import IndexedRow, LogEntry, is_heard
 from holdfast.types import ORIGIN_OF_ROLE, Event, Metadata, Record
 
 #: Of a turn that is treated as any other; see write_options.py.

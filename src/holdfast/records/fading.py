@@ -25,7 +25,7 @@ from holdfast.records.graph.elements import (
     of_edge,
     of_entity,
 )
-from holdfast.store.base import FOREVER_US
+from holdfast.store.protocols import FOREVER_US
 from holdfast.types import Record
 
 #: What a touch adds.

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.border import validate
-from holdfast.store.base import Answered, Store
+from holdfast.store.protocols import Answered, Store
 from holdfast.types import Scope
 
 

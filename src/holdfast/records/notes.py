@@ -24,7 +24,7 @@ from holdfast.language.statements.values import FactDraft
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Metadata, Record, Scope
 
 # ----------------------------------------------------------------------

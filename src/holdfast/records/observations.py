@@ -23,7 +23,7 @@ from holdfast.records.graph.elements import Entity, Span, us
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.records.graph.check import choice
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Metadata, Record, Scope
 
 __all__ = [

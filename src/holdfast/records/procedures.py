@@ -19,7 +19,7 @@ from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Metadata, Record, Scope
 
 #: What a procedure can be. `instruction` is none of them: nobody can write one by a verb.

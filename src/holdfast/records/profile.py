@@ -25,7 +25,7 @@ from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
 from holdfast.records.profile_fields import fields
 from holdfast.records.profile_values import SECTIONS, Field, Profile, Summary, category, counted
-from holdfast.store.base import Head, Store
+from holdfast.store.protocols import Head, Store
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------

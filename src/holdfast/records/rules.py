@@ -29,7 +29,7 @@ from holdfast.language.instructions.supersede import (
     traits,
 )
 from holdfast.language.terms import terms
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
 
 #: A rule matters whatever else is said.

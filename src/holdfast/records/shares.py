@@ -17,7 +17,7 @@ from holdfast.border.ids import Ids
 from holdfast.errors import InvalidInput
 from holdfast.index.view import ViewPart
 from holdfast.records.idempotency import once
-from holdfast.store.base import Share, Store
+from holdfast.store.protocols import Share, Store
 from holdfast.types import TEAM, Role, Scope
 
 __all__ = ["PERMISSIONS", "SEGMENTS", "TEAM_TIERS", "Share", "Shares", "permits"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from holdfast.records.forecast import SessionStats
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import ALL_TIERS, Scope
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from holdfast.language.instructions.rules import MOST_RULES, Rule, rule_id, rules_in
 from holdfast.language.instructions.supersede import same, seeks, superseded, traits
-from holdfast.records.knowledge.knowledge import (
+from holdfast.records.knowledge import (
     DOCUMENT,
     ENTRY,
     Chain,
@@ -25,7 +25,7 @@ from holdfast.records.knowledge.knowledge import (
 from holdfast.records.procedures import KINDS
 from holdfast.records.rules import known
 from holdfast.records.versions import is_open, line_up, was_taken_back
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------

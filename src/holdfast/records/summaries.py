@@ -25,7 +25,7 @@ from holdfast.language.tokens import count_tokens
 from holdfast.records import parts
 from holdfast.records.forecast import THRESHOLD, WINDOW, SessionStats, stats
 from holdfast.records.parts import Background
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Record, Scope
 
 # ----------------------------------------------------------------------

@@ -22,7 +22,7 @@ from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import TEAM, Hit, Record, Scope, Version
 
 #: What an entry can be.

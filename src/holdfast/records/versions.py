@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
 _BACK = "what replaced it was forgotten"

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from holdfast.border import validate
 from holdfast.errors import Conflict, InvalidInput, NotFound
-from holdfast.store.base import Keys
+from holdfast.store.protocols import Keys
 from holdfast.types import ApiKey, Role
 
 # ----------------------------------------------------------------------

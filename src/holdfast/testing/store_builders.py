@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
-from holdfast.store.base import ContextNote, Derived, KeyUse, LogEntry, Store, Vector
+from holdfast.store.protocols import ContextNote, Derived, KeyUse, LogEntry, Store, Vector
 from holdfast.types import Job, Scope
 
 ANN = Scope("home", "ann")

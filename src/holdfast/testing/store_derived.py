@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from holdfast.errors import NotFound
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     FOREVER_US,
     Store,
 )

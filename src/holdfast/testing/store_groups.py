@@ -8,7 +8,7 @@ from datetime import date, timedelta
 import pytest
 
 from holdfast.records.entries import index_row
-from holdfast.store.base import DumpedEvent, Spent, Store
+from holdfast.store.protocols import DumpedEvent, Spent, Store
 from holdfast.testing.store_builders import (
     ANN,
     BOB,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import NotFound
-from holdfast.store.base import Spent, Store
+from holdfast.store.protocols import Spent, Store
 from holdfast.store.values import Happened, Mark, News, Webhook
 from holdfast.testing.store_builders import (
     ANN,

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from holdfast.records.entries import index_row
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.testing.store_builders import (
     ANN,
     BOB,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.testing.store_builders import (
     ANN,
     BOB,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from holdfast.errors import Conflict, NotFound
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     EXTERNAL,
     KeyUse,
     Store,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     FOREVER_US,
     Head,
     Store,

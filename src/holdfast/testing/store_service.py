@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 
 from holdfast.errors import Conflict, StoreBusy
-from holdfast.store.base import Answered, AuditLine, Share, Store
+from holdfast.store.protocols import Answered, AuditLine, Share, Store
 from holdfast.testing.store_builders import ANN, BOB, NOON, OTHER_ANN, an_entry, in_threads, put
 from holdfast.types import ApiKey
 

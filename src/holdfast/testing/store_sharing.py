@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import Conflict, NotFound
 from holdfast.records.entries import index_row
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     Answered,
     Dumped,
     DumpedAct,

@@ -6,7 +6,8 @@
             with closing(MyStore(tmp_path / "my.db")) as store:
                 yield store
 
-Every promise in the docstrings of `holdfast.store.base` has a test here; nothing may be skipped.
+Every promise in the docstrings of `holdfast.store.protocols` has a test here; nothing may be
+skipped.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 from holdfast.errors import NotFound
 from holdfast.index.postings import packed
 from holdfast.records.entries import index_row
-from holdfast.store.base import DumpedEvent, DumpedRecord, DumpedVectors, IndexedRow, Store
+from holdfast.store.protocols import DumpedEvent, DumpedRecord, DumpedVectors, IndexedRow, Store
 from holdfast.testing.store_builders import (
     ANN,
     BOB,

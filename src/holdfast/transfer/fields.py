@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     Dumped,
     DumpedAct,
     DumpedEvent,

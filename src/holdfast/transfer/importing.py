@@ -16,7 +16,7 @@ from holdfast.errors import InvalidInput, NotFound
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
 from holdfast.records.graph.check import distrust
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     Derive,
     Dumped,
     DumpedAct,

@@ -22,7 +22,7 @@ from holdfast.config import Limits
 from holdfast.errors import InvalidInput
 from holdfast.records.graph.check import distrust
 from holdfast.records.profile_values import SECTIONS
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     Dumped,
     DumpedAct,
     DumpedEvent,

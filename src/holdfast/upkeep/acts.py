@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from holdfast.language.statements.values import BY_USER
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.types import Record, Scope
 
 #: Tiers that upkeep looks after. Turns are the truth, rules are the user's; what was written into
@@ -43,7 +43,8 @@ class Act:
 class Done:
     """What one job did, or in shadow mode would have done, for one owner."""
 
-    #: The reason in the history of everything that was changed begins with it; see `NightlyRound.undo`.
+    #: The reason in the history of everything that was changed begins with it; see
+    #: `NightlyRound.undo`.
     run: str
     job: str
     scope: Scope

@@ -22,7 +22,7 @@ from holdfast.index.postings import packed
 from holdfast.language.terms import coded, fold, quoted, terms
 from holdfast.learn.embed import passages
 from holdfast.records.entries import indexed_terms
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 from holdfast.upkeep.acts import TIERS, Act, standing
 

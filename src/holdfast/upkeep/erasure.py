@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import InvalidInput
-from holdfast.store.base import Chores
+from holdfast.store.protocols import Chores
 from holdfast.types import Scope
 
 VERSION = 1

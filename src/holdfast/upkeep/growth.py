@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Scope
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from holdfast.errors import InvalidInput, NotFound, StoreError
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 from holdfast.upkeep import capacity, consolidate, retention
 from holdfast.upkeep.acts import TIERS, Act, Deed, Done, days_since, is_protected, quota, standing

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from holdfast.records.fading import strength, until
 from holdfast.records.parts import seen
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
 _TIERS = ("note", "graph")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from holdfast.errors import TooLarge
 from holdfast.language.tokens import count_tokens
-from holdfast.records.knowledge.documents.chunks import MOST_TOKENS, Chunk, chunks
-from holdfast.records.knowledge.documents.markdown import read_markdown
-from holdfast.records.knowledge.documents.values import Deadline, Section
+from holdfast.records.documents.chunks import MOST_TOKENS, Chunk, chunks
+from holdfast.records.documents.markdown import read_markdown
+from holdfast.records.documents.values import Deadline, Section
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the river bank."
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import TooLarge
-from holdfast.records.knowledge.documents.html import read_html
-from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, Section
+from holdfast.records.documents.html import read_html
+from holdfast.records.documents.values import Deadline, ReadDocument, Section
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from holdfast.errors import TooLarge
-from holdfast.records.knowledge.documents.markdown import read_markdown
-from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, Section
+from holdfast.records.documents.markdown import read_markdown
+from holdfast.records.documents.values import Deadline, ReadDocument, Section
 
 
 def found(text: str) -> ReadDocument:

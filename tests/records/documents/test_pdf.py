@@ -5,8 +5,8 @@ import time
 import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.records.knowledge.documents.pdf import read_pdf
-from holdfast.records.knowledge.documents.values import (
+from holdfast.records.documents.pdf import read_pdf
+from holdfast.records.documents.values import (
     MIB,
     Deadline,
     ReadDocument,

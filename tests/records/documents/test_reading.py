@@ -3,8 +3,8 @@
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.records.knowledge.documents.reading import format_of, read
-from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, ReadLimits, Section
+from holdfast.records.documents.reading import format_of, read
+from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits, Section
 
 
 def found(data: bytes | str, name: str = "a.txt", format: str | None = None) -> ReadDocument:

@@ -14,7 +14,7 @@ from holdfast.language.terms import terms
 from holdfast.learn.worker import Worker
 from holdfast.records.facts.judge import Opinion, nobody
 from holdfast.records.facts.verbs import TIERS, Facts
-from holdfast.store.base import Derived, LogEntry
+from holdfast.store.protocols import Derived, LogEntry
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON

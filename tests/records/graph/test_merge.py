@@ -15,7 +15,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.graph.adjacency import adjacency, joined
 from holdfast.records.graph.elements import Entity, Merging, Relation, Span
 from holdfast.records.graph.walk import walk
-from holdfast.store.base import FOREVER_US
+from holdfast.store.protocols import FOREVER_US
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact
 from holdfast.types import Merge, Scope, Subgraph

@@ -11,7 +11,7 @@ from holdfast.records.graph.adjacency import Adjacency, When, adjacency
 from holdfast.records.graph.elements import Entity, Merging, Relation, Span, us
 from holdfast.records.graph.plan import digest
 from holdfast.records.graph.walk import subgraph, walk
-from holdfast.store.base import FOREVER_US
+from holdfast.store.protocols import FOREVER_US
 from holdfast.testing.store_suite import NOON
 from tests.records.graph.hearing import Heard, entity
 

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 import holdfast
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
-from holdfast.store.base import Spent
+from holdfast.store.protocols import Spent
 from holdfast.testing import HashEmbedder
 from holdfast.types import ApiKey
 from tests.service.calling import NOON, Clock

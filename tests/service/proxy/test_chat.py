@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from holdfast.store.base import DumpedKey
+from holdfast.store.protocols import DumpedKey
 from tests.service.proxy.serving import Service
 from tests.service.proxy.upstream import Running
 

@@ -12,7 +12,7 @@ import pytest
 import holdfast
 from holdfast.service.keys import create_key
 from holdfast.service.proxy.shape import ReportedUsage, bytes_said, tokens_sent, usage_of
-from holdfast.store.base import Spent
+from holdfast.store.protocols import Spent
 from holdfast.testing import HashEmbedder
 from tests.service.calling import NOON, Clock, given
 from tests.service.live import wait_until

@@ -30,7 +30,7 @@ from holdfast.learn.llm.prompt import (
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Paid, Price, Purse
 from holdfast.models.llm import Generated, Generator
-from holdfast.store.base import Spending
+from holdfast.store.protocols import Spending
 from holdfast.types import Event, Scope
 
 

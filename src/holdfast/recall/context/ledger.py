@@ -21,7 +21,7 @@ import orjson
 
 from holdfast.errors import HoldfastError
 from holdfast.recall.query import Query
-from holdfast.store.base import ContextNote, Store
+from holdfast.store.protocols import ContextNote, Store
 from holdfast.types import Considered, Context, Explained, Hits, Scope
 
 log = logging.getLogger("holdfast")

@@ -14,7 +14,7 @@ from holdfast.recall.query import Query
 from holdfast.recall.sources.bm25 import bm25
 from holdfast.records.fading import notes_until
 from holdfast.records.graph.elements import edges_until, entities_until
-from holdfast.store.base import FOREVER_US
+from holdfast.store.protocols import FOREVER_US
 
 
 @dataclass(frozen=True, slots=True)

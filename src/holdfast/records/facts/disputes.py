@@ -15,7 +15,7 @@ from holdfast.language.statements.values import BY_USER, Dispute
 from holdfast.records.facts.follow import CONFLICT, TIER, FactCache
 from holdfast.records.facts.shown import fact, is_shown, status
 from holdfast.records.graph.check import distrust
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
 #: Trust in an agent of which nothing was said.

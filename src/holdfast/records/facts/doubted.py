@@ -19,7 +19,7 @@ from holdfast.records.facts.shown import fact, is_shown
 from holdfast.records.facts.versions import answer_id
 from holdfast.records.rules import DOUBTFUL, kind_of, known
 from holdfast.records.succession import rule_of
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 
 TIER = "procedure"

@@ -18,7 +18,7 @@ from typing import TypeVar
 from holdfast.language.claims.claim import Claim, compared, read
 from holdfast.language.claims.slots import USER
 from holdfast.records.facts.reconcile import KnownFact
-from holdfast.store.base import Derived, Head, Store
+from holdfast.store.protocols import Derived, Head, Store
 from holdfast.types import Record, Scope
 
 TIER = "fact"

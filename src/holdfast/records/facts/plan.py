@@ -41,7 +41,7 @@ from holdfast.records.facts.reconcile import (
     reconcile,
 )
 from holdfast.records.graph.check import distrust
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
 
 # ----------------------------------------------------------------------

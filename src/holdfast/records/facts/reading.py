@@ -14,7 +14,7 @@ from holdfast.records.facts import doubted
 from holdfast.records.facts.follow import CONFLICT, TIER, FactCache, chain, is_unclear
 from holdfast.records.facts.shown import STATUSES, fact, held, is_shown, status
 from holdfast.records.graph import check
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope, Version
 
 MOST_LISTED = 10_000

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from holdfast.language.statements.values import Fact
 from holdfast.records.facts.follow import CONFLICT, chain, is_unclear
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
 #: What `list` can be asked for.

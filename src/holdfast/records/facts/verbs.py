@@ -42,7 +42,7 @@ from holdfast.records.graph.verbs import exists
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
 from holdfast.records.versions import was_taken_back
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 
 #: Tiers whose change makes a plan stale.

@@ -15,7 +15,7 @@ from holdfast.language.statements.values import FactDraft
 from holdfast.records.entries import indexed_terms
 from holdfast.records.facts.follow import chain
 from holdfast.records.facts.plan import LOUD, QUIET, again, category_of, hashed
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.types import Record
 
 #: What was said of the old text and need not be so of the new one.

@@ -30,7 +30,7 @@ from holdfast.records.graph.elements import (
     entity_births,
     us,
 )
-from holdfast.store.base import FOREVER_US
+from holdfast.store.protocols import FOREVER_US
 
 # ----------------------------------------------------------------------
 # Entities that are taken for one: who belongs together, and what is shown of them.

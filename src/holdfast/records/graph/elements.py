@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES
-from holdfast.store.base import FOREVER_US, is_heard
+from holdfast.store.protocols import FOREVER_US, is_heard
 from holdfast.types import Record
 
 # ----------------------------------------------------------------------

@@ -19,7 +19,7 @@ from holdfast.language.names.likeness import Name
 from holdfast.records.graph.adjacency import Adjacency, adjacency
 from holdfast.records.graph.elements import Entity, Merging, Relation, entity, merging, relation
 from holdfast.records.graph.resolve import ResolvableEntity, Resolver
-from holdfast.store.base import Head, Store, is_heard
+from holdfast.store.protocols import Head, Store, is_heard
 from holdfast.types import Record, Scope
 
 #: Records of one owner that are read, and of all owners that are kept.

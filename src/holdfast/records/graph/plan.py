@@ -27,7 +27,7 @@ from holdfast.records.graph.adjacency import Adjacency, fullness
 from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraft
 from holdfast.records.graph.elements import aliases, moment
 from holdfast.records.graph.resolve import Resolution, ResolvableEntity, Resolver
-from holdfast.store.base import Derived, is_heard
+from holdfast.store.protocols import Derived, is_heard
 from holdfast.types import Record
 
 # ----------------------------------------------------------------------

@@ -35,7 +35,7 @@ from holdfast.records.graph.walk import (
 from holdfast.records.graph.walk import merge as shown
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.types import Edge, GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
 
 # ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from holdfast.border.address import is_address
 from holdfast.config import default_db, load_for_command_line
 from holdfast.errors import HoldfastError
 from holdfast.memory.memory import Memory
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from holdfast.service.cli.show import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.store.base import Store
+    from holdfast.store.protocols import Store
     from holdfast.transfer import Imported, Problem
     from holdfast.types import Finding
 

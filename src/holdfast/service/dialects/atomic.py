@@ -47,7 +47,7 @@ from holdfast.service.http.wire import (
     overridden,
     overridden_write,
 )
-from holdfast.store.base import EXTERNAL
+from holdfast.store.protocols import EXTERNAL
 from holdfast.types import Hit, Hits, Receipt, Record, Scope, State
 
 # ----------------------------------------------------------------------

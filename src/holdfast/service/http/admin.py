@@ -25,7 +25,7 @@ from holdfast.service.http.wire import Needed, Object, StrictRoute, Text
 from holdfast.service.keys import checked_tools, create_key, is_last_admin, new_id, rotate_key
 from holdfast.service.outgoing import CallFailed, FetchedResponse
 from holdfast.service.outgoing import request as call
-from holdfast.store.base import Keys, Spent
+from holdfast.store.protocols import Keys, Spent
 from holdfast.transfer import export_to, import_from
 from holdfast.types import TEAM, ApiKey, Scope
 

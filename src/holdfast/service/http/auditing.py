@@ -10,7 +10,7 @@ from fastapi import Request
 from starlette.types import Scope as AsgiScope
 
 from holdfast.catalogue.verb import Verb
-from holdfast.store.base import AuditLine, Store
+from holdfast.store.protocols import AuditLine, Store
 from holdfast.types import ApiKey
 
 #: What changes nothing.

@@ -21,7 +21,7 @@ from holdfast.border import validate
 from holdfast.catalogue.codec import dumps
 from holdfast.errors import Conflict
 from holdfast.memory.memory import Memory
-from holdfast.store.base import Answered
+from holdfast.store.protocols import Answered
 from holdfast.types import Scope
 
 #: Requests under the same key wait for each other, so long and so many; others wait for nobody.

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 
 from holdfast.service.http.limits import aside
 from holdfast.service.keys import digest, is_valid
-from holdfast.store.base import Store
+from holdfast.store.protocols import Store
 from holdfast.types import ApiKey
 
 SESSION_HOURS = 12

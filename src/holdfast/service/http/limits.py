@@ -26,7 +26,7 @@ from holdfast.errors import Closed, StoreError, Throttled
 from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
 from holdfast.models.budget import Limit, Price, Size, broken, day_of, until_midnight
-from holdfast.store.base import Spent, Store
+from holdfast.store.protocols import Spent, Store
 from holdfast.types import ApiKey
 
 # ----------------------------------------------------------------------

@@ -38,7 +38,7 @@ from holdfast.service.http.errors import fault
 from holdfast.service.http.guard import security_headers
 from holdfast.service.keys import create_key
 from holdfast.service.webhooks import Sender
-from holdfast.store.base import Keys
+from holdfast.store.protocols import Keys
 from holdfast.wiring import open as open_memory
 
 # ----------------------------------------------------------------------

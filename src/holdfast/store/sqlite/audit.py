@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 import orjson
 
-from holdfast.store.base import AuditLine
+from holdfast.store.protocols import AuditLine
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import StorePart, from_us, to_us
 

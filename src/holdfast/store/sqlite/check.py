@@ -14,7 +14,7 @@ import orjson
 
 from holdfast.border import private
 from holdfast.errors import DamagedRow
-from holdfast.store.base import Derive, Derived
+from holdfast.store.protocols import Derive, Derived
 from holdfast.store.sqlite.audit import broken
 from holdfast.store.sqlite.connection import OLDEST_SAFE_SQLITE
 from holdfast.store.sqlite.derived import Writing, add, trace

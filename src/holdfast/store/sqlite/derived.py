@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from holdfast.errors import InvalidInput
-from holdfast.store.base import Derived, is_document, is_heard
+from holdfast.store.protocols import Derived, is_document, is_heard
 from holdfast.store.sqlite.rows import (
     chunks,
     from_json,

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.store.base import FOREVER_US, Derived, QueueCounts, Vector
+from holdfast.store.protocols import FOREVER_US, Derived, QueueCounts, Vector
 from holdfast.store.sqlite.derived import Writing, is_stale, put_one
 from holdfast.store.sqlite.log import EVENT, all_current, to_event
 from holdfast.store.sqlite.reading import readable

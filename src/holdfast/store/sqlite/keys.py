@@ -15,7 +15,7 @@ import apsw
 import orjson
 
 from holdfast.errors import Conflict, DamagedRow, StoreBusy
-from holdfast.store.base import Answered, Spent
+from holdfast.store.protocols import Answered, Spent
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     StorePart,

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from holdfast.errors import NotFound
-from holdfast.store.base import ContextNote
+from holdfast.store.protocols import ContextNote
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import StorePart, from_us, owner_made, owner_of, to_id, to_us
 from holdfast.types import Scope

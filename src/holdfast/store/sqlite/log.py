@@ -10,7 +10,7 @@ import apsw
 
 from holdfast.border.reserved import joined, parted
 from holdfast.errors import Conflict, NotFound
-from holdfast.store.base import EXTERNAL, Appended, KeyUse, LogEntry
+from holdfast.store.protocols import EXTERNAL, Appended, KeyUse, LogEntry
 from holdfast.store.sqlite.derived import Writing, add
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (

@@ -11,7 +11,7 @@ import apsw
 
 from holdfast.border.reserved import parted
 from holdfast.errors import NotFound
-from holdfast.store.base import Derived
+from holdfast.store.protocols import Derived
 from holdfast.store.sqlite.derived import Writing, is_stale, put_one
 from holdfast.store.sqlite.log import all_current
 from holdfast.store.sqlite.reading import readable

@@ -10,7 +10,7 @@ import apsw
 import orjson
 
 from holdfast.errors import Conflict
-from holdfast.store.base import Share
+from holdfast.store.protocols import Share
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     StorePart,

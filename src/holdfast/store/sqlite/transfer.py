@@ -12,7 +12,7 @@ import apsw
 
 from holdfast.border.reserved import joined
 from holdfast.errors import StoreError
-from holdfast.store.base import (
+from holdfast.store.protocols import (
     Derive,
     Dumped,
     DumpedAct,

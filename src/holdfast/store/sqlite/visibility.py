@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from holdfast.errors import NotFound
-from holdfast.store.base import FOREVER_US
+from holdfast.store.protocols import FOREVER_US
 from holdfast.store.sqlite.rows import (
     WRITTEN,
     chunks,

@@ -6,11 +6,11 @@ import re
 from pathlib import PurePath
 
 from holdfast.errors import InvalidInput
-from holdfast.records.knowledge.documents import plain
-from holdfast.records.knowledge.documents.html import charset, read_html
-from holdfast.records.knowledge.documents.markdown import read_markdown
-from holdfast.records.knowledge.documents.pdf import read_pdf
-from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, ReadLimits
+from holdfast.records.documents import plain
+from holdfast.records.documents.html import charset, read_html
+from holdfast.records.documents.markdown import read_markdown
+from holdfast.records.documents.pdf import read_pdf
+from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits
 
 FORMATS = ("text", "markdown", "html", "pdf")
 _EXTENSIONS = {

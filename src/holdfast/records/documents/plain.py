@@ -7,7 +7,7 @@ import re
 
 from holdfast.border.validate import storable
 from holdfast.errors import InvalidInput
-from holdfast.records.knowledge.documents.values import ReadDocument, Section
+from holdfast.records.documents.values import ReadDocument, Section
 
 #: Beginnings of files that are no text, whatever they are called.
 _MAGIC = {

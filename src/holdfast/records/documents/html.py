@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
-from holdfast.records.knowledge.documents.values import Deadline, Outline, ReadDocument
+from holdfast.records.documents.values import Deadline, Outline, ReadDocument
 
 # ----------------------------------------------------------------------
 # HTML as a row of tags and texts, in one pass: no input makes it look at the same place again and

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from holdfast.errors import TooLarge
 from holdfast.language.tokens import count_tokens
-from holdfast.records.knowledge.documents.markdown import is_closing, opening
-from holdfast.records.knowledge.documents.values import Deadline, Section
+from holdfast.records.documents.markdown import is_closing, opening
+from holdfast.records.documents.values import Deadline, Section
 
 #: Tokens of a chunk with its headings, and of the headings alone.
 MOST_TOKENS = 320

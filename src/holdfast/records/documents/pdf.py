@@ -15,7 +15,7 @@ from typing import Any
 
 from holdfast.border.validate import storable
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.records.knowledge.documents.values import (
+from holdfast.records.documents.values import (
     MIB,
     MOST_HEADING,
     Deadline,

@@ -18,11 +18,11 @@ from holdfast.border import validate
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound, StoreBusy, TooLarge
 from holdfast.records import parts
-from holdfast.records.knowledge.documents.chunks import Chunk, chunks
-from holdfast.records.knowledge.documents.reading import format_of, read
-from holdfast.records.knowledge.documents.values import Deadline, ReadDocument, ReadLimits
+from holdfast.records.documents.chunks import Chunk, chunks
+from holdfast.records.documents.reading import format_of, read
+from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits
 from holdfast.records.parts import Background
-from holdfast.store.base import Derived, Store
+from holdfast.store.protocols import Derived, Store
 from holdfast.store.values import LISTED
 from holdfast.types import TEAM, Metadata, Record, Scope, Version
 

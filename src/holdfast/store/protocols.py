@@ -97,7 +97,7 @@ __all__ = [
 # ----------------------------------------------------------------------
 # What every backend promises, continued: the life of records, sharing, the service, chores.
 #
-# What holds for every method is said in `store/base.py`.
+# What holds for every method is said in `store/protocols.py`.
 # ----------------------------------------------------------------------
 
 

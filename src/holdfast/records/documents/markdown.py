@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.records.knowledge.documents.values import Deadline, Outline, ReadDocument
+from holdfast.records.documents.values import Deadline, Outline, ReadDocument
 
 # ----------------------------------------------------------------------
 # Where a block of code begins and ends in text: lines of three or more backticks or tildes.

@@ -1,1 +1,0 @@
-"""Expressions of time, and the intervals they stand for."""

@@ -1,1 +1,0 @@
-"""The knowledge base: documents, their chunks, and values under keys."""
