@@ -160,7 +160,7 @@ def load(source: Config | Mapping[str, Any] | str | Path | None = None) -> Confi
     _refuse_former_names()
     if source is None and (named := os.environ.get("HOLDFAST_CONFIG")):
         source = named
-    values = _read(Path(source)) if isinstance(source, str | Path) else source
+    values = _read_file(Path(source)) if isinstance(source, str | Path) else source
     config = _merged(Config(), _nested({} if values is None else values), "")
     return _check(_merged(config, _nested(_from_environment()), ""))
 
@@ -201,7 +201,7 @@ def names(config: Config | None = None) -> list[str]:
     return [name for name, _ in _leaves(config or Config(), "")]
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read_file(path: Path) -> Mapping[str, Any]:
     # Only who has a file pays for the parser.
     import yaml  # noqa: PLC0415
 

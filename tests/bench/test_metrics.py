@@ -16,7 +16,7 @@ from holdfast.bench.metrics import (
     latest,
     newest_first,
     percentile,
-    ranked,
+    turns_best_first,
 )
 
 
@@ -72,7 +72,7 @@ def test_a_hit_that_does_not_fit_is_skipped_and_the_next_may_fit() -> None:
 
 
 def test_a_hit_of_several_turns_counts_for_each_of_them_once() -> None:
-    turns = ranked([("a", "b"), ("b",), (), ("c",)])
+    turns = turns_best_first([("a", "b"), ("b",), (), ("c",)])
     assert turns == ("a", "b", "c")
     assert judged(turns, ["c"])["mrr"] == pytest.approx(1 / 3)
 

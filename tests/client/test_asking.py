@@ -11,13 +11,13 @@ import pytest
 from holdfast.catalogue import verbs
 from holdfast.catalogue.verb import Verb
 from holdfast.catalogue.verbs import ALL
-from holdfast.client.asking import arguments, asked
+from holdfast.client.asking import arguments, to_request
 from holdfast.client.transport import HttpRequest
 from holdfast.errors import ConfigError, HoldfastError, InvalidInput, TooLarge
 
 
 def made(verb: Verb[..., Any], *args: Any, **kwargs: Any) -> HttpRequest:
-    return asked(verb, arguments(verb, args, kwargs))
+    return to_request(verb, arguments(verb, args, kwargs))
 
 
 def body(request: HttpRequest) -> Any:
@@ -125,7 +125,7 @@ def test_what_is_nested_without_end_cannot_travel() -> None:
 def test_every_write_carries_a_key_of_its_own_and_no_read_does() -> None:
     for verb in ALL:
         given = {each.name: _some(each.kind.names) for each in verb.parameters if each.required}
-        first, second = asked(verb, given), asked(verb, given)
+        first, second = to_request(verb, given), to_request(verb, given)
         keys = [dict(each.headers).get("Idempotency-Key") for each in (first, second)]
         if verb.role == "read" or verb.method == "GET":
             assert keys == [None, None], verb.name

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.claims.claim import read
+from holdfast.language.claims.claim import read_claim
 
 SLOTS = {
     "I live in Lisbon.": ("user:home", "Lisbon"),
@@ -35,7 +35,7 @@ SLOTS = {
 
 @pytest.mark.parametrize("text", SLOTS)
 def test_a_slot_holds_the_attribute_and_not_the_value(text: str) -> None:
-    claim = read(text)
+    claim = read_claim(text)
     assert (claim.slot, claim.value) == SLOTS[text]
 
 
@@ -56,17 +56,17 @@ def test_a_slot_holds_the_attribute_and_not_the_value(text: str) -> None:
     ],
 )
 def test_what_is_no_attribute_of_today_has_no_slot(text: str) -> None:
-    assert read(text).slot is None
+    assert read_claim(text).slot is None
 
 
 def test_the_owner_may_be_named() -> None:
-    assert read("Ann lives in Lisbon.", "user", "ann").slot == "user:home"
-    assert read("Ann's sister lives in Rome.", "user", "ann").slot == "user/sister:home"
-    assert read("Anna lives in Lisbon.", "user", "ann").slot == "anna:home"
+    assert read_claim("Ann lives in Lisbon.", "user", "ann").slot == "user:home"
+    assert read_claim("Ann's sister lives in Rome.", "user", "ann").slot == "user/sister:home"
+    assert read_claim("Anna lives in Lisbon.", "user", "ann").slot == "anna:home"
 
 
 def test_another_speaker_is_another_subject() -> None:
-    assert read("I live in Lisbon.", "tom").slot == "tom:home"
+    assert read_claim("I live in Lisbon.", "tom").slot == "tom:home"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_another_speaker_is_another_subject() -> None:
     ],
 )
 def test_polarity(text: str, sign: int) -> None:
-    assert read(text).polarity == sign
+    assert read_claim(text).polarity == sign
 
 
 @pytest.mark.parametrize(
@@ -102,19 +102,19 @@ def test_polarity(text: str, sign: int) -> None:
     ],
 )
 def test_words_of_change_and_of_correction(text: str, replaces: bool, corrects: bool) -> None:
-    claim = read(text)
+    claim = read_claim(text)
     assert (claim.replaces, claim.corrects) == (replaces, corrects)
 
 
 def test_what_is_left_behind_is_named() -> None:
-    assert read("My sister lives in York, not Leeds.").left == {"leed"}
-    assert read("I switched from Evernote to Obsidian.").left == {"evernot"}
+    assert read_claim("My sister lives in York, not Leeds.").left == {"leed"}
+    assert read_claim("I switched from Evernote to Obsidian.").left == {"evernot"}
 
 
 def test_doubt_and_literals() -> None:
-    assert read("I think I live near Bern").uncertain
-    assert not read("I live in Bern").uncertain
-    assert read('My motto is "never late"').literals == ("never late",)
+    assert read_claim("I think I live near Bern").uncertain
+    assert not read_claim("I live in Bern").uncertain
+    assert read_claim('My motto is "never late"').literals == ("never late",)
 
 
 @pytest.mark.parametrize(
@@ -122,18 +122,18 @@ def test_doubt_and_literals() -> None:
 )
 def test_a_hostile_text_is_read_quickly(unit: str) -> None:
     begun = time.thread_time()
-    read(unit * 2_000)
+    read_claim(unit * 2_000)
     assert time.thread_time() - begun < 1
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
-    claim = read(text)
-    assert claim == read(text)
+    claim = read_claim(text)
+    assert claim == read_claim(text)
     assert claim.polarity in (1, -1)
     assert claim.slot is None or claim.slot.strip()
 
 
 @given(st.sampled_from(sorted(SLOTS)), st.sampled_from(["  {}  ", "{}\n", "{}!"]))
 def test_space_and_marks_around_a_statement_change_nothing(text: str, frame: str) -> None:
-    assert read(frame.format(text.rstrip("."))).slot == read(text).slot
+    assert read_claim(frame.format(text.rstrip("."))).slot == read_claim(text).slot

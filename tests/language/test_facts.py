@@ -17,7 +17,7 @@ from holdfast.language.statements.facts import facts_of, headline, keywords
 from holdfast.language.statements.gates import refused
 from holdfast.language.statements.values import CATEGORIES, FactDraft
 from holdfast.learn.drafts_from_llm import Drafted
-from holdfast.learn.drafts_from_rules import read
+from holdfast.learn.drafts_from_rules import read_turns
 from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
@@ -350,9 +350,9 @@ def test_a_long_turn_takes_no_time(text: str) -> None:
 
 def test_reading_by_rules_finds_facts_and_twice_the_same() -> None:
     turns = [said("I live in Lisbon."), said("Lisbon is lovely.", number=2, role="assistant")]
-    found = read(turns, RULES, user="ann")
+    found = read_turns(turns, RULES, user="ann")
     assert [fact.text for fact in found.facts] == ["I live in Lisbon."]
-    assert read(turns, RULES, user="ann") == found
+    assert read_turns(turns, RULES, user="ann") == found
 
 
 def test_two_readers_tell_a_fact_once() -> None:

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.questions.quantities import StatedQuantities, asked, read
+from holdfast.language.questions.quantities import (
+    StatedQuantities,
+    asked_quantities,
+    stated_quantities,
+)
 from holdfast.language.terms import terms
 
 
@@ -26,7 +30,7 @@ from holdfast.language.terms import terms
     ],
 )
 def test_what_a_question_asks_for(text: str, kinds: set[str]) -> None:
-    found = asked(text)
+    found = asked_quantities(text)
     assert found is not None
     assert found.kinds == kinds
 
@@ -43,7 +47,7 @@ def test_what_a_question_asks_for(text: str, kinds: set[str]) -> None:
     ],
 )
 def test_other_questions_ask_for_none(text: str) -> None:
-    assert asked(text) is None
+    assert asked_quantities(text) is None
 
 
 @pytest.mark.parametrize(
@@ -62,21 +66,21 @@ def test_other_questions_ask_for_none(text: str) -> None:
     ],
 )
 def test_whether_later_figures_count(text: str, updates: str) -> None:
-    found = asked(text)
+    found = asked_quantities(text)
     assert found is not None
     assert found.updates == updates
 
 
 def test_a_question_knows_who_is_named_in_it() -> None:
-    found = asked("When is the call with Amy?")
+    found = asked_quantities("When is the call with Amy?")
     assert found is not None
     assert found.names == frozenset(terms("Amy"))
 
 
 def said(question: str, text: str) -> StatedQuantities:
-    figures = asked(question)
+    figures = asked_quantities(question)
     assert figures is not None
-    return read(text, figures)
+    return stated_quantities(text, figures)
 
 
 def values(stated: dict[tuple[str, str], set[str]]) -> set[str]:
@@ -170,7 +174,7 @@ def test_any_text_can_be_read(text: str) -> None:
         assert all(found.stated.values())
         assert all(values <= found.stated[key] for key, values in found.became.items())
         assert not found.updates(found) or found.became
-    asked(text)
+    asked_quantities(text)
 
 
 def test_a_long_text_is_not_read_to_its_end() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.instructions.supersede import chosen, meant, read
+from holdfast.language.instructions.supersede import choices_among, rule_terms, topic_terms
 
 
 @pytest.mark.parametrize(
@@ -23,33 +23,33 @@ from holdfast.language.instructions.supersede import chosen, meant, read
     ],
 )
 def test_wishes_and_refusals(rule: str, wants: set[str], rejects: set[str]) -> None:
-    found = read(rule, None)
+    found = rule_terms(rule, None)
     assert (set(found.wants), set(found.rejects)) == (wants, rejects)
 
 
 def test_numbers_conditions_and_the_order_are_read_apart() -> None:
-    found = read("Round numbers to two decimals", "before you show prices")
+    found = rule_terms("Round numbers to two decimals", "before you show prices")
     assert found.numbers == {"2"}
     assert found.topic == {"before", "price"}
     assert found.verb == "round"
 
 
 def test_choices_are_told_by_name() -> None:
-    assert chosen(frozenset({"french", "short", "tabl"})) == {
+    assert choices_among(frozenset({"french", "short", "tabl"})) == {
         "language": {"french"},
         "length": {"short"},
     }
 
 
 def test_words_for_one_thing_are_one_term() -> None:
-    assert meant("citing sources") == meant("references") == {"cite"}
+    assert topic_terms("citing sources") == topic_terms("references") == {"cite"}
 
 
 def test_each_of_many_rules_is_read_once() -> None:
     rules = [f"Always mention source number{number}" for number in range(3_000)]
     for rule in rules:
-        read(rule, None)
-    misses = read.cache_info().misses
+        rule_terms(rule, None)
+    misses = rule_terms.cache_info().misses
     for rule in rules:  # In the same order, as all rules in force are read for each new one.
-        read(rule, None)
-    assert read.cache_info().misses == misses
+        rule_terms(rule, None)
+    assert rule_terms.cache_info().misses == misses

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.statements.signals import SIGNALS, heard, signals
+from holdfast.language.statements.signals import SIGNALS, signals, signals_in
 
 Said = list[tuple[str, frozenset[str]]]
 
@@ -87,8 +87,8 @@ def test_several_sentences_show_several_signals() -> None:
 
 
 def test_several_turns_are_heard_together() -> None:
-    assert heard(["I prefer tea.", "ok", "My name is Bo."]) == {"preference", "identity"}
-    assert heard([]) == frozenset()
+    assert signals_in(["I prefer tea.", "ok", "My name is Bo."]) == {"preference", "identity"}
+    assert signals_in([]) == frozenset()
 
 
 @given(st.text())

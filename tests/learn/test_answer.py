@@ -18,7 +18,7 @@ from holdfast.learn.llm.answer import (
     AnswerFact,
     AnswerRelation,
     ExtractedAnswer,
-    read,
+    parse_answer,
 )
 
 TURNS = ("t1", "t2", "t3")
@@ -37,7 +37,7 @@ TEXT = json.dumps(GOOD)
 
 
 def parsed(text: str) -> ExtractedAnswer:
-    return read(text, turns=TURNS, known=KNOWN)
+    return parse_answer(text, turns=TURNS, known=KNOWN)
 
 
 def facts(text: str) -> list[str]:

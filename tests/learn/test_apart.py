@@ -14,11 +14,11 @@ from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted
 from holdfast.language.names.spans import Turn
 from holdfast.learn.apart import Apart, ExtractorFactory, ReadRequest
-from holdfast.learn.nlp import named
+from holdfast.learn.nlp import extractor_named
 from holdfast.types import Event
 from tests.learn.stepping import RULES, START, Recorder, Stepping
 
-RULES_MADE = ExtractorFactory(partial(named, "rules", spans))
+RULES_MADE = ExtractorFactory(partial(extractor_named, "rules", spans))
 
 
 class Odd:

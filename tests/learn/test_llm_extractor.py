@@ -27,7 +27,7 @@ from holdfast.errors import (
 from holdfast.language.statements.values import FactDraft
 from holdfast.language.vocabulary import Typed
 from holdfast.learn.drafts_from_llm import Drafted, drafted
-from holdfast.learn.llm.answer import read
+from holdfast.learn.llm.answer import parse_answer
 from holdfast.learn.llm.extractor import LlmExtractor, asking
 from holdfast.learn.llm.prompt import KnownEntity, build
 from holdfast.models.breaker import Breaker
@@ -528,7 +528,7 @@ def test_10_000_lying_answers_reach_nothing_that_was_not_shown() -> None:
     kept = 0
     for _ in range(10_000):
         try:
-            answer = read(a_lie(rng), turns=prompt.turns, known=prompt.names)
+            answer = parse_answer(a_lie(rng), turns=prompt.turns, known=prompt.names)
         except Unreadable:
             continue
         found = drafted(prompt, answer, user="Dana")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import TooLarge
 from holdfast.language.tokens import count_tokens
-from holdfast.learn.llm.answer import read
+from holdfast.learn.llm.answer import parse_answer
 from holdfast.learn.llm.prompt import ExtractionPrompt, KnownEntity, build, groups, schema, system
 from holdfast.types import Event
 
@@ -169,7 +169,7 @@ def test_an_answer_of_the_schema_is_read() -> None:
             }
         ],
     }
-    extraction = read(json.dumps(answer), turns=prompt.turns, known=prompt.names)
+    extraction = parse_answer(json.dumps(answer), turns=prompt.turns, known=prompt.names)
     assert extraction.notes == ()
     assert extraction.facts[0].entities == ("user", "e1")
     assert [(each.source, each.target) for each in extraction.relations] == [("user", "e1")]

@@ -11,7 +11,7 @@ from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.relations.phrases import MentionedRelation
 from holdfast.learn.drafts_from_llm import Drafted
-from holdfast.learn.drafts_from_rules import own_name, read
+from holdfast.learn.drafts_from_rules import own_name, read_turns
 from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -32,7 +32,7 @@ def said(number: int, content: str, *, role: str = "user", name: str | None = No
 
 
 def drafts(*turns: Event, known: tuple[str, ...] = ()) -> Drafted:
-    return read(turns, RULES, user="ann", known=lambda name: name in known)
+    return read_turns(turns, RULES, user="ann", known=lambda name: name in known)
 
 
 def names(found: Drafted) -> set[str]:
@@ -180,7 +180,7 @@ class Odd:
 def test_odd_values_of_an_extractor_are_mended(
     values: tuple[Any, ...], confidence: float | None
 ) -> None:
-    (found,) = read([said(1, "Hm.")], Odd(MentionedRelation(*values)), user="ann").relations
+    (found,) = read_turns([said(1, "Hm.")], Odd(MentionedRelation(*values)), user="ann").relations
     assert found.confidence == confidence
     assert found.type.type == "related_to"
     assert len(found.type.original or "") <= 64

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.errors import ModelError, ModelUnavailable, Unreadable
 from holdfast.language.tokens import count_tokens
-from holdfast.learn.llm.answer import USER, ExtractedAnswer, read
+from holdfast.learn.llm.answer import USER, ExtractedAnswer, parse_answer
 from holdfast.learn.llm.prompt import ExtractionPrompt, KnownEntity, build
 from holdfast.models.llm import Generated, RemoteGenerator
 from holdfast.types import Event
@@ -73,7 +73,7 @@ def test_the_whole_prompt_of_extraction_is_answered_in_the_form_of_its_schema(ad
     generated = a_generator(address).generate(prompt.system, prompt.text, schema=prompt.schema)
     check_bounded(generated, prompt.system, prompt.text)
     assert generated.text.lstrip().startswith("{")
-    found = read(generated.text, turns=prompt.turns, known=prompt.names)
+    found = parse_answer(generated.text, turns=prompt.turns, known=prompt.names)
     assert found.cut == generated.cut
     check_shown(found, prompt)
 
@@ -88,7 +88,7 @@ def test_an_answer_is_read_or_refused_and_nothing_else(
     generated = a_generator(address).generate(BRIEF, prompt.text, schema=schema)
     check_bounded(generated, BRIEF, prompt.text)
     try:
-        found = read(generated.text, turns=prompt.turns, known=prompt.names)
+        found = parse_answer(generated.text, turns=prompt.turns, known=prompt.names)
     except Unreadable:
         assert not structured  # The server enforces the schema: what it sends can be read.
     else:

@@ -11,7 +11,7 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.recall.explain import in_words
 from holdfast.recall.stages.stage import Candidate
-from holdfast.recall.trace import compared
+from holdfast.recall.trace import with_changes
 from holdfast.testing import HashEmbedder
 from holdfast.types import Hit
 
@@ -143,14 +143,14 @@ def test_the_weight_of_the_tier_is_told_also_when_it_is_one(memory: Memory) -> N
 
 
 def test_a_candidate_made_anew_keeps_its_earlier_changes() -> None:
-    first = compared("one", [Candidate(1, 0.5)], [Candidate(1, 0.6)])
-    then = compared("two", first, [Candidate(1, 0.7), Candidate(2, 0.1)])
+    first = with_changes("one", [Candidate(1, 0.5)], [Candidate(1, 0.6)])
+    then = with_changes("two", first, [Candidate(1, 0.7), Candidate(2, 0.1)])
     assert then[0].notes["stages"] == {
         "one": {"before": 0.5, "after": 0.6},
         "two": {"before": 0.6, "after": 0.7},
     }
     assert then[1].notes["stages"] == {"two": {"before": None, "after": 0.1}}
-    assert compared("three", then, then) == then
+    assert with_changes("three", then, then) == then
 
 
 @pytest.mark.parametrize(

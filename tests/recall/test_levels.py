@@ -9,10 +9,10 @@ from holdfast.recall.context.pack import (
     OVERVIEW_TOKENS,
     SHORT_TOKENS,
     Level,
+    at_level,
     headline,
     is_whole,
     overview,
-    told,
 )
 
 SHORT = "I moved to Lisbon in March and I like it."
@@ -22,20 +22,20 @@ SIZES = {"headline": HEADLINE_TOKENS, "overview": OVERVIEW_TOKENS}
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_short_memory_is_told_in_full(level: Level) -> None:
-    assert told(SHORT, level) == SHORT
+    assert at_level(SHORT, level) == SHORT
     assert is_whole(SHORT, level)
 
 
 @pytest.mark.parametrize("level", ["headline", "overview"])
 def test_a_long_memory_is_told_within_the_size_of_its_level(level: Level) -> None:
-    text = told(LONG, level, ["boat"])
+    text = at_level(LONG, level, ["boat"])
     assert "The boat leaves at nine." in text
     assert count_tokens(text) <= SIZES[level]
     assert not is_whole(LONG, level)
 
 
 def test_full_is_everything() -> None:
-    assert told(LONG, "full") == LONG
+    assert at_level(LONG, "full") == LONG
 
 
 def test_a_headline_is_one_sentence_and_an_overview_several() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.models.local import LocalEmbedder
 from holdfast.profiles import BUILT_IN, TaskProfile
-from holdfast.recall.profile import TriggerVectors, made, phrases, shipped
+from holdfast.recall.profile import TriggerVectors, embed_phrases, phrases, shipped
 from holdfast.testing import HashEmbedder
 
 
@@ -14,7 +14,7 @@ def test_they_are_what_the_model_makes_today() -> None:
     texts = phrases(BUILT_IN)
     kept = shipped(LocalEmbedder.model_id, texts)
     assert kept is not None, "run scripts/make_trigger_vectors.py"
-    fresh = made(LocalEmbedder(), texts[:8])
+    fresh = embed_phrases(LocalEmbedder(), texts[:8])
     # The rows were made on one kind of processor; others round in other places.
     assert (np.einsum("ij,ij->i", kept.rows[:8], fresh.rows) > 0.995).all()
 

@@ -9,7 +9,7 @@ import holdfast
 from holdfast.language.statements.values import FactDraft
 from holdfast.memory.memory import Memory
 from holdfast.records.fading import strength
-from holdfast.records.notes import Notes, drawn, kind_of
+from holdfast.records.notes import Notes, draw_notes, kind_of
 from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
@@ -75,14 +75,14 @@ def test_what_a_statement_tells(kind: str | None, text: str) -> None:
 
 
 def test_a_decision_of_a_fact_becomes_a_quiet_note() -> None:
-    (note,) = drawn([draft("I decided to learn the cello.", "decision", "e7", "e9")])
+    (note,) = draw_notes([draft("I decided to learn the cello.", "decision", "e7", "e9")])
     assert (note.tier, note.kind, note.quiet) == ("note", "decision", 1)
     assert (note.sources, note.origin, note.importance) == (("e7", "e9"), "user", 0.7)
 
 
 def test_a_turn_gives_what_its_facts_do_not_give_already() -> None:
     text = "My plan is to run a marathon. We shipped the app today. Nice weather."
-    notes = drawn([draft("My plan is to run a marathon.", "goal")], [turn(text)])
+    notes = draw_notes([draft("My plan is to run a marathon.", "goal")], [turn(text)])
     assert told(notes) == [
         ("strategy", "My plan is to run a marathon."), ("outcome", "We shipped the app today."),
     ]  # fmt: skip
@@ -101,12 +101,12 @@ def test_a_turn_gives_what_its_facts_do_not_give_already() -> None:
     ids=["assistant", "tool", "quoted", "mail", "cited", "code"],
 )
 def test_only_what_the_user_says_is_drawn_from(event: Event) -> None:
-    assert drawn([], [event]) == []
+    assert draw_notes([], [event]) == []
 
 
 def test_a_long_account_gives_three_notes() -> None:
     text = " ".join(f"We shipped version {number} of it." for number in range(9))
-    assert len(drawn([], [turn(text)])) == 3
+    assert len(draw_notes([], [turn(text)])) == 3
 
 
 def test_drawn_twice_they_are_stored_once_and_not_searched(memory: Memory) -> None:

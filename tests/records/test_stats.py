@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.records.stats import counted
+from holdfast.records.stats import count_by_tier
 from holdfast.types import ALL_TIERS, TEAM, Scope
 from tests.upkeep.living import ANN, Living, derived, living
 
@@ -17,13 +17,13 @@ def alive(tmp_path: Path) -> Iterator[Living]:
 
 
 def test_every_tier_is_there_though_nothing_is(alive: Living) -> None:
-    assert counted(alive.store, ANN) == dict.fromkeys(ALL_TIERS, 0)
+    assert count_by_tier(alive.store, ANN) == dict.fromkeys(ALL_TIERS, 0)
 
 
 def test_what_holds_is_counted_by_tier(alive: Living) -> None:
     alive.memory.remember("The build runs on Linux.", user="ann")
     alive.put(derived("A fact."), derived("Another fact."), derived("A note.", tier="note"))
-    found = counted(alive.store, ANN)
+    found = count_by_tier(alive.store, ANN)
     assert (found["session"], found["fact"], found["note"]) == (1, 2, 1)
     assert sum(found.values()) == 4
 
@@ -36,16 +36,16 @@ def test_what_does_not_hold_is_not_counted(alive: Living) -> None:
     alive.store.end(ANN, [ended], at=now, valid_to=now, reason="over")
     alive.store.archive(ANN, [archived], at=now, reason="stale")
     alive.store.forget(ANN, forgotten, at=now)
-    assert counted(alive.store, ANN)["fact"] == 1
+    assert count_by_tier(alive.store, ANN)["fact"] == 1
     assert alive.get(left).known_to is None
     alive.store.unarchive(ANN, [archived], at=now)
     alive.store.reopen(ANN, [ended], at=now)
     alive.store.restore(ANN, forgotten, at=now)
-    assert counted(alive.store, ANN)["fact"] == 4
+    assert count_by_tier(alive.store, ANN)["fact"] == 4
 
 
 def test_owners_are_counted_apart(alive: Living) -> None:
     for scope in (Scope("default", "bob"), Scope("w2", "ann"), Scope("default", TEAM)):
         alive.put(derived(f"A fact of {scope.workspace} {scope.user}."), scope=scope)
     alive.put(derived("An agent's fact."), scope=Scope("default", "ann", agent="cook"))
-    assert counted(alive.store, ANN)["fact"] == 1
+    assert count_by_tier(alive.store, ANN)["fact"] == 1

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.tokens import count_tokens
-from holdfast.records.summaries import sentences, told
+from holdfast.records.summaries import sentences, summarize
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Event
 
@@ -42,9 +42,9 @@ def talk(texts: list[str], roles: list[str]) -> list[Event]:
 )
 def test_it_fits_quotes_and_repeats(texts: list[str], roles: list[str], most: int) -> None:
     turns = talk(texts, roles)
-    text = told(turns, most_tokens=most, facts={})
+    text = summarize(turns, most_tokens=most, facts={})
     assert count_tokens(text) <= most
-    assert told(turns, most_tokens=most, facts={}) == text
+    assert summarize(turns, most_tokens=most, facts={}) == text
     said = {
         who: {word for turn in turns if turn.role == role for word in turn.content.split()}
         for role, who in (("user", "User"), ("assistant", "Assistant"))
@@ -58,7 +58,7 @@ def test_it_fits_quotes_and_repeats(texts: list[str], roles: list[str], most: in
 
 @given(text=st.text(max_size=300), most=st.integers(0, 60))
 def test_any_text_can_be_told(text: str, most: int) -> None:
-    assert count_tokens(told(talk([text], ["user"]), most_tokens=most, facts={})) <= most
+    assert count_tokens(summarize(talk([text], ["user"]), most_tokens=most, facts={})) <= most
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_was_said_twice_is_told_once() -> None:
     turns = talk(
         ["I sold the old boat in Lisbon."] * 2 + ["Clara must never eat nuts."], ["user"] * 3
     )
-    assert told(turns, most_tokens=100, facts={}).splitlines() == [
+    assert summarize(turns, most_tokens=100, facts={}).splitlines() == [
         "User: I sold the old boat in Lisbon.", "User: Clara must never eat nuts.",
     ]  # fmt: skip
 
@@ -88,11 +88,14 @@ def test_what_was_said_twice_is_told_once() -> None:
 def test_the_user_has_the_say_where_there_is_little_room() -> None:
     text = "The boat in Lisbon was sold for 42 euros."
     turns = talk([text, "The barn in Porto was sold for 17 euros."], ["assistant", "user"])
-    assert told(turns, most_tokens=16, facts={}) == "User: The barn in Porto was sold for 17 euros."
+    assert (
+        summarize(turns, most_tokens=16, facts={})
+        == "User: The barn in Porto was sold for 17 euros."
+    )
 
 
 def test_a_list_and_stress_marks_are_told_as_plain_sentences() -> None:
-    (line,) = told(
+    (line,) = summarize(
         talk(["1. **Pay** the rent of 300 euros before May."], ["assistant"]),
         most_tokens=60, facts={},
     ).splitlines()  # fmt: skip

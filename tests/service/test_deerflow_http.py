@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from holdfast.errors import InvalidInput, StoreBusy
 from holdfast.memory.memory import Memory
-from holdfast.service.dialects.deerflow import _asked
+from holdfast.service.dialects.deerflow import _query_string
 from holdfast.service.http.wire import QueryString
 from tests.service.calling import Clock, client_of, given, refused
 
@@ -415,7 +415,7 @@ def test_the_user_is_said_by_key_header_or_query(memory: Memory) -> None:
     named = given(whole.get(BASE, headers={"X-Holdfast-User": "Zoë".encode()}))
     assert said(named) == ["I work as a nurse."]
     with pytest.raises(InvalidInput, match="is not UTF-8"):  # The test client cannot send it.
-        asyncio.run(_asked(QueryString(), "\xff"))
+        asyncio.run(_query_string(QueryString(), "\xff"))
     own = client_of(memory, user="ann")
     given(own.get(BASE))
     given(own.get(BASE, headers=ANN))

@@ -243,7 +243,7 @@ def test_no_tool_and_no_resource_of_mcp_tells_others(world: World) -> None:
         for uri in uris:
             name = uri.rpartition("/")[0]
             texts[name] = texts.get(name, "") + _told(
-                lambda uri=uri, who=who: resources.read(memory, who, uri).contents[0].text
+                lambda uri=uri, who=who: resources.read_resource(memory, who, uri).contents[0].text
             )
         told[agent] = {name for name, text in texts.items() if MARK in text}
     assert told["a"] >= {"recall", "context", "profile", "notes", "holdfast://memory"}

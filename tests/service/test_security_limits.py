@@ -26,7 +26,7 @@ from holdfast.service.http.app import create_app
 from holdfast.service.http.idempotency import answered_once
 from holdfast.service.http.limits import Backlog, Rates
 from holdfast.service.http.serving import impatient
-from holdfast.service.http.wire import parsed
+from holdfast.service.http.wire import parse_json
 from holdfast.service.keys import create_key
 from holdfast.settings import Service
 from holdfast.testing import HashEmbedder
@@ -106,7 +106,7 @@ def test_packed_bodies_are_refused_unread(tmp_path: Path, packing: str) -> None:
 
 def refusal(body: bytes, limits: Service | None = None) -> tuple[int, str]:
     with pytest.raises(HTTPException) as caught:
-        parsed(body, limits or Service())
+        parse_json(body, limits or Service())
     return caught.value.status_code, caught.value.detail
 
 
@@ -118,7 +118,7 @@ def test_nesting_has_a_limit_to_the_level(opening: bytes, closing: bytes) -> Non
     limits = Service(json_depth=64)
     levels = 64 // step
     inner = b"1" if b"{" in opening else b""
-    parsed(opening * levels + inner + closing * levels, limits)
+    parse_json(opening * levels + inner + closing * levels, limits)
     more = opening * (levels + 1) + inner + closing * (levels + 1)
     assert refusal(more, limits) == (
         422, "the body is nested too deeply, the limit is 64 levels",
@@ -134,8 +134,8 @@ def count(each: Any) -> int:
 
 def test_brackets_in_texts_are_no_nesting() -> None:
     text = "[{" * 1000 + '\\"[{'
-    assert parsed(json.dumps(text).encode()) == text
-    assert parsed(json.dumps([text] * 3).encode()) == [text] * 3
+    assert parse_json(json.dumps(text).encode()) == text
+    assert parse_json(json.dumps([text] * 3).encode()) == [text] * 3
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_brackets_in_texts_are_no_nesting() -> None:
 )
 def test_values_have_a_limit_to_the_one(value: Any) -> None:
     body, values = json.dumps(value).encode(), count(value)
-    assert parsed(body, Service(json_values=values)) == value
+    assert parse_json(body, Service(json_values=values)) == value
     assert refusal(body, Service(json_values=values - 1)) == (
         422, f"the body holds too many values, the limit is {values - 1}",
     )  # fmt: skip
@@ -173,7 +173,7 @@ def test_any_json_is_counted_exactly_in_pieces_of_any_size(
     body, values = json.dumps(value, indent=indent).encode(), count(value)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("holdfast.service.http.wire._PIECE_BYTES", size)
-        assert parsed(body, Service(json_values=values, json_depth=100)) == value
+        assert parse_json(body, Service(json_values=values, json_depth=100)) == value
         if values > 1:
             assert refusal(body, Service(json_values=values - 1, json_depth=100))[0] == 422
 

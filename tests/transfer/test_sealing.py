@@ -11,7 +11,7 @@ from holdfast.errors import InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from
-from holdfast.transfer.sealing import checked
+from holdfast.transfer.sealing import check_seal
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def told(memory: Memory) -> bytes:
 
 def is_taken(content: bytes) -> bool:
     try:
-        with checked(io.BytesIO(content)):
+        with check_seal(io.BytesIO(content)):
             return True
     except InvalidInput:
         return False

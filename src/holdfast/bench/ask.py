@@ -19,7 +19,7 @@ from holdfast.bench.metrics import (
     fitting,
     judged,
     newest_first,
-    ranked,
+    turns_best_first,
 )
 from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
@@ -92,10 +92,10 @@ def by_holdfast(
             question.text, user=USER, budget_tokens=budget, now=question.at, record=False
         )
         seconds = time.perf_counter() - began
-        inside[budget] = frozenset(ranked(map(turns_of, context.hits)))
+        inside[budget] = frozenset(turns_best_first(map(turns_of, context.hits)))
         levels = zip(context.hits, context.levels, strict=True)
         full = [turns_of(hit) for hit, level in levels if level == "full"]
-        in_full[budget] = frozenset(ranked(full))
+        in_full[budget] = frozenset(turns_best_first(full))
         packed[budget] = PackedContext(context.tokens, len(context.hits), len(full), seconds)
     return MethodAnswer(question, _turns(memory, question, {}), inside, in_full), packed
 
@@ -120,7 +120,7 @@ def by_plain(
             costs[hit.id] = count_tokens(line(item(hit, 1)) + "\n")
     found = [ScoredHit(tuple(turns_of(hit)), costs[hit.id]) for hit in hits]
     inside = {each: frozenset(fitting(found, budget_tokens=each)) for each in BUDGETS_TOKENS}
-    return MethodAnswer(question, ranked(each.turns for each in found), inside)
+    return MethodAnswer(question, turns_best_first(each.turns for each in found), inside)
 
 
 def by_variation(memory: Memory, question: Question, variation: Variation) -> MethodAnswer:
@@ -138,4 +138,4 @@ def _turns(memory: Memory, question: Question, overrides: Overrides) -> tuple[st
     hits = memory.recall(
         question.text, user=USER, limit=LIMIT, now=question.at, overrides=overrides
     )
-    return ranked(map(turns_of, hits))
+    return turns_best_first(map(turns_of, hits))

@@ -78,7 +78,7 @@ class CachedEmbedder:
             self._connection.close()
 
     def _opened(self) -> apsw.Connection:
-        private.made(self._path)
+        private.create_private(self._path)
         connection = apsw.Connection(str(self._path))
         try:
             connection.set_busy_timeout(_BUSY_MILLISECONDS)

@@ -110,9 +110,11 @@ def chosen_sets(folder: Path, names: Sequence[str] | None) -> list[str]:
 def read_set(folder: Path) -> LabelledSet:
     """The set in a folder."""
     conversations = tuple(
-        _parsed(_conversation, where, row) for where, row in _rows(folder, "conversations")
+        _parse_row(_conversation, where, row) for where, row in _rows(folder, "conversations")
     )
-    questions = tuple(_parsed(_question, where, row) for where, row in _rows(folder, "questions"))
+    questions = tuple(
+        _parse_row(_question, where, row) for where, row in _rows(folder, "questions")
+    )
     known = {each.id for each in conversations}
     for asked in questions:
         if asked.conversation not in known:
@@ -197,7 +199,7 @@ def _object(where: str, line: bytes) -> Row:
     return row
 
 
-def _parsed(parse: Callable[[Row], T], where: str, row: Row) -> T:
+def _parse_row(parse: Callable[[Row], T], where: str, row: Row) -> T:
     try:
         return parse(row)
     except KeyError as error:
@@ -208,7 +210,7 @@ def _parsed(parse: Callable[[Row], T], where: str, row: Row) -> T:
 
 def _conversation(row: Row) -> Conversation:
     turns = [_turn(each) for each in row["turns"]]
-    return Conversation(str(row["conv_id"]), tuple(_timed(turns)))
+    return Conversation(str(row["conv_id"]), tuple(_with_times(turns)))
 
 
 def _turn(row: Row) -> LabelledTurn:
@@ -224,7 +226,7 @@ def _turn(row: Row) -> LabelledTurn:
     )
 
 
-def _timed(turns: Iterable[LabelledTurn]) -> Iterator[LabelledTurn]:
+def _with_times(turns: Iterable[LabelledTurn]) -> Iterator[LabelledTurn]:
     """Without the turns that say nothing; a turn without a time has that of the one before."""
     spoken = [turn for turn in turns if turn.content.strip()]
     last = next((turn.at for turn in spoken if turn.at), None)  # For those before the first time.

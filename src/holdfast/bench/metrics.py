@@ -100,7 +100,7 @@ def covered(
     }
 
 
-def ranked(found: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def turns_best_first(found: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """The turns of the hits, best first, each once: at its first place."""
     return tuple(dict.fromkeys(turn for turns in found for turn in turns))
 

@@ -16,7 +16,7 @@ _GROUP_WRITES = 0o020
 _OTHERS = 0o007
 
 
-def made(path: str | Path) -> bool:
+def create_private(path: str | Path) -> bool:
     """Make an empty file if there is none; whether it was made."""
     try:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, _FILE)
@@ -28,7 +28,7 @@ def made(path: str | Path) -> bool:
 
 def write(path: Path, content: bytes) -> None:
     """Write a file; one that was there keeps no more readers than it should have had."""
-    made(path)
+    create_private(path)
     path.write_bytes(content)
     tighten(path)
 

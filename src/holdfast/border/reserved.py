@@ -50,12 +50,12 @@ class Labelled(dict[str, Any]):
         self.labels = tuple(name for name in labels if name not in sent)
 
 
-def joined(metadata: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[str, Any]:
+def with_system_data(metadata: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[str, Any]:
     """What is stored with a turn: the caller's metadata, and under our key what we keep there."""
     return {**(metadata or {}), **({SYSTEM: dict(data)} if data else {})}
 
 
-def parted(stored: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def split_system_data(stored: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The caller's metadata, and what we keep with the turn."""
     for key in (SYSTEM, FORMER_SYSTEM):
         if isinstance(data := stored.get(key), dict):

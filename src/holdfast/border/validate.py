@@ -173,7 +173,7 @@ def _as_sent(value: object) -> object:
 def moment(value: object, name: str) -> datetime:
     """An aware time, from a datetime or from ISO 8601 with a zone."""
     if isinstance(value, str):
-        value = _parsed(value, name)
+        value = _parse_time(value, name)
     if not isinstance(value, datetime):
         raise InvalidInput(f"{name} must be a time, not {_kind(value)}", field=name)
     if value.tzinfo is None:
@@ -187,7 +187,7 @@ def moment(value: object, name: str) -> datetime:
     return value
 
 
-def _parsed(text: str, name: str) -> datetime:
+def _parse_time(text: str, name: str) -> datetime:
     try:
         return datetime.fromisoformat(text.strip())
     except ValueError:
@@ -290,8 +290,8 @@ def _draft(
         if key not in _FIELDS:
             known = ", ".join(sorted(_FIELDS))
             raise InvalidInput(
-                f"{name}.{_shown(key)} is not a field of a message; known: {known}",
-                field=f"{name}.{_shown(key)}",
+                f"{name}.{_printable(key)} is not a field of a message; known: {known}",
+                field=f"{name}.{_printable(key)}",
             )
     role = message.get("role", "user")
     if role not in ROLES:
@@ -352,7 +352,7 @@ def _plain(
             raise InvalidInput(f"{name} has a key that is not a text", field=name)
         return {
             storable(key, name, warnings): _plain(
-                each, f"{name}.{_shown(key)}", limits, warnings, depth=depth + 1, keys=keys
+                each, f"{name}.{_printable(key)}", limits, warnings, depth=depth + 1, keys=keys
             )
             for key, each in value.items()
         }
@@ -381,7 +381,7 @@ def _scalar(value: Any, name: str, warnings: list[str]) -> Any:
     )
 
 
-def _shown(key: object) -> str:
+def _printable(key: object) -> str:
     """A caller's key as it can be printed."""
     return _UNSTORABLE.sub("\ufffd", str(key)[:64])
 

@@ -145,7 +145,7 @@ class ServiceCaller:
     def ask(self, verb: Verb[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What a verb gives for these arguments."""
         given = arguments(verb, args, kwargs)
-        value = self.loaded(asked(verb, given))
+        value = self.loaded(to_request(verb, given))
         found = self.read(verb.returns, value, verb.answer)
         return _as_called(found, _own_key(verb, given))  # type: ignore[no-any-return]
 
@@ -188,9 +188,9 @@ def signature(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
-def asked(verb: Verb[..., Any], given: Mapping[str, Any]) -> HttpRequest:
+def to_request(verb: Verb[..., Any], given: Mapping[str, Any]) -> HttpRequest:
     """The request that stands for a call."""
-    said = [(each, _said(each, given)) for each in verb.parameters if _is_said(each, given)]
+    said = [(each, _argument(each, given)) for each in verb.parameters if _is_said(each, given)]
     target = verb.path
     for each, value in said:
         if each.place == "path":
@@ -215,7 +215,7 @@ def _is_said(parameter: Parameter, given: Mapping[str, Any]) -> bool:
     return parameter.required or not (type(value) is type(default) and value == default)
 
 
-def _said(parameter: Parameter, given: Mapping[str, Any]) -> Any:
+def _argument(parameter: Parameter, given: Mapping[str, Any]) -> Any:
     value = given[parameter.name]
     if parameter.name in SCOPE_NAMES:
         return validate.word(value, parameter.name)
@@ -308,7 +308,7 @@ def _texts(parameter: Parameter, value: Any) -> list[str]:
     checked = parameter.kind.check(_jsonable(parameter, value), parameter.name)
     if isinstance(checked, dict):
         return [encoded(checked).decode()]
-    texts = list(_told(checked if isinstance(checked, list) else [checked]))
+    texts = list(_query_values(checked if isinstance(checked, list) else [checked]))
     if any("\0" in text or not _is_utf8(text) for text in texts):
         raise InvalidInput(
             f"{parameter.name} holds a NUL or a lone surrogate", field=parameter.name
@@ -326,7 +326,7 @@ def _jsonable(parameter: Parameter, value: Any) -> Any:
         raise InvalidInput(words, field=parameter.name) from None
 
 
-def _told(values: Sequence[Any]) -> Iterator[str]:
+def _query_values(values: Sequence[Any]) -> Iterator[str]:
     for value in values:
         if isinstance(value, bool):
             yield "true" if value else "false"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from holdfast.catalogue import verbs
 from holdfast.catalogue.verb import verb
-from holdfast.client.asking import ServiceCaller, asked, error_of
+from holdfast.client.asking import ServiceCaller, error_of, to_request
 from holdfast.client.part import Blocking, VerbGroup, Way, by, remote
 from holdfast.client.transport import HttpRequest, Transport
 from holdfast.config import api_key as key_of_environment
@@ -78,7 +78,7 @@ def drain(asker: ServiceCaller, timeout: float | None = None) -> Drained:
 
 
 def _drained(asker: ServiceCaller, seconds: float) -> Drained:
-    request = asked(verbs.DRAIN, {"timeout": min(seconds, _ONE_DRAIN)})
+    request = to_request(verbs.DRAIN, {"timeout": min(seconds, _ONE_DRAIN)})
     answer = asker.loaded(request, patience=_ONE_DRAIN)
     found: Drained = asker.read(Drained, answer)
     return found

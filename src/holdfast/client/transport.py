@@ -78,7 +78,7 @@ class Transport:
         retries: int = 4,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        parts = _checked(url)
+        parts = _checked_url(url)
         if not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
             raise ConfigError("the key of the service holds a character no key can have")
         if not timeout > 0 or retries < 0:
@@ -205,7 +205,7 @@ class Transport:
             connection.close()
 
 
-def _checked(url: str) -> SplitResult:
+def _checked_url(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -83,7 +83,7 @@ def _forms(text: str) -> list[str]:
         if "  " in form or "\t" in form:
             form = " ".join(form.split())
         forms.append(form)
-        if (": " in form or form.startswith(_PERSONS)) and (rest := _told(form)):
+        if (": " in form or form.startswith(_PERSONS)) and (rest := _quoted_part(form)):
             forms.append(rest)
     return forms
 
@@ -103,7 +103,7 @@ def _plain(text: str) -> str:
     return plain.replace(". ", "\n").replace("? ", "\n").replace("! ", "\n")
 
 
-def _told(form: str) -> str | None:
+def _quoted_part(form: str) -> str | None:
     """What follows "You said" or "Ann:", if it is long enough."""
     lead, colon, rest = form.partition(": ")
     if not colon or len(lead) > _LONGEST_LEAD:

@@ -29,7 +29,7 @@ from typing import Any
 from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookTooLong
 from holdfast.language.extraction import Extractor
 from holdfast.learn.drafts_from_llm import Drafted
-from holdfast.learn.drafts_from_rules import read
+from holdfast.learn.drafts_from_rules import read_turns
 from holdfast.models.base import typed_errors
 from holdfast.types import Event
 
@@ -100,7 +100,7 @@ class Apart:
         it, Closed when the worker is stopped meanwhile."""
         if made.packed is None or not self._wants(asked):
             with typed_errors("the extractor"):  # It may be somebody else's, or not installed.
-                return read(
+                return read_turns(
                     asked.turns, made.make(), user=asked.user, earlier=asked.earlier, known=known
                 )
         with self._room:
@@ -117,7 +117,7 @@ class Apart:
                 raise Harmful("reading it ended the process that reads") from error
             finally:
                 (self._put_back if is_well else self._drop)(child)
-        found = _answered(kind, value)
+        found = _to_drafts(kind, value)
         if found is None:
             log.warning("an extractor cannot be sent to a process of its own: it is run here")
             made.packed = None
@@ -247,7 +247,7 @@ class _Child:
         self._connection.close()
 
 
-def _answered(kind: str, value: Any) -> Drafted | None:
+def _to_drafts(kind: str, value: Any) -> Drafted | None:
     """What the child found; None when it cannot make the extractor."""
     if kind == "failed":
         is_away, message = value

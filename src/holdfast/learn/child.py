@@ -18,7 +18,7 @@ from typing import Any
 
 from holdfast.errors import ModelError, ModelUnavailable
 from holdfast.language.extraction import Extractor
-from holdfast.learn.drafts_from_rules import read
+from holdfast.learn.drafts_from_rules import read_turns
 from holdfast.models.base import typed_errors
 from holdfast.types import Event
 
@@ -58,17 +58,17 @@ def _answer(
 
     try:
         with typed_errors("the extractor"):  # It may be somebody else's, or not installed.
-            extractor = _made(packed)
+            extractor = _load_extractor(packed)
             if extractor is None:
                 return "cannot be made here", None
             connection.send(("begun", None))
-            return "found", read(turns, extractor, user=user, earlier=earlier, known=known)
+            return "found", read_turns(turns, extractor, user=user, earlier=earlier, known=known)
     except ModelError as error:
         return "failed", (isinstance(error, ModelUnavailable), str(error))
 
 
 @lru_cache(maxsize=4)
-def _made(packed: bytes) -> Extractor | None:
+def _load_extractor(packed: bytes) -> Extractor | None:
     """The extractor; None for one of a module that is not found here."""
     try:
         make = pickle.loads(packed)

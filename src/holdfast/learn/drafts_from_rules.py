@@ -81,7 +81,7 @@ _KIN = re.compile(
 _UNSAFE = frozenset({"injection", "grant"})
 
 
-def read(
+def read_turns(
     turns: Sequence[Event],
     extractor: Extractor,
     *,

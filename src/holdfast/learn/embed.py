@@ -154,13 +154,13 @@ def embed(
         for job in jobs
         if job.id in subjects
     }
-    known = _known(store, space, jobs, wanted)
+    known = _known_vectors(store, space, jobs, wanted)
     left = list(jobs)
     while left and not (len(left) < len(jobs) and is_over()):
         some = _few(left, wanted)
         missing = {d: t for job in some for d, t in wanted.get(job.id, ()) if d not in known}
         known |= _embedded(embedder, list(missing.items()))
-        finished(_stored(store, space, some, wanted, known))
+        finished(_store_vectors(store, space, some, wanted, known))
         left = left[len(some) :]
     return left
 
@@ -176,7 +176,7 @@ def _embedded(embedder: Embedder, texts: Sequence[tuple[bytes, str]]) -> dict[by
     return {digest: rows[i].tobytes() for i, (digest, _) in enumerate(texts)}
 
 
-def _stored(
+def _store_vectors(
     store: Store,
     space: Space,
     jobs: Sequence[Job],
@@ -213,7 +213,7 @@ def _texts(subject: Event | Record) -> list[str]:
     return record_texts(subject) if isinstance(subject, Record) else embed_texts(subject)
 
 
-def _known(
+def _known_vectors(
     store: Store,
     space: Space,
     jobs: Sequence[Job],

@@ -9,7 +9,7 @@ from holdfast.config import Config
 from holdfast.language.extraction import Extractor, ReadDates
 from holdfast.learn.apart import Apart, ExtractorFactory
 from holdfast.learn.llm.extractor import asking
-from holdfast.learn.nlp import named
+from holdfast.learn.nlp import extractor_named
 from holdfast.learn.parts import Parts
 from holdfast.learn.step import ExtractStep, judging
 from holdfast.models.llm import Generator
@@ -28,12 +28,14 @@ def reading(
     @cache
     def found(provider: str | None) -> ExtractorFactory:
         if provider == "rules":  # Threads may share it: quick turns are read by their caller's.
-            return ExtractorFactory(partial(named, provider, dates))
+            return ExtractorFactory(partial(extractor_named, provider, dates))
         if extractor is not None:
             return ExtractorFactory(partial(_itself, extractor))
         # A write that names spaCy cannot know whether it is installed: there are the rules.
         asked = "auto" if provider == "nlp" else provider
-        return ExtractorFactory(partial(named, asked or config.extraction.provider, dates))
+        return ExtractorFactory(
+            partial(extractor_named, asked or config.extraction.provider, dates)
+        )
 
     def make(parts: Parts) -> ExtractStep:
         apart = Apart(config.jobs.read_seconds)

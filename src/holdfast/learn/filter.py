@@ -45,7 +45,7 @@ def understood(text: str, most: int) -> str:
     return text[: blank if blank > 0 else most]
 
 
-def noted(batch: CheckedBatch, most: int) -> CheckedBatch:
+def with_warnings(batch: CheckedBatch, most: int) -> CheckedBatch:
     """The messages of a call, with a warning for each that is longer than what is read of it."""
     return replace(batch, warnings=(*batch.warnings, *_cut(batch.drafts, most)))
 

@@ -99,7 +99,7 @@ def _relations(
 
 
 @lru_cache(maxsize=4)
-def named(provider: str, dates: ReadDates) -> Extractor:
+def extractor_named(provider: str, dates: ReadDates) -> Extractor:
     """What finds names and relations without a language model, by the name that settings give it;
     made once in a process."""
     if provider == "rules":

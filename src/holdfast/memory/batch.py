@@ -52,22 +52,22 @@ def run(items: object, do: Do) -> Batch:
         raise InvalidInput("items must be a list of objects", field="items")
     if len(items) > MOST:
         raise TooLarge(f"items are {len(items)}, the limit is {MOST}", field="items")
-    results = tuple(_done(index, item, do) for index, item in enumerate(items))
+    results = tuple(_run_item(index, item, do) for index, item in enumerate(items))
     return Batch(results, sum(not each.ok for each in results))
 
 
-def _done(index: int, item: object, do: Do) -> Done:
+def _run_item(index: int, item: object, do: Do) -> Done:
     op = item.get("op") if isinstance(item, Mapping) else None
     name = op if isinstance(op, str) and op in OPERATIONS else ""
     try:
-        fields = _checked(item, name, f"items[{index}]")
+        fields = _check_item(item, name, f"items[{index}]")
         return Done(index, name, True, do(name, fields))
     except (InvalidInput, NotFound, Conflict) as error:
         field = error.field if isinstance(error, InvalidInput) else ""
         return Done(index, name, False, (), str(error), field)
 
 
-def _checked(item: object, op: str, where: str) -> dict[str, Any]:
+def _check_item(item: object, op: str, where: str) -> dict[str, Any]:
     if not isinstance(item, Mapping):
         raise InvalidInput(f"{where} must be an object", field=where)
     if not op:

@@ -20,13 +20,13 @@ from holdfast.memory import batch
 from holdfast.memory.batch import Batch
 from holdfast.memory.core import Core
 from holdfast.recall.context.pack import Format
-from holdfast.recall.hits import Kept, Page, kept, seen
+from holdfast.recall.hits import Kept, Page, to_kept, visible_records
 from holdfast.records.documents.reading import FORMATS
 from holdfast.records.graph.check import choice
 from holdfast.records.knowledge import ENTRY, to_entry
 from holdfast.records.parts import is_seen
 from holdfast.types import ALL_TIERS, TEAM, Finding, Job, Record, Scope
-from holdfast.upkeep.growth import Grown, grown
+from holdfast.upkeep.growth import Grown, growth_by_day
 from holdfast.upkeep.preview import Fading, decay_preview
 from holdfast.version import VERSION
 
@@ -81,10 +81,10 @@ class Library(Core):
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         wanted = validate.record_id(id)
-        found = seen(self._store, scope, [wanted], also=self.shares.parts(scope))
+        found = visible_records(self._store, scope, [wanted], also=self.shares.parts(scope))
         if wanted not in found:
             raise NotFound(f"there is no memory {wanted!r} in this scope")
-        return kept(*found[wanted])
+        return to_kept(*found[wanted])
 
     def list(  # noqa: PLR0913 (the public contract)
         self,
@@ -123,7 +123,7 @@ class Library(Core):
             at, id = place_of(cursor, of=which, kinds=(str, str))
             before = (validate.moment(at, "cursor"), validate.record_id(id))
         found = self._store.page(scope, now=self._now(), limit=most + 1, before=before, **which)
-        shown = tuple(kept(each) for each in found[:most])
+        shown = tuple(to_kept(each) for each in found[:most])
         if len(found) <= most:
             return Page(shown)
         last = shown[-1]
@@ -259,7 +259,7 @@ class Library(Core):
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         count = validate.whole_number(days, "days", 1, _MOST_DAYS)
-        return grown(self._store, scope, now=self._now(), days=count)
+        return growth_by_day(self._store, scope, now=self._now(), days=count)
 
     def fading(
         self,
@@ -350,7 +350,9 @@ class Library(Core):
         """A memory of the user's own, or of the team, that the agent at hand may see."""
         wanted = validate.record_id(id)
         also = [each for each in self.shares.parts(scope) if each.scope.user == TEAM]
-        found = seen(self._store, scope, [wanted], also=[p for p in also if not p.shares])
+        found = visible_records(
+            self._store, scope, [wanted], also=[p for p in also if not p.shares]
+        )
         if wanted not in found:
             raise NotFound(f"there is no memory {wanted!r} in this scope")
         record, part = found[wanted]

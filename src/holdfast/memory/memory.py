@@ -18,9 +18,9 @@ from holdfast.border.write_options import Handling, handling, sent
 from holdfast.config import Config
 from holdfast.errors import NotFound
 from holdfast.language.questions.classes import usual_limit
-from holdfast.learn.filter import noted, too_many
+from holdfast.learn.filter import too_many, with_warnings
 from holdfast.memory.library import Library
-from holdfast.recall.context.ledger import Packing, explained, keep
+from holdfast.recall.context.ledger import Packing, explanation, keep
 from holdfast.recall.context.pack import GUARANTEED, Packed, pack
 from holdfast.recall.hits import expand
 from holdfast.recall.query import Query, query, question
@@ -28,7 +28,7 @@ from holdfast.records.entries import entries
 from holdfast.records.forecast import WINDOW
 from holdfast.records.parts import is_seen
 from holdfast.records.profile_values import Profile
-from holdfast.records.stats import Stats, counted
+from holdfast.records.stats import Stats, count_by_tier
 from holdfast.records.summaries import Compaction
 from holdfast.store.protocols import KeyUse
 from holdfast.types import Context, Explained, Hit, Hits, Receipt, Scope, Status, Version
@@ -84,7 +84,7 @@ class Memory(Library):
         )  # fmt: skip
         batch = validate.batch(messages, at=at, metadata=metadata, limits=self._config.limits)
         if how.is_read:
-            batch = noted(batch, self._config.extraction.turn_chars)
+            batch = with_warnings(batch, self._config.extraction.turn_chars)
         use = None
         if name is not None:
             body = validate.body_digest(
@@ -254,7 +254,7 @@ class Memory(Library):
         """What went into a context and why, by its id or the last 6 digits of it or more."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
-        return explained(self._store, scope, validate.word(context_id, "context_id"))
+        return explanation(self._store, scope, validate.word(context_id, "context_id"))
 
     def expand(
         self,
@@ -301,7 +301,7 @@ class Memory(Library):
         turns are left until it should be compacted."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
-        counts = counted(self._store, scope)
+        counts = count_by_tier(self._store, scope)
         if session is None:
             return Stats(counts)
         full = self.summaries.session_stats(

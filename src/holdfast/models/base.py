@@ -34,9 +34,9 @@ def typed_errors(model_id: str) -> Iterator[None]:
     except ModelError:
         raise
     except OSError as error:
-        raise ModelUnavailable(f"{model_id}: {_said(error)}") from error
+        raise ModelUnavailable(f"{model_id}: {_message_of(error)}") from error
     except Exception as error:
-        raise ModelError(f"{model_id}: {_said(error)}") from error
+        raise ModelError(f"{model_id}: {_message_of(error)}") from error
 
 
 def known_dim(embedder: Embedder) -> int:
@@ -48,7 +48,7 @@ def known_dim(embedder: Embedder) -> int:
     return known if isinstance(known, int) else embedder.dim
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]
 
 

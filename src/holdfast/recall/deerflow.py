@@ -168,7 +168,7 @@ def talk_text(talk: Talk | None, *, turns: int = _RECENT_TURNS) -> str:
     """
     if talk is None or isinstance(talk, str):
         return (talk or "").strip()
-    said = [text for message in talk if (text := _said(message))]
+    said = [text for message in talk if (text := _message_text(message))]
     return "\n".join(said[-turns:])
 
 
@@ -364,7 +364,7 @@ def _weight(value: float) -> float:
     return float(value)
 
 
-def _said(message: object) -> str:
+def _message_text(message: object) -> str:
     role = _field(message, "role") or _field(message, "type")
     if role in ("assistant", "ai") and not _field(message, "tool_calls"):
         return _words(_field(message, "content"))

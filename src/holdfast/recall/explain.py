@@ -16,10 +16,10 @@ def _part(source: str, told: Any) -> str:
     if source in _WORDS:
         return _WORDS[source](told)
     if not isinstance(told, Mapping):
-        return f"{source} {_shown(told)}"
+        return f"{source} {_format(told)}"
     if "rank" in told:
         return f"{source} #{told['rank']}"
-    return f"{source} " + ", ".join(f"{name} {_shown(value)}" for name, value in told.items())
+    return f"{source} " + ", ".join(f"{name} {_format(value)}" for name, value in told.items())
 
 
 def _literal(told: Any) -> str:
@@ -27,11 +27,11 @@ def _literal(told: Any) -> str:
 
 
 def _temporal(told: Any) -> str:
-    return f"near {_shown(told['named'])} {_shown(told['lift'])}"
+    return f"near {_format(told['named'])} {_format(told['lift'])}"
 
 
 def _tier(told: Any) -> str:
-    return f"{told['name']} x {_shown(told['weight'])}"
+    return f"{told['name']} x {_format(told['weight'])}"
 
 
 def _similar(told: Any) -> str:
@@ -44,13 +44,13 @@ def _sources(told: Any) -> str:
 
 
 def _score(told: Any) -> str:
-    return f"score {_shown(told['fused'])} to {_shown(told['final'])}"
+    return f"score {_format(told['fused'])} to {_format(told['final'])}"
 
 
 def _stages(told: Any) -> str:
     return ", ".join(
-        f"{stage} {'new' if each['before'] is None else _shown(each['before'])}"
-        f" to {_shown(each['after'])}"
+        f"{stage} {'new' if each['before'] is None else _format(each['before'])}"
+        f" to {_format(each['after'])}"
         for stage, each in told.items()
     )
 
@@ -67,7 +67,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, list | tuple):

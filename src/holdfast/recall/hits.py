@@ -58,7 +58,7 @@ class Page:
     next: str | None = None
 
 
-def kept(record: Record, part: ViewPart | None = None) -> Kept:
+def to_kept(record: Record, part: ViewPart | None = None) -> Kept:
     """What a caller is shown of a record; `part` says whose it is, where it is not their own."""
     shown = hit(record, score=1.0, part=part)
     is_lent = part is not None and bool(part.shares) and not part.is_team
@@ -97,7 +97,7 @@ def expand(
 
     `also`: what they see beside what is their own, as for a search.
     """
-    found = seen(store, scope, ids, also=also)
+    found = visible_records(store, scope, ids, also=also)
     for each in ids:
         if each not in found:
             raise NotFound(f"there is no memory {each!r} in this scope")
@@ -105,7 +105,7 @@ def expand(
     return [hit(record, score=1.0, part=part) for record, part in (found[each] for each in ids)]
 
 
-def seen(
+def visible_records(
     store: Records, scope: Scope, ids: Sequence[str], *, also: Sequence[ViewPart] = ()
 ) -> dict[str, tuple[Record, ViewPart]]:
     """Those of these memories that the asker can see, and whose each is; their own first."""
@@ -160,7 +160,7 @@ def hit(
         score=score,
         confidence=record.confidence,
         created_at=record.valid_from,
-        metadata=_told(record),
+        metadata=_caller_metadata(record),
         sources=record.sources,
         source_metadata=_source_metadata(record, sources or {}),
         why=why or {},
@@ -171,7 +171,7 @@ def hit(
     )
 
 
-def _told(record: Record) -> Metadata:
+def _caller_metadata(record: Record) -> Metadata:
     """What the caller gave, and what the system knows: reserved keys as they are, the rest under
     one of them. In the graph and in the team's tier nobody gives metadata: there it is plain."""
     data = record.data

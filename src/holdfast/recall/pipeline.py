@@ -23,14 +23,14 @@ from holdfast.profiles import TaskProfile
 from holdfast.recall.profile import tier_weights
 from holdfast.recall.query import Query
 from holdfast.recall.source_share import with_others
-from holdfast.recall.sources.fusion import Scores, blended, ranked
+from holdfast.recall.sources.fusion import Scores, fuse_by_rank, fuse_by_sum
 from holdfast.recall.sources.search import best, border, filtered, visible
 from holdfast.recall.stages import order
 from holdfast.recall.stages.lane import is_rule
 from holdfast.recall.stages.rerank import Reranker
 from holdfast.recall.stages.stage import Candidate, Moment, ReadContent
 from holdfast.recall.temporal import lift, lifted, times
-from holdfast.recall.trace import explained
+from holdfast.recall.trace import with_notes
 
 #: Candidates that the stages see, at least, and for each place of the answer.
 _LEAST_CANDIDATES = 50
@@ -69,9 +69,9 @@ def rank(
     seen = visible(view, query)
     wanted = filtered(view, query, seen)
     if config.fusion == "rrf":
-        fused = ranked(view, query, vector, seen, wanted, config=config, graph=graph)
+        fused = fuse_by_rank(view, query, vector, seen, wanted, config=config, graph=graph)
     else:
-        fused = blended(view, query, vector, seen, config=config, graph=graph)
+        fused = fuse_by_sum(view, query, vector, seen, config=config, graph=graph)
     named = times(query) if config.stages.temporal else ()
     lifts = lift(view, named) if named else None
     weights = _tier_weights(view, query, profile)
@@ -87,7 +87,7 @@ def rank(
     )  # fmt: skip
     found = order.run(_candidates(moment), moment)
     if query.explain:
-        found = explained(found, moment, fused, steps, weights=weights, graph=graph)
+        found = with_notes(found, moment, fused, steps, weights=weights, graph=graph)
     answer = []
     whys = fused.why([each.doc for each in found])
     for each, told in zip(found, whys, strict=True):

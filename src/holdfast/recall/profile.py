@@ -90,7 +90,7 @@ class TriggerVectors:
             return
         texts = phrases(key[1])
         try:
-            self._kept[key] = shipped(embedder.model_id, texts) or made(embedder, texts)
+            self._kept[key] = shipped(embedder.model_id, texts) or embed_phrases(embedder, texts)
         except ModelError as error:
             self._failed_at = time.monotonic()
             log.warning("task profiles by words alone: %s", type(error).__name__)
@@ -108,7 +108,7 @@ def shipped(model_id: str, texts: list[str]) -> PhraseVectors | None:
     return PhraseVectors(tuple(texts), rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def made(embedder: Embedder, texts: list[str]) -> PhraseVectors:
+def embed_phrases(embedder: Embedder, texts: list[str]) -> PhraseVectors:
     """The vectors by the model itself; raises ModelError."""
     return PhraseVectors(tuple(texts), embedded(embedder, texts))
 
@@ -196,7 +196,7 @@ def detect(
     unit length. Without them the words alone decide.
     """
     custom = any((each.name, t) not in SENSES for each in profiles for t in each.triggers)
-    heard = _heard(text, with_roots=custom)
+    heard = _prepare(text, with_roots=custom)
     cosines = _cosines(vector, trigger_vectors)
     everyday = max(_near(EVERYDAY, cosines), FLOOR)
     best = Detected(GENERAL)
@@ -247,7 +247,7 @@ class _ListenedText:
     roots: str
 
 
-def _heard(text: str, *, with_roots: bool) -> _ListenedText:
+def _prepare(text: str, *, with_roots: bool) -> _ListenedText:
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     low = fold(text).replace("\u2019", "'")

@@ -140,7 +140,7 @@ def alone(candidates: Sequence[Candidate], writers: Sequence[int], named: set[st
     return {doc for doc, _, literals in holding if any(len(whose[each]) == 1 for each in literals)}
 
 
-def named(query: Query) -> set[str]:
+def quoted_or_codes(query: Query) -> set[str]:
     """What a question quotes, and its codes."""
     return {*query.quoted, *(each for each in query.coded if not each.isdecimal())}
 

@@ -26,13 +26,13 @@ _ALL = {"keyword": 1.0, "hybrid": 1.0, "vector": 1.0, "graph": 1.0}
 Steps = Mapping[str, Scores]
 
 
-def compared(stage: str, before: list[Candidate], after: list[Candidate]) -> list[Candidate]:
+def with_changes(stage: str, before: list[Candidate], after: list[Candidate]) -> list[Candidate]:
     """The candidates after a stage, with a note where it changed their score or brought them in."""
     was = {each.doc: each for each in before}
-    return [_compared(stage, was.get(each.doc), each) for each in after]
+    return [_with_change(stage, was.get(each.doc), each) for each in after]
 
 
-def explained(
+def with_notes(
     found: list[Candidate],
     moment: Moment,
     fused: Fused,
@@ -63,7 +63,7 @@ def explained(
     return told
 
 
-def _compared(stage: str, was: Candidate | None, now: Candidate) -> Candidate:
+def _with_change(stage: str, was: Candidate | None, now: Candidate) -> Candidate:
     # A stage may make a candidate anew, without the notes of those before it.
     changes = dict(was.notes.get("stages", {})) if was else {}
     if was is None or was.score != now.score:

@@ -28,7 +28,9 @@ _REACH = 2
 _SPARSE = 32
 
 
-def kept(view: View, visible: NDArray[np.bool_] | None, name: str, make: Callable[[], T]) -> T:
+def cached_for(
+    view: View, visible: NDArray[np.bool_] | None, name: str, make: Callable[[], T]
+) -> T:
     """What many searches need, made once for a moment of the index: for all documents, and for
     those that are usually seen (search.visible)."""
     if visible is not None:
@@ -52,12 +54,12 @@ def turns(view: View) -> NDArray[np.bool_]:
 def neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
     """(2, n): the turns before and after, in the same session, in order of arrival, of those that
     may be seen; n where there is none. Only turns have neighbours."""
-    return kept(view, visible, "neighbours", lambda: _neighbours(view, visible))
+    return cached_for(view, visible, "neighbours", lambda: _neighbours(view, visible))
 
 
 def window_scores(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
     """BM25 over each document's window, for the postings of each term."""
-    row = kept(view, visible, "row", lambda: _row(view, visible))
+    row = cached_for(view, visible, "row", lambda: _row(view, visible))
     scores = np.zeros(len(row.norms), dtype=np.float32)
     if not row.seen:
         return scores[row.place]

@@ -19,7 +19,7 @@ from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound, StoreBusy, TooLarge
 from holdfast.records import parts
 from holdfast.records.documents.chunks import Chunk, chunks
-from holdfast.records.documents.reading import format_of, read
+from holdfast.records.documents.reading import format_of, read_document
 from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits
 from holdfast.records.parts import Background
 from holdfast.store.protocols import Derived, Store
@@ -423,7 +423,7 @@ class Knowledge:
     def _read(self, sent: _SentDocument) -> _Made:
         limits = self._reading
         deadline = Deadline(limits.seconds, sent.name)
-        found = read(sent.data, sent.name, sent.format, limits=limits, deadline=deadline)
+        found = read_document(sent.data, sent.name, sent.format, limits=limits, deadline=deadline)
         cut = chunks(found.sections, title=found.title, most=limits.chunks, deadline=deadline)
         return found, cut
 

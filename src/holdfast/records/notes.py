@@ -84,7 +84,7 @@ _UNREAL = re.compile(
 _ASKED = re.compile(r"[?？]['\")\]]*$|^(?:what|which|who|why|how|where|when|did|do|does|has)\b")
 
 
-def drawn(facts: Sequence[FactDraft], turns: Sequence[Event] = ()) -> list[Derived]:
+def draw_notes(facts: Sequence[FactDraft], turns: Sequence[Event] = ()) -> list[Derived]:
     """The notes of drafts of facts and of turns: quiet, for they quote what was said.
 
     `turns` are those to learn from; of others than the user nothing is drawn.
@@ -362,7 +362,7 @@ class Notes:
         They are of this scope, whose agent and session the store gives them. What was drawn before
         is not drawn again: how much it matters was judged by what was new then.
         """
-        found = drawn(facts, turns)
+        found = draw_notes(facts, turns)
         known = {each.id for each in self._store.get(scope, [each.id for each in found])}
         return [each for each in found if each.id not in known]
 

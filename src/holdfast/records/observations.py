@@ -157,7 +157,7 @@ def exact(value: object, name: str, most: int) -> str:
     return validate.storable(value, name, [])
 
 
-def noted(new: Known | Sequence[Added]) -> str:
+def receipt_text(new: Known | Sequence[Added]) -> str:
     """What was new as a text, to be told again."""
     return json.dumps(asdict(new) if isinstance(new, Known) else [asdict(each) for each in new])
 
@@ -354,7 +354,7 @@ class Observations:
                 new = Making(self._store, scope, self._seen(scope), now, whose)
                 made = Known(new.entities(new_things), new.relations(new_links))
                 with once(
-                    self._store, scope, key, "observations.create", note=noted(made), at=now,
+                    self._store, scope, key, "observations.create", note=receipt_text(made), at=now,
                     entities=entities, relations=relations, origin=origin,
                 ) as before:  # fmt: skip
                     if before is not None:
@@ -388,7 +388,7 @@ class Observations:
                 new = Making(self._store, scope, seen, now, whose)
                 added = [new.observations(name, texts, known) for name, texts in told]
                 with once(
-                    self._store, scope, key, "observations.add", note=noted(added), at=now,
+                    self._store, scope, key, "observations.add", note=receipt_text(added), at=now,
                     observations=observations, origin=origin,
                 ) as before:  # fmt: skip
                     if before is not None:

@@ -141,14 +141,14 @@ class Procedures:
             self._store, scope, "procedure", agent or "", draft.kind, draft.content
         )
         if known is not None:
-            return _shown(known)
+            return _to_procedure(known)
         new = parts.derived(
             id, "procedure", draft.kind, draft.content,
             origin=whose, at=now, data=draft.data(claim=id, version=1), metadata=given,
         )  # fmt: skip
         self._store.put(scope, [new], known_at=now, steps=self._worker.steps)
         self._worker.wake()
-        return _shown(self._store.get(scope, [id])[0])
+        return _to_procedure(self._store.get(scope, [id])[0])
 
     def list(
         self,
@@ -166,7 +166,7 @@ class Procedures:
         label = None if tag is None else _tag(parts.text(tag, "tag", _TAG_CHARS))
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         listed = self._store.listed(scope, tier="procedure", kind=asked)
-        found = [_shown(each) for each in parts.seen(listed, scope) if each.kind in KINDS]
+        found = [_to_procedure(each) for each in parts.seen(listed, scope) if each.kind in KINDS]
         if label is not None:
             found = [each for each in found if label in map(_tag, each.tags)]
         return sorted(found, key=lambda each: (each.strength, each.created_at), reverse=True)[:most]
@@ -181,7 +181,7 @@ class Procedures:
     ) -> Procedure:
         """One procedure, also a version that holds no longer; NotFound where there is none."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        return _shown(self._record(scope, id))
+        return _to_procedure(self._record(scope, id))
 
     def used(
         self,
@@ -210,7 +210,7 @@ class Procedures:
             with once(self._store, scope, key, "procedures.stronger", **asked) as before:
                 if before is None:
                     self._store.touch(scope, [id], at=now, action="used", strength=_stronger)
-        return _shown(self._record(scope, id))
+        return _to_procedure(self._record(scope, id))
 
     def _count(self, scope: Scope, id: str, name: str, now: datetime) -> None:
         for since in self._tries(scope):
@@ -253,10 +253,10 @@ class Procedures:
                 self._store, scope, "procedure version", old.id, draft.kind, draft.content
             )
             if made is not None:  # This very change, sent again.
-                return _shown(made)
+                return _to_procedure(made)
             self._check_current(scope, old)
             if (draft.kind, draft.content) == (old.kind, old.content):
-                return _shown(old)
+                return _to_procedure(old)
             new = _version(new_id, old, draft, parts.least((old.origin, whose)), now)
             if self._store.put(
                 parts.writer_of(scope, old), [new],
@@ -264,7 +264,7 @@ class Procedures:
             ):  # fmt: skip
                 break
         self._worker.wake()
-        return _shown(self._store.get(scope, [new_id])[0])
+        return _to_procedure(self._store.get(scope, [new_id])[0])
 
     def _tries(self, scope: Scope) -> Iterator[int | None]:
         """The state a change is made of: changed meanwhile, it is made again."""
@@ -331,7 +331,7 @@ def _stronger(record: Record) -> float:
     return min(1.0, (_BIRTH if record.strength is None else record.strength) + _USED)
 
 
-def _shown(record: Record) -> Procedure:
+def _to_procedure(record: Record) -> Procedure:
     data = record.data
     return Procedure(
         id=record.id,

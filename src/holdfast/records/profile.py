@@ -24,7 +24,14 @@ from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
 from holdfast.records.profile_fields import fields
-from holdfast.records.profile_values import SECTIONS, Field, Profile, Summary, category, counted
+from holdfast.records.profile_values import (
+    SECTIONS,
+    Field,
+    Profile,
+    Summary,
+    category,
+    versions_by_claim,
+)
 from holdfast.store.protocols import Head, Store
 from holdfast.types import Record, Scope
 
@@ -285,10 +292,10 @@ class Profiles:
         now = self._now()
         kept = self._keep.of(scope)
         if asked is not None or known is not None:
-            return _made(scope, kept, now=now, as_of=asked, known_at=known)[0]
+            return _make_profile(scope, kept, now=now, as_of=asked, known_at=known)[0]
         last = kept.made.get(scope.agent)
         if last is None or not last[1] <= now < last[2]:
-            profile, until = _made(scope, kept, now=now)
+            profile, until = _make_profile(scope, kept, now=now)
             last = kept.made[scope.agent] = profile, now, until
         return last[0]
 
@@ -430,7 +437,7 @@ class Profiles:
         return [each for each in listed if (each.agent, each.visibility) == whose]
 
 
-def _made(
+def _make_profile(
     scope: Scope,
     kept: OwnerRecords,
     *,
@@ -450,7 +457,9 @@ def _made(
     facts, written = known(kept.facts), known(kept.written)
     telling = [r for r in held(facts) if r.kind in CATEGORIES and r.quiet < _LISTED]
     profile = _document(scope, telling, held(written), at=as_of or known_at or now)
-    profile = replace(profile, revision=len(facts) + len(written), versions=counted(facts))
+    profile = replace(
+        profile, revision=len(facts) + len(written), versions=versions_by_claim(facts)
+    )
     ends = [each.valid_to for each in (*telling, *written) if each.valid_to is not None]
     later = [each for each in (*ends, *changing(telling)) if each > now]
     return profile, min(later, default=_NEVER)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from holdfast.language.claims.claim import read
+from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.language.statements.people import introduced, theirs, wanted
 from holdfast.language.terms import fold
@@ -148,11 +148,15 @@ def fields(facts: Iterable[Record], *, user: str) -> dict[str, Field]:
     own = _of_user(own, user)
     newest_first = sorted(own, key=lambda each: (each.valid_from, each.known_from, each.id))[::-1]
     names = frozenset({fold(user), USER})
-    told = [each for fact in newest_first for each in _told(fact, names) if _is_likely(each)]
+    told = [
+        each for fact in newest_first for each in _field_values(fact, names) if _is_likely(each)
+    ]
     if called := next((each.value for each in told if each.field == "name"), None):
         # "Ann lives in Lisbon", of a user who is called Ann.
         more = names | {fold(called), fold(called.split(maxsplit=1)[0])}
-        told = [each for fact in newest_first for each in _told(fact, more) if _is_likely(each)]
+        told = [
+            each for fact in newest_first for each in _field_values(fact, more) if _is_likely(each)
+        ]
     found: dict[str, list[FieldValue]] = {}
     for each in told:
         found.setdefault(each.field, []).append(each)
@@ -193,7 +197,7 @@ def _field(name: str, told: Sequence[FieldValue]) -> Field:
     )
 
 
-def _told(fact: Record, names: frozenset[str]) -> Iterator[FieldValue]:
+def _field_values(fact: Record, names: frozenset[str]) -> Iterator[FieldValue]:
     slot, value = _slot(fact)
     said = _FactEvidence(category(fact), fact.content, fact.name or USER, slot, value)
     for field, told in _values(said, names):
@@ -234,7 +238,7 @@ def _by_slot(said: _FactEvidence, names: frozenset[str]) -> Iterator[tuple[str, 
 def _slot(fact: Record) -> tuple[str, str]:
     if "polarity" in fact.data:  # It was taken apart when it was stored; most have no slot.
         return str(fact.data.get("slot") or ""), str(fact.data.get("value") or "")
-    claim = read(fact.content, fact.name or USER)
+    claim = read_claim(fact.content, fact.name or USER)
     return claim.slot or "", claim.value
 
 

@@ -125,7 +125,7 @@ def claim(record: Record) -> str:
     return str(record.data.get("claim") or record.id)
 
 
-def counted(records: list[Record]) -> dict[str, int]:
+def versions_by_claim(records: list[Record]) -> dict[str, int]:
     """How many versions there are of each claim."""
     return dict(Counter(map(claim, records)))
 

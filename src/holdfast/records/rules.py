@@ -69,7 +69,9 @@ class Learner:
         if not rule.own:
             return derived(event, rule)
         if self._known is None:
-            self._known = _InForce((known(record), record.valid_from) for record in self.current())
+            self._known = _InForce(
+                (to_known_rule(record), record.valid_from) for record in self.current()
+            )
         alike = self._known.alike(rule)
         before = [one for one, since in alike if since <= event.at]
         repeated = same(rule, before)
@@ -176,7 +178,7 @@ def _kind(rules: Sequence[Rule]) -> str:
     return "instruction" if any(rule.own for rule in rules) else "turn"
 
 
-def known(record: Record) -> KnownRule:
+def to_known_rule(record: Record) -> KnownRule:
     """A stored rule as the rules of supersession see it."""
     rule = record.data.get("rule") or record.content
     return KnownRule(record.id, rule, record.data.get("condition"), record.content)

@@ -19,7 +19,7 @@ class Stats:
     session: SessionStats | None = None
 
 
-def counted(store: Store, scope: Scope) -> dict[str, int]:
+def count_by_tier(store: Store, scope: Scope) -> dict[str, int]:
     """Memories that hold, by tier; every tier is there."""
     found = store.tally(scope)
     return {tier: found.get(tier, 0) for tier in ALL_TIERS}

@@ -23,7 +23,7 @@ from holdfast.records.knowledge import (
     to_entry,
 )
 from holdfast.records.procedures import KINDS
-from holdfast.records.rules import known
+from holdfast.records.rules import to_known_rule
 from holdfast.records.versions import is_open, line_up, was_taken_back
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
@@ -106,7 +106,7 @@ class _Among:
 
     def __init__(self, rules: Iterable[Record]) -> None:
         self._rules = {each.id: (each, _place(each)) for each in rules if each.kind != "release"}
-        self._known = {id: known(each) for id, (each, _) in self._rules.items()}
+        self._known = {id: to_known_rule(each) for id, (each, _) in self._rules.items()}
         self._by_trait: defaultdict[Hashable, list[str]] = defaultdict(list)
         for id, one in self._known.items():
             for trait in traits(one):
@@ -128,7 +128,7 @@ class _Among:
         return ends
 
     def _ended(self, by: Record, among: Collection[str]) -> list[str]:
-        sought = seeks(known(by))
+        sought = seeks(to_known_rule(by))
         if sought is None:
             ids: Iterable[str] = among
         else:

@@ -88,7 +88,9 @@ class Piece:
     terms: frozenset[str]
 
 
-def told(turns: Sequence[Event], *, most_tokens: int, facts: Mapping[str, Collection[str]]) -> str:
+def summarize(
+    turns: Sequence[Event], *, most_tokens: int, facts: Mapping[str, Collection[str]]
+) -> str:
     """A conversation in at most so many tokens; empty where nothing in it can be told.
 
     `facts` are texts that are known for facts, by the id of the turn that says them.
@@ -98,7 +100,7 @@ def told(turns: Sequence[Event], *, most_tokens: int, facts: Mapping[str, Collec
         return _cut(turns, most_tokens)
     known = {place: facts[turn.id] for place, turn in enumerate(turns) if turn.id in facts}
     ranked = _ranked(pieces, known)
-    chosen = _chosen(ranked, turns, most_tokens)
+    chosen = _choose(ranked, turns, most_tokens)
     text = _text(chosen, turns)
     while chosen and count_tokens(text) > most_tokens:
         chosen.pop()
@@ -198,7 +200,7 @@ def _voice(piece: Piece) -> float:
     return asks * (1.0 if piece.role == "user" else _ASSISTANT)
 
 
-def _chosen(ranked: Sequence[Piece], turns: Sequence[Event], most_tokens: int) -> list[Piece]:
+def _choose(ranked: Sequence[Piece], turns: Sequence[Event], most_tokens: int) -> list[Piece]:
     """The best that fit and do not say again what is told, best first."""
     chosen: list[Piece] = []
     heard: set[str] = set()
@@ -407,7 +409,7 @@ class Summaries:
         if known is not None:
             return known
         budget = _budget(turns)
-        text = told(turns, most_tokens=budget, facts=self._facts(scope, turns))
+        text = summarize(turns, most_tokens=budget, facts=self._facts(scope, turns))
         retold = self._retold(turns, text, budget)
         if retold is None and by == "model":
             id, known = parts.free_id(self._store, scope, *key, "rules")

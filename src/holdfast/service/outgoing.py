@@ -88,7 +88,7 @@ def request(
     """Call a public address; redirects are followed for GET alone, and each is looked at anew."""
     deadline = time.monotonic() + config.outgoing.timeout_seconds
     for _ in range(_MOST_REDIRECTS + 1):
-        parts = _checked(url)
+        parts = _check_url(url)
         found = _addresses(parts, config, deadline)
         answer = _called(method, parts, found, body, dict(headers or {}), config, deadline)
         onward = answer.headers.get("location")
@@ -103,9 +103,9 @@ def check_literal(url: str, config: Config) -> None:
 
     What a name leads to is looked at with every call.
     """
-    host = _ascii(_checked(url).hostname or "")
+    host = _ascii(_check_url(url).hostname or "")
     number = _number(host)
-    if number is None or host in _named(config) or is_public(number):
+    if number is None or host in _allowed_hosts(config) or is_public(number):
         return
     raise AddressRefused(
         "url is not a public address: name its host in outgoing.hosts", field="url"
@@ -155,7 +155,7 @@ def _next(url: str, onward: str) -> str:
     return joined
 
 
-def _checked(url: str) -> SplitResult:
+def _check_url(url: str) -> SplitResult:
     """The parts of a URL that may be asked for at all."""
     if len(url) > _MOST_URL_CHARS:
         raise AddressRefused(f"url is over {_MOST_URL_CHARS} characters", field="url")
@@ -177,15 +177,17 @@ def _addresses(parts: SplitResult, config: Config, deadline: float) -> list[_Fou
     """Where to connect to: looked up once, all of it public or the host named by the operator."""
     host = _ascii(parts.hostname or "")
     port = parts.port or _PORTS[parts.scheme]
-    found = _resolved(host, port, deadline)
-    if host not in _named(config) and not all(is_public(str(where[0])) for _, where in found):
+    found = _resolve(host, port, deadline)
+    if host not in _allowed_hosts(config) and not all(
+        is_public(str(where[0])) for _, where in found
+    ):
         raise AddressRefused(
             "url leads to an address that is not public; see outgoing.hosts", field="url"
         )
     return found
 
 
-def _named(config: Config) -> set[str]:
+def _allowed_hosts(config: Config) -> set[str]:
     return {each.strip().lower() for each in config.outgoing.hosts.split(",")}
 
 
@@ -196,7 +198,7 @@ def _ascii(host: str) -> str:
         raise AddressRefused("url has a host that is no name", field="url") from None
 
 
-def _resolved(host: str, port: int, deadline: float) -> list[_Found]:
+def _resolve(host: str, port: int, deadline: float) -> list[_Found]:
     """All addresses of a host. The resolver knows no deadline, so it is left behind at ours."""
     told: queue.SimpleQueue[list[_Found] | None] = queue.SimpleQueue()
 
@@ -235,7 +237,7 @@ def _called(  # noqa: PLR0917 (the parts of a call)
         ):
             if isinstance(connected, ssl.SSLSocket):
                 connected.do_handshake()
-            answer = _asked(connected, method, parts, body, headers, config)
+            answer = _request(connected, method, parts, body, headers, config)
         if time.monotonic() >= deadline:  # What was cut off looks like a short answer.
             raise TimeoutError
         return answer
@@ -285,7 +287,7 @@ def _until(deadline: float, connected: socket.socket) -> Iterator[None]:
         end.cancel()
 
 
-def _asked(  # noqa: PLR0917 (the parts of a call)
+def _request(  # noqa: PLR0917 (the parts of a call)
     connected: socket.socket,
     method: str,
     parts: SplitResult,
@@ -299,16 +301,16 @@ def _asked(  # noqa: PLR0917 (the parts of a call)
     netloc = parts.netloc.encode("idna").decode("ascii")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     sent = {"User-Agent": "holdfast", "Accept-Encoding": "identity", "Connection": "close"}
-    connection.request(method, _quoted(path), body, {**headers, **sent, "Host": netloc})
+    connection.request(method, _quote_path(path), body, {**headers, **sent, "Host": netloc})
     with closing(connection.getresponse()) as response:
         told = {name.lower(): value for name, value in response.getheaders()}
         if told.get("content-encoding", "identity").lower() not in ("", "identity"):
             raise CallFailed("url gave a packed answer", field="url")
-        data = _read(response, config.outgoing.most_bytes)
+        data = _read_body(response, config.outgoing.most_bytes)
         return FetchedResponse(response.status, told, data, parts._replace(fragment="").geturl())
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     """Letters outside ASCII as URLs write them; everything else as it is."""
     return "".join(
         each if each.isascii() else "".join(f"%{byte:02X}" for byte in each.encode())
@@ -316,7 +318,7 @@ def _quoted(path: str) -> str:
     )
 
 
-def _read(response: HTTPResponse, most: int) -> bytes:
+def _read_body(response: HTTPResponse, most: int) -> bytes:
     data = response.read(most + 1)
     if len(data) > most:
         raise CallFailed(f"url gave an answer of more than {most} bytes", field="url")

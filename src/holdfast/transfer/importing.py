@@ -37,8 +37,8 @@ from holdfast.transfer.fields import (
     to_fields,
     to_line,
 )
-from holdfast.transfer.lines import from_header, from_row, new_event, parsed, refuse
-from holdfast.transfer.sealing import Sealing, checked
+from holdfast.transfer.lines import from_header, from_row, new_event, parse_line, refuse
+from holdfast.transfer.sealing import Sealing, check_seal
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
 
 # ----------------------------------------------------------------------
@@ -148,7 +148,7 @@ def import_from(  # noqa: PLR0913 (where it goes, and how)
             validate.word(value, name)
     importer = _Importer(memory, default, only)
     read = 0
-    with checked(source, salvage=salvage) as whole:
+    with check_seal(source, salvage=salvage) as whole:
         for number, line in enumerate(_lines(whole), 1):
             importer.take(number, line)
             read += _LONGEST_LINE if line is None else len(line)
@@ -190,7 +190,7 @@ class _Importer:
                 refuse(f"the line has more than {_LONGEST_LINE} bytes")
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             if text:
-                self._take(number, parsed(text), len(line))
+                self._take(number, parse_line(text), len(line))
         except UnicodeDecodeError as error:
             self.done.refuse(number, f"not UTF-8 at byte {error.start}")
         except (InvalidInput, NotFound) as error:

@@ -54,7 +54,7 @@ def refuse(reason: str) -> NoReturn:
     raise InvalidInput(reason)
 
 
-def taken(fields: dict[str, Any], name: str, kind: type[T]) -> T:
+def take(fields: dict[str, Any], name: str, kind: type[T]) -> T:
     """The field, removed from `fields`; its type is checked."""
     value = fields.pop(name, None)
     if value is None:
@@ -253,7 +253,7 @@ _QUIETEST = 2
 _AGENT_ONLY = "agent_only"
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_line(text: str) -> dict[str, Any]:
     """The JSON object of a line."""
     try:
         value = json.loads(text, parse_constant=_no_constant)
@@ -277,7 +277,7 @@ def from_header(fields: dict[str, Any], number: int) -> dict[str, int]:
     del fields[HEADER]
     if number != 1:
         refuse("a header in the middle: import one export at a time")
-    promised = {kind: taken(fields, kind, int) for kind in TYPES if kind in fields}
+    promised = {kind: take(fields, kind, int) for kind in TYPES if kind in fields}
     nothing_left(fields)
     return promised
 
@@ -348,7 +348,7 @@ def _read_record(fields: dict[str, Any], scope: Scope, limits: Limits) -> Dumped
     record = Record(
         id=an_id(fields.pop("id", None), "id"),
         tier=tier,
-        kind=validate.word(taken(fields, "kind", str), "kind"),
+        kind=validate.word(take(fields, "kind", str), "kind"),
         content=draft.content,
         valid_from=validate.moment(fields.pop("valid_from", None), "valid_from"),
         valid_to=lived.valid_to,
@@ -356,7 +356,7 @@ def _read_record(fields: dict[str, Any], scope: Scope, limits: Limits) -> Dumped
         known_to=lived.known_to,
         origin=origin(fields),
         confidence=share(fields, "confidence"),
-        sources=tuple(an_id(each, "sources") for each in taken(fields, "sources", list)),
+        sources=tuple(an_id(each, "sources") for each in take(fields, "sources", list)),
         role=draft.role,
         name=draft.name,
         agent=scope.agent,
@@ -454,24 +454,24 @@ def _read_act(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedAct:
 
 
 def _read_key(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedKey:
-    key = validate.idempotency_key(taken(fields, "key", str))
+    key = validate.idempotency_key(take(fields, "key", str))
     body = some_bytes(fields.pop("body", None), "body")
     if len(body) != 32:
         refuse(f"body must be 32 bytes in base64, not {len(body)}")
-    events = tuple(an_id(each, "events") for each in taken(fields, "events", list))
+    events = tuple(an_id(each, "events") for each in take(fields, "events", list))
     used_at = validate.moment(fields.pop("used_at", None), "used_at")
     return DumpedKey(scope, KeyUse(key or "", body), events, used_at)
 
 
 def _read_share(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedShare:
-    segments = taken(fields, "segments", list)
+    segments = take(fields, "segments", list)
     if len(segments) > _MOST_SEGMENTS:
         refuse(f"segments has {len(segments)} names, the limit is {_MOST_SEGMENTS}")
     return DumpedShare(
         Share(
-            id=validate.word(taken(fields, "id", str), "id"),
+            id=validate.word(take(fields, "id", str), "id"),
             scope=scope,
-            to=validate.word(taken(fields, "to", str), "to"),
+            to=validate.word(take(fields, "to", str), "to"),
             segments=tuple(validate.word(each, "segments") for each in segments),
             permission=cast(Role, one_of(fields, "permission", _ROLES)),
             created_at=validate.moment(fields.pop("created_at", None), "created_at"),
@@ -482,19 +482,19 @@ def _read_share(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedShare:
 
 
 def _read_trust(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedTrust:
-    agent = validate.word(taken(fields, "agent", str), "agent")
+    agent = validate.word(take(fields, "agent", str), "agent")
     trust, at = share(fields, "trust"), validate.moment(fields.pop("at", None), "at")
     return DumpedTrust(scope.workspace, agent, trust, at)
 
 
 def _read_vectors(fields: dict[str, Any], scope: Scope, _: Limits) -> DumpedVectors:
     dim = validate.whole_number(fields.pop("dim", None), "dim", 1, _MOST_DIMENSIONS)
-    passages = tuple(passage(each, dim) for each in taken(fields, "passages", list))
+    passages = tuple(passage(each, dim) for each in take(fields, "passages", list))
     if not passages:
         refuse("passages is empty")
     return DumpedVectors(
         scope,
-        model=validate.word(taken(fields, "model", str), "model"),
+        model=validate.word(take(fields, "model", str), "model"),
         dim=dim,
         recipe=validate.whole_number(fields.pop("recipe", None), "recipe", 0, 2**31),
         record=an_id(fields.pop("event", None), "event"),

@@ -44,7 +44,7 @@ class Sealing:
 
 
 @contextmanager
-def checked(source: BinaryIO, *, salvage: bool = False) -> Iterator[BinaryIO]:
+def check_seal(source: BinaryIO, *, salvage: bool = False) -> Iterator[BinaryIO]:
     """The same file, once it is known to be whole; InvalidInput says what is wrong with it.
 
     Of files without a header and a closing line nobody can tell. `salvage`: only the format must be

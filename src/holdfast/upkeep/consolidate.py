@@ -67,7 +67,9 @@ def plan(records: Iterable[Record], vectors: Vectors) -> list[Act]:
     for each in candidates(records):
         if each.id in vectors:
             groups.setdefault(_whose(each), []).append(each)
-    return [_merged(cluster) for group in groups.values() for cluster in _clusters(group, vectors)]
+    return [
+        _merge_act(cluster) for group in groups.values() for cluster in _clusters(group, vectors)
+    ]
 
 
 def vectors_of(
@@ -106,7 +108,7 @@ def _whose(record: Record) -> tuple[object, ...]:
 
 def _clusters(group: Sequence[Record], vectors: Vectors) -> list[list[Record]]:
     """Each cluster with the one that stands for it first: the fullest, of equals the newest."""
-    said = {each.id: _said(each.content) for each in group}
+    said = {each.id: _comparable(each.content) for each in group}
     newest_first = sorted(group, key=lambda each: (each.known_from, each.id), reverse=True)
     left = sorted(newest_first, key=lambda each: -len(said[each.id].words))
     found = []
@@ -131,7 +133,7 @@ def _are_alike(a: Record, b: Record, vectors: Vectors) -> bool:
     return affinity(cosine, a.valid_from - b.valid_from) >= ALIKE
 
 
-def _said(content: str) -> _ComparableText:
+def _comparable(content: str) -> _ComparableText:
     words = frozenset(terms(content))
     literals = frozenset(map(fold, (*quoted(content), *coded(content))))
     return _ComparableText(words, literals, tuple(sorted(_NEGATION.findall(fold(content)))))
@@ -144,7 +146,7 @@ def _covers(full: _ComparableText, other: _ComparableText) -> bool:
     return other.words <= full.words and len(full.words) <= _GROWTH * len(other.words)
 
 
-def _merged(cluster: Sequence[Record]) -> Act:
+def _merge_act(cluster: Sequence[Record]) -> Act:
     kept = cluster[0]
     ids = tuple(sorted(each.id for each in cluster))
     row, length = packed(indexed_terms(kept.name, kept.content))

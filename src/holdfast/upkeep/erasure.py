@@ -47,7 +47,7 @@ class Erased:
 
     def as_dict(self) -> dict[str, Any]:
         """The receipt as JSON knows it; what `verify` takes."""
-        return {**_told(self), "signature": self.signature}
+        return {**_signed_fields(self), "signature": self.signature}
 
 
 def erase(store: Chores, scope: Scope, *, now: datetime) -> Erased:
@@ -65,7 +65,7 @@ def erase(store: Chores, scope: Scope, *, now: datetime) -> Erased:
         removed=dict(removed),
         signature="",
     )
-    return replace(receipt, signature=_signature(secret, _told(receipt)) or "")
+    return replace(receipt, signature=_signature(secret, _signed_fields(receipt)) or "")
 
 
 def verify(store: Chores, receipt: Mapping[str, Any], *, user: str | None = None) -> bool:
@@ -84,7 +84,7 @@ def verify(store: Chores, receipt: Mapping[str, Any], *, user: str | None = None
     return hmac.compare_digest(str(told["user"]), _digest_of(secret, str(told["id"]), scope))
 
 
-def _told(receipt: Erased) -> dict[str, Any]:
+def _signed_fields(receipt: Erased) -> dict[str, Any]:
     """What is signed."""
     return {
         "version": receipt.version,

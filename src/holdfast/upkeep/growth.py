@@ -20,7 +20,7 @@ class Grown:
     tiers: Mapping[str, int]
 
 
-def grown(store: Store, scope: Scope, *, now: datetime, days: int) -> list[Grown]:
+def growth_by_day(store: Store, scope: Scope, *, now: datetime, days: int) -> list[Grown]:
     """So many days up to today, oldest first, also those on which nothing came."""
     first = now.date() - timedelta(days=days - 1)
     since = datetime.combine(first, time(), now.tzinfo)

@@ -129,7 +129,7 @@ class NightlyRound:
 
         Only what is due by itself is noted as begun: to name a job is to run it now.
         """
-        jobs = self._due(now) if names is None else _checked(names)
+        jobs = self._due(now) if names is None else _check_jobs(names)
         rules = self._rules if shadow is None else replace(self._rules, shadow=shadow)
         done = []
         for owner in self._owners() if scope is None else [scope]:
@@ -282,7 +282,7 @@ def _run(job: str, now: datetime) -> str:
     return f"nightly {job} {now:%Y-%m-%dT%H:%M}"
 
 
-def _checked(names: Collection[str]) -> list[str]:
+def _check_jobs(names: Collection[str]) -> list[str]:
     for name in names:
         if name not in JOBS:
             raise InvalidInput(

@@ -3,13 +3,13 @@
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.records.documents.reading import format_of, read
+from holdfast.records.documents.reading import format_of, read_document
 from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits, Section
 
 
 def found(data: bytes | str, name: str = "a.txt", format: str | None = None) -> ReadDocument:
     kind = format_of(data, name, format)
-    return read(data, name, kind, limits=ReadLimits(), deadline=Deadline(30, name))
+    return read_document(data, name, kind, limits=ReadLimits(), deadline=Deadline(30, name))
 
 
 @pytest.mark.parametrize(

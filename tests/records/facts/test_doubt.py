@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.language.claims.claim import read
+from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.relate import Thresholds
 from holdfast.language.claims.slots import USER
-from holdfast.records.facts.judge import followed, shown
+from holdfast.records.facts.judge import facts_for_judge, followed
 from holdfast.records.facts.reconcile import KnownFact, New, Outcome
 from holdfast.testing.store_suite import NOON
 
 LIMITS = Thresholds()
-SAID = New(read("The flat on the hill was sold.", USER, ""), NOON)
-FLAT = KnownFact("f", read("I adore my old flat on the hill.", USER, ""), NOON)
+SAID = New(read_claim("The flat on the hill was sold.", USER, ""), NOON)
+FLAT = KnownFact("f", read_claim("I adore my old flat on the hill.", USER, ""), NOON)
 IS_NEW = Outcome("add", "new")
 
 
 def seen(outcome: Outcome, new: New, *known: KnownFact, like: float | None = 0.7) -> list[str]:
-    return [each.id for each in shown(outcome, new, known, lambda _: like, LIMITS)]
+    return [each.id for each in facts_for_judge(outcome, new, known, lambda _: like, LIMITS)]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_far_off_is_no_doubt(like: float, is_near: bool) -> None:
 
 
 def test_without_vectors_the_words_tell() -> None:
-    one_word = KnownFact("w", read("My flat is old.", USER, ""), NOON)
+    one_word = KnownFact("w", read_claim("My flat is old.", USER, ""), NOON)
     assert seen(IS_NEW, SAID, FLAT, one_word, like=None) == ["f"]
 
 
@@ -63,7 +63,7 @@ def test_what_contradicts_is_shown_first_however_far_off() -> None:
 
 def test_nobody_elses_facts_are_shown() -> None:
     agents = replace(FLAT, agent="coder")
-    somebodys = replace(FLAT, claim=read("I adore my old flat on the hill.", "bob", ""))
+    somebodys = replace(FLAT, claim=read_claim("I adore my old flat on the hill.", "bob", ""))
     assert seen(IS_NEW, SAID, agents, somebodys) == []
     assert seen(IS_NEW, replace(SAID, agent="coder"), agents, FLAT) == ["f"]
 
@@ -76,7 +76,7 @@ def test_what_is_less_trusted_is_not_shown() -> None:
 
 
 def test_two_attributes_or_two_people_are_two_things() -> None:
-    anna, boris = (read(f"{name} works at Acme.", USER, "") for name in ("Anna", "Boris"))
+    anna, boris = (read_claim(f"{name} works at Acme.", USER, "") for name in ("Anna", "Boris"))
     assert anna.slot != boris.slot
     assert seen(IS_NEW, New(boris, NOON), KnownFact("a", anna, NOON)) == []
     assert seen(IS_NEW, New(boris, NOON), KnownFact("b", boris, NOON)) == ["b"]

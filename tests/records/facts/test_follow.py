@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.index.postings import packed
-from holdfast.language.claims.claim import read
+from holdfast.language.claims.claim import read_claim
 from holdfast.language.statements.values import FactDraft
 from holdfast.language.terms import terms
 from holdfast.records.facts.follow import MOST_CANDIDATES, OwnerFacts, likest
@@ -31,7 +31,7 @@ def stated(tmp_path: Path) -> Iterator[Stated]:
 
 def near(stated: Stated, text: str) -> list[str]:
     facts = stated.facts._shelf.of(ANN)
-    return [record.content for record in facts.near(read(text))]
+    return [record.content for record in facts.near(read_claim(text))]
 
 
 def test_candidates_share_a_slot_or_words(stated: Stated) -> None:
@@ -57,11 +57,11 @@ def test_what_ended_is_no_candidate_and_comes_back_when_reopened(stated: Stated)
 def test_of_much_that_is_alike_the_likest_is_compared() -> None:
     talk = [f"I like tea number {each}." for each in range(100)]
     known = [
-        KnownFact(str(number), read(text), NOON + number * DAY)
+        KnownFact(str(number), read_claim(text), NOON + number * DAY)
         for number, text in enumerate(["I live in Paris.", *talk])
     ]
-    assert next(each.id for each in likest(read("I like tea number 7."), known)) == "8"
-    found = likest(read("I live in Rome, a town of tea and a number of cats I like."), known)
+    assert next(each.id for each in likest(read_claim("I like tea number 7."), known)) == "8"
+    found = likest(read_claim("I live in Rome, a town of tea and a number of cats I like."), known)
     assert len(found) == MOST_CANDIDATES
     assert found[0].id == "0"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.language.claims.claim import read
+from holdfast.language.claims.claim import read_claim
 from holdfast.language.statements.values import Fact
 from holdfast.memory.memory import Memory
 from holdfast.testing.store_suite import NOON
@@ -102,10 +102,10 @@ def test_what_was_taken_back_does_not_bound_what_is_told_late(stated: Stated) ->
 def test_what_is_known_of_an_attribute_is_not_read_for_each_new_fact(stated: Stated) -> None:
     for number in range(60):
         stated.add(f"I live in Town{chr(97 + number % 26)}{number // 26}o.", at=stated.later())
-    before = read.cache_info()
+    before = read_claim.cache_info()
     stated.add("I live in Rome.", at=stated.later())
     stated.add("I live in Oslo.", at=stated.now - 20 * DAY)
-    after = read.cache_info()
+    after = read_claim.cache_info()
     assert after.hits + after.misses - before.hits - before.misses < 60
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from holdfast.errors import ModelUnavailable
-from holdfast.language.claims.claim import read
+from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.records.facts.judge import MOST_QUESTIONS, Opinions, Unanswered, Verdict, settled
 from holdfast.records.facts.reconcile import KnownFact, New, Outcome
@@ -38,11 +38,11 @@ class Bench:
 
 
 def new(text: str) -> New:
-    return New(read(text, USER, ""), NOON)
+    return New(read_claim(text, USER, ""), NOON)
 
 
 def known(*ids: str) -> list[KnownFact]:
-    return [KnownFact(each, read(f"I like {each}.", USER, ""), NOON) for each in ids]
+    return [KnownFact(each, read_claim(f"I like {each}.", USER, ""), NOON) for each in ids]
 
 
 def opinion(opinions: Opinions, text: str, *ids: str) -> tuple[Outcome, float] | None:

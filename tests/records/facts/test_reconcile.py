@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.claims.claim import read
+from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.relate import Thresholds
 from holdfast.records.facts.reconcile import (
     ENDS,
@@ -29,11 +29,11 @@ TEXTS = [text for pair in PAIRS for text in (pair.known, pair.said)]
 
 
 def known(text: str, *, id: str = "k", at: datetime = NOON, **given: object) -> KnownFact:
-    return KnownFact(id, read(text), at, **given)  # type: ignore[arg-type]
+    return KnownFact(id, read_claim(text), at, **given)  # type: ignore[arg-type]
 
 
 def new(text: str, *, at: datetime = NOON + DAY, **given: object) -> New:
-    return New(read(text), at, **given)  # type: ignore[arg-type]
+    return New(read_claim(text), at, **given)  # type: ignore[arg-type]
 
 
 def outcome(said: str, before: str, alike: float | None = None, **given: object) -> Outcome:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.errors import InvalidInput, NotFound, ScopeError
 from holdfast.memory.memory import Memory
-from holdfast.records.graph.adjacency import adjacency, joined
+from holdfast.records.graph.adjacency import adjacency, merged_entity
 from holdfast.records.graph.elements import Entity, Merging, Relation, Span
 from holdfast.records.graph.walk import walk
 from holdfast.store.protocols import FOREVER_US
@@ -143,13 +143,13 @@ def test_what_is_shown_of_several_that_are_one() -> None:
         thing("Bob Smith", 3, type="place", importance=0.8, agent="bot"),
         thing("Robert", 4, aliases=("BOB",)),
     ]
-    id, shown = joined(members)
+    id, shown = merged_entity(members)
     assert (id, shown.name, shown.type) == (f"{2:032x}", "bob smith", "person")
     assert shown.aliases == ("Bob", "Bobby", "Robert")
     assert (shown.summary, shown.confidence, shown.importance) == ("Short.", 0.9, 0.8)
     assert (shown.origin, shown.sources, shown.seen_us) == ("web", ("t1", "t2", "t3"), 4)
     assert shown.span == Span(6, FOREVER_US, 1, FOREVER_US, None)
-    assert joined(members[2:3])[1].span.agent == "bot"
+    assert merged_entity(members[2:3])[1].span.agent == "bot"
 
 
 def test_edges_run_between_joined_entities_and_say_a_thing_once(memory: Memory) -> None:

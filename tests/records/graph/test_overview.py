@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.records.graph.adjacency import Adjacency, When, adjacency
 from holdfast.records.graph.elements import entity, merging, relation
-from holdfast.records.graph.walk import overview, told
+from holdfast.records.graph.walk import overview, to_subgraph
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Record
 
@@ -139,10 +139,10 @@ def test_an_empty_graph_is_empty() -> None:
 def test_what_callers_see_of_it() -> None:
     graph = a_graph("abcd", "ac", "bc", "cd", merged="ab")
     found = overview(graph, When(NOON), most=10)
-    seen = told(graph, found, NOON, most_edges=10)
+    seen = to_subgraph(graph, found, NOON, most_edges=10)
     assert [node.name for node in seen.nodes] == ["c", "a", "d"]
     assert [edge.content for edge in seen.edges] == ["a supports c", "c supports d"]
     assert {edge.source for edge in seen.edges} <= {node.id for node in seen.nodes}
     assert (seen.paths, seen.truncated) == ((), False)
-    fewer = told(graph, found, NOON, most_edges=1)
+    fewer = to_subgraph(graph, found, NOON, most_edges=1)
     assert (len(fewer.edges), fewer.truncated) == (1, True)

@@ -137,7 +137,7 @@ def course(told: Sequence[str], clauses: Sequence[str]) -> Course:
     for clause, whole in zip(told, clauses, strict=True):
         if not is_open(clause, whole):
             found = Course(
-                found.chosen or _chosen(clause),
+                found.chosen or _choice_slot(clause),
                 found.dropped or _dropped(clause),
                 found.doing if found.doing[1] else _parts(_DOING.match(clause)),
                 found.finished if found.finished[1] else _parts(_FINISHED.match(clause)),
@@ -224,7 +224,7 @@ def _is_person(thing: str) -> bool:
     return thing.lower().rsplit(maxsplit=1)[-1] in words.PEOPLE
 
 
-def _chosen(clause: str) -> str:
+def _choice_slot(clause: str) -> str:
     found = _CHOSEN.match(clause)
     return (found["it"] or found["with"] or "") if found else ""
 
@@ -376,7 +376,7 @@ def of_owner(text: str, own: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def read(text: str, speaker: str = USER, own: str = "") -> Claim:
+def read_claim(text: str, speaker: str = USER, own: str = "") -> Claim:
     """Take a statement apart. `speaker` says "I"; `own` is the name of the memory's owner."""
     plain = expanded(of_owner(text[:_LONGEST], own))
     body, corrects, denied = _uncorrected(plain)
@@ -385,9 +385,9 @@ def read(text: str, speaker: str = USER, own: str = "") -> Claim:
     ended = next((each for each in clauses if words.ENDED.search(each)), None)
     is_told = words.SUPPOSED.search(plain) is None
     filled = _filled(told, clauses, speaker) if is_told else _Filled()
-    behind, core = _left(plain), _main(clauses)
+    behind, core = _left_behind(plain), _main(clauses)
     another = words.ANOTHER.search(plain)
-    every = compared(" ".join(told))
+    every = comparable_terms(" ".join(told))
     return Claim(
         text=text,
         speaker=speaker,
@@ -416,10 +416,10 @@ def read(text: str, speaker: str = USER, own: str = "") -> Claim:
         is_liking=bool(words.LIKES.search(core) or words.DISLIKES.search(core)),
         first_person=_SUBJECT.search(body) is not None,
         left=behind | denied | _avoiding(core),
-        another=compared(another["left"]) if another else frozenset(),
-        beside=every - compared(filled.clause) if filled.slot else frozenset(),
+        another=comparable_terms(another["left"]) if another else frozenset(),
+        beside=every - comparable_terms(filled.clause) if filled.slot else frozenset(),
         terms=every,
-        core=compared(_aside(ended or core)),
+        core=comparable_terms(_aside(ended or core)),
         literals=tuple(quoted(text)),
         names=tuple(fold(each) for each in _NAME.findall(body)),
     )
@@ -434,7 +434,7 @@ def expanded(text: str) -> str:
 
 
 @lru_cache(maxsize=16384)
-def compared(text: str) -> frozenset[str]:
+def comparable_terms(text: str) -> frozenset[str]:
     """The terms of a text that count: verbs in one form, measures by their value."""
     found, rest = measured(text)
     plainly = fold(rest).replace("-", " ")
@@ -456,7 +456,7 @@ def _uncorrected(text: str) -> tuple[str, bool, frozenset[str]]:
     if (not_that := words.NOT_THAT.search(body)) is not None:
         body, denied = body[: not_that.start()], not_that[1]
     corrects = body != text or re.search(r"\bactually\b", body, re.I) is not None
-    return body, corrects, compared(denied)
+    return body, corrects, comparable_terms(denied)
 
 
 def _clauses(text: str) -> list[str]:
@@ -481,7 +481,7 @@ def _subject(clause: str) -> frozenset[str]:
     """Nobody for the speaker: "I" is no term."""
     if _SPEAKER.search(clause):
         return frozenset()
-    return frozenset(compared(" ".join(clause.split()[:3])))
+    return frozenset(comparable_terms(" ".join(clause.split()[:3])))
 
 
 def _verb(clause: str) -> str:
@@ -515,16 +515,16 @@ def _is_past(clause: str) -> bool:
 
 def _avoiding(clause: str) -> frozenset[str]:
     """What somebody is no more who takes something again: "vegetarian" of "I eat meat again"."""
-    taken = compared(clause) if words.AGAIN.search(clause) else frozenset[str]()
+    taken = comparable_terms(clause) if words.AGAIN.search(clause) else frozenset[str]()
     return frozenset(one for one, avoided in words.AVOIDED.items() if avoided & taken)
 
 
-def _left(text: str) -> frozenset[str]:
+def _left_behind(text: str) -> frozenset[str]:
     """What the text itself names as left behind."""
     found: set[str] = set()
     for pattern in (words.SWITCH, words.INSTEAD, words.REPLACED):
         if (match := pattern.search(text)) is not None and match["left"]:
-            found |= compared(match["left"])
+            found |= comparable_terms(match["left"])
     return frozenset(found)
 
 
@@ -557,7 +557,7 @@ def _of(slot: Slot, clause: str, whole: str) -> _Filled:
         slot.key,
         slot.hold,
         slot.value,
-        compared(slot.value),
+        comparable_terms(slot.value),
         clause=clause,
         form=slot.form,
         renewed=_renewed(whole),
@@ -570,7 +570,7 @@ def _shifted(shift: Shift, clause: str) -> _Filled:
         slot.key,
         slot.hold,
         slot.value,
-        values or compared(slot.value),
+        values or comparable_terms(slot.value),
         shift.measures,
         clause,
         slot.form,
@@ -592,7 +592,7 @@ def _counted(clause: str, whole: str, speaker: str) -> _Filled | None:
     if not measures or len(_WORD.findall(clause)) < _LEAST_WORDS:
         return None
     values = frozenset(each.value for each in measures)
-    found = template(clause, measures, compared(clause) - values, speaker)
+    found = template(clause, measures, comparable_terms(clause) - values, speaker)
     if found is None:
         return None
     value = " ".join(each.value for each in measures)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.language.claims.claim import Claim, compared, is_some
+from holdfast.language.claims.claim import Claim, comparable_terms, is_some
 from holdfast.language.claims.slots import measured
 from holdfast.language.claims.words import LANDS, NEUTRAL, QUALIFIED
 from holdfast.language.terms import fold
@@ -61,10 +61,12 @@ def relation(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresho
     if new.slot is not None and new.slot == old.slot and not _differ_twice(new, old):
         how = _valued(new, old, alike, limits)
         return how if how != "other" or _fits(new, old) else "none"
-    return _worded(new, old, alike, limits)
+    return _relate_by_words(new, old, alike, limits)
 
 
-def _worded(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresholds) -> Relation:
+def _relate_by_words(
+    new: Claim, old: Claim, alike: Callable[[], float], limits: Thresholds
+) -> Relation:
     """How two claims without a common slot stand to each other, by their words."""
     if _says_the_same(new, old, alike, limits):
         return "same"
@@ -111,7 +113,7 @@ def _fits(new: Claim, old: Claim) -> bool:
 def _qualifier(claim: Claim) -> frozenset[str]:
     """For whom, when or where a figure holds; nothing for other values."""
     found = QUALIFIED.search(claim.value) if measured(claim.value)[0] else None
-    return compared(found["of"]) if found else frozenset()
+    return comparable_terms(found["of"]) if found else frozenset()
 
 
 def _unit(claim: Claim) -> str:
@@ -194,15 +196,19 @@ def _is_over(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresho
 
 def _is_given_up(new: Claim, old: Claim) -> bool:
     """Whether it gives up what was chosen before: "forget Oslo"."""
-    choice = compared(new.course.dropped)
-    return bool(choice) and choice == compared(old.course.chosen) and new.speaker == old.speaker
+    choice = comparable_terms(new.course.dropped)
+    return (
+        bool(choice)
+        and choice == comparable_terms(old.course.chosen)
+        and new.speaker == old.speaker
+    )
 
 
 def _is_done(new: Claim, old: Claim) -> bool:
     """Whether it says that what was under way is done: "I finished the book"."""
     verb, what = new.course.finished
     at, on = old.course.doing
-    if not what or new.speaker != old.speaker or compared(what) != compared(on):
+    if not what or new.speaker != old.speaker or comparable_terms(what) != comparable_terms(on):
         return False
     return verb == at or (verb == "" and not is_some(on))
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from holdfast.language.instructions import cues
 from holdfast.language.instructions.cues import STYLE_VERB
-from holdfast.language.instructions.own_words import shown
+from holdfast.language.instructions.own_words import all_lines
 
 # ----------------------------------------------------------------------
 # The words by which `handed` knows that a turn hands over a text: matched in lower case, with
@@ -444,7 +444,7 @@ def _sentences(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 def shows(text: str) -> bool:
     """Whether a turn surely hands over a text: who speaks of themselves in it need not be the user.
     Stricter than `is_handed`, which is asked only where there is a rule."""
-    return any(_surely(sentence[:_LONGEST]) for _, sentence in _sentences(shown(text)))
+    return any(_surely(sentence[:_LONGEST]) for _, sentence in _sentences(all_lines(text)))
 
 
 def _surely(sentence: str) -> bool:

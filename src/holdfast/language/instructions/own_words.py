@@ -121,7 +121,7 @@ def spoken(text: str) -> Iterator[tuple[int, str, str]]:
             yield start + at, line[at : at + len(said)], said
 
 
-def shown(text: str) -> Iterator[tuple[int, str]]:
+def all_lines(text: str) -> Iterator[tuple[int, str]]:
     """All lines but code, also those of others: (where each starts, lower case, no quotations)."""
     return ((start, low) for start, _, low, block in _lines(text) if not block)
 

@@ -239,7 +239,7 @@ class RuleTerms:
 
 
 @lru_cache(maxsize=_READINGS)
-def read(rule: str, condition: str | None) -> RuleTerms:
+def rule_terms(rule: str, condition: str | None) -> RuleTerms:
     """The terms of a rule and of its condition."""
     low = _UNSAID.sub("", _phrased(rule))
     wants: set[str] = set()
@@ -258,7 +258,7 @@ def read(rule: str, condition: str | None) -> RuleTerms:
     )
 
 
-def meant(text: str) -> frozenset[str]:
+def topic_terms(text: str) -> frozenset[str]:
     """The terms of what is only named: "citing sources", "the tone"."""
     found = _terms(_phrased(text))
     return _without_common(found) or frozenset(found)
@@ -269,7 +269,7 @@ def _topic(condition: str | None) -> frozenset[str]:
     return frozenset((_terms(_phrased(topic(condition))) | when) - _VAGUE_TERMS)
 
 
-def chosen(among: frozenset[str]) -> dict[str, frozenset[str]]:
+def choices_among(among: frozenset[str]) -> dict[str, frozenset[str]]:
     """The choices that are made among some terms, by name."""
     found: dict[str, frozenset[str]] = {}
     for term in among:
@@ -280,7 +280,7 @@ def chosen(among: frozenset[str]) -> dict[str, frozenset[str]]:
 
 def choice_names(among: frozenset[str]) -> frozenset[str]:
     """What the choices among some terms are called: "language", as a term."""
-    return frozenset(term for name in chosen(among) for term in terms(name))
+    return frozenset(term for name in choices_among(among) for term in terms(name))
 
 
 def _phrased(text: str) -> str:
@@ -377,7 +377,7 @@ def same(new: Rule, current: Sequence[KnownRule]) -> str | None:
     """The rule in force that the new one only repeats."""
     if releases(new):
         return None
-    said = read(new.rule, new.condition)
+    said = rule_terms(new.rule, new.condition)
     return next((one.id for one in current if _repeats(said, new, one)), None)
 
 
@@ -388,14 +388,14 @@ def superseded(new: Rule, current: Sequence[KnownRule]) -> tuple[str, ...]:
     about = _released(new)
     if about is not None:
         return tuple(one.id for one in current if _names(about, one))
-    said = read(new.rule, new.condition)
+    said = rule_terms(new.rule, new.condition)
     changes = new.replaces or _CHANGE.search(new.sentence) is not None
     allows = _ALLOWS.search(new.sentence) is not None
     return tuple(
         one.id
         for one in current
         if not _repeats(said, new, one)
-        and _ends(said, read(one.rule, one.condition), changes=changes, allows=allows)
+        and _ends(said, rule_terms(one.rule, one.condition), changes=changes, allows=allows)
     )
 
 
@@ -406,7 +406,7 @@ def releases(new: Rule) -> bool:
 
 def traits(one: KnownRule) -> frozenset[Hashable]:
     """By what a rule can be found by one that ends or repeats it: see `seeks`."""
-    old = read(one.rule, one.condition)
+    old = rule_terms(one.rule, one.condition)
     about = old.matter | old.topic
     named = {("named", each) for each in about | choice_names(old.matter)}
     wanted = {("wants", each) for each in old.wants}
@@ -423,7 +423,7 @@ def seeks(one: KnownRule) -> frozenset[Hashable] | None:
     released = _released(said)
     if released is not None:
         return frozenset(("named", each) for each in released)
-    new = read(one.rule, one.condition)
+    new = rule_terms(one.rule, one.condition)
     wanted = {("wants", each) for each in new.rejects | (new.wants & {CALLED})}
     rejected = {("rejects", each) for each in new.wants}
     return frozenset({*wanted, *rejected, *_alike(new, one)})
@@ -434,7 +434,7 @@ def _alike(reading: RuleTerms, one: KnownRule) -> set[Hashable]:
     number or another object."""
     about = reading.matter | reading.topic
     found: set[Hashable] = {("said", one.content), ("rule", one.rule.casefold()), ("about", about)}
-    found |= {("choice", name) for name in chosen(reading.wants)}
+    found |= {("choice", name) for name in choices_among(reading.wants)}
     if reading.numbers:
         found |= {("counted", each) for each in about or {""}}
     if reading.verb in _ONE_OBJECT and not reading.rejects:
@@ -450,7 +450,7 @@ def _releases_all(new: Rule) -> bool:
 def _released(new: Rule) -> frozenset[str] | None:
     """What is taken back by name, as terms; None where nothing is."""
     found = _RELEASE.search(_straight(new.sentence))
-    return meant(found["about"] or found["ruled"] or found["named"]) if found else None
+    return topic_terms(found["about"] or found["ruled"] or found["named"]) if found else None
 
 
 def _straight(sentence: str) -> str:
@@ -459,7 +459,7 @@ def _straight(sentence: str) -> str:
 
 
 def _names(about: frozenset[str], one: KnownRule) -> bool:
-    old = read(one.rule, one.condition)
+    old = rule_terms(one.rule, one.condition)
     named = old.matter | old.topic | choice_names(old.matter)
     return bool(about) and about <= named
 
@@ -467,7 +467,7 @@ def _names(about: frozenset[str], one: KnownRule) -> bool:
 def _repeats(said: RuleTerms, new: Rule, one: KnownRule) -> bool:
     if new.sentence == one.content:
         return True
-    old = read(one.rule, one.condition)
+    old = rule_terms(one.rule, one.condition)
     if said.numbers != old.numbers or _topics(said, old) != "equal":
         return False
     if not said.matter:
@@ -486,7 +486,9 @@ def _ends(new: RuleTerms, old: RuleTerms, *, changes: bool, allows: bool) -> boo
         return False
     if CALLED in new.wants & old.wants:
         return new.wants & old.wants == {CALLED}
-    return _chosen(new, old, changes) or _counted(new, old) or (changes and _recast(new, old))
+    return (
+        _same_choice(new, old, changes) or _same_number(new, old) or (changes and _recast(new, old))
+    )
 
 
 def _topics(new: RuleTerms, old: RuleTerms) -> Topics:
@@ -523,14 +525,14 @@ def _denies(
     share = _share(ours | about[0], theirs | about[1])
     if share >= _EQUAL:
         return True
-    names = chosen(shared)
+    names = choices_among(shared)
     # "Short" is nothing by itself: short answers and short paragraphs are two things.
     manner = shared == frozenset().union(*names.values()) and not names.keys() <= _MEASURES
     return wider and not manner and share >= _PART and ours | about[0] <= theirs | about[1]
 
 
-def _chosen(new: RuleTerms, old: RuleTerms, changes: bool) -> bool:
-    wanted, before = chosen(new.wants), chosen(old.wants)
+def _same_choice(new: RuleTerms, old: RuleTerms, changes: bool) -> bool:
+    wanted, before = choices_among(new.wants), choices_among(old.wants)
     for name in wanted.keys() & before.keys():
         if wanted[name] & before[name]:
             continue
@@ -541,7 +543,7 @@ def _chosen(new: RuleTerms, old: RuleTerms, changes: bool) -> bool:
     return False
 
 
-def _counted(new: RuleTerms, old: RuleTerms) -> bool:
+def _same_number(new: RuleTerms, old: RuleTerms) -> bool:
     return (
         bool(new.numbers and old.numbers)
         and new.numbers != old.numbers
@@ -554,7 +556,7 @@ def _counted(new: RuleTerms, old: RuleTerms) -> bool:
 def _recast(new: RuleTerms, old: RuleTerms) -> bool:
     if new.verb != old.verb or new.verb not in _ONE_OBJECT or new.rejects or old.rejects:
         return False
-    if chosen(new.wants).keys() != chosen(old.wants).keys():
+    if choices_among(new.wants).keys() != choices_among(old.wants).keys():
         return False
     if new.topic and new.topic == old.topic:
         return True

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues, handed
-from holdfast.language.instructions.own_words import shown, spoken
+from holdfast.language.instructions.own_words import all_lines, spoken
 
 # ----------------------------------------------------------------------
 # Tell the rule from its condition: "Use tabs in Python" is "Use tabs", "in Python".
@@ -216,11 +216,13 @@ def detect(text: str) -> list[FoundRule]:
     found: list[FoundRule] = []
     places: list[handed.Place] = []
     for at, sentence, low in _sentences(text):
-        one, (opened, asked) = _read(sentence, low)
+        one, (opened, asked) = _read_sentence(sentence, low)
         if one:
             found.append(one)
             places.append(handed.Place(at, low, opened, asked))
-    if not any(one.kind == "rule" for one in found) or not handed.is_handed(shown(text), places):
+    if not any(one.kind == "rule" for one in found) or not handed.is_handed(
+        all_lines(text), places
+    ):
         return found
     return [replace(one, own=False) for one in found]
 
@@ -252,7 +254,7 @@ def _trimmed(line: str, low: str, start: int, end: int) -> tuple[str, str]:
     return sentence, low[start : start + len(sentence)]
 
 
-def _read(sentence: str, low: str) -> tuple[FoundRule | None, Span]:
+def _read_sentence(sentence: str, low: str) -> tuple[FoundRule | None, Span]:
     """What is asked for in a sentence, and what stands there between the openings and the thought
     that asks for it."""
     if not 3 < len(sentence) <= _LONGEST_SENTENCE:

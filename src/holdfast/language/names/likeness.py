@@ -239,7 +239,7 @@ def _shared(form: Form, type: str) -> Iterator[str]:
     if type == "place":
         yield from ("@" + root for root in roots(form))
     if type == "person" and len(form.words) > 1:
-        yield from (f"{name}, {form.words[-1]}" for name in given(form.words[0]))
+        yield from (f"{name}, {form.words[-1]}" for name in nicknames(form.words[0]))
         if len(form.words) > 2:
             yield from (ordered(form.words[:2]), ordered(form.words[-2:]))
 
@@ -256,7 +256,7 @@ def _facing(form: Form, type: str) -> Iterator[tuple[str, str, str]]:
     # A lone word of unknown type may be a person's.
     if type == "person" or (type == ANY_ENTITY and is_single(form)):
         sides = ("part:", "whole:") if is_single(form) else ("whole:", "part:")
-        yield from ((*sides, word) for word in {form.words[-1], *given(form.words[0])})
+        yield from ((*sides, word) for word in {form.words[-1], *nicknames(form.words[0])})
 
 
 def is_single(form: Form) -> bool:
@@ -264,7 +264,7 @@ def is_single(form: Form) -> bool:
     return all(word in PARTICLES for word in form.words[:-1])
 
 
-def given(word: str) -> set[str]:
+def nicknames(word: str) -> set[str]:
     """A given name and those it may be short for."""
     return {word, *(name for name, _ in CALLED.get(word, ()))}
 
@@ -405,7 +405,7 @@ def likeness(a: Name, b: Name) -> Likeness:
     if ANY_ENTITY not in (a.type, b.type) and a.type != b.type:
         return Likeness(0.0, ("another type",))
     type = b.type if a.type == ANY_ENTITY else a.type
-    known = _named(a, type), _named(b, type)
+    known = _names_of(a, type), _names_of(b, type)
     mine, others = _fullest(*known) if type == "person" else known
     rules = _rules(a, b)
     found = (
@@ -428,7 +428,7 @@ def likeness(a: Name, b: Name) -> Likeness:
     return Likeness(best.score - _UNTYPED, (*best.evidence, "one type unknown"))
 
 
-def _named(name: Name, type: str) -> _Names:
+def _names_of(name: Name, type: str) -> _Names:
     texts = dict.fromkeys((name.text, *name.aliases))
     return {text: forms for text in texts if (forms := variants(text, type))}
 
@@ -656,7 +656,7 @@ def _matched(a: str, b: str) -> str:
 
 def _is_short_for(a: str, b: str) -> bool:
     """Whether the first is another form of the second; Bob and Rob are two, Bob and Bobby one."""
-    return b in given(a) or (b.startswith(a) and bool(given(a) & given(b)))
+    return b in nicknames(a) or (b.startswith(a) and bool(nicknames(a) & nicknames(b)))
 
 
 def _part(a: Form, b: Form) -> Likeness:

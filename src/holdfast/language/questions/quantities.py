@@ -189,7 +189,7 @@ class _Token(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def asked(text: str) -> AskedQuantities | None:
+def asked_quantities(text: str) -> AskedQuantities | None:
     """The figures that a question asks for; None for any other question."""
     words = " ".join(text[:_READ].lower().replace("’", "'").split())
     if not _ASKS.match(words) or classify(text).name in ("multi-hop", "complex"):
@@ -216,7 +216,7 @@ def _updates(text: str, words: str) -> Updates:
     return "none" if _SAID.search(words) else "told"
 
 
-def read(text: str, asked: AskedQuantities) -> StatedQuantities:
+def stated_quantities(text: str, asked: AskedQuantities) -> StatedQuantities:
     """What a text says of what was asked for."""
     tokens = _tokens(text[:_READ], _starts(asked))
     near = [at for at, each in enumerate(tokens) if each.value in asked.terms]

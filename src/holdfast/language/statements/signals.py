@@ -318,7 +318,7 @@ def signals(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def heard(texts: Iterable[str]) -> frozenset[str]:
+def signals_in(texts: Iterable[str]) -> frozenset[str]:
     """The signals in several turns of the user."""
     return frozenset().union(*(signals(text) for text in texts))
 

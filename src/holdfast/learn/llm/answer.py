@@ -18,7 +18,7 @@ from holdfast.language.names.likeness import Name, likeness
 from holdfast.language.statements.values import CATEGORIES
 from holdfast.language.terms import fold
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type
-from holdfast.learn.llm.lenient_json import found
+from holdfast.learn.llm.lenient_json import find_values
 
 # ----------------------------------------------------------------------
 # Where in a model's answer the items are: its sections, whatever it calls them.
@@ -57,8 +57,8 @@ def sections_of(text: str) -> tuple[dict[str, list[object]], bool]:
     """The sections of the fullest answer in a text, the last of equals; and whether it is whole."""
     ends = [match.end() for match in _THOUGHT.finditer(text)]
     # What a model thinks before it answers is a draft, unless nothing follows.
-    values = found(text[ends[-1] :]) if ends else []
-    values = values or found(text)
+    values = find_values(text[ends[-1] :]) if ends else []
+    values = values or find_values(text)
     best: tuple[dict[str, list[object]], bool] | None = None
     most = -1
     for each in values:
@@ -78,9 +78,9 @@ def _sections(value: object, depth: int) -> dict[str, list[object]] | None:
     if isinstance(value, list):
         return _sorted(value)
     if isinstance(value, str):
-        inner = [each.value for each in found(value)]
+        inner = [each.value for each in find_values(value)]
     elif isinstance(value, dict):
-        if (read := _named(value)) is not None:
+        if (read := _sections_of(value)) is not None:
             return read
         inner = list(value.values())
     else:
@@ -91,7 +91,7 @@ def _sections(value: object, depth: int) -> dict[str, list[object]] | None:
     return next((each for each in nested if each is not None and any(each.values())), None)
 
 
-def _named(value: Mapping[str, object]) -> dict[str, list[object]] | None:
+def _sections_of(value: Mapping[str, object]) -> dict[str, list[object]] | None:
     """The sections that a mapping names; itself when it is a fact."""
     named = {key(name): each for name, each in value.items()}
     read: dict[str, list[object]] = {name: [] for name in SECTIONS}
@@ -259,7 +259,7 @@ class ExtractedAnswer:
 Item = Mapping[str, object]
 
 
-def read(
+def parse_answer(
     text: str, *, turns: Collection[str] = (), known: Mapping[str, str] | None = None
 ) -> ExtractedAnswer:
     """The extraction in an answer to a prompt that showed these turns and known entities.

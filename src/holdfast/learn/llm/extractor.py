@@ -18,7 +18,7 @@ from datetime import datetime
 from holdfast.config import Extraction as Settings
 from holdfast.errors import Unreadable
 from holdfast.learn.drafts_from_llm import Drafted, drafted
-from holdfast.learn.llm.answer import ExtractedAnswer, read
+from holdfast.learn.llm.answer import ExtractedAnswer, parse_answer
 from holdfast.learn.llm.prompt import (
     MAX_TOKENS,
     MAX_TURNS,
@@ -79,7 +79,7 @@ class LlmExtractor:
             max_tokens=self._max_tokens,
         )
         generated = self.model.ask(scope, prompt.system, prompt.text, schema=prompt.schema)
-        read = drafted(prompt, _read(generated, prompt), user=user)
+        read = drafted(prompt, _parse(generated, prompt), user=user)
         return replace(read, usage=generated.usage)
 
 
@@ -99,8 +99,8 @@ def asking(
     )
 
 
-def _read(generated: Generated, prompt: ExtractionPrompt) -> ExtractedAnswer:
-    answer = read(generated.text, turns=prompt.turns, known=prompt.names)
+def _parse(generated: Generated, prompt: ExtractionPrompt) -> ExtractedAnswer:
+    answer = parse_answer(generated.text, turns=prompt.turns, known=prompt.names)
     if answer.cut and not (answer.facts or answer.entities or answer.relations):
         # Not the same as "nothing to remember".
         raise Unreadable("the answer was cut off before its first item")

@@ -43,12 +43,12 @@ class FoundValue(NamedTuple):
     whole: bool
 
 
-def found(text: str) -> list[FoundValue]:
+def find_values(text: str) -> list[FoundValue]:
     """The objects and arrays in a text, outermost, in their order."""
-    return list(_found(text))
+    return list(_find(text))
 
 
-def _found(text: str) -> Iterator[FoundValue]:
+def _find(text: str) -> Iterator[FoundValue]:
     at = 0
     cut = 0
     for _ in range(_MOST_STARTS):

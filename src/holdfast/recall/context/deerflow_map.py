@@ -133,7 +133,7 @@ def render(items: Sequence[DeerItem]) -> str:
 def parse(text: str) -> list[DeerItem]:
     """The facts of a rendered text; ValueError for what `render` does not write."""
     before = _summaries_of(text)
-    if _told(parse_summaries(text)) != before.removesuffix("\n\n"):
+    if _summaries_text(parse_summaries(text)) != before.removesuffix("\n\n"):
         raise ValueError("not a list of facts")
     text = text[len(before) :]
     if not text:
@@ -145,7 +145,7 @@ def parse(text: str) -> list[DeerItem]:
         for match in matches
         if match
     ]
-    if not items or _HEADING + "\n".join(_written(one) for one in items) != text:
+    if not items or _HEADING + "\n".join(_write_fact(one) for one in items) != text:
         raise ValueError("not a list of facts")
     return items
 
@@ -178,11 +178,11 @@ class DeerLayout:
     def frame_tokens(self) -> int:
         """Tokens of the summaries, of the heading, and of the break between guaranteed and other
         facts."""
-        return count_tokens(_told(self._summaries)) + count_tokens(_HEADING) + 2
+        return count_tokens(_summaries_text(self._summaries)) + count_tokens(_HEADING) + 2
 
     def tokens(self, hit: Hit, text: str) -> int:
         """Tokens of a fact as DeerFlow counts them: its line and the break before it."""
-        return count_tokens("\n" + _written(item(hit, text)))
+        return count_tokens("\n" + _write_fact(item(hit, text)))
 
     def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
         """Facts share nothing."""
@@ -203,7 +203,7 @@ def _formatted(memory: Mapping[str, Any], most_tokens: int, talk: Talk | None) -
     )
 
 
-def _written(one: DeerItem) -> str:
+def _write_fact(one: DeerItem) -> str:
     content = escape(_line_of(one.content), quote=False)
     return f"- [{one.category} | {one.confidence:.2f}] {content}"
 
@@ -236,7 +236,7 @@ def _sections(summaries: Mapping[str, str]) -> dict[str, dict[str, dict[str, str
     }
 
 
-def _told(summaries: Mapping[str, str]) -> str:
+def _summaries_text(summaries: Mapping[str, str]) -> str:
     """The summaries as they stand in front of the facts."""
     return _formatted(_sections(summaries), _NO_LIMIT, None) if summaries else ""
 
@@ -246,7 +246,7 @@ def _fitting(summaries: Mapping[str, str], most_tokens: int) -> dict[str, str]:
     kept: dict[str, str] = {}
     for name in (each for labels in SUMMARIES.values() for each in labels):
         more = {**kept, name: summaries[name]} if summaries.get(name) else kept
-        if count_tokens(_told(more)) <= most_tokens:
+        if count_tokens(_summaries_text(more)) <= most_tokens:
             kept = more
     return kept
 

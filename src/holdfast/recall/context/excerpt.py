@@ -75,7 +75,7 @@ def excerpt(
         return text
     wanted = tuple(dict.fromkeys(query_terms))[:_MOST_TERMS]
     pieces, order, focus = _ranking(text, wanted)
-    chosen = _chosen(
+    chosen = _choose_pieces(
         text,
         pieces,
         order,
@@ -87,7 +87,7 @@ def excerpt(
     if not chosen:
         return _cut(text, pieces[order[0]], focus, most_tokens)
     while chosen:
-        told = _told(text, [pieces[each] for each in sorted(chosen)])
+        told = _join_spans(text, [pieces[each] for each in sorted(chosen)])
         if count_tokens(told) <= most_tokens:
             return told
         chosen.pop()
@@ -104,7 +104,7 @@ def _ranking(text: str, wanted: tuple[str, ...]) -> tuple[list[Span], list[int],
     return pieces, order, _first(places, pieces[order[0]])
 
 
-def _chosen(
+def _choose_pieces(
     text: str,
     pieces: Sequence[Span],
     order: Sequence[int],
@@ -243,7 +243,7 @@ def _first(places: Mapping[str, Sequence[int]], span: Span) -> int | None:
     return min(inside, default=None)
 
 
-def _told(text: str, spans: Sequence[Span]) -> str:
+def _join_spans(text: str, spans: Sequence[Span]) -> str:
     """The spans of the text, with marks for what lies between, before and after them."""
     told: list[str] = []
     reached = 0
@@ -269,7 +269,7 @@ def _cut(text: str, span: Span, focus: int | None, most_tokens: int) -> str:
         start = _word_start(text, max(start, min(focus - size // 4, end - size)), focus)
     while size > 0:
         stop = min(end, start + size)
-        told = _told(text, [(start, stop if stop == end else _word_end(text, start, stop))])
+        told = _join_spans(text, [(start, stop if stop == end else _word_end(text, start, stop))])
         tokens = count_tokens(told)
         if tokens <= most_tokens:
             return told if told.strip(f" {MARK}") else ""

@@ -60,7 +60,7 @@ def keep(
         log.warning("context %s was not recorded: %s", context.id, type(error).__name__)
 
 
-def explained(store: Store, scope: Scope, id: str) -> Explained:
+def explanation(store: Store, scope: Scope, id: str) -> Explained:
     """What is known of a context, by its id or the end of it; NotFound in any other scope."""
     note = store.context_note(scope, id)
     body: dict[str, Any] = orjson.loads(zlib.decompress(note.body))

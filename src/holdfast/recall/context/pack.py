@@ -49,7 +49,7 @@ _WHOLE = {"overview": OVERVIEW_TOKENS, "headline": SHORT_TOKENS}
 CHARACTERS_PER_TOKEN = 8
 
 
-def told(text: str, level: Level, query_terms: Collection[str] = ()) -> str:
+def at_level(text: str, level: Level, query_terms: Collection[str] = ()) -> str:
     """The text at a level; the whole text where that is about as short."""
     if level == "full" or is_whole(text, level):
         return text
@@ -287,7 +287,7 @@ class _Filling:
         hit = self._hits[place]
         if is_whole(hit.content, level, self._count):
             return _PackedItem("full", hit.content, self._whole(place))
-        text = told(hit.content, level, self._terms_for(hit))
+        text = at_level(hit.content, level, self._terms_for(hit))
         return _PackedItem(level, text, self._layout.tokens(hit, text))
 
     def _count(self, content: str) -> int:

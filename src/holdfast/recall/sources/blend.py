@@ -35,7 +35,7 @@ from holdfast.language.questions.classes import whose
 from holdfast.language.terms import fold, terms
 from holdfast.recall.query import Query
 from holdfast.recall.sources.bm25 import postings, rarity, weighed
-from holdfast.recall.windows import Postings, kept, neighbours, turns, window_scores
+from holdfast.recall.windows import Postings, cached_for, neighbours, turns, window_scores
 
 # ----------------------------------------------------------------------
 # What is known of a document beside the words of the question: who said it, and what it tells.
@@ -65,8 +65,8 @@ _MACHINES = frozenset({"", "assistant", "agent", "ai", "bot", "model", "system",
 def traits(view: View, query: Query) -> dict[str, Scores]:
     """The traits that this question asks for."""
     found = {
-        "role": _asked(view, query),
-        "speaker": _named(view, query),
+        "role": _speaker_scores(view, query),
+        "speaker": _name_scores(view, query),
         "length": _fullness(view),
     }
     if query.asks_when:
@@ -100,7 +100,7 @@ def persons(view: View) -> Scores:
     return persons
 
 
-def _asked(view: View, query: Query) -> Scores:
+def _speaker_scores(view: View, query: Query) -> Scores:
     """How far each turn's speaker is the one whose words are asked for."""
     said_by = whose(query.text)
     if said_by == "people":
@@ -109,7 +109,7 @@ def _asked(view: View, query: Query) -> Scores:
     return (np.float32(1.0) - persons(view)) * share
 
 
-def _named(view: View, query: Query) -> Scores:
+def _name_scores(view: View, query: Query) -> Scores:
     """Who has no name of their own is the user whose memory this is."""
     asked = frozenset(query.terms)
     named = [code for code, words in _speakers(view).items() if words & asked]
@@ -240,7 +240,7 @@ def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> S
 
 def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
     """Every turn gets the score of its session; one session tells nothing apart."""
-    parts = kept(view, visible, "sessions", lambda: _session_lengths(view, visible))
+    parts = cached_for(view, visible, "sessions", lambda: _session_lengths(view, visible))
     if np.count_nonzero(parts.seen) < 2:
         return np.zeros(len(view), dtype=np.float32)
     by_session = []
@@ -314,7 +314,7 @@ def _averaged(
         shares: Scores = (1.0 / (1.0 + _BESIDE * present)).astype(np.float32)
         return shares
 
-    shares = kept(view, visible, "shares", make)
+    shares = cached_for(view, visible, "shares", make)
     padded = np.append(cosines, np.float32(0.0))
     beside = padded[around[0]] + padded[around[1]]
     averaged: Scores = (cosines + np.float32(_BESIDE) * beside) * shares

@@ -81,7 +81,7 @@ class Fused:
     why: Callable[[Sequence[int]], list[dict[str, Any]]]
 
 
-def blended(
+def fuse_by_sum(
     view: View,
     query: Query,
     vector: NDArray[np.float32] | None,
@@ -108,7 +108,7 @@ def blended(
     return Fused(mixed.scores, mixed.cosines, mixed.holders, why)
 
 
-def ranked(
+def fuse_by_rank(
     view: View,
     query: Query,
     vector: NDArray[np.float32] | None,

@@ -100,7 +100,7 @@ def reached(view: View, query: Query, graph: Adjacency) -> Reached | None:
     stays, flows = spread(graph, found, used)
     if len(flows):  # An entity by itself tells less than what is said of it.
         stays = np.minimum(stays, _ALONE * flows.max())
-    return _told(view, graph, found, used, np.concatenate([stays, flows]))
+    return _to_scores(view, graph, found, used, np.concatenate([stays, flows]))
 
 
 def with_paths(ranked: Sequence[Ranked], found: Reached | None) -> list[Ranked]:
@@ -143,7 +143,7 @@ def spread(graph: Adjacency, found: Walk, used: NDArray[np.int32]) -> tuple[Floa
     return stays, weights * (out[source] + out[target])
 
 
-def _told(
+def _to_scores(
     view: View, graph: Adjacency, found: Walk, used: NDArray[np.int32], activation: Floats
 ) -> Reached:
     """Scores and paths by document. A record has the root of its activation, which falls by half

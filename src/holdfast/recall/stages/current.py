@@ -28,7 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.language.questions.classes import classify
-from holdfast.language.questions.quantities import AskedQuantities, StatedQuantities, asked, read
+from holdfast.language.questions.quantities import (
+    AskedQuantities,
+    StatedQuantities,
+    asked_quantities,
+    stated_quantities,
+)
 from holdfast.recall.stages.stage import Candidate, Moment, raised
 
 #: The newest passes an older one that scores up to 10 % more; the first decides among equals only,
@@ -77,18 +82,18 @@ def _in_time(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 
 def _figured(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     """The turns first that state the figure that was asked for, the latest of them before all."""
-    figures = asked(moment.query.text)
+    figures = asked_quantities(moment.query.text)
     if figures is None or not candidates or candidates[0].score <= 0:
         return candidates
-    said = _said(candidates[:_LOOKED_AT], figures, moment)
+    said = _stated_figures(candidates[:_LOOKED_AT], figures, moment)
     states = _stating(candidates[:_LOOKED_AT], said, figures)
     gains = np.array([STATES if each.doc in states else 0.0 for each in candidates])
-    stating = _noted(candidates, gains, {"states": True})
+    stating = _with_gains(candidates, gains, {"states": True})
     updates = _updates(stating[:_LOOKED_AT], said, figures, moment)
     if not updates:
         return stating
     gains = np.array([updates.get(each.doc, 0.0) for each in stating])
-    return _noted(stating, gains, {"update_of": moment.view.ids[stating[0].doc]})
+    return _with_gains(stating, gains, {"update_of": moment.view.ids[stating[0].doc]})
 
 
 def _stating(
@@ -109,7 +114,7 @@ def _stating(
     return found
 
 
-def _noted(
+def _with_gains(
     candidates: list[Candidate], gains: NDArray[np.floating[Any]], note: Mapping[str, Any]
 ) -> list[Candidate]:
     """Each score times 1 + its gain, with a note beside those that this stage made before."""
@@ -119,7 +124,7 @@ def _noted(
     return raised(candidates, gains, "current", notes)
 
 
-def _said(
+def _stated_figures(
     head: list[Candidate], figures: AskedQuantities, moment: Moment
 ) -> dict[int, StatedQuantities]:
     """What those of the first say of the figures that are turns of people."""
@@ -128,7 +133,7 @@ def _said(
     docs = np.array([each.doc for each in head], dtype=np.intp)
     docs = docs[(view.roles[docs] == user) & (view.tiers[docs] == session)]
     texts = moment.content(docs.tolist()) if len(docs) else {}
-    return {doc: read(text, figures) for doc, text in texts.items()}
+    return {doc: stated_quantities(text, figures) for doc, text in texts.items()}
 
 
 def _updates(

@@ -84,10 +84,10 @@ def protected(
     if len(others) > _MOST_ADDED:
         others.sort(key=lambda doc: (-held[doc].weight, -scores[doc]))
     missing = [Candidate(doc, float(scores[doc])) for doc in others[:_MOST_ADDED]]
-    return by_score([_lifted(each, held.get(each.doc), heaviest) for each in missing + candidates])
+    return by_score([_lift(each, held.get(each.doc), heaviest) for each in missing + candidates])
 
 
-def _lifted(candidate: Candidate, literal: HeldLiterals | None, heaviest: float) -> Candidate:
+def _lift(candidate: Candidate, literal: HeldLiterals | None, heaviest: float) -> Candidate:
     if literal is None:
         return Candidate(candidate.doc, 0.5 * candidate.score, candidate.notes)
     # The more it is singled out the higher; the fused score decides among equals.

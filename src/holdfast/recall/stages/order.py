@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from holdfast.errors import ModelError
 from holdfast.index.resident import View
 from holdfast.language.questions.classes import classify
-from holdfast.recall.source_share import alone, is_bounded, named, spread, writers_of
+from holdfast.recall.source_share import alone, is_bounded, quoted_or_codes, spread, writers_of
 from holdfast.recall.stages.current import current
 from holdfast.recall.stages.lane import is_rule, lane
 from holdfast.recall.stages.literal import held_literals, protected
@@ -25,7 +25,7 @@ from holdfast.recall.stages.neighbours import accompanied
 from holdfast.recall.stages.rerank import asking, reranked
 from holdfast.recall.stages.similar import distinct, diverse
 from holdfast.recall.stages.stage import Candidate, Moment, Stage, by_score
-from holdfast.recall.trace import compared
+from holdfast.recall.trace import with_changes
 from holdfast.recall.windows import neighbours
 from holdfast.records.fading import BIRTH, of_note
 from holdfast.records.graph.elements import of_edge, of_entity
@@ -299,7 +299,7 @@ def run(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
         after = stage(candidates, moment)
         if moment.query.explain:
             name = str(getattr(stage, "__name__", "")).lstrip("_")
-            after = compared(name, candidates, after)
+            after = with_changes(name, candidates, after)
         candidates = after
     return candidates
 
@@ -443,7 +443,7 @@ def _writers(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
         writers,
         share=moment.config.writer_share,
         limit=moment.query.limit,
-        stays=alone(candidates, writers, named(moment.query)),
+        stays=alone(candidates, writers, quoted_or_codes(moment.query)),
     )
 
 

@@ -41,7 +41,7 @@ def format_of(data: bytes | str, name: str, given: object = None) -> str:
     return "html" if _PAGE.match(data[:1024].decode("latin-1").lstrip("ï»¿")) else "text"
 
 
-def read(
+def read_document(
     data: bytes | str, name: str, format: str, *, limits: ReadLimits, deadline: Deadline
 ) -> ReadDocument:
     """What a document says, or an error that says why it cannot be read."""

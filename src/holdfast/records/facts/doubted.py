@@ -17,7 +17,7 @@ from holdfast.language.statements.values import Clarification, Fact
 from holdfast.records.facts.plan import LOUD, again
 from holdfast.records.facts.shown import fact, is_shown
 from holdfast.records.facts.versions import answer_id
-from holdfast.records.rules import DOUBTFUL, kind_of, known
+from holdfast.records.rules import DOUBTFUL, kind_of, to_known_rule
 from holdfast.records.succession import rule_of
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
@@ -32,7 +32,7 @@ def rules(store: Store, scope: Scope) -> list[Clarification]:
     seen = sorted(
         (each for each in listed if is_shown(each, scope)), key=lambda each: each.known_from
     )
-    return [_asked(each) for each in reversed(seen)]
+    return [_to_clarification(each) for each in reversed(seen)]
 
 
 def find(store: Store, scope: Scope, id: str) -> Record | None:
@@ -64,7 +64,7 @@ def answer(
 def _confirmed(store: Store, scope: Scope, doubted: Record, now: datetime) -> Derived:
     whose = (doubted.agent, doubted.visibility)
     listed = store.listed(scope, tier=TIER, kind="instruction")
-    current = [known(each) for each in listed if (each.agent, each.visibility) == whose]
+    current = [to_known_rule(each) for each in listed if (each.agent, each.visibility) == whose]
     rule = replace(rule_of(doubted), own=True)
     repeated = same(rule, current)
     ended = (repeated,) if repeated else superseded(rule, current)
@@ -80,7 +80,7 @@ def _confirmed(store: Store, scope: Scope, doubted: Record, now: datetime) -> De
     )
 
 
-def _asked(record: Record) -> Clarification:
+def _to_clarification(record: Record) -> Clarification:
     return Clarification(
         id=record.id,
         question=f"Did you mean this as a rule for me: {record.content}",

@@ -15,7 +15,7 @@ from datetime import datetime
 from heapq import nlargest
 from typing import TypeVar
 
-from holdfast.language.claims.claim import Claim, compared, read
+from holdfast.language.claims.claim import Claim, comparable_terms, read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.records.facts.reconcile import KnownFact
 from holdfast.store.protocols import Derived, Head, Store
@@ -38,7 +38,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 def claim_of(record: Record, own: str = "") -> Claim:
     """What a stored fact claims."""
-    return read(record.content, str(record.data.get("speaker") or USER), own)
+    return read_claim(record.content, str(record.data.get("speaker") or USER), own)
 
 
 def known_of(record: Record, own: str = "") -> KnownFact:
@@ -86,7 +86,7 @@ def is_of_one(fact: Record | Derived) -> bool:
         return False
     if fact.data.get("outcome") in ("clarify", "delete"):
         return False
-    claim = read(fact.content, str(fact.data.get("speaker") or USER))
+    claim = read_claim(fact.content, str(fact.data.get("speaker") or USER))
     return claim.hold == "changing" and claim.polarity > 0
 
 
@@ -210,7 +210,7 @@ class OwnerFacts:
             if (ones := self._of_one.get(_place(record))) is not None and is_of_one(record):
                 ones[id] = record
         if is_compared(record):
-            terms = compared(record.content)
+            terms = comparable_terms(record.content)
             self._held[id] = (slot, terms)
             for kept, key in self._places(slot, terms):
                 kept[key].add(id)

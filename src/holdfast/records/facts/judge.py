@@ -57,7 +57,7 @@ def nobody(_new: New, _known: Sequence[KnownFact]) -> None:
     """The opinion where no judge is asked."""
 
 
-def shown(
+def facts_for_judge(
     outcome: Outcome, new: New, known: Sequence[KnownFact], likeness: Likeness, limits: Thresholds
 ) -> list[KnownFact]:
     """What a judge sees of the known facts, in their order; nothing where it is not asked.
@@ -301,7 +301,7 @@ def verdict(answer: str, shown: int) -> Verdict | None:
     """What an answer says; None for one that says nothing that can be read."""
     text = _THOUGHT.sub("", answer) or answer
     for value in _objects(text):
-        if (read := _read(value, shown)) is not None:
+        if (read := _to_verdict(value, shown)) is not None:
             return read
     cut = _CUT.search(text)
     action = _CALLED.get(cut[1].lower()) if cut else None
@@ -309,7 +309,7 @@ def verdict(answer: str, shown: int) -> Verdict | None:
     return Verdict("add") if action == "add" else None
 
 
-def _read(value: Mapping[str, Any], shown: int) -> Verdict | None:
+def _to_verdict(value: Mapping[str, Any], shown: int) -> Verdict | None:
     named = {str(name).lower(): each for name, each in value.items()}
     told = next((named[name] for name in _ACTION if name in named), None)
     action = _CALLED.get(str(told).strip().lower().replace("-", "_"))

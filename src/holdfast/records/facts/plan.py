@@ -16,7 +16,7 @@ from typing import Any
 from holdfast.border.origins import least
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.index.postings import packed
-from holdfast.language.claims.claim import Claim, read
+from holdfast.language.claims.claim import Claim, read_claim
 from holdfast.language.claims.relate import Thresholds, relation
 from holdfast.language.claims.slots import USER
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
@@ -31,7 +31,7 @@ from holdfast.records.facts.follow import (
     known_of,
     likest,
 )
-from holdfast.records.facts.judge import Opinion, followed, nobody, shown
+from holdfast.records.facts.judge import Opinion, facts_for_judge, followed, nobody
 from holdfast.records.facts.reconcile import (
     KnownFact,
     New,
@@ -86,7 +86,8 @@ def leaves_no_room(later: Record | Derived, earlier: Record | Derived, own: str)
     """Whether of two facts of one attribute the earlier held no longer when the later began: not so
     of a country and a town in it, nor where the later one says less of the same."""
     new, old = (
-        read(each.content, str(each.data.get("speaker") or USER), own) for each in (later, earlier)
+        read_claim(each.content, str(each.data.get("speaker") or USER), own)
+        for each in (later, earlier)
     )
     how = relation(new, old, lambda: 0.0, _LIMITS)
     if how == "same":
@@ -211,7 +212,7 @@ class FactPlan:
         if draft.at > self.now + _FAR_AHEAD:  # A clock that ran ahead must not outlast all others.
             draft = replace(draft, at=self.now)
         speaker = _speaker(draft, self._own)
-        claim = read(draft.text, speaker, self._own)
+        claim = read_claim(draft.text, speaker, self._own)
         fact_id = id or draft_id(draft)
         if fact_id in self._records or self._tools.exists(fact_id):
             return DraftOutcome(fact_id, Outcome("noop", "learned-before", (fact_id,)))
@@ -295,7 +296,7 @@ class FactPlan:
         outcome = reconcile(new, known, likeness, limits)
         if self._tools.opinion is nobody:
             return outcome
-        seen = shown(outcome, new, known, likeness, limits)
+        seen = facts_for_judge(outcome, new, known, likeness, limits)
         opinion = self._tools.opinion(new, seen) if seen else None
         if opinion is None:
             return outcome

@@ -31,7 +31,7 @@ from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.facts.versions import (
     added_id,
     answer_id,
-    answered,
+    confirmed_version,
     edited,
     edited_before,
     is_answer,
@@ -287,7 +287,9 @@ class Facts(Recasting):
 
         def work(plan: FactPlan) -> str:
             unclear = self._unclear(scope, id)
-            return plan.put(answered(unclear, keep=keep, about=self._about(scope, unclear)))
+            return plan.put(
+                confirmed_version(unclear, keep=keep, about=self._about(scope, unclear))
+            )
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
 

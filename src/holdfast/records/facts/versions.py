@@ -9,7 +9,7 @@ from datetime import datetime
 
 from holdfast.errors import InvalidInput
 from holdfast.index.postings import packed
-from holdfast.language.claims.claim import read
+from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.language.statements.values import FactDraft
 from holdfast.records.entries import indexed_terms
@@ -33,7 +33,7 @@ def edited(
 ) -> Derived:
     """A fact with another text, category or confidence, in the place of the one it had."""
     kind = category_of(category or record.kind, origin)
-    claim = read(text, str(record.data.get("speaker") or USER))
+    claim = read_claim(text, str(record.data.get("speaker") or USER))
     row, length = packed(indexed_terms(record.name, text))
     kept = {name: value for name, value in record.data.items() if name not in _OF_TEXT}
     told = {"slot": claim.slot, "value": claim.value}
@@ -81,7 +81,7 @@ def share(value: object, name: str) -> float:
     return float(value)
 
 
-def answered(record: Record, *, keep: str, about: Sequence[str]) -> Derived:
+def confirmed_version(record: Record, *, keep: str, about: Sequence[str]) -> Derived:
     """The fact that was unclear, now that somebody said that it holds; `about` are those that hold
     beside it."""
     ended = list(about) if keep == "new" else []

@@ -87,7 +87,7 @@ def fullest(members: Sequence[tuple[str, Entity]]) -> str:
     return best[0]
 
 
-def joined(members: Sequence[tuple[str, Entity]]) -> tuple[str, Entity]:
+def merged_entity(members: Sequence[tuple[str, Entity]]) -> tuple[str, Entity]:
     """What is shown of several entities that are one, those learned first first; and its id."""
     shown = fullest(members)
     each = [entity for _, entity in members]
@@ -359,7 +359,7 @@ def _joined(records: Mapping[str, Entity], merges: Mapping[str, Merging]) -> _Jo
             members = groups[root[each]]
             made.members[number] = members
             made.numbers.update(dict.fromkeys(members, number))
-            id, shown = joined([(member, records[member]) for member in members])
+            id, shown = merged_entity([(member, records[member]) for member in members])
         made.numbers[each] = number
         made.ids.append(id)
         made.shown.append(shown)

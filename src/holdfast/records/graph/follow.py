@@ -64,7 +64,7 @@ class _OwnerGraph:
         with self.lock:
             graph = self._follow(store, scope, patient=False)
             if self.names is None or self.named is None:
-                self.names = Resolver(_known(graph, range(len(graph.ids))))
+                self.names = Resolver(_resolvable(graph, range(len(graph.ids))))
             elif self.touched:
                 _rename(self.names, self.touched, self.named, graph)
             self.named, self.touched = graph, set()
@@ -212,7 +212,7 @@ def _differing(before: Mapping[str, Element], now: Mapping[str, Element]) -> set
     return {each for each in before.keys() | now.keys() if before.get(each) != now.get(each)}
 
 
-def _known(graph: Adjacency, numbers: Iterable[int]) -> Iterable[ResolvableEntity]:
+def _resolvable(graph: Adjacency, numbers: Iterable[int]) -> Iterable[ResolvableEntity]:
     """The entities with these numbers as a resolver knows them; what ended is meant no more."""
     for number in numbers:
         each = graph.entities[number]
@@ -229,5 +229,5 @@ def _rename(names: Resolver, touched: set[str], before: Adjacency, now: Adjacenc
     for each in members:
         if now.shown(each) != each or each not in now.numbers:
             names.discard(each)
-    for known in _known(now, {now.numbers[each] for each in members if each in now.numbers}):
+    for known in _resolvable(now, {now.numbers[each] for each in members if each in now.numbers}):
         names.add(known)

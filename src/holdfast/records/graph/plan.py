@@ -222,7 +222,7 @@ class PlannedMerge:
         return Planned(made, before)
 
 
-def opened(draft: EntityDraft, before: Record | None, now: datetime) -> PlannedEntity:
+def entity_before(draft: EntityDraft, before: Record | None, now: datetime) -> PlannedEntity:
     """An entity as it was before this call; new: as the draft calls it."""
     if before is None:
         return PlannedEntity(draft.name, draft.type, [], "", now)
@@ -421,7 +421,7 @@ class GraphPlan:
         each = known or free
         entity = self.entities.get(each)
         if entity is None:
-            entity = self.entities[each] = opened(draft, self._known.get(each), self.now)
+            entity = self.entities[each] = entity_before(draft, self._known.get(each), self.now)
         entity.join(draft, heard=self.heard)
         entity.told.add(draft, sources, self.origin)
         for name in called:

@@ -23,13 +23,13 @@ from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.plan import GraphPlan, Planned, PlannedMerge, WriteCall, again, merge_id
 from holdfast.records.graph.walk import (
-    begun,
     edges_of,
+    entities_begun,
     moment_of,
     node,
     overview,
     subgraph,
-    told,
+    to_subgraph,
     walk,
 )
 from holdfast.records.graph.walk import merge as shown
@@ -63,7 +63,7 @@ def receipt(
     created = len(things - known.keys()) + sum(not each for each in claims.values())
     first = [plan.shown(each) for each in given if each is not None]
     return GraphReceipt(
-        entities=tuple(first + [each for each in _shown(plan) if each not in set(first)]),
+        entities=tuple(first + [each for each in _plan_ids(plan) if each not in set(first)]),
         edges=tuple(each for each in edges if each is not None),
         created=created,
         reinforced=len(things) + len(claims) - created,
@@ -71,7 +71,7 @@ def receipt(
     )
 
 
-def noted(told: GraphReceipt) -> str:
+def receipt_text(told: GraphReceipt) -> str:
     """A receipt as a text, to be given again."""
     return json.dumps(asdict(told))
 
@@ -84,7 +84,7 @@ def told_before(text: str) -> GraphReceipt:
     return GraphReceipt(**fields)
 
 
-def _shown(plan: GraphPlan) -> list[str]:
+def _plan_ids(plan: GraphPlan) -> list[str]:
     return list(dict.fromkeys(map(plan.shown, plan.entities)))
 
 
@@ -134,9 +134,9 @@ class Merges:
     def make(self, scope: Scope, a: str, b: str, now: datetime) -> Merge:
         """Take two entities for one, given by names, aliases or ids."""
         graph = self._graphs.of(scope)
-        ids = (_named(graph, scope, a), _named(graph, scope, b))
+        ids = (_entity_named(graph, scope, a), _entity_named(graph, scope, b))
         if graph.numbers[ids[0]] == graph.numbers[ids[1]]:
-            if (known_id := _made(graph, ids)) is not None:  # The same again changes nothing.
+            if (known_id := _merge_of(graph, ids)) is not None:  # The same again changes nothing.
                 return self._one(scope, known_id)
             raise InvalidInput(f"{a!r} and {b!r} are one entity already", field="b")
         id = self._free(scope, graph, ids)
@@ -207,13 +207,13 @@ def _sees(graph: Adjacency, scope: Scope, *ids: str) -> bool:
     )
 
 
-def _made(graph: Adjacency, ids: tuple[str, str]) -> str | None:
+def _merge_of(graph: Adjacency, ids: tuple[str, str]) -> str | None:
     """The merge by which these two, and no others, are one."""
     there = ((id, each) for id, each in graph.merges.items() if each.span.is_open)
     return next((id for id, each in there if {each.a, each.b} == {*ids}), None)
 
 
-def _named(graph: Adjacency, scope: Scope, name: str) -> str:
+def _entity_named(graph: Adjacency, scope: Scope, name: str) -> str:
     found = graph.named(name)
     if found is None or not _sees(graph, scope, found):
         raise NotFound(f"there is no entity {name!r} in this scope")
@@ -277,7 +277,7 @@ class Graph:
                 records = [each.record for each in plan.records()]
                 told = receipt(plan, given, edges, warnings)
                 with once(
-                    self._store, scope, key, "graph.write", note=noted(told), at=plan.now,
+                    self._store, scope, key, "graph.write", note=receipt_text(told), at=plan.now,
                     entities=entities, relations=relations, origin=origin,
                 ) as before:  # fmt: skip
                     if before is not None:
@@ -450,7 +450,7 @@ class Graph:
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
         when = self._when(graph, scope, as_of, known_at)
-        kept = graph.entity_spans.open(when) & begun(graph, when)
+        kept = graph.entity_spans.open(when) & entities_begun(graph, when)
         if (typed := graph.typed(graph.entity_types, among)) is not None:
             kept &= typed
         numbers = np.flatnonzero(kept)[:most].tolist()
@@ -494,12 +494,12 @@ class Graph:
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
         when = self._when(graph, scope, as_of, known_at)
-        kept = begun(graph, when)
+        kept = entities_begun(graph, when)
         if (typed := graph.typed(graph.entity_types, among)) is not None:
             kept &= typed
         found = overview(graph, when, most=most, nodes=kept)
         return self._own(
-            scope, told(graph, found, moment_of(when), most_edges=_EDGES_A_NODE * most)
+            scope, to_subgraph(graph, found, moment_of(when), most_edges=_EDGES_A_NODE * most)
         )
 
     def merges(

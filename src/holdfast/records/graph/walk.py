@@ -142,7 +142,7 @@ def overview(graph: Adjacency, when: When, *, most: int, nodes: Mask = None) -> 
     return Overview(shown, once, also, len(found) > most)
 
 
-def told(graph: Adjacency, found: Overview, at: datetime, *, most_edges: int) -> Subgraph:
+def to_subgraph(graph: Adjacency, found: Overview, at: datetime, *, most_edges: int) -> Subgraph:
     """What callers see of it; strengths are those of a time. There is no start, so no paths."""
     return Subgraph(
         nodes=tuple(node(graph, each, at) for each in found.nodes.tolist()),
@@ -171,7 +171,7 @@ def moment_of(when: When) -> datetime:
     return when.as_of or when.known_at or when.now
 
 
-def begun(graph: Adjacency, when: When) -> NDArray[np.bool_]:
+def entities_begun(graph: Adjacency, when: When) -> NDArray[np.bool_]:
     """The entities that were there at `as_of`: they had begun, or an edge of theirs held."""
     kept = graph.entity_spans.begun(when)
     if when.as_of is not None:

@@ -76,7 +76,7 @@ def _list(  # noqa: PLR0913 (one per option)
             user=user, workspace=workspace, agent=agent, category=category, status=status,
             as_of=as_of, known_at=known_at, limit=limit,
         )  # fmt: skip
-    _shown(found, json=json, nothing=f"no such facts of user {user}")
+    _print_facts(found, json=json, nothing=f"no such facts of user {user}")
 
 
 @facts.command("add", epilog='Example: holdfast facts add "I live in Lisbon." --user ann')
@@ -278,7 +278,7 @@ def _resolve(
     document(made) if json else line(made.note or made.status)
 
 
-def _shown(found: Sequence[Fact], *, json: bool, nothing: str) -> None:
+def _print_facts(found: Sequence[Fact], *, json: bool, nothing: str) -> None:
     if json:
         document(found)
         return

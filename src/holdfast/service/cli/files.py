@@ -32,7 +32,7 @@ def whole_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         raise HoldfastError(f"the folder {path.resolve().parent} does not exist")
     _sweep(path)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    private.made(part)
+    private.create_private(part)
     handle = os.open(part, os.O_RDONLY)
     try:
         # Whoever holds this lock is alive: numbers of processes say nothing between containers.

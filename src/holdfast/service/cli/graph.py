@@ -135,7 +135,7 @@ def _show(  # noqa: PLR0913 (one per option)
     if not found.nodes:
         (line if chosen == "table" and out is None else note)(_nothing(asked, type))
     if found.nodes or chosen != "table":
-        _hand_over(_drawn(found, chosen, turns, heading), chosen, out, force=force)
+        _hand_over(_draw(found, chosen, turns, heading), chosen, out, force=force)
 
 
 @graph.command("merges", epilog="Example: holdfast graph merges --user ann")
@@ -195,7 +195,7 @@ def _unmerge(
 
     whose: dict[str, Any] = {"user": user, "workspace": workspace, "agent": agent}
     with memory_at(db, config) as memory:
-        meant = _meant(id, memory.graph.merges(**whose, undone=True, limit=_MOST_LISTED))
+        meant = _merge_by_id(id, memory.graph.merges(**whose, undone=True, limit=_MOST_LISTED))
         done = memory.graph.unmerge(meant.id, **whose)
     if json:
         document(done)
@@ -232,7 +232,7 @@ def _merge(
 def _format(given: str | None, out: Path | None, *, json: bool) -> str:
     """What was asked for: by name, by --json, or by the ending of the file."""
     if given is not None and given not in _FORMATS:
-        raise InvalidInput(f"--format must be {_listed()}, not {given!r}", field="format")
+        raise InvalidInput(f"--format must be {_graph_list()}, not {given!r}", field="format")
     if json:
         if given not in (None, "json"):
             raise InvalidInput(f"--json and --format {given} contradict each other", field="format")
@@ -241,7 +241,7 @@ def _format(given: str | None, out: Path | None, *, json: bool) -> str:
     return given or (endings.get(out.suffix.lower(), "table") if out else "table")
 
 
-def _listed() -> str:
+def _graph_list() -> str:
     *first, last = _FORMATS
     return f"{', '.join(first)} or {last}"
 
@@ -292,7 +292,7 @@ def _nothing(asked: dict[str, Any], type: str | None) -> str:
     )
 
 
-def _drawn(found: Subgraph, chosen: str, turns: dict[str, Event], heading: str) -> str:
+def _draw(found: Subgraph, chosen: str, turns: dict[str, Event], heading: str) -> str:
     from holdfast.service.picture import plain  # noqa: PLC0415
 
     if chosen == "svg":
@@ -319,7 +319,7 @@ def _hand_over(text: str, chosen: str, out: Path | None, *, force: bool) -> None
     note(f"wrote {out}: {chosen}, {several(len(text.encode()), 'byte', 'bytes')}")
 
 
-def _meant(id: str, merges: Sequence[Merge]) -> Merge:
+def _merge_by_id(id: str, merges: Sequence[Merge]) -> Merge:
     """The merge with this id, or the one whose id ends so."""
     wanted = id.strip().lower()
     found = [each for each in merges if each.id.endswith(wanted)]

@@ -30,7 +30,7 @@ from holdfast.service.cli.show import (
     pairs,
     progress,
     several,
-    told,
+    status_text,
 )
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def remember(  # noqa: PLR0913 (one per option)
     for warning in receipt.warnings:
         note(f"note: {warning.removeprefix('messages[0].')}")
     again = " already (same key)" if receipt.duplicate else ""
-    line(f"remembered{again} {event} ({told(state)})")
+    line(f"remembered{again} {event} ({status_text(state)})")
 
 
 def _content(text: str | None, file: Path | None) -> str:
@@ -330,7 +330,7 @@ def _show_fading(found: Sequence[Fading], days: float) -> None:
 
 def _round(done: Sequence[Done], *, json: bool) -> None:
     if json:
-        document([_told(one) for one in done])
+        document([_job_json(one) for one in done])
         return
     acts = [(one, act) for one in done for act in one.acts]
     if not acts:
@@ -345,7 +345,7 @@ def _round(done: Sequence[Done], *, json: bool) -> None:
         line("nothing was changed; --run --apply does it")
 
 
-def _told(one: Done) -> dict[str, object]:
+def _job_json(one: Done) -> dict[str, object]:
     """What a job did as JSON knows it; of a merge the text that stands for the others, unless an
     agent keeps it to itself."""
     acts = [
@@ -421,7 +421,7 @@ def status(
     if json:
         document(found)
     else:
-        line(f"{id}: {told(found)}")
+        line(f"{id}: {status_text(found)}")
 
 
 def forget(

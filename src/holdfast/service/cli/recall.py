@@ -149,11 +149,11 @@ def _row(place: int, each: Considered, *, wide: bool) -> Sequence[str]:
         each.id if wide else each.id[-_END_OF_ID:],
         f"{each.tier}/{each.kind}",
         f"{told}, {each.tokens} tokens" if each.tokens is not None else told,
-        *(_said(each.why, source) for source in _SOURCES),
+        *(_rank_text(each.why, source) for source in _SOURCES),
     )
 
 
-def _said(why: Mapping[str, Any], source: str) -> str:
+def _rank_text(why: Mapping[str, Any], source: str) -> str:
     """The rank that a source gave, where ranks were asked for, else its largest share of the best
     memory's."""
     parts = why.get("sources", why).get(source, {})
@@ -349,7 +349,7 @@ def _why_nothing(memory: Memory, user: str, workspace: str) -> str:
     return f"nothing remembered yet for user {user}{where}"
 
 
-def _given(hit: Hit, *, full: bool) -> Metadata:
+def _caller_metadata(hit: Hit, *, full: bool) -> Metadata:
     """What the caller gave with a memory; what the system keeps of a derived one only in full."""
     if full or hit.tier == "session":
         return hit.metadata
@@ -367,7 +367,7 @@ def _show_hits(hits: Sequence[Hit], *, full: bool) -> None:
             content = content[:_SHOWN_CHARACTERS] + " …"
         for part in safe(content).splitlines() or [""]:
             line("    " + part)
-        for name, value in _given(hit, full=full).items():
+        for name, value in _caller_metadata(hit, full=full).items():
             line(f"    {name}: {value}")
         line(f"    why: {in_words(hit.why)}")
         line(f"    id: {hit.id}")

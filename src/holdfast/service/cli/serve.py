@@ -99,7 +99,7 @@ def mcp(
         signal.signal(each, _leave)
     wire = Wire(settings.limits.body_bytes)
     asker, stdio = _machinery()
-    key = _known(url) if far else None
+    key = _identity(url) if far else None
     listed = asker.allowed(settings.mcp.tools.split(","), stdio.ALL, "mcp.tools")
     agents = asker.by_agent(settings.mcp.agent_tools, stdio.ALL, "mcp.agentTools")
     listed = asker.both(listed, asker.of_agent(agents, agent))
@@ -121,7 +121,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
 
 
-def _known(url: str) -> Identity | None:
+def _identity(url: str) -> Identity | None:
     """Whose key this is. A wrong one is told now: a client shows little of what a tool answers."""
     from holdfast.client.remote import whoami  # noqa: PLC0415
 

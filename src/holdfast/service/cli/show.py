@@ -139,7 +139,7 @@ def day(moment: datetime | None) -> str:
     return "-" if moment is None else f"{moment:%Y-%m-%d %H:%M}"
 
 
-def told(status: Status) -> str:
+def status_text(status: Status) -> str:
     """How far a memory has come, in words."""
     if status.pending == ("extract",):  # Found by meaning, too: what is left concerns the graph.
         why = f": {status.error}" if status.error else ""

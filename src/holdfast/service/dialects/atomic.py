@@ -20,7 +20,7 @@ from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
 from holdfast.recall.context.pack import Level, Packed, pack
-from holdfast.recall.context.pack import told as told_at
+from holdfast.recall.context.pack import at_level as told_at
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.parts import is_seen
 from holdfast.service.dialects.atomic_rows import (
@@ -32,7 +32,7 @@ from holdfast.service.dialects.atomic_rows import (
     trail,
 )
 from holdfast.service.http.auth import Reader, Writer, narrowed
-from holdfast.service.http.deps import Held, Waiting, printable, told
+from holdfast.service.http.deps import Held, Waiting, json_response, printable
 from holdfast.service.http.wire import (
     MOST_HITS,
     IngestBody,
@@ -96,7 +96,7 @@ def searched(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> R
     }
     if body.retrieval_mode != "flat":
         answer |= _tiers(body, packed)
-    return told(answer, headers=override.headers)
+    return json_response(answer, headers=override.headers)
 
 
 def _recalled(
@@ -257,7 +257,7 @@ def ingest(
     override = overridden_write(memory.config, body.config_override)
     receipt = _remembered(memory, scope, body, idempotency_key, overrides=override.applied)
     if not body.wait:
-        return told(_ingested(receipt, receipt.state), headers=override.headers)
+        return json_response(_ingested(receipt, receipt.state), headers=override.headers)
     return _read(memory, scope, receipt, waiting.settled(memory, scope, receipt), override)
 
 
@@ -280,7 +280,7 @@ def _read(
     memory: Memory, scope: Scope, receipt: Receipt, state: State, override: Override
 ) -> Response:
     drawn = memory.facts.drawn_from(scope, receipt.events)
-    return told(_ingested(receipt, state, drawn), headers=override.headers)
+    return json_response(_ingested(receipt, state, drawn), headers=override.headers)
 
 
 def _remembered(
@@ -367,7 +367,7 @@ def expand(*, body: WantedMemories, key: Reader, memory: Held) -> Response:
         except NotFound:
             continue
         rows.append(expanded(scope, hit, kept.get(id)))
-    return told({"memories": rows, "count": len(rows)})
+    return json_response({"memories": rows, "count": len(rows)})
 
 
 class ListQuery(QueryString):
@@ -394,7 +394,7 @@ def listed(*, query: Annotated[ListQuery, Query()], key: Reader, memory: Held) -
         rows.append(memory_row(scope, record))
         if len(rows) == query.limit:
             break
-    return told({"memories": rows, "count": len(rows)})
+    return json_response({"memories": rows, "count": len(rows)})
 
 
 def _is_wanted(record: Record, query: ListQuery) -> bool:
@@ -432,7 +432,7 @@ def by_external_id(*, query: Annotated[NamedQuery, Query()], key: Reader, memory
     ]
     if not rows:
         raise NotFound("there is no memory with this external_id in this scope")
-    return told({"memories": rows, "count": len(rows)})
+    return json_response({"memories": rows, "count": len(rows)})
 
 
 @routes.get("/stats", response_model=_OBJECT)
@@ -447,7 +447,7 @@ def stats(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) 
         site = text_or_none(record.metadata, "source_site") or ""
         sites[site] = sites.get(site, 0) + 1
     average = round(importance / count, 6) if count else 0.0
-    return told(
+    return json_response(
         {
             "count": count,
             "avg_importance": average,
@@ -462,7 +462,7 @@ def stats(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) 
 @routes.get("/health", response_model=_OBJECT)
 def health(*, key: Reader, memory: Held) -> Response:
     """That it answers, and by which settings; no secrets."""
-    return told({"status": "ok", "config": _config(memory)})
+    return json_response({"status": "ok", "config": _config(memory)})
 
 
 @routes.put("/config", response_model=_OBJECT, responses={410: {"description": "Never."}})
@@ -512,7 +512,7 @@ def audit_recent(*, query: Annotated[RecentQuery, Query()], key: Reader, memory:
     facts = _versions(memory, scope, query.limit)
     next_of = {old: fact.id for fact in facts for old in fact.replaces}
     rows = [mutation(scope, fact, next_of) for fact in facts]
-    return told({"mutations": rows, "count": len(rows)})
+    return json_response({"mutations": rows, "count": len(rows)})
 
 
 @routes.get("/audit/summary", response_model=_OBJECT)
@@ -524,7 +524,7 @@ def audit_summary(*, query: Annotated[QueryString, Query()], key: Reader, memory
     for fact in facts:
         kind = mutation(scope, fact, {})["mutation_type"]
         kinds[kind] = kinds.get(kind, 0) + 1
-    return told(
+    return json_response(
         {
             "total_versions": len(facts),
             "active_versions": sum(fact.status == "active" for fact in facts),
@@ -543,7 +543,7 @@ def audit_trail(
     scope = narrowed(key, query)
     lines = memory.history(id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
     entries = trail(id, lines)
-    return told({"memory_id": id, "trail": entries, "version_count": len(entries)})
+    return json_response({"memory_id": id, "trail": entries, "version_count": len(entries)})
 
 
 def _versions(memory: Memory, scope: Scope, limit: int) -> list[Fact]:

@@ -21,7 +21,7 @@ from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.profile_values import Profile, category
 from holdfast.service.dialects.atomic_rows import conflict, trail
 from holdfast.service.http.auth import Reader, Writer, check_within, may, narrowed
-from holdfast.service.http.deps import Held, told
+from holdfast.service.http.deps import Held, json_response
 from holdfast.service.http.wire import Needed, QueryString, Scoped, Sent, StrictRoute, Text
 from holdfast.types import TEAM, ApiKey, Scope
 
@@ -53,7 +53,7 @@ def set_trust(*, body: TrustBody, key: Writer, memory: Held) -> Response:
     may(key, "admin", whole=True)
     _check(key, body)
     level = memory.agents.set_trust(body.agent_id, body.trust_level, workspace=key.workspace)
-    return told({"agent_id": body.agent_id, "trust_level": level})
+    return json_response({"agent_id": body.agent_id, "trust_level": level})
 
 
 @agent_routes.get("/trust", response_model=_OBJECT)
@@ -63,9 +63,9 @@ def trust(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) 
     _check(key, query)
     levels = memory.agents.trust(key.workspace)
     if query.agent_id is None:
-        return told({"trust": levels})
+        return json_response({"trust": levels})
     level = levels.get(query.agent_id, USUAL_TRUST)
-    return told({"agent_id": query.agent_id, "trust_level": level, "trust": levels})
+    return json_response({"agent_id": query.agent_id, "trust_level": level, "trust": levels})
 
 
 @agent_routes.get("/conflicts", response_model=_OBJECT)
@@ -76,7 +76,7 @@ def conflicts(*, query: Annotated[QueryString, Query()], key: Reader, memory: He
     found = memory.facts.conflicts(
         user=scope.user, workspace=scope.workspace, agent=scope.agent, limit=MOST_LISTED
     )
-    return told(
+    return json_response(
         {"conflicts": [conflict(scope, each, levels) for each in found], "count": len(found)}
     )
 
@@ -102,7 +102,7 @@ def resolve(*, id: str, body: ResolveBody, key: Writer, memory: Held) -> Respons
     memory.facts.resolve(
         id, keep=keep, user=scope.user, workspace=scope.workspace, agent=scope.agent
     )
-    return told({"id": id, "status": body.resolution})
+    return json_response({"id": id, "status": body.resolution})
 
 
 class WhoseConflicts(Sent):
@@ -114,7 +114,7 @@ class WhoseConflicts(Sent):
 @agent_routes.post("/conflicts/auto-resolve", response_model=_OBJECT)
 def auto_resolve(*, body: WhoseConflicts, key: Writer, memory: Held) -> Response:
     """Decide by trust what nobody has settled for a day."""
-    return told({"resolved": len(memory.facts.settle(narrowed(key, body)))})
+    return json_response({"resolved": len(memory.facts.settle(narrowed(key, body)))})
 
 
 def _whose(memory: Memory, key: ApiKey, body: ResolveBody, id: str) -> Scope:
@@ -177,9 +177,9 @@ def entities(*, query: Annotated[EntitiesQuery, Query()], key: Reader, memory: H
     found = [] if query.entity_type in ("agent", "session") else list(users(memory, key))
     first = (query.page - 1) * query.page_size
     shown = found[first : first + query.page_size]
-    return told(
+    return json_response(
         {
-            "entities": [_counted(memory, scope) for scope in shown],
+            "entities": [_counts(memory, scope) for scope in shown],
             "total": len(found),
             "page": query.page,
             "page_size": query.page_size,
@@ -199,9 +199,9 @@ def entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> R
     scope = _user(memory, key, entity_type, entity_id)
     profile = memory.profile(user=scope.user, workspace=scope.workspace)
     graph = memory.graph.overview(user=scope.user, workspace=scope.workspace, limit=_MOST_EDGES)
-    return told(
+    return json_response(
         {
-            **_counted(memory, scope),
+            **_counts(memory, scope),
             "attributes": _attributes(profile),
             "relations": [
                 {
@@ -237,13 +237,13 @@ def entity_profile(*, entity_type: Type, entity_id: str, key: Reader, memory: He
     rules = memory.store.listed(scope, tier="procedure", kind="instruction")
     block = {
         "summary": " ".join(each.text for each in profile.summaries.values() if each.text),
-        "preferences": _said(profile, "preference"),
+        "preferences": _profile_lines(profile, "preference"),
         "instructions": [rule.content for rule in rules if rule.visibility is None],
-        "open_commitments": _said(profile, "goal", "decision"),
+        "open_commitments": _profile_lines(profile, "goal", "decision"),
     }
-    return told(
+    return json_response(
         {
-            **_counted(memory, scope),
+            **_counts(memory, scope),
             "profile": block if any(block.values()) else None,
             "attributes": _attributes(profile),
             "updated_at": profile.updated_at,
@@ -275,7 +275,7 @@ def entity_attributes(
         for each in _attributes(memory.profile(user=scope.user, workspace=scope.workspace))
         if query.attribute in (None, each["attribute"]) and query.entity in (None, each["entity"])
     ]
-    return told({"attributes": found[: query.limit]})
+    return json_response({"attributes": found[: query.limit]})
 
 
 @routes.get("/{entity_type}/{entity_id}/memories/{memory_id}/history", response_model=_OBJECT)
@@ -295,7 +295,7 @@ def memory_history(
         }
         for each in trail(memory_id, lines)
     ]
-    return told({"memory_id": memory_id, "history": history})
+    return json_response({"memory_id": memory_id, "history": history})
 
 
 @routes.delete("/{entity_type}/{entity_id}", response_model=_OBJECT)
@@ -305,7 +305,7 @@ def erase_entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held
     scope = _user(memory, key, entity_type, entity_id)
     done = memory.erase(user=scope.user, workspace=scope.workspace)
     others = ("entity_attributes", "profile", "entities", "entity_edges", "entity_cards")
-    return told(
+    return json_response(
         {
             # Attributes, relations and cards are memories here like all others.
             "deleted": {"memories": done.removed.get("records", 0), **dict.fromkeys(others, 0)},
@@ -332,7 +332,7 @@ def _user(memory: Memory, key: ApiKey, kind: Type, id: str) -> Scope:
     return scope
 
 
-def _counted(memory: Memory, scope: Scope) -> dict[str, Any]:
+def _counts(memory: Memory, scope: Scope) -> dict[str, Any]:
     last = memory.store.page(scope, now=memory.now(), limit=1)
     return {
         "entity_type": "user",
@@ -356,5 +356,5 @@ def _attributes(profile: Profile) -> list[dict[str, Any]]:
     ]
 
 
-def _said(profile: Profile, *categories: str) -> list[str]:
+def _profile_lines(profile: Profile, *categories: str) -> list[str]:
     return [each.content for each in profile.facts if category(each) in categories]

@@ -15,7 +15,7 @@ from pydantic import ConfigDict
 from holdfast.memory.memory import Memory
 from holdfast.records.parts import seen
 from holdfast.service.http.auth import Reader, Writer, narrowed
-from holdfast.service.http.deps import Held, told
+from holdfast.service.http.deps import Held, json_response
 from holdfast.service.http.wire import Needed, QueryString, Sent, StrictRoute
 from holdfast.types import Record, Scope
 from holdfast.upkeep import consolidate as consolidation
@@ -47,12 +47,12 @@ class ConsolidateBody(Sent):
 def consolidate(*, body: ConsolidateBody, key: Writer, memory: Held) -> Response:
     """Near duplicates, and with `execute` one in the place of several; see consolidate.py."""
     scope = narrowed(key, body)
-    kept = {each.id for each in _kept(memory, scope)}
+    kept = {each.id for each in _upkept_records(memory, scope)}
     acts, changed = _run(memory, scope, consolidation.JOB, kept, shadow=not body.execute)
     if body.execute:
         merged = [act for act in acts if set(act.ids) & set(changed)]
         made = [act.record.id for act in merged if act.record is not None]
-        return told(
+        return json_response(
             {
                 "clusters_consolidated": len(made),
                 "memories_archived": len(changed),
@@ -60,7 +60,7 @@ def consolidate(*, body: ConsolidateBody, key: Writer, memory: Held) -> Response
                 "consolidated_memory_ids": made,
             }
         )
-    return told(
+    return json_response(
         {
             "memories_scanned": len(kept),
             "clusters_found": len(acts),
@@ -103,7 +103,7 @@ def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
     """What is least worth keeping at hand, and without `dry_run` put it aside: restorable."""
     scope = narrowed(key, body)
     now = memory.now()
-    kept = {each.id: each for each in standing(_kept(memory, scope))}
+    kept = {each.id: each for each in standing(_upkept_records(memory, scope))}
     worth = {id: retention.retention(each, now) for id, each in kept.items()}
     acts, changed = _run(memory, scope, retention.JOB, kept, shadow=body.dry_run)
     candidates = [
@@ -118,7 +118,7 @@ def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
         for act in acts
         for id in act.ids
     ]
-    return told(
+    return json_response(
         {
             "memories_evaluated": len(kept),
             "candidates_for_archival": candidates,
@@ -136,7 +136,7 @@ def cap(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) ->
     counts = memory.stats(user=scope.user, workspace=scope.workspace).tiers
     tier = max(TIERS, key=lambda each: counts[each])
     share = counts[tier] / LIMIT
-    return told(
+    return json_response(
         {
             "active_memories": counts[tier],
             "max_memories": LIMIT,
@@ -160,7 +160,7 @@ def reconcile(*, body: ReconcileBody, key: Writer) -> Response:
     if body.user_id is not None or key.user is not None:
         narrowed(key, body)
     done = ("processed", "resolved", "noops", "updates", "supersedes", "deletes", "adds", "errors")
-    return told({**dict.fromkeys(done, 0), "duration_ms": 0})
+    return json_response({**dict.fromkeys(done, 0), "duration_ms": 0})
 
 
 @routes.get("/reconcile/status", response_model=_OBJECT)
@@ -172,7 +172,7 @@ def reconcile_status(
     waiting = memory.facts.clarifications(
         user=scope.user, workspace=scope.workspace, agent=scope.agent, limit=10_000
     )
-    return told({"enabled": False, "pending": 0, "clarifications": len(waiting)})
+    return json_response({"enabled": False, "pending": 0, "clarifications": len(waiting)})
 
 
 class ResetBody(Sent):
@@ -190,7 +190,7 @@ def reset_source(*, body: ResetBody, key: Writer, memory: Held) -> Response:
     """Forget everything that was said with a source_site; restorable."""
     scope = narrowed(key, body)
     gone = memory.reset_source(body.source_site, user=scope.user, workspace=scope.workspace)
-    return told(
+    return json_response(
         {
             "success": True,
             "deleted_memories": gone,
@@ -244,6 +244,6 @@ def _run(
     return acts, [id for one in done for id in one.changed if id in kept]
 
 
-def _kept(memory: Memory, scope: Scope) -> list[Record]:
+def _upkept_records(memory: Memory, scope: Scope) -> list[Record]:
     """What upkeep looks after, as far as the asker sees it."""
     return [each for tier in TIERS for each in seen(memory.store.listed(scope, tier=tier), scope)]

@@ -53,7 +53,7 @@ def memory_row(scope: Scope, record: Record) -> dict[str, Any]:
 
 def expanded(scope: Scope, hit: Hit, record: Record | None) -> dict[str, Any]:
     """The same of a hit; `record` where it is the asker's own."""
-    known = {} if record is None else _known(record)
+    known = {} if record is None else _known_metadata(record)
     return {
         "id": hit.id,
         "user_id": scope.user,
@@ -83,7 +83,7 @@ def expanded(scope: Scope, hit: Hit, record: Record | None) -> dict[str, Any]:
     }
 
 
-def _known(record: Record) -> dict[str, Any]:
+def _known_metadata(record: Record) -> dict[str, Any]:
     unclear = record.data.get("outcome") == "clarify"
     keywords = record.data.get("keywords")
     return {

@@ -26,7 +26,7 @@ from holdfast.records import parts
 from holdfast.records.facts.follow import CONFLICT
 from holdfast.records.profile_values import SECTIONS, USER_SECTIONS, Profile, claim
 from holdfast.service.http.auth import Reader, Writer, header_text, narrowed
-from holdfast.service.http.deps import Held, told
+from holdfast.service.http.deps import Held, json_response
 from holdfast.service.http.wire import Needed, QueryString, StrictRoute, Text
 from holdfast.service.whole import forget_fact
 from holdfast.types import Record, Scope
@@ -113,7 +113,7 @@ def document(memory: Memory, scope: Scope) -> dict[str, Any]:
         for event in memory.store.events(scope, list(dict.fromkeys(first.values())))
     }
     extensions = {each.id: each.metadata.get("categoryExtension") for each in profile.facts}
-    ids, kept = ids_of(profile), {each.id: _kept(each) for each in profile.facts}
+    ids, kept = ids_of(profile), {each.id: _kept_source(each) for each in profile.facts}
     for fact in made["facts"]:
         # A fact is of everybody who told it; it comes from the session where it was told first.
         if thread := threads.get(first.get(fact["id"], "")):
@@ -130,13 +130,13 @@ def ids_of(profile: Profile) -> dict[str, str]:
     """The ids of facts as the document has them, by those of their records."""
     found: dict[str, str] = {}
     for record in profile.facts:
-        id = _kept(record).get("id") or claim(record)
+        id = _kept_source(record).get("id") or claim(record)
         # Of one claim two may hold: the second is called by its own id.
         found[record.id] = record.id if id in found.values() else id
     return found
 
 
-def _kept(record: Record) -> Mapping[str, str]:
+def _kept_source(record: Record) -> Mapping[str, str]:
     kept = record.metadata.get("deerflow")
     return kept if isinstance(kept, Mapping) else {}
 
@@ -163,7 +163,7 @@ def _imported_summaries(
     }
 
 
-def cleared(memory: Memory, scope: Scope) -> int:
+def clear_document(memory: Memory, scope: Scope) -> int:
     """Forget what the document is made of: facts with all their versions, fields that were set and
     summaries that were written; how many. Turns stay, and so does everything else."""
     return _forgotten(memory, scope, _there(memory, scope))
@@ -191,7 +191,7 @@ def imported(memory: Memory, scope: Scope, sent: Document) -> None:
     private = _private(memory, scope)
     sections = _sections(sent)
     hidden = _hidden(sent, sections, scope, private)
-    facts = _checked(memory, scope, _told(sent, sections, hidden), private)
+    facts = _check_facts(memory, scope, _document_facts(sent, sections, hidden), private)
     before = _there(memory, scope)
     made = memory.facts.anew(scope, facts)
     holding = [fact.id for fact in made if fact.origin in _CARRYING] or [fact.id for fact in made]
@@ -209,7 +209,7 @@ def same(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _told(
+def _document_facts(
     sent: Document, sections: Mapping[str, str], hidden: Collection[str]
 ) -> list[tuple[str, ImportedFact]]:
     """The facts of a document with their places. A summary stands on facts; alone it is one."""
@@ -226,7 +226,7 @@ def _told(
     return [(f"{name}.", fact) for name, fact in alone.items()]
 
 
-def _checked(
+def _check_facts(
     memory: Memory,
     scope: Scope,
     facts: Sequence[tuple[str, ImportedFact]],
@@ -343,7 +343,7 @@ routes = APIRouter(prefix="/api/memory", route_class=StrictRoute, tags=["deerflo
 _OBJECT = dict[str, Any]
 
 
-async def _asked(
+async def _query_string(
     query: Annotated[QueryString, Query()],
     user: Annotated[str | None, Header(alias="X-Holdfast-User")] = None,
 ) -> QueryString:
@@ -355,40 +355,42 @@ async def _asked(
     return query.model_copy(update={"user_id": named})
 
 
-Whose = Annotated[QueryString, Depends(_asked)]
+Whose = Annotated[QueryString, Depends(_query_string)]
 
 
 @routes.get("", response_model=_OBJECT)
 @routes.get("/export", response_model=_OBJECT)
 def read(*, whose: Whose, key: Reader, memory: Held) -> Response:
     """The memory document."""
-    return told(document(memory, narrowed(key, whose)))
+    return json_response(document(memory, narrowed(key, whose)))
 
 
 @routes.post("/reload", response_model=_OBJECT)
 def reload(*, whose: Whose, key: Reader, memory: Held) -> Response:
     """The document; it is always made of what is stored, so there is nothing to load again."""
-    return told(document(memory, narrowed(key, whose)))
+    return json_response(document(memory, narrowed(key, whose)))
 
 
 @routes.get("/config", response_model=_OBJECT)
 def config(*, key: Reader, memory: Held) -> Response:
     """How memory is set up, in DeerFlow's words."""
-    return told(_config(memory))
+    return json_response(_config(memory))
 
 
 @routes.get("/status", response_model=_OBJECT)
 def status(*, whose: Whose, key: Reader, memory: Held) -> Response:
     """Both."""
-    return told({"config": _config(memory), "data": document(memory, narrowed(key, whose))})
+    return json_response(
+        {"config": _config(memory), "data": document(memory, narrowed(key, whose))}
+    )
 
 
 @routes.delete("", response_model=_OBJECT)
 def clear(*, whose: Whose, key: Writer, memory: Held) -> Response:
     """Forget every fact, summary and field of the profile; what was said stays."""
     scope = narrowed(key, whose)
-    cleared(memory, scope)
-    return told(document(memory, scope))
+    clear_document(memory, scope)
+    return json_response(document(memory, scope))
 
 
 @routes.post("/import", response_model=_OBJECT)
@@ -396,7 +398,7 @@ def import_document(*, body: Document, whose: Whose, key: Writer, memory: Held) 
     """Put a document in the place of the one there is."""
     scope = narrowed(key, whose)
     imported(memory, scope, body)
-    return told(document(memory, scope))
+    return json_response(document(memory, scope))
 
 
 class NewFact(BaseModel):
@@ -431,7 +433,7 @@ def add_fact(*, body: NewFact, whose: Whose, key: Writer, memory: Held) -> Respo
             "it may contradict a fact that is known, and waits for an answer:"
             " see GET /v1/clarifications"
         )
-    return told(document(memory, scope))
+    return json_response(document(memory, scope))
 
 
 class ChangedFact(BaseModel):
@@ -466,7 +468,7 @@ def change_fact(*, id: str, body: ChangedFact, whose: Whose, key: Writer, memory
         fact.id, content, user=scope.user, workspace=scope.workspace, agent=scope.agent,
         category=category, confidence=body.confidence, origin=origin,
     )  # fmt: skip
-    return told(document(memory, scope))
+    return json_response(document(memory, scope))
 
 
 @routes.delete("/facts/{id}", response_model=_OBJECT)
@@ -475,7 +477,7 @@ def remove_fact(*, id: str, whose: Whose, key: Writer, memory: Held) -> Response
     scope = narrowed(key, whose)
     fact = _in_force(memory, scope, id)
     forget_fact(memory, fact.id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
-    return told(document(memory, scope))
+    return json_response(document(memory, scope))
 
 
 def known_category(name: str | None) -> tuple[str, dict[str, str] | None]:

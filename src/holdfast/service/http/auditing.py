@@ -46,10 +46,10 @@ def audited(
     request.scope[_NOTED] = True
     store, clock = request.app.state.memory.store, request.app.state.clock
     who = user if user is not None else key.user
-    noted(store, clock, key, action, subject, outcome, user=who)
+    audit_line(store, clock, key, action, subject, outcome, user=who)
 
 
-def noted(  # noqa: PLR0917 (the parts of a line)
+def audit_line(  # noqa: PLR0917 (the parts of a line)
     store: Store,
     clock: Callable[[], datetime],
     key: ApiKey | None,

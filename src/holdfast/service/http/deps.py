@@ -28,7 +28,9 @@ Held = Annotated[Memory, Depends(_memory)]
 Waiting = Annotated[WaitingRoom, Depends(_waiting_room)]
 
 
-def told(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_response(
+    value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """A value as an answer."""
     return Response(
         dumps(value), status, headers=dict(headers or {}), media_type="application/json"

@@ -39,7 +39,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holdfast.errors import HoldfastError
 from holdfast.memory.memory import Memory
 from holdfast.models.budget import paying
-from holdfast.service.http.auditing import SAFE_METHODS, noted, overlooked
+from holdfast.service.http.auditing import SAFE_METHODS, audit_line, overlooked
 from holdfast.service.http.auth import secret_of
 from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.keyring import Keyring
@@ -288,7 +288,7 @@ class Guard:
         else:
             return
         try:
-            await run_in_threadpool(noted, self._memory.store, self._clock, key, *line)
+            await run_in_threadpool(audit_line, self._memory.store, self._clock, key, *line)
         except HoldfastError as error:
             log.warning("the audit log could not be written: %s", type(error).__name__)
 

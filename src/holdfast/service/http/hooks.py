@@ -151,20 +151,20 @@ def create(
             _check_room(memory, hook)
             memory.store.add_hook(hook, secret.encode())
     audited(request, key, "webhooks.create", hook.id, user=user)
-    return _json({**_shown(hook), "secret": secret}, 201)
+    return _json({**_hook_json(hook), "secret": secret}, 201)
 
 
 @routes.get("/v1/webhooks", response_model=Webhooks)
 def listed(key: Admin, memory: Held) -> Response:
     """The webhooks of this workspace, oldest first, and how each fares."""
-    found = [_shown(each) for each in _own(memory, key)]
+    found = [_hook_json(each) for each in _own(memory, key)]
     return _json({"webhooks": found, "count": len(found)})
 
 
 @routes.get("/v1/webhooks/{id}", response_model=WebhookAnswer)
 def shown(id: str, key: Admin, memory: Held) -> Response:
     """One webhook, and how it fares."""
-    return _json(_shown(_one(memory, key, id)))
+    return _json(_hook_json(_one(memory, key, id)))
 
 
 @routes.patch("/v1/webhooks/{id}", response_model=WebhookAnswer)
@@ -178,7 +178,7 @@ def change(request: Request, id: str, body: ChangedWebhook, key: Admin, memory: 
     memory.store.set_hook(hook)
     action = "webhooks.enable" if body.enabled else "webhooks.disable"
     audited(request, key, action, hook.id, user=hook.user)
-    return _json(_shown(hook))
+    return _json(_hook_json(hook))
 
 
 @routes.delete("/v1/webhooks/{id}", response_model=Removed)
@@ -246,7 +246,7 @@ def _address(url: str, config: Config) -> str:
     return url
 
 
-def _shown(hook: Webhook) -> dict[str, Any]:
+def _hook_json(hook: Webhook) -> dict[str, Any]:
     """A webhook as it travels; its secret is nowhere in it."""
     told = asdict(hook)
     told["workspace_id"], told["user_id"] = told.pop("workspace"), told.pop("user")

@@ -63,7 +63,7 @@ async def metrics(request: Request) -> Response:
     lines = [*state.metrics.lines(), *_streams(state.streams), *_process()]
     refused, words = state.allowance.refused, "Calls that the day of a key had nothing left for."
     lines.append(_one("holdfast_key_calls_refused_total", "counter", words, refused))
-    lines += await run_in_threadpool(_read, state.memory, state.sender)
+    lines += await run_in_threadpool(_read_gauges, state.memory, state.sender)
     return Response("".join(lines), media_type=_TYPE)
 
 
@@ -92,15 +92,15 @@ class Metrics:
             ({"method": method, "route": route, "status": status}, float(count))
             for (method, route, status), count in sorted(self._requests.items())
         ]
-        yield _told("holdfast_requests_total", "counter", "Requests answered.", requests)
-        yield _told(
+        yield _metric_lines("holdfast_requests_total", "counter", "Requests answered.", requests)
+        yield _metric_lines(
             "holdfast_requests_in_flight",
             "gauge",
             "Requests under way, streams among them.",
             [({}, self.in_flight)],
         )
         sent = [({"route": route}, float(size)) for route, size in sorted(self._bytes.items())]
-        yield _told("holdfast_answer_bytes_total", "counter", "Bytes of answers.", sent)
+        yield _metric_lines("holdfast_answer_bytes_total", "counter", "Bytes of answers.", sent)
         yield from self._histogram()
 
     def _histogram(self) -> Iterator[str]:
@@ -120,12 +120,12 @@ def _memory(memory: Memory) -> Iterator[str]:
     store, now = memory.store, memory.now()
     counts, oldest = store.counts(), store.oldest_ready()
     jobs = [({"state": state}, float(getattr(counts, state))) for state in _STATES]
-    yield _told("holdfast_jobs", "gauge", "Jobs of the queue.", jobs)
+    yield _metric_lines("holdfast_jobs", "gauge", "Jobs of the queue.", jobs)
     age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
     yield _one("holdfast_oldest_job_seconds", "gauge", "Since when a job could be done.", age)
     tally = memory.worker.tally
     done = [({"step": "embed"}, float(tally.done - tally.read)), ({"step": "extract"}, tally.read)]
-    yield _told("holdfast_jobs_done_total", "counter", "Jobs done by this process.", done)
+    yield _metric_lines("holdfast_jobs_done_total", "counter", "Jobs done by this process.", done)
     yield _one("holdfast_jobs_died_total", "counter", "Jobs given up by this process.", tally.dead)
     spent = store.spent_by_all(now.date())
     yield _one("holdfast_llm_calls_today", "gauge", "Calls of a language model.", spent.calls)
@@ -133,14 +133,16 @@ def _memory(memory: Memory) -> Iterator[str]:
         ({"kind": "prompt"}, float(spent.prompt_tokens)),
         ({"kind": "answer"}, float(spent.answer_tokens)),
     ]
-    yield _told("holdfast_llm_tokens_today", "gauge", "Tokens of a language model.", tokens)
+    yield _metric_lines("holdfast_llm_tokens_today", "gauge", "Tokens of a language model.", tokens)
     yield _one("holdfast_llm_cost_today", "gauge", "What it cost.", spent.cost)
     by_keys = store.spent_by_keys(now.date()).values()
     tokens = [
         ({"kind": "prompt"}, float(sum(each.prompt_tokens for each in by_keys))),
         ({"kind": "answer"}, float(sum(each.answer_tokens for each in by_keys))),
     ]
-    yield _told("holdfast_key_tokens_today", "gauge", "Tokens that keys are charged.", tokens)
+    yield _metric_lines(
+        "holdfast_key_tokens_today", "gauge", "Tokens that keys are charged.", tokens
+    )
     cost = sum(each.cost for each in by_keys)
     yield _one("holdfast_key_cost_today", "gauge", "What they cost.", cost)
     indexes, size = memory.cached()
@@ -151,7 +153,7 @@ def _memory(memory: Memory) -> Iterator[str]:
 _STATES = ("ready", "running", "dead")
 
 
-def _read(memory: Memory, sender: Sender | None) -> list[str]:
+def _read_gauges(memory: Memory, sender: Sender | None) -> list[str]:
     return [*_memory(memory), *_telling(memory, sender)]
 
 
@@ -165,17 +167,17 @@ def _telling(memory: Memory, sender: Sender | None) -> Iterator[str]:
     failing = sum(each.failures > 0 and each.disabled_at is None for each in hooks)
     states = {"ok": len(hooks) - disabled - failing, "failing": failing, "disabled": disabled}
     samples = [({"state": state}, float(count)) for state, count in states.items()]
-    yield _told("holdfast_webhooks", "gauge", "Webhooks.", samples)
+    yield _metric_lines("holdfast_webhooks", "gauge", "Webhooks.", samples)
     counts = sender.counts if sender is not None else Counts()
     sent = [
         ({"outcome": "delivered"}, float(counts.delivered)),
         ({"outcome": "failed"}, float(counts.failed)),
     ]
-    yield _told("holdfast_webhook_calls_total", "counter", "Deliveries from here.", sent)
+    yield _metric_lines("holdfast_webhook_calls_total", "counter", "Deliveries from here.", sent)
 
 
 def _process() -> Iterator[str]:
-    yield _told("holdfast_build_info", "gauge", "Version.", [({"version": _VERSION}, 1.0)])
+    yield _metric_lines("holdfast_build_info", "gauge", "Version.", [({"version": _VERSION}, 1.0)])
     cpu = time.process_time()
     yield _one("process_cpu_seconds_total", "counter", "Processor time.", cpu)
     if (size := resident_bytes()) is not None:
@@ -196,10 +198,10 @@ def resident_bytes() -> int | None:
 
 
 def _one(name: str, kind: str, words: str, value: float) -> str:
-    return _told(name, kind, words, [({}, value)])
+    return _metric_lines(name, kind, words, [({}, value)])
 
 
-def _told(name: str, kind: str, words: str, samples: Iterable[Sample]) -> str:
+def _metric_lines(name: str, kind: str, words: str, samples: Iterable[Sample]) -> str:
     head = f"# HELP {name} {words}\n# TYPE {name} {kind}\n"
     return head + "".join(_line(name, labels, value) for labels, value in samples)
 

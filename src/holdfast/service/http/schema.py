@@ -80,16 +80,16 @@ _REFUSALS: Mapping[str, str] = {
 @routes.get("/v1/openapi.json", summary="This document.", response_class=Response)
 async def openapi(request: Request, key: Reader) -> Response:
     """What can be asked of this service, for programs."""
-    return Response(orjson.dumps(_known(request.app)), media_type=_JSON)
+    return Response(orjson.dumps(_cached_document(request.app)), media_type=_JSON)
 
 
 def methods_of(app: FastAPI, path: str) -> list[str]:
     """The methods that a path has, of the documented ones that it fits the one it fits best."""
-    fitting = [each for each in _known(app)["paths"] if _pattern(each).fullmatch(path)]
+    fitting = [each for each in _cached_document(app)["paths"] if _pattern(each).fullmatch(path)]
     if not fitting:
         return []
     best = min(fitting, key=lambda each: each.count("{"))
-    return sorted(each.upper() for each in _known(app)["paths"][best])
+    return sorted(each.upper() for each in _cached_document(app)["paths"][best])
 
 
 def _pattern(path: str) -> re.Pattern[str]:
@@ -100,7 +100,7 @@ def _fitting(name: re.Match[str]) -> str:
     return ".+" if name[1] in FREE else "[^/]+"
 
 
-def _known(app: FastAPI) -> dict[str, Any]:
+def _cached_document(app: FastAPI) -> dict[str, Any]:
     """The document, made once."""
     if not hasattr(app.state, "openapi"):
         app.state.openapi = document(app)

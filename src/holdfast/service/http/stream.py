@@ -35,7 +35,7 @@ from holdfast.types import ApiKey, Scope
 # ----------------------------------------------------------------------
 
 
-def written(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> bytes:
+def to_frames(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> bytes:
     """Events as they travel. The last of those with one number carries the id."""
     lines, at_us = [], begin.at_us
     for index, each in enumerate(batch):
@@ -392,7 +392,7 @@ class EventStream(Response):
                 break
             begin, batch = await self._streams.told(listener)
             died, listener.died = listener.died, []
-            text = written(batch, begin, listener.names) + buried(died, listener.names)
+            text = to_frames(batch, begin, listener.names) + buried(died, listener.names)
             if text:
                 await _within(send(_body(text)))
         await _within(send(_body(b"event: end\ndata: {}\n\n", more=False)))

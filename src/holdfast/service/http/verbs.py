@@ -30,7 +30,7 @@ from holdfast.service.http.auditing import audited, is_audited
 from holdfast.service.http.auth import admitted, check_within, key_of, may
 from holdfast.service.http.etags import etag_of, is_named
 from holdfast.service.http.idempotency import answered_once
-from holdfast.service.http.wire import check_json, overridden, overridden_write, parsed
+from holdfast.service.http.wire import check_json, overridden, overridden_write, parse_json
 from holdfast.types import TEAM, ApiKey, Drained, Scope
 
 # ----------------------------------------------------------------------
@@ -41,7 +41,7 @@ from holdfast.types import TEAM, ApiKey, Drained, Scope
 _NARROWING = ("workspace_id", "agent_id", "session_id")
 
 
-def sent(verb: Verb[..., object], request: Request, body: bytes) -> dict[str, Any]:
+def wire_arguments(verb: Verb[..., object], request: Request, body: bytes) -> dict[str, Any]:
     """What was sent, by the names of the wire."""
     if verb.method in BODILESS or verb.raw:
         found = _query(verb, request)
@@ -53,7 +53,7 @@ def sent(verb: Verb[..., object], request: Request, body: bytes) -> dict[str, An
     return found | _path(verb, request) | _header(verb, request)
 
 
-def checked(verb: Verb[..., object], given: Mapping[str, Any]) -> dict[str, Any]:
+def call_arguments(verb: Verb[..., object], given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call, each of the kind that the function takes."""
     known = {each.wire: each for each in verb.parameters if each.place != "raw"}
     for name in given:
@@ -168,7 +168,7 @@ def _header(verb: Verb[..., object], request: Request) -> dict[str, Any]:
 
 def _object(request: Request, body: bytes) -> dict[str, Any]:
     check_json(request.headers)
-    value = parsed(body, request.app.state.memory.config.service)
+    value = parse_json(body, request.app.state.memory.config.service)
     if not isinstance(value, dict):
         raise InvalidInput(
             "the body must be a JSON object, sent with content-type: application/json"
@@ -227,10 +227,10 @@ def page(
     if asked.cursor is None:
         # One more tells whether there is another page.
         enough = None if asked.limit is None else min(asked.limit + 1, most)
-        items, start = _listed(verb, call, arguments, enough), 0
+        items, start = _list_page(verb, call, arguments, enough), 0
     else:
         last, place = _place(asked.cursor, of)
-        items = _listed(verb, call, arguments, most)
+        items = _list_page(verb, call, arguments, most)
         start = next((n + 1 for n, each in enumerate(items) if _name(each) == last), place)
     end = len(items) if asked.limit is None else start + asked.limit
     shown = list(items[start:end])
@@ -239,7 +239,7 @@ def page(
     return {**enveloped(shown, verb.answer), "next": following}
 
 
-def _listed(
+def _list_page(
     verb: Verb[..., object],
     call: Callable[..., Sequence[Any]],
     arguments: dict[str, Any],
@@ -349,18 +349,18 @@ def _drained(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes
 
 def _answer(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes) -> Response:
     memory = request.app.state.memory
-    given = sent(verb, request, body)
+    given = wire_arguments(verb, request, body)
     if verb.is_list:
         asked = wanted(verb, given)
-        arguments = scoped(verb, key, checked(verb, given))
+        arguments = scoped(verb, key, call_arguments(verb, given))
         content = dumps(page(verb, verb.of(memory), arguments, asked))
         return Response(content, verb.status, media_type=_JSON)
     headers = _overridden(memory, verb, given)
-    arguments = scoped(verb, key, checked(verb, given))
+    arguments = scoped(verb, key, call_arguments(verb, given))
     if verb.raw:
         _check_raw(request)
         arguments[verb.raw] = body
-    content, replayed = _done(request, verb, key, arguments)
+    content, replayed = _call_once(request, verb, key, arguments)
     if replayed:
         headers["Idempotent-Replayed"] = "true"
     return Response(content, verb.status, headers, _JSON)
@@ -386,7 +386,7 @@ def is_kept(verb: Verb[..., object]) -> bool:
     return verb.name not in _TOLD and not harmless
 
 
-def _done(
+def _call_once(
     request: Request, verb: Verb[..., object], key: ApiKey, arguments: dict[str, Any]
 ) -> tuple[bytes, bool]:
     """The answer to a call, and whether it had been given before."""

@@ -70,7 +70,7 @@ class StrictRoute(APIRoute):
 class _Request(Request):
     async def json(self) -> Any:
         service = self.app.state.memory.config.service
-        return await run_in_threadpool(parsed, await self.body(), service)
+        return await run_in_threadpool(parse_json, await self.body(), service)
 
 
 def _has_body(headers: Headers) -> bool:
@@ -84,7 +84,7 @@ def check_json(headers: Headers) -> None:
         raise HTTPException(415, f"the body must be JSON, sent with content-type: {_JSON}")
 
 
-def parsed(body: bytes, limits: Service = _DEFAULTS) -> Any:
+def parse_json(body: bytes, limits: Service = _DEFAULTS) -> Any:
     """The JSON value of a body."""
     opened = body.count(b"[") + body.count(b"{")
     # What is counted in texts too can only be too much: it is counted exactly when it matters.
@@ -364,7 +364,7 @@ def overridden(config: Config, asked: Mapping[str, Any] | None) -> Override:
         effective = config.override(applied)
     except ConfigError as error:
         raise InvalidInput(f"config_override: {error}", field="config_override") from error
-    return Override(effective, applied, _told(effective, list(applied), unknown))
+    return Override(effective, applied, _override_headers(effective, list(applied), unknown))
 
 
 def overridden_write(config: Config, asked: Mapping[str, Any] | None) -> Override:
@@ -386,7 +386,7 @@ def overridden_write(config: Config, asked: Mapping[str, Any] | None) -> Overrid
         provider=applied.get(PROVIDER, config.extraction.provider),
     )
     effective = replace(config, extraction=extraction)
-    return Override(effective, applied, _told(effective, list(applied), list(others)))
+    return Override(effective, applied, _override_headers(effective, list(applied), list(others)))
 
 
 def config_hash(config: Config) -> str:
@@ -395,15 +395,15 @@ def config_hash(config: Config) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _told(effective: Config, applied: list[str], unknown: list[str]) -> dict[str, str]:
+def _override_headers(effective: Config, applied: list[str], unknown: list[str]) -> dict[str, str]:
     """The headers that say what was applied."""
     told = {
         "Config-Override-Applied": "true" if applied else "false",
-        "Config-Override-Keys": _listed(applied),
+        "Config-Override-Keys": _header_list(applied),
         "Effective-Config-Hash": config_hash(effective),
     }
     if unknown:
-        told["Unknown-Override-Keys"] = _listed(unknown)
+        told["Unknown-Override-Keys"] = _header_list(unknown)
     return {prefix + name: value for prefix in _PREFIXES for name, value in told.items()}
 
 
@@ -428,7 +428,7 @@ def _refuse(name: str, why: str) -> None:
     raise InvalidInput(f"{where} {why}", field=where)
 
 
-def _listed(keys: list[str]) -> str:
+def _header_list(keys: list[str]) -> str:
     """Names as a header value: what could break out of it is percent-encoded."""
     return ",".join(quote(key, safe="", errors="replace") for key in keys)
 

@@ -36,7 +36,7 @@ from holdfast.service.http.auth import check_within, header_text, key_of
 from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.guard import key_shown
 from holdfast.service.http.limits import Places
-from holdfast.service.http.wire import parsed
+from holdfast.service.http.wire import parse_json
 from holdfast.service.mcp.asker import Asker, allowed, both, by_agent, of_agent
 from holdfast.service.mcp.server import Context, Gate, server
 from holdfast.service.mcp.tools import ALL
@@ -111,7 +111,7 @@ class Sessions:
 
         try:
             await self._make_room(key)
-            await _answered(app, scope, receive, send, starting)
+            await _pass_on(app, scope, receive, send, starting)
         finally:
             if given is None:
                 self._opening[key] -= 1
@@ -148,7 +148,7 @@ class Sessions:
         id = Headers(scope=scope).get(_NAME, "")
         session = self._open.get(id)
         if session is None or session.key != key:
-            await _answered(app, scope, receive, send)
+            await _pass_on(app, scope, receive, send)
             return
 
         def starting(message: Message) -> None:
@@ -158,7 +158,7 @@ class Sessions:
 
         session.under_way += 1
         try:
-            await _answered(app, scope, receive, send, starting)
+            await _pass_on(app, scope, receive, send, starting)
         finally:
             self._rest(session)
 
@@ -167,7 +167,7 @@ class Sessions:
         session.rested = self._timer()
 
 
-async def _answered(
+async def _pass_on(
     app: ASGIApp,
     scope: Scope,
     receive: Receive,
@@ -264,7 +264,7 @@ class McpDoor:
             sent = None
             if request.method == "POST":
                 limits = self._memory.config.service
-                sent = await run_in_threadpool(parsed, body, limits)
+                sent = await run_in_threadpool(parse_json, body, limits)
         except HoldfastError as error:
             await fault_of(error)(scope, receive, send)
             return

@@ -95,7 +95,7 @@ PROMPTS: tuple[Prompt, ...] = (
 
 def offered(who: Asker) -> list[types.Prompt]:
     """The prompts that somebody may use."""
-    return [_listed(each) for each in PROMPTS if who.may(each.role, each.tool)]
+    return [_to_prompt(each) for each in PROMPTS if who.may(each.role, each.tool)]
 
 
 def get(
@@ -118,7 +118,7 @@ def get(
     )
 
 
-def _listed(prompt: Prompt) -> types.Prompt:
+def _to_prompt(prompt: Prompt) -> types.Prompt:
     about = types.PromptArgument(name=prompt.argument, description=prompt.meaning, required=True)
     return types.Prompt(
         name=prompt.name,

@@ -125,14 +125,14 @@ def _relation(each: Any) -> dict[str, str]:
     return {"from": each.source, "to": each.target, "relationType": each.type}
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def _bare(value: dict[str, Any]) -> str:
     """The list alone: only as data it is in an object."""
     (listed,) = value.values()
-    return _shown(listed)
+    return _as_text(listed)
 
 
 def _message(value: dict[str, Any]) -> str:
@@ -271,7 +271,7 @@ TOOLS: tuple[Tool, ...] = (
         read_graph,
         gives=_GRAPH,
         exact=True,
-        text=_shown,
+        text=_as_text,
     ),
     Tool(
         "search_nodes",
@@ -282,7 +282,7 @@ TOOLS: tuple[Tool, ...] = (
         tool.record({"query": tool.text("The text to look for")}, ["query"]),
         gives=_GRAPH,
         exact=True,
-        text=_shown,
+        text=_as_text,
     ),
     Tool(
         "open_nodes",
@@ -293,6 +293,6 @@ TOOLS: tuple[Tool, ...] = (
         _names("names", "The names of the entities to open"),
         gives=_GRAPH,
         exact=True,
-        text=_shown,
+        text=_as_text,
     ),
 )

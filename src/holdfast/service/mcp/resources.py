@@ -218,7 +218,7 @@ def template(who: Asker, uri: str) -> Template:
     raise NotFound(f"there is no resource template {uri[:200]}")
 
 
-def read(memory: Any, who: Asker, uri: str) -> types.ReadResourceResult:
+def read_resource(memory: Any, who: Asker, uri: str) -> types.ReadResourceResult:
     """What a resource holds now; NotFound for one that is not there, or not theirs to read."""
     who.certain()
     text = dumps(_value(memory, who, uri)).decode()

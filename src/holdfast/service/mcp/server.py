@@ -197,7 +197,7 @@ def complete(
     else:
         template = resources.template(who, reference.uri)
         _check(name, template.argument)
-        known = _begun(template.known(memory, who), value)
+        known = _beginning_with(template.known(memory, who), value)
     values = list(dict.fromkeys(known))
     return types.CompleteResult(
         completion=types.Completion(
@@ -215,10 +215,12 @@ def _sentences(memory: Any, who: Asker, prompt: str, name: str, value: str) -> l
     start, space, last = value.rpartition(" ")
     if not last or not who.may("read", resources.ENTITY.tool):
         return []
-    return [start + space + each for each in _begun(resources.ENTITY.known(memory, who), last)]
+    return [
+        start + space + each for each in _beginning_with(resources.ENTITY.known(memory, who), last)
+    ]
 
 
-def _begun(known: Iterable[str], value: str) -> list[str]:
+def _beginning_with(known: Iterable[str], value: str) -> list[str]:
     return [each for each in known if each.casefold().startswith(value.casefold())]
 
 
@@ -312,7 +314,7 @@ class McpHandlers:
     ) -> types.ReadResourceResult:
         who, uri = self._asker(ctx), str(params.uri)
         try:
-            return await _asked(resources.read, self._memory, who, uri)
+            return await _in_thread(resources.read_resource, self._memory, who, uri)
         except NotFound as error:
             raise _missing(ctx, uri, complaint(error)[0]) from None
 
@@ -345,13 +347,13 @@ class McpHandlers:
         self, ctx: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         who = self._asker(ctx)
-        return await _asked(prompts.get, self._memory, who, params.name, params.arguments)
+        return await _in_thread(prompts.get, self._memory, who, params.name, params.arguments)
 
     async def complete(
         self, ctx: Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
         who, typed = self._asker(ctx), params.argument
-        return await _asked(complete, self._memory, who, params.ref, typed.name, typed.value)
+        return await _in_thread(complete, self._memory, who, params.ref, typed.name, typed.value)
 
     def _check_followed(self, ctx: Context, who: Asker, uri: str) -> None:
         seen = {each.uri for each in resources.offered(who)}
@@ -396,7 +398,7 @@ async def _guarded(ctx: Context, call_next: CallNext) -> HandlerResult:
     except (MCPError, ValidationError):
         raise
     except HoldfastError as error:
-        raise _told(error) from None
+        raise _to_mcp_error(error) from None
     except Exception as error:  # noqa: BLE001 (the outermost door)
         # Its text may hold somebody's memory: only its type and its place are logged.
         frames = traceback.extract_tb(error.__traceback__)[-6:]
@@ -405,12 +407,12 @@ async def _guarded(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(types.INTERNAL_ERROR, "something went wrong here") from None
 
 
-async def _asked(function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+async def _in_thread(function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
     """What a verb gives, worked out on a thread."""
     return await run_sync(partial(function, *args, **more))
 
 
-def _told(error: HoldfastError) -> MCPError:
+def _to_mcp_error(error: HoldfastError) -> MCPError:
     message, name = complaint(error)
     return MCPError(types.INVALID_PARAMS, message, {"field": name} if name else None)
 

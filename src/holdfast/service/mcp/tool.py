@@ -213,7 +213,7 @@ class Tool:
             if self.exact:
                 who.certain(sent.get("user_id"))
             given = check(self.schema(who), sent, extras=self.exact)
-            return told(self.run(memory, who, given), self.text)
+            return to_result(self.run(memory, who, given), self.text)
         except HoldfastError as error:
             return self._refused(error)
 
@@ -226,7 +226,7 @@ class Tool:
         )
 
 
-def told(value: Any, shown: Callable[[Any], str] | None = None) -> types.CallToolResult:
+def to_result(value: Any, shown: Callable[[Any], str] | None = None) -> types.CallToolResult:
     """A value as an answer; `shown` makes the text of it, where that is not its JSON."""
     data = dumps(value)
     text = data.decode() if shown is None else shown(value)

@@ -77,7 +77,7 @@ def kind(node: Node) -> str:
     return node.type if node.type in COLOURS else ANY_ENTITY
 
 
-def said(edge: Edge) -> str:
+def edge_text(edge: Edge) -> str:
     """What a relation says between its ends."""
     known = edge.type in RELATION_TYPES or edge.original is not None
     return label(edge.type, edge.original) if known else edge.type
@@ -112,7 +112,7 @@ def mermaid(subgraph: Subgraph) -> str:
     shown = _fitting(nodes, room * 2 // 3)
     known = {each: place for each, place in places.items() if place < len(shown)}
     edges = [
-        f'  n{known[edge.source]} -->|"{_label(said(edge), _LONGEST_RELATION)}"| '
+        f'  n{known[edge.source]} -->|"{_label(edge_text(edge), _LONGEST_RELATION)}"| '
         f"n{known[edge.target]}"
         for edge in subgraph.edges
         if edge.source in known and edge.target in known
@@ -183,7 +183,7 @@ def _thing(node: Node, turns: Mapping[str, Event]) -> list[str]:
 def _claim(edge: Edge, names: Mapping[str, str], turns: Mapping[str, Event]) -> list[str]:
     return [
         names.get(edge.source, edge.source),
-        short(said(edge), _LONGEST_CELL),
+        short(edge_text(edge), _LONGEST_CELL),
         names.get(edge.target, edge.target),
         f"{edge.confidence:.2f}",
         _day(edge.valid_from),

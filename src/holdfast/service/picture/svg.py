@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.service.picture.plain import COLOURS, kind, plain, said, short, tally, title
+from holdfast.service.picture.plain import COLOURS, edge_text, kind, plain, short, tally, title
 from holdfast.types import Edge, Node, Subgraph
 
 # ----------------------------------------------------------------------
@@ -519,13 +519,13 @@ def _nodes(
         yield f"<g><title>{escape(tip)}</title>"
         # What fades is paler, but no line shows through it.
         yield f'<rect class="page" {corner}/>'
-        yield f'<rect class="{kind(node)}" {corner} stroke-width="1.5" opacity="{_seen(node)}"/>'
+        yield f'<rect class="{kind(node)}" {corner} stroke-width="1.5" opacity="{_opacity(node)}"/>'
         y = box.y + name.size * 0.35
         yield _text(box.x, y, name.text, "ink", name.size, anchor="middle", weight=name.weight)
         yield "</g>"
 
 
-def _seen(thing: Node | Edge) -> str:
+def _opacity(thing: Node | Edge) -> str:
     """How dark something is drawn, by its strength."""
     return f"{0.4 + 0.6 * min(1.0, max(0.0, thing.strength)):.2f}"
 
@@ -549,17 +549,17 @@ def _lines(
     taken = [*boxes, *(Box(*way.end, 2 * _ARROW, 2 * _ARROW) for way in found)]
     words: list[str] = []
     for edge, way in zip(edges, found, strict=True):
-        sentence = f"{names[edge.source]} {plain(said(edge))} {names[edge.target]}"
-        yield f'<g opacity="{_seen(edge)}"><title>{escape(sentence)}</title>{_drawn(way)}</g>'
-        text = short(said(edge), _LONGEST_RELATION)
+        sentence = f"{names[edge.source]} {plain(edge_text(edge))} {names[edge.target]}"
+        yield f'<g opacity="{_opacity(edge)}"><title>{escape(sentence)}</title>{_draw_way(way)}</g>'
+        text = short(edge_text(edge), _LONGEST_RELATION)
         box = free(way, _width(text, _SMALL) + 6, _SMALL + 5, taken)
         if box is not None:
             taken.append(box)
-            words += _worded(box, text)
+            words += _text_lines(box, text)
     yield from words
 
 
-def _drawn(way: Way) -> str:
+def _draw_way(way: Way) -> str:
     handles = " ".join(f"{x:.1f},{y:.1f}" for x, y in way.handles)
     command = "Q" if len(way.handles) == 1 else "C"
     x, y = way.end
@@ -576,7 +576,7 @@ def _drawn(way: Way) -> str:
     )
 
 
-def _worded(box: Box, text: str) -> Iterator[str]:
+def _text_lines(box: Box, text: str) -> Iterator[str]:
     yield (
         f'<rect class="page" x="{box.x - box.width / 2:.1f}" y="{box.y - box.height / 2:.1f}"'
         f' width="{box.width:.1f}" height="{box.height:.1f}" rx="3" fill-opacity="0.9"/>'

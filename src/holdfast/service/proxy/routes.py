@@ -33,7 +33,7 @@ from holdfast.memory.memory import Memory
 from holdfast.models.budget import Limit, Size
 from holdfast.service.http.auth import check_within, header_text, key_of, may
 from holdfast.service.http.limits import Allowance
-from holdfast.service.http.wire import parsed
+from holdfast.service.http.wire import parse_json
 from holdfast.service.proxy.relay import Payer, Relay, refusal, to_send
 from holdfast.service.proxy.shape import (
     ChatTurn,
@@ -410,12 +410,12 @@ class MemoryProxy:
         raw = await request.body()
 
         def understood() -> ProxiedCall:
-            body = parsed(raw, self._memory.config.service)
+            body = parse_json(raw, self._memory.config.service)
             if not isinstance(body, dict):
                 raise InvalidInput("the body must be a JSON object")
             return ProxiedCall(shape, body, raw, shape.turns(body), scope, budget)
 
-        return await _done(understood, raw)
+        return await _work_on(understood, raw)
 
     async def _with_memory(self, asked: ProxiedCall) -> tuple[bytes, dict[str, str]]:
         """The body to send, and what is said of it."""
@@ -428,7 +428,7 @@ class MemoryProxy:
             size_bytes = len(block.encode("utf-8", "replace")) + _AROUND_BYTES
             if tokens_of(size_bytes) > asked.room:
                 block, said = "", "off"
-        return await _done(partial(_told, asked, block), asked.raw), {_MEMORY: said}
+        return await _work_on(partial(_body_with_memory, asked, block), asked.raw), {_MEMORY: said}
 
     def _remembered(self, asked: ProxiedCall) -> tuple[str, str]:
         if not asked.budget:
@@ -516,7 +516,7 @@ async def _within_limits(request: Request, asked: ProxiedCall) -> ProxiedCall:
         return asked
     if asked.body.get("background"):
         raise InvalidInput(_NO_BACKGROUND, field="background")
-    sent = await _done(partial(tokens_sent, asked.raw), asked.raw)
+    sent = await _work_on(partial(tokens_sent, asked.raw), asked.raw)
     room = await allowance.room(key, Size(sent))
     # Memories are cut by tokens, and charged by bytes: of English words a token is a little more.
     return replace(asked, room=room, budget=min(asked.budget, room * 3 // 4))
@@ -528,11 +528,11 @@ async def _billed(request: Request, body: bytes) -> Payer:
     key = key_of(request)
     if allowance.limit_of(key) == Limit():
         return Payer(allowance.uncharged(key), body)
-    sent = await _done(partial(tokens_sent, body), body)
+    sent = await _work_on(partial(tokens_sent, body), body)
     return Payer(await allowance.charge(key, Size(sent)), body, sent)
 
 
-async def _done(work: Callable[[], _T], raw: bytes) -> _T:
+async def _work_on(work: Callable[[], _T], raw: bytes) -> _T:
     """Work on a body: a small one at once, a large one where it holds up nobody."""
     return work() if len(raw) < _SMALL_BYTES else await run_in_threadpool(work)
 
@@ -583,7 +583,7 @@ def _shortened(text: str, most_bytes: int) -> str:
     return f"{text[:half]}\n{text[-half:]}"
 
 
-def _told(asked: ProxiedCall, block: str) -> bytes:
+def _body_with_memory(asked: ProxiedCall, block: str) -> bytes:
     """The body as it is sent: the caller's own bytes when nothing had to be changed."""
     told = asked.shape.told(asked.body, block)
     if told == asked.body:

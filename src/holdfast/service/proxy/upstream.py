@@ -66,7 +66,7 @@ class Upstream:
     @asynccontextmanager
     async def asked(self, call: UpstreamCall) -> AsyncIterator[UpstreamResponse]:
         """The answer to a call, as long as the block; ModelUnavailable when there is none."""
-        with _told():
+        with _errors_in_words():
             line, head = await self._answered(call)
         try:
             yield UpstreamResponse(head.status_code, list(head.headers), line.chunks())
@@ -147,7 +147,7 @@ class _Line:
 
     async def chunks(self) -> AsyncGenerator[bytes]:
         """The body of the answer, as it comes."""
-        with _told():
+        with _errors_in_words():
             while isinstance(event := await self._event(), h11.Data):
                 yield bytes(event.data)
 
@@ -181,7 +181,7 @@ async def _head(line: _Line, request: h11.Request, body: bytes) -> h11.Response:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _errors_in_words() -> Iterator[None]:
     """What fails on the way becomes one error, told in words."""
     try:
         yield

@@ -251,7 +251,7 @@ def _keep(connection: apsw.Connection, each: Damaged) -> None:
             _owner(connection, each),
             each.table,
             each.reason,
-            orjson.dumps({name: _told(value) for name, value in each.row.items()}).decode(),
+            orjson.dumps({name: _plain_value(value) for name, value in each.row.items()}).decode(),
         ),
     )
 
@@ -267,7 +267,7 @@ def _owner(connection: apsw.Connection, each: Damaged) -> int | None:
     return found
 
 
-def _told(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 

@@ -51,7 +51,9 @@ def connect(
     check_library()
     if vfs is None:
         with suppress(OSError):  # SQLite meets the same trouble, and says so in our words.
-            private.made(path)  # SQLite gives what it keeps beside the file the same rights.
+            private.create_private(
+                path
+            )  # SQLite gives what it keeps beside the file the same rights.
     with errors_of(path):
         connection = apsw.Connection(path, vfs=vfs) if vfs else apsw.Connection(path)
         try:

@@ -16,12 +16,12 @@ from holdfast.store.sqlite.rows import (
     known_ids,
     marks,
     next_changes,
-    noted,
     split_ids,
     to_data,
     to_id,
     to_json,
     to_us,
+    write_history,
 )
 from holdfast.store.sqlite.visibility import all_forgotten, mark
 from holdfast.types import Metadata
@@ -80,7 +80,7 @@ class _Text:
 
 def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool:
     """Store a record unless there is one with its id; whether it was stored."""
-    raw, owner = _checked(derived), writing.owner
+    raw, owner = _check_derived(derived), writing.owner
     if connection.execute("SELECT 1 FROM records WHERE owner = ? AND id = ?", (owner, raw)).get:
         return False
     sources = existing(connection, owner, derived.sources)
@@ -94,7 +94,7 @@ def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool
         "sources": b"".join(sources),
         "arrival": arrival_of(connection, owner, sources),
         "written": not derived.sources,
-        **_said(derived),
+        **_columns_of(derived),
         **_with(writing, derived),
     }
     connection.execute(
@@ -113,7 +113,7 @@ def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool
 
 def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> None:
     """Store a record, or the new version of a known one."""
-    raw, owner = _checked(derived), writing.owner
+    raw, owner = _check_derived(derived), writing.owner
     row: Any = connection.execute(
         "SELECT tier, sources, along, terms, coalesce(seen, known_from), archived,"
         f" {_SAID} FROM records WHERE owner = ? AND id = ?",
@@ -154,7 +154,7 @@ def _brought_back(
     """What is told again matters again: it is no longer put aside."""
     if archived is None:
         return {}
-    noted(connection, writing.owner, record, "unarchived", writing.known)
+    write_history(connection, writing.owner, record, "unarchived", writing.known)
     return {"archived": None}
 
 
@@ -178,7 +178,7 @@ def _saying(derived: Derived, tier: str, said: list[Any]) -> list[Any]:
     is_written = tier == "graph" and not is_heard(tier, from_json(said[2]))
     if is_written and is_heard(derived.tier, derived.data):
         return said
-    return list(_said(derived, before=said[7]).values())
+    return list(_columns_of(derived, before=said[7]).values())
 
 
 def trace(connection: apsw.Connection, owner: int, record: bytes, sources: Sequence[bytes]) -> None:
@@ -252,7 +252,7 @@ def _is_told(said: list[Any], saying: list[Any]) -> bool:
 def _confirm(
     connection: apsw.Connection, writing: Writing, record: bytes, new: dict[str, Any]
 ) -> None:
-    change = noted(connection, writing.owner, record, "confirmed", writing.known)
+    change = write_history(connection, writing.owner, record, "confirmed", writing.known)
     _update(connection, writing.owner, record, {**new, "change": change})
 
 
@@ -268,8 +268,8 @@ def _change(
     row, _ = _index_row(derived)
     text = _Text(row, derived.content, derived.data, derived.tier, derived.quiet)
     is_new = old.said != text.said
-    change = noted(connection, owner, raw, "changed", writing.known)
-    values = {**new, **_said(derived), **_with(writing, derived), "change": change}
+    change = write_history(connection, owner, raw, "changed", writing.known)
+    values = {**new, **_columns_of(derived), **_with(writing, derived), "change": change}
     if derived.metadata is None:
         del values["metadata"]
     if is_new:
@@ -315,7 +315,7 @@ def end_one(
     ).get
     if not is_open:
         return False
-    change = noted(connection, owner, record, act.action, act.at, act.reason)
+    change = write_history(connection, owner, record, act.action, act.at, act.reason)
     connection.execute(
         "UPDATE records SET known_to = ?, change = ?,"
         " valid_to = max(valid_from, min(coalesce(valid_to, ?), ?)) WHERE owner = ? AND id = ?",
@@ -340,7 +340,7 @@ def shorten_one(
         " AND action IN ('superseded', 'invalidated') ORDER BY change DESC LIMIT 1",
         (owner, record),
     ).get
-    change = noted(connection, owner, record, action or "superseded", act.at, act.reason)
+    change = write_history(connection, owner, record, action or "superseded", act.at, act.reason)
     connection.execute(
         "UPDATE records SET change = ?, valid_to = max(valid_from, ?) WHERE owner = ? AND id = ?",
         (change, valid_to, owner, record),
@@ -348,13 +348,13 @@ def shorten_one(
     return True
 
 
-def _checked(derived: Derived) -> bytes:
+def _check_derived(derived: Derived) -> bytes:
     if derived.tier == "session":
         raise InvalidInput("a derived record cannot be of the tier session", field="tier")
     return to_id(derived.id)
 
 
-def _said(derived: Derived, *, before: str | None = None) -> dict[str, Any]:
+def _columns_of(derived: Derived, *, before: str | None = None) -> dict[str, Any]:
     """In the order of `_SAID`. Metadata that is not given stays as it was `before`."""
     return {
         "kind": derived.kind,

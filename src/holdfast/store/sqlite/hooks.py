@@ -70,7 +70,7 @@ class SqliteHooks(StorePart):
             rows: list[Any] = connection.execute(_ACTS, values).fetchall()
             rows += connection.execute(_OTHERS, values).fetchall()
         rows.sort(key=lambda row: row[0])
-        return _told(rows[:limit], after.at_us - _DOUBT)
+        return _to_happenings(rows[:limit], after.at_us - _DOUBT)
 
     def dead_jobs(self, scope: Scope) -> dict[int, tuple[str, str]]:
         with self._pool.snapshot() as connection:
@@ -201,7 +201,7 @@ class SqliteHooks(StorePart):
         self._writer.run(work)
 
 
-def _told(rows: Sequence[Any], since: int) -> list[Happened]:
+def _to_happenings(rows: Sequence[Any], since: int) -> list[Happened]:
     """Happenings out of rows in their order; what was learned since a time and has changed since
     was stored first."""
     told: list[Happened] = []

@@ -587,7 +587,7 @@ def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[_HeldJob]
             f" WHERE j.id IN ({marks(len(some))})",
             some,
         )
-        found |= {job.id: job for job in readable(_held, rows)}
+        found |= {job.id: job for job in readable(_to_held_job, rows)}
     return [found[each] for each in ids if each in found]
 
 
@@ -618,7 +618,7 @@ def _write_vectors(
         first[owner] += 1
 
 
-def _held(row: Sequence[Any]) -> _HeldJob:
+def _to_held_job(row: Sequence[Any]) -> _HeldJob:
     *fields, claim = row
     return replace(_HeldJob(*_fields(fields)), claim=claim)
 

@@ -42,12 +42,12 @@ class SqliteAnswers(StorePart):
 
     def answer(self, scope: Scope, key: str) -> Answered | None:
         with self._pool.reader() as connection:
-            return _kept(connection, owner_of(connection, scope), key)
+            return _kept_answer(connection, owner_of(connection, scope), key)
 
     def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
         def work(connection: apsw.Connection) -> Answered:
             owner = owner_made(connection, scope)
-            if (known := _kept(connection, owner, key)) is not None:
+            if (known := _kept_answer(connection, owner, key)) is not None:
                 return known
             _keep(connection, owner, key, answered, at)
             return answered
@@ -68,7 +68,7 @@ class SqliteAnswers(StorePart):
 
         def note(connection: apsw.Connection) -> None:
             owner = owner_made(connection, scope)
-            if _kept(connection, owner, place) is not None:
+            if _kept_answer(connection, owner, place) is not None:
                 raise StoreBusy(_MEANWHILE)
             _keep(connection, owner, place, noted, at)
 
@@ -85,7 +85,7 @@ def _keep(
     )
 
 
-def _kept(connection: apsw.Connection, owner: int | None, key: str) -> Answered | None:
+def _kept_answer(connection: apsw.Connection, owner: int | None, key: str) -> Answered | None:
     row = connection.execute(
         "SELECT body, status, answer FROM answers WHERE owner = ? AND key = ?", (owner, key)
     ).fetchone()

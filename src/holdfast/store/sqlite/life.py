@@ -10,7 +10,14 @@ import apsw
 
 from holdfast.store.sqlite.derived import HistoryLine, end_one, shorten_one
 from holdfast.store.sqlite.records import EVENT_OF, READABLE, RECORD, to_record
-from holdfast.store.sqlite.rows import StorePart, known_ids, next_changes, noted, owner_of, to_us
+from holdfast.store.sqlite.rows import (
+    StorePart,
+    known_ids,
+    next_changes,
+    owner_of,
+    to_us,
+    write_history,
+)
 from holdfast.store.sqlite.visibility import set_all_forgotten
 from holdfast.types import Record, Scope
 
@@ -120,7 +127,7 @@ def _touch(
     change = (
         next_changes(connection, owner, 1)
         if is_use
-        else noted(connection, owner, record, act.action, act.at)
+        else write_history(connection, owner, record, act.action, act.at)
     )
     connection.execute(
         "UPDATE records SET strength = coalesce(?, strength), change = ?, uses = uses + ?,"
@@ -139,7 +146,7 @@ def _put_aside(connection: apsw.Connection, owner: int, record: bytes, act: Hist
     ).get
     if bool(is_archived) == archive:
         return False
-    change = noted(connection, owner, record, act.action, act.at, act.reason)
+    change = write_history(connection, owner, record, act.action, act.at, act.reason)
     connection.execute(
         "UPDATE records SET archived = ?, change = ? WHERE owner = ? AND id = ?",
         (act.at if archive else None, change, owner, record),
@@ -153,7 +160,7 @@ def _reopen(connection: apsw.Connection, owner: int, record: bytes, act: History
     ).get
     if not is_ended:
         return False
-    change = noted(connection, owner, record, act.action, act.at, act.reason)
+    change = write_history(connection, owner, record, act.action, act.at, act.reason)
     connection.execute(
         "UPDATE records SET known_to = NULL, valid_to = NULL, change = ?"
         " WHERE owner = ? AND id = ?",

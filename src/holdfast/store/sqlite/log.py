@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.border.reserved import joined, parted
+from holdfast.border.reserved import split_system_data, with_system_data
 from holdfast.errors import Conflict, NotFound
 from holdfast.store.protocols import EXTERNAL, Appended, KeyUse, LogEntry
 from holdfast.store.sqlite.derived import Writing, add
@@ -137,7 +137,7 @@ class SqliteLog(StorePart):
 
 def to_event(row: Sequence[Any]) -> Event:
     """A row of `EVENT` columns as an Event."""
-    metadata, data = parted(from_json(row[10]))
+    metadata, data = split_system_data(from_json(row[10]))
     return Event(
         id=row[0].hex(),
         arrival=row[1],
@@ -199,7 +199,7 @@ def _insert(
         (
             (
                 owner, raw, first + i, e.role, e.content, at, known, e.origin, e.name,
-                writing.agent, writing.session, to_json(joined(e.metadata, e.data)),
+                writing.agent, writing.session, to_json(with_system_data(e.metadata, e.data)),
             )
             for i, (e, (raw, at)) in enumerate(zip(entries, turns, strict=True))
         ),

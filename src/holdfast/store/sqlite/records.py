@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.border.reserved import parted
+from holdfast.border.reserved import split_system_data
 from holdfast.errors import NotFound
 from holdfast.store.protocols import Derived
 from holdfast.store.sqlite.derived import Writing, is_stale, put_one
@@ -301,7 +301,7 @@ def to_record(row: Sequence[Any]) -> Record:
     confidence, importance, sources, data, content, role, name, agent, session, *life = more
     metadata, seen, quiet, archived, strength, uses, visibility = life
     id = raw.hex()
-    given, kept = parted(from_json(metadata))
+    given, kept = split_system_data(from_json(metadata))
     derived_from: tuple[str, ...] = (id,)
     if tier != "session":
         derived_from = tuple(each.hex() for each in split_ids(sources))

@@ -78,7 +78,7 @@ def next_changes(connection: apsw.Connection, owner: int, count: int) -> int:
     return last - count + 1
 
 
-def noted(  # noqa: PLR0917 (the parts of a line)
+def write_history(  # noqa: PLR0917 (the parts of a line)
     connection: apsw.Connection, owner: int, record: bytes, action: str, at: int, note: str = ""
 ) -> int:
     """Write a line of a record's history; the change number it took."""

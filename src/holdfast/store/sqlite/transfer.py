@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.border.reserved import joined
+from holdfast.border.reserved import with_system_data
 from holdfast.errors import StoreError
 from holdfast.store.protocols import (
     Derive,
@@ -41,12 +41,12 @@ from holdfast.store.sqlite.rows import (
     maybe_from_us,
     maybe_us,
     next_changes,
-    noted,
     owner_made,
     split_ids,
     to_data,
     to_json,
     to_us,
+    write_history,
 )
 from holdfast.store.sqlite.sharing import SHARE, store_share, to_share
 from holdfast.store.sqlite.visibility import follow_source
@@ -241,7 +241,7 @@ def _event(
         (
             owner, raw, arrival, event.role, event.content, to_us(event.at), to_us(event.known_at),
             event.origin, event.name, event.agent, event.session,
-            to_json(joined(event.metadata, event.data)),
+            to_json(with_system_data(event.metadata, event.data)),
         ),
     )  # fmt: skip
     terms, length, kind, derived = derive(event)
@@ -350,7 +350,7 @@ def _act(connection: apsw.Connection, owner: int, row: DumpedAct) -> bool:
     if row.number <= known:
         return False
     at = to_us(row.at)
-    change = noted(connection, owner, raw, row.action, at, row.note or "")
+    change = write_history(connection, owner, raw, row.action, at, row.note or "")
     if row.action in ("forgotten", "restored"):
         forgotten = row.action == "forgotten"
         connection.execute(

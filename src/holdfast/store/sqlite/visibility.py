@@ -16,11 +16,11 @@ from holdfast.store.sqlite.rows import (
     known_ids,
     marks,
     next_changes,
-    noted,
     owner_of,
     split_ids,
     to_id,
     to_us,
+    write_history,
 )
 from holdfast.types import Scope
 
@@ -69,7 +69,7 @@ def mark(
     along: bool = False,
 ) -> None:
     """Hide one record or bring it back, with a line in its history."""
-    change = noted(connection, owner, record, "forgotten" if forgotten else "restored", at)
+    change = write_history(connection, owner, record, "forgotten" if forgotten else "restored", at)
     connection.execute(
         "UPDATE records SET forgotten_at = ?, along = ?, change = ? WHERE owner = ? AND id = ?",
         (at if forgotten else None, along, change, owner, record),
