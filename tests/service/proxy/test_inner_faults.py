@@ -22,7 +22,7 @@ def test_mcp_that_cannot_be_loaded_is_a_503_and_no_wait(
     def broken(_: Any) -> Any:
         raise ImportError
 
-    monkeypatch.setattr(mount._Door, "_loaded", broken)
+    monkeypatch.setattr(mount._LazyMcpApp, "_loaded", broken)
     with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         headers = {"authorization": f"Bearer {create_key(memory.store, user='ann')[1]}"}
         with TestClient(create_app(memory), "http://localhost:3050", headers=headers) as client:

@@ -99,6 +99,15 @@ _NO_ROUTE = ("Not Found", "Method Not Allowed")
 _MOST_PATH_CHARS = 200
 
 
+_DIALECTS = (
+    atomic.routes,
+    atomic_life.routes,
+    atomic_entities.agent_routes,
+    atomic_entities.routes,
+    deerflow.routes,
+)
+
+
 def create_app(
     memory: Memory,
     *,
@@ -128,11 +137,8 @@ def create_app(
     app.add_middleware(Etags)
     # Fixed paths before the catalogue's `{id}`: dialects, hand-written routes, then the verbs.
     _operate(app, memory)
-    app.include_router(atomic.routes)
-    app.include_router(atomic_life.routes)
-    app.include_router(atomic_entities.agent_routes)
-    app.include_router(atomic_entities.routes)
-    app.include_router(deerflow.routes)
+    for routes in _DIALECTS:
+        app.include_router(routes)
     app.include_router(proxy.router(memory, clock))
     secure(app, memory, hosts=hosts, clock=clock, no_auth=no_auth)
     mount(app, memory)
