@@ -157,7 +157,7 @@ def test_a_note_outlives_the_process_and_holds_no_memory(tmp_path: Path) -> None
 def test_the_worker_lets_old_notes_go(memory: Memory, clock: Clock) -> None:
     old = memory.context("long ago", user="ann")
     keeper = Worker(memory.store, HashEmbedder(64), config=memory.config, clock=clock)
-    for _ in range(32):  # House time does not jump: see write/house.py.
+    for _ in range(32):  # House time does not jump: see learn/worker.py.
         keeper.house.round()
         clock.now += timedelta(days=1)
     new = memory.context("today", user="ann")
