@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.index.follow import InUse, Owner, owner_of
 from holdfast.index.postings import Segment, merged, segment
 from holdfast.index.vectors import Vectors
 from holdfast.index.view import ALL, LOUD, Columns, Variety, View, ViewPart, variety
@@ -316,9 +316,9 @@ class IndexCache:
 
     def __init__(self, feed: Feed, *, most_bytes: int) -> None:
         self._feed = feed
-        self._most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._residents: OrderedDict[tuple[str, str, int, str], Resident] = OrderedDict()
+        self._residents: InUse[tuple[Owner, int, str], Resident] = InUse(
+            lambda one: one.size_bytes, most=most_bytes
+        )
 
     def view(
         self, scope: Scope, space: Space | None, which: str = LOUD, *, also: Sequence[ViewPart] = ()
@@ -327,40 +327,29 @@ class IndexCache:
 
         `which` is `loud`, `all` or a tier, see `view.variety`.
         """
-        key = (scope.workspace, scope.user, space.id if space else 0, which)
-        with self._lock:
-            resident = self._residents.get(key)
-            if resident is None:
-                own = ViewPart(Scope(scope.workspace, scope.user))
-                self._residents[key] = resident = Resident(own, space, variety(which))
-            self._residents.move_to_end(key)
+        own = ViewPart(Scope(scope.workspace, scope.user))
+        resident = self._residents.get(
+            (owner_of(scope), space.id if space else 0, which),
+            lambda: Resident(own, space, variety(which)),
+        )
         before = resident.latest
         parts = [resident.own, *also]
         heads = [self._feed.head(part.scope) for part in parts]
         view = resident.follow(self._feed, parts, heads)
         if view is not before:
-            self._make_room()
+            self._residents.make_room()
         return view
 
     def catch_up(self, owner: Scope) -> None:
         """Bring the indexes of an owner that are in memory up to date."""
-        named = (owner.workspace, owner.user)
-        with self._lock:
-            residents = [each for key, each in self._residents.items() if key[:2] == named]
+        wanted = owner_of(owner)
+        residents = [each for key, each in self._residents.items() if key[0] == wanted]
         for resident in residents:
             resident.go_on(self._feed)
         if residents:
-            self._make_room()
+            self._residents.make_room()
 
     def held(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""
-        with self._lock:
-            sizes = [resident.size_bytes for resident in self._residents.values()]
+        sizes = [resident.size_bytes for _, resident in self._residents.items()]
         return len(sizes), sum(sizes)
-
-    def _make_room(self) -> None:
-        with self._lock:
-            total = sum(resident.size_bytes for resident in self._residents.values())
-            while total > self._most_bytes and len(self._residents) > 1:
-                _, dropped = self._residents.popitem(last=False)
-                total -= dropped.size_bytes

@@ -9,8 +9,6 @@ text is shown as long as every fact it was given still holds, then the composed 
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +17,7 @@ from typing import NamedTuple
 from holdfast.border import validate
 from holdfast.border.write_options import AGENT_ONLY
 from holdfast.errors import InvalidInput
+from holdfast.index.follow import Follower, InUse, Owner, owner_of
 from holdfast.language.statements.values import BY_USER, CATEGORIES
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
@@ -32,7 +31,7 @@ from holdfast.records.profile_values import (
     category,
     versions_by_claim,
 )
-from holdfast.store.protocols import Head, Store
+from holdfast.store.protocols import Change, Store
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------
@@ -42,18 +41,15 @@ from holdfast.types import Record, Scope
 # of the store's feed, which is cheap, so what another process writes is seen as well.
 # ----------------------------------------------------------------------
 
-_TIERS = frozenset({"fact", "profile"})
+_TIERS = ("fact", "profile")
 #: Records of all owners together, some 1.5 kB each.
 _MOST_RECORDS = 50_000
-
-Owner = tuple[str, str]
 
 
 @dataclass(slots=True)
 class OwnerRecords:
     """What is known of an owner: of now and of the past, without what was forgotten."""
 
-    head: Head
     facts: list[Record]
     written: list[Record]
     #: By agent the profile that was made of them last, and from and until when it is right.
@@ -64,46 +60,37 @@ class OwnerRecords:
         return 1 + len(self.facts) + len(self.written)
 
 
+class _OwnerProfile(Follower):
+    """The records of one owner that a profile is made of: read anew when one of them changed."""
+
+    records = OwnerRecords([], [])
+
+    def read_all(self, store: Store, scope: Scope) -> None:
+        facts, written = (store.listed(scope, tier=tier, current=False) for tier in _TIERS)
+        self.records = OwnerRecords(facts, written)
+
+    def read_changes(self, store: Store, scope: Scope, changes: Sequence[Change]) -> None:
+        if any(change.tier in _TIERS for change in changes):
+            self.read_all(store, scope)
+
+
 class Keep:
     """Keeps the records of the owners that were asked for last. Threads may share it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._lock = threading.Lock()
-        self._owners: OrderedDict[Owner, OwnerRecords] = OrderedDict()
+        self._owners: InUse[Owner, _OwnerProfile] = InUse(
+            lambda owner: owner.records.size, most=_MOST_RECORDS
+        )
 
     def of(self, scope: Scope) -> OwnerRecords:
         """The records of an owner as they are now."""
-        owner = scope.workspace, scope.user
-        # Before they are read: what is written meanwhile is looked for again.
-        head = self._store.head(scope)
-        with self._lock:
-            kept = self._owners.get(owner)
-        if kept is None or not self._is_fresh(scope, kept, head):
-            kept = OwnerRecords(head, self._listed(scope, "fact"), self._listed(scope, "profile"))
-        with self._lock:
-            self._owners[owner] = kept
-            self._owners.move_to_end(owner)
-            while len(self._owners) > 1 and self._size() > _MOST_RECORDS:
-                self._owners.popitem(last=False)
-        return kept
-
-    def _is_fresh(self, scope: Scope, kept: OwnerRecords, head: Head) -> bool:
-        if kept.head == head:
-            return True
-        if kept.head.epoch != head.epoch or head.change < kept.head.change:
-            return False
-        changes = self._store.changes(scope, after=kept.head.change)
-        if any(change.tier in _TIERS for change in changes):
-            return False
-        kept.head = head
-        return True
-
-    def _listed(self, scope: Scope, tier: str) -> list[Record]:
-        return self._store.listed(scope, tier=tier, current=False)
-
-    def _size(self) -> int:
-        return sum(kept.size for kept in self._owners.values())
+        owner = self._owners.get(owner_of(scope), _OwnerProfile)
+        with owner.lock:
+            owner.follow(self._store, scope)
+            records = owner.records
+        self._owners.make_room()
+        return records
 
 
 # ----------------------------------------------------------------------

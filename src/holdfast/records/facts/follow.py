@@ -7,18 +7,17 @@ ended are kept, too: a fact that is learned again from the same turn is known by
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import nlargest
 from typing import TypeVar
 
+from holdfast.index.follow import Follower, InUse, Owner, owner_of
 from holdfast.language.claims.claim import Claim, comparable_terms, read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.records.facts.reconcile import KnownFact
-from holdfast.store.protocols import Derived, Head, Store
+from holdfast.store.protocols import Change, Derived, Store
 from holdfast.types import Record, Scope
 
 TIER = "fact"
@@ -90,37 +89,37 @@ def is_of_one(fact: Record | Derived) -> bool:
     return claim.hold == "changing" and claim.polarity > 0
 
 
-@dataclass(slots=True)
-class OwnerFacts:
+class OwnerFacts(Follower):
     """All facts of one owner."""
 
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    seen: Head | None = None
-    records: dict[str, Record] = field(default_factory=dict)
-    _slots: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    _terms: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    #: What is compared, with its terms; what is in here is in the two above.
-    _held: dict[str, tuple[str | None, frozenset[str]]] = field(default_factory=dict)
-    _by_source: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    #: All of a slot, ended ones too; and those that tell its one value, where that was asked.
-    _by_slot: dict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
-    _of_one: dict[Place, dict[str, Record]] = field(default_factory=dict)
-    #: By what they replaced.
-    _instead: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    def __init__(self) -> None:
+        super().__init__()
+        self._empty()
 
-    def follow(self, store: Store, scope: Scope) -> None:
-        """Catch up with the store."""
-        with self.lock:
-            head = store.head(scope)
-            if self.seen is None or head.epoch != self.seen.epoch:
-                self._start_over(store, scope)
-            elif head != self.seen:
-                changes = store.changes(scope, after=self.seen.change)
-                ids = [each.id for each in changes if each.tier == TIER]
-                there = {record.id: record for record in store.get(scope, ids)} if ids else {}
-                for id in ids:
-                    self._take(id, there.get(id))
-            self.seen = head
+    def _empty(self) -> None:
+        self.records: dict[str, Record] = {}
+        self._slots: dict[str, set[str]] = defaultdict(set)
+        self._terms: dict[str, set[str]] = defaultdict(set)
+        #: What is compared, with its terms; what is in here is in the two above.
+        self._held: dict[str, tuple[str | None, frozenset[str]]] = {}
+        self._by_source: dict[str, set[str]] = defaultdict(set)
+        #: All of a slot, ended ones too; and those that tell its one value, where that was asked.
+        self._by_slot: dict[Place, set[str]] = defaultdict(set)
+        self._of_one: dict[Place, dict[str, Record]] = {}
+        #: By what they replaced.
+        self._instead: dict[str, set[str]] = defaultdict(set)
+
+    def read_all(self, store: Store, scope: Scope) -> None:
+        self._empty()
+        listed = store.listed(scope, tier=TIER, current=False, archived=True, limit=_MOST_READ)
+        for record in listed:
+            self._take(record.id, record)
+
+    def read_changes(self, store: Store, scope: Scope, changes: Sequence[Change]) -> None:
+        ids = [each.id for each in changes if each.tier == TIER]
+        there = {record.id: record for record in store.get(scope, ids)} if ids else {}
+        for id in ids:
+            self._take(id, there.get(id))
 
     def near(
         self,
@@ -185,16 +184,6 @@ class OwnerFacts:
 
     def __len__(self) -> int:
         return 1 + len(self.records)
-
-    def _start_over(self, store: Store, scope: Scope) -> None:
-        for kept in (self.records, self._slots, self._terms, self._held, self._of_one):
-            kept.clear()
-        for index in (self._by_source, self._instead):
-            index.clear()
-        self._by_slot.clear()
-        listed = store.listed(scope, tier=TIER, current=False, archived=True, limit=_MOST_READ)
-        for record in listed:
-            self._take(record.id, record)
 
     def _take(self, id: str, record: Record | None) -> None:
         self._drop(id)
@@ -264,25 +253,14 @@ class FactCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], OwnerFacts] = OrderedDict()
+        self._owners: InUse[Owner, OwnerFacts] = InUse(len, most=_MOST_KEPT)
 
     def of(self, scope: Scope) -> OwnerFacts:
         """The owner's facts as the store is now."""
-        key = (scope.workspace, scope.user)
-        with self._lock:
-            facts = self._kept.setdefault(key, OwnerFacts())
-            self._kept.move_to_end(key)
+        facts = self._owners.get(owner_of(scope), OwnerFacts)
         facts.follow(self._store, scope)
-        self._make_room()
+        self._owners.make_room()
         return facts
-
-    def _make_room(self) -> None:
-        with self._lock:
-            total = sum(map(len, self._kept.values()))
-            while total > _MOST_KEPT and len(self._kept) > 1:
-                _, dropped = self._kept.popitem(last=False)
-                total -= len(dropped)
 
 
 def _place(record: Record) -> Place:

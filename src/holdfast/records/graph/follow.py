@@ -8,18 +8,16 @@ are being understood, recall may go on with those it has for a moment (`patient`
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from holdfast.index.follow import Follower, InUse, Owner, owner_of
 from holdfast.language.names.likeness import Name
 from holdfast.records.graph.adjacency import Adjacency, adjacency
 from holdfast.records.graph.elements import Entity, Merging, Relation, entity, merging, relation
 from holdfast.records.graph.resolve import ResolvableEntity, Resolver
-from holdfast.store.protocols import Head, Store, is_heard
+from holdfast.store.protocols import Change, Store, is_heard
 from holdfast.types import Record, Scope
 
 #: Records of one owner that are read, and of all owners that are kept.
@@ -34,53 +32,46 @@ _QUICK = 0.005
 Element = TypeVar("Element", Entity, Relation, Merging)
 
 
-@dataclass(slots=True)
-class _OwnerGraph:
+class _OwnerGraph(Follower):
     """The graph of one owner."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    seen: Head | None = None
-    entities: dict[str, Entity] = field(default_factory=dict)
-    relations: dict[str, Relation] = field(default_factory=dict)
-    merges: dict[str, Merging] = field(default_factory=dict)
-    #: What was there and is not any more: if it comes back, it was restored.
-    gone: set[str] = field(default_factory=set)
-    made: Adjacency | None = None
-    made_at: float = 0.0
-    took: float = 0.0
-    #: Whether the arrays are older than the records, and whether by what was heard alone.
-    is_old: bool = False
-    is_calm: bool = True
-    names: Resolver | None = None
-    #: The graph that the names are of, and the entities that may have changed since.
-    named: Adjacency | None = None
-    touched: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        super().__init__()
+        self.entities: dict[str, Entity] = {}
+        self.relations: dict[str, Relation] = {}
+        self.merges: dict[str, Merging] = {}
+        #: What was there and is not any more: if it comes back, it was restored.
+        self.gone: set[str] = set()
+        self.made: Adjacency | None = None
+        self.made_at = 0.0
+        self.took = 0.0
+        #: Whether the arrays are older than the records, and whether by what was heard alone.
+        self.is_old = False
+        self.is_calm = True
+        self.names: Resolver | None = None
+        #: The graph that the names are of, and the entities that may have changed since.
+        self.named: Adjacency | None = None
+        self.touched: set[str] = set()
 
-    def follow(self, store: Store, scope: Scope, *, patient: bool = False) -> Adjacency:
+    def graph(self, store: Store, scope: Scope, *, patient: bool = False) -> Adjacency:
+        """As the store is now; `patient` as in `Graphs.of`."""
         with self.lock:
-            return self._follow(store, scope, patient=patient)
+            self.follow(store, scope)
+            may_wait = patient and self.is_calm and self._is_fresh()
+            if self.made is None or (self.is_old and not may_wait):
+                self.made = self._make()
+            return self.made
 
     def resolver(self, store: Store, scope: Scope) -> Resolver:
+        """The names of the entities, as the store is now."""
         with self.lock:
-            graph = self._follow(store, scope, patient=False)
+            graph = self.graph(store, scope)
             if self.names is None or self.named is None:
                 self.names = Resolver(_resolvable(graph, range(len(graph.ids))))
             elif self.touched:
                 _rename(self.names, self.touched, self.named, graph)
             self.named, self.touched = graph, set()
             return self.names
-
-    def _follow(self, store: Store, scope: Scope, *, patient: bool) -> Adjacency:
-        head = store.head(scope)
-        if self.seen is None or head.epoch != self.seen.epoch:
-            self._read(store, scope)
-        elif head != self.seen:
-            self._update(store, scope, self.seen.change)
-        self.seen = head
-        may_wait = patient and self.is_calm and self._is_fresh()
-        if self.made is None or (self.is_old and not may_wait):
-            self.made = self._make()
-        return self.made
 
     def _is_fresh(self) -> bool:
         return self.took >= _QUICK and time.monotonic() - self.made_at < _PATIENCE * self.took
@@ -95,8 +86,8 @@ class _OwnerGraph:
         self.is_old, self.is_calm = False, True
         return made
 
-    def _read(self, store: Store, scope: Scope) -> None:
-        """All of it. Ended ones too: they are asked for with `as_of`."""
+    def read_all(self, store: Store, scope: Scope) -> None:
+        """Ended ones too: they are asked for with `as_of`."""
         before = (self.entities, self.merges)
         self.entities, self.relations, self.merges = {}, {}, {}
         for record in store.listed(scope, tier="graph", current=False, limit=_MOST_READ):
@@ -106,8 +97,8 @@ class _OwnerGraph:
             self._touch(before[1].get(each), self.merges.get(each))
         self.is_old, self.is_calm = True, False
 
-    def _update(self, store: Store, scope: Scope, after: int) -> None:
-        changed = [each.id for each in store.changes(scope, after=after) if each.tier == "graph"]
+    def read_changes(self, store: Store, scope: Scope, changes: Sequence[Change]) -> None:
+        changed = [each.id for each in changes if each.tier == "graph"]
         if not changed:
             return
         there = [each for each in store.get(scope, changed) if each.archived_at is None]
@@ -150,19 +141,18 @@ class Graphs:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], _OwnerGraph] = OrderedDict()
+        self._owners: InUse[Owner, _OwnerGraph] = InUse(len, most=_MOST_KEPT)
 
     def of(self, scope: Scope, *, patient: bool = False) -> Adjacency:
         """The owner's graph as the store is now.
 
         `patient`: what was heard since may be missing for a moment; nothing else ever is.
         """
-        followed = self._followed(scope)
-        before = followed.made
-        made = followed.follow(self._store, scope, patient=patient)
+        owner = self._owners.get(owner_of(scope), _OwnerGraph)
+        before = owner.made
+        made = owner.graph(self._store, scope, patient=patient)
         if made is not before:
-            self._make_room()
+            self._owners.make_room()
         return made
 
     def resolver(self, scope: Scope) -> Resolver:
@@ -171,21 +161,7 @@ class Graphs:
         It is kept and follows the graph; who asks it must not ask for it again meanwhile from
         another thread.
         """
-        return self._followed(scope).resolver(self._store, scope)
-
-    def _followed(self, scope: Scope) -> _OwnerGraph:
-        key = (scope.workspace, scope.user)
-        with self._lock:
-            followed = self._kept.setdefault(key, _OwnerGraph())
-            self._kept.move_to_end(key)
-        return followed
-
-    def _make_room(self) -> None:
-        with self._lock:
-            total = sum(map(len, self._kept.values()))
-            while total > _MOST_KEPT and len(self._kept) > 1:
-                _, dropped = self._kept.popitem(last=False)
-                total -= len(dropped)
+        return self._owners.get(owner_of(scope), _OwnerGraph).resolver(self._store, scope)
 
 
 def _put(kept: dict[str, Element], id: str, new: Element) -> Element | None:
