@@ -16,12 +16,13 @@ from typing import Any
 
 from holdfast.border import validate
 from holdfast.config import Limits
-from holdfast.errors import InvalidInput, NotFound, StoreBusy, TooLarge
+from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.records import parts
 from holdfast.records.documents.chunks import Chunk, chunks
 from holdfast.records.documents.reading import format_of, read_document
 from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits
 from holdfast.records.parts import Background
+from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.store.values import LISTED
 from holdfast.types import TEAM, Metadata, Record, Scope, Version
@@ -299,8 +300,7 @@ class Knowledge:
         given = validate.checked_metadata(metadata, "metadata", self._limits, [])
         sent = _sent(source, name, format, most=self._reading.bytes)
         made: _Made | None = None
-        for _ in range(parts.MOST_TRIES):
-            since = self._store.head(owner).change
+        for since in attempts(self._store, owner):
             chain = Chain(self._store, owner, DOCUMENT, sent.name)
             record = chain.current()
             old = None if record is None else to_document(record)
@@ -312,7 +312,7 @@ class Knowledge:
             document = _version(chain.next_id, sent, made, old=old, metadata=kept, at=self._now())
             if self._put(owner, document_records(document, made[1], old), since):
                 return document
-        raise _busy(sent.name)
+        raise AssertionError("attempts end with an error")
 
     def document(self, id: str, *, user: str | None = None, workspace: str = "default") -> Document:
         """The present version of a document, given by the id of any version."""
@@ -347,8 +347,7 @@ class Knowledge:
         name, said = _line(key, "key", _KEY_CHARS), parts.text(value, "value", _VALUE_CHARS)
         whose = parts.origin(origin)
         given = validate.checked_metadata(metadata, "metadata", self._limits, [])
-        for _ in range(parts.MOST_TRIES):
-            since = self._store.head(owner).change
+        for since in attempts(self._store, owner):
             chain = Chain(self._store, owner, ENTRY, name)
             record = chain.current()
             old = None if record is None else to_entry(record)
@@ -359,7 +358,7 @@ class Knowledge:
             entry = Entry(id, old.claim if old else id, name, said, whose, self._now(), kept)
             if self._put(owner, [entry_record(entry, old)], since):
                 return entry
-        raise _busy(name)
+        raise AssertionError("attempts end with an error")
 
     def get(self, key: str, *, user: str | None = None, workspace: str = "default") -> Entry:
         """What stands under a key; NotFound when nothing does."""
@@ -540,7 +539,3 @@ def _check_size(size: int, most: int) -> None:
 
 def _line(value: object, name: str, most: int = _NAME_CHARS) -> str:
     return " ".join(parts.text(value, name, most).split())
-
-
-def _busy(name: str) -> StoreBusy:
-    return StoreBusy(f"others change the knowledge base all the time: {name} was not stored")

@@ -24,6 +24,7 @@ from holdfast.language.statements.values import FactDraft
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
+from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Metadata, Record, Scope
 
@@ -275,7 +276,7 @@ class Notes:
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         said = parts.text(content, "content", _CONTENT_CHARS)
         whose = parts.origin(origin, agent=scope.agent)
-        for head in self._tries(scope):
+        for head in attempts(self._store, scope):
             old = parts.one(self._store, scope, id, "id", "note")
             if old.kind not in CATEGORIES:
                 raise NotFound(f"there is no note {id!r} in this scope")
@@ -301,12 +302,6 @@ class Notes:
                 break
         self._worker.wake()
         return self._shown(self._store.get(scope, [new.id])[0], self._now())
-
-    def _tries(self, scope: Scope) -> Iterator[int | None]:
-        """The state a change is made of: changed meanwhile, it is made again."""
-        for _ in range(parts.MOST_TRIES):
-            yield self._store.head(scope).change
-        yield None
 
     def day(
         self,

@@ -23,6 +23,7 @@ from holdfast.records.graph.elements import Entity, Span, us
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
+from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 
@@ -349,7 +350,7 @@ class Observations:
         new_things, new_links = things(entities), links(relations)
         whose = parts.origin(origin)
         with self._writing:
-            for since in self._tries(scope):
+            for since in attempts(self._store, scope):
                 now = self._now()
                 new = Making(self._store, scope, self._seen(scope), now, whose)
                 made = Known(new.entities(new_things), new.relations(new_links))
@@ -382,7 +383,7 @@ class Observations:
         told = contents(observations, "observations")
         whose = parts.origin(origin)
         with self._writing:
-            for since in self._tries(scope):
+            for since in attempts(self._store, scope):
                 seen, known = self._seen(scope), self._texts(scope)
                 now = self._now()
                 new = Making(self._store, scope, seen, now, whose)
@@ -454,11 +455,6 @@ class Observations:
         return Known(tuple(found), tuple(dict.fromkeys(near)))
 
     # Inside
-
-    def _tries(self, scope: Scope) -> Iterator[int | None]:
-        for _ in range(parts.MOST_TRIES):
-            yield self._store.head(scope).change
-        yield None  # Ids follow from names: what two wrote at once is one.
 
     def _stored(self, scope: Scope, records: Sequence[Derived], since: int | None) -> bool:
         done = not records or self._store.put(

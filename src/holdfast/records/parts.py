@@ -17,7 +17,7 @@ from holdfast.store.protocols import Derived, Store
 from holdfast.types import Metadata, Record, Scope
 
 __all__ = [
-    "IMPORTANCE", "MOST_TRIES", "Background", "again", "derived", "digest", "free_id", "holds",
+    "IMPORTANCE", "Background", "again", "derived", "digest", "free_id", "holds",
     "is_by_user", "is_seen", "least", "one", "origin", "seen", "text", "texts", "writer_of",
 ]  # fmt: skip
 
@@ -28,8 +28,6 @@ IMPORTANCE = 0.5
 _SAID, _TOLD = 1.0, 0.8
 _BY_USER = ("user", "user_confirmed")
 _ROLES = {"user": "user", "user_confirmed": "user", "agent": "assistant"}
-#: Plans that are thrown away because another process was faster.
-MOST_TRIES = 20
 
 
 class Background(Protocol):

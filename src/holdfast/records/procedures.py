@@ -7,7 +7,7 @@ a new version that takes the place of the old one; the new steps have to prove t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
+from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Metadata, Record, Scope
 
@@ -213,7 +214,7 @@ class Procedures:
         return _to_procedure(self._record(scope, id))
 
     def _count(self, scope: Scope, id: str, name: str, now: datetime) -> None:
-        for since in self._tries(scope):
+        for since in attempts(self._store, scope):
             record = self._record(scope, id)
             self._check_current(scope, record)
             data = {**record.data, name: int(record.data.get(name, 0)) + 1}
@@ -246,7 +247,7 @@ class Procedures:
         whose = parts.origin(origin, ORIGINS, agent=scope.agent)
         given = {"title": title, "steps": steps, "trigger": trigger, "tags": tags, "kind": kind}
         now = self._now()
-        for since in self._tries(scope):
+        for since in attempts(self._store, scope):
             old = self._record(scope, id)
             draft = _changed(old, given)
             new_id, made = parts.free_id(
@@ -265,12 +266,6 @@ class Procedures:
                 break
         self._worker.wake()
         return _to_procedure(self._store.get(scope, [new_id])[0])
-
-    def _tries(self, scope: Scope) -> Iterator[int | None]:
-        """The state a change is made of: changed meanwhile, it is made again."""
-        for _ in range(parts.MOST_TRIES):
-            yield self._store.head(scope).change
-        yield None
 
     def _record(self, scope: Scope, id: object) -> Record:
         record = parts.one(self._store, scope, id, "id", "procedure")

@@ -9,7 +9,7 @@ text is shown as long as every fact it was given still holds, then the composed 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -31,6 +31,7 @@ from holdfast.records.profile_values import (
     category,
     versions_by_claim,
 )
+from holdfast.records.transact import attempts
 from holdfast.store.protocols import Change, Store
 from holdfast.types import Record, Scope
 
@@ -385,7 +386,7 @@ class Profiles:
     ) -> Record:
         """A record in the place of the one there was; the same again changes nothing."""
         whose = [] if visibility is None else [visibility, scope.agent or ""]
-        for since in self._tries(scope):
+        for since in attempts(self._store, scope):
             before = self._open(scope, kind, visibility)
             last = before[-1] if before else None
             if last and (last.content, last.origin) == (content, origin) and _says(last, data):
@@ -410,12 +411,6 @@ class Profiles:
                 break
         self._worker.wake()
         return self._store.get(scope, [id])[0]
-
-    def _tries(self, scope: Scope) -> Iterator[int | None]:
-        """The state a change is made of: changed meanwhile, it is made again."""
-        for _ in range(parts.MOST_TRIES):
-            yield self._store.head(scope).change
-        yield None
 
     def _open(self, scope: Scope, kind: str, visibility: str | None = None) -> list[Record]:
         """What is set in this place by the same asker, for the same readers."""

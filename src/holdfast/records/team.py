@@ -17,11 +17,12 @@ from typing import Any
 from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.border.origins import least
-from holdfast.errors import InvalidInput, NotFound, StoreBusy, TooLarge
+from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
+from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import TEAM, Hit, Record, Scope, Version
 
@@ -36,8 +37,6 @@ _LINE_CHARS = 200
 _MOST_TAGS = 32
 _MOST_LISTED = 10_000
 _MOST_HITS = 200
-#: New versions that are thrown away because another writer was faster.
-_MOST_TRIES = 20
 #: How sure we are of what a person wrote, and of the rest.
 _CONFIDENCE = {"user": 1.0, "agent": 0.8}
 _ROLES = {"user": "user", "agent": "assistant"}
@@ -155,8 +154,7 @@ class Team:
             new["tags"] = _tags(tags)
         if type is not None:
             new["type"] = choice(type, "type", TYPES)
-        for _ in range(_MOST_TRIES):
-            since = self._store.head(_owner(asker.workspace)).change
+        for since in attempts(self._store, _owner(asker.workspace)):
             old = _entry(self._current(asker, id))
             if replace(old, **new) == old:
                 return old
@@ -165,7 +163,7 @@ class Team:
             entry = replace(old, id=self._ids.make(1, now)[0], at=now, origin=origin, **new)
             if self._put(asker.workspace, entry, replaces=old.id, since=since):
                 return entry
-        raise StoreBusy(f"others change the team's entries all the time: {id} was not changed")
+        raise AssertionError("attempts end with an error")
 
     def remove(self, id: str, *, workspace: str = "default", agent: str | None = None) -> bool:
         """Forget an entry, given by the id of any version, with all its versions: gone from every

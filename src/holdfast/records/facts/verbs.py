@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from holdfast.border import validate
 from holdfast.border.origins import ORIGINS, whose
 from holdfast.config import Limits
-from holdfast.errors import InvalidInput, NotFound, StoreBusy
+from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.claims.relate import Thresholds
 from holdfast.language.statements.values import CATEGORIES, Dispute, Fact, FactDraft
 from holdfast.records.facts import doubted
@@ -41,13 +41,13 @@ from holdfast.records.graph import check
 from holdfast.records.graph.verbs import exists
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
+from holdfast.records.transact import attempts
 from holdfast.records.versions import was_taken_back
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 
 #: Tiers whose change makes a plan stale.
 TIERS = ("graph", TIER)
-_MOST_TRIES = 50
 _REASON_CHARS = 500
 _IMPORTANCE = 0.5
 _OLD_KEPT = "the known one was kept"
@@ -350,17 +350,10 @@ class Facts(Recasting):
             limits=self._thresholds,
         )
 
-    def _tries(self, scope: Scope) -> Iterator[int]:
-        """What a plan is made of, read before it is made: if a fact has changed meanwhile, nothing
-        is stored and the plan is made again. Each failure is the success of another writer."""
-        for _ in range(_MOST_TRIES):
-            yield self._store.head(scope).change
-        raise StoreBusy(f"other writers were faster {_MOST_TRIES} times; try again")
-
     def _stored(self, scope: Scope, work: Callable[[FactPlan], T], *, dry: bool = False) -> T:
         """Store what `work` plans; `dry`: plan it, no more."""
         with self._writing:
-            for since in self._tries(scope):
+            for since in attempts(self._store, scope):
                 now = self._now()
                 plan = self._plan(scope, now)
                 made = work(plan)

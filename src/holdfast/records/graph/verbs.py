@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from itertools import count
@@ -35,6 +35,7 @@ from holdfast.records.graph.walk import (
 from holdfast.records.graph.walk import merge as shown
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
+from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Edge, GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
 
@@ -225,8 +226,6 @@ _MOST_NODES = 1_000
 _MOST_LISTED = 10_000
 #: Edges in an answer for each entity it may hold.
 _EDGES_A_NODE = 20
-#: Plans that are thrown away because another process was faster.
-_MOST_TRIES = 20
 #: Whose word a draft is that does not say.
 _UNTOLD = "import"
 #: What a plan is made of: it is made again when something of these tiers has changed meanwhile.
@@ -271,7 +270,7 @@ class Graph:
         things = check.entities(entities, warnings)
         claims = check.relations(relations, warnings)
         with self._writing:
-            for since in self._tries(scope):
+            for since in attempts(self._store, scope):
                 plan = self._plan(scope, origin)
                 given, edges = plan.add_entities(things), plan.add_relations(claims)
                 records = [each.record for each in plan.records()]
@@ -301,13 +300,6 @@ class Graph:
             resolver=lambda: self._graphs.resolver(scope),
         )
 
-    def _tries(self, scope: Scope) -> Iterator[int | None]:
-        """What a plan is made of, read before it is made: if another process has changed the graph
-        meanwhile, nothing is stored and the plan is made again. The last try is stored as it is."""
-        for _ in range(_MOST_TRIES):
-            yield self._store.head(scope).change
-        yield None
-
     def learn(  # noqa: PLR0913 (what store.learn takes)
         self,
         scope: Scope,
@@ -330,7 +322,7 @@ class Graph:
         """
         tiers = _PLANNED if facts is None else (*_PLANNED, "fact")
         with self._writing:
-            for since in self._tries(scope):
+            for since in attempts(self._store, scope):
                 planned = self.heard(scope, entities, relations, now=known_at, near=near)
                 records = [each.record for each in planned]
                 records += [] if facts is None else facts()
@@ -340,7 +332,7 @@ class Graph:
                 )  # fmt: skip
                 if done is not None:
                     return done
-        raise AssertionError("the last try is stored as it is")
+        raise AssertionError("attempts end with an error")
 
     def heard(
         self,
