@@ -417,6 +417,49 @@ def test_a_body_that_does_not_come_is_a_408(for_bodies: tuple[int, str]) -> None
             assert json.loads(body) == {"error": "the body did not arrive within 0.5 seconds"}
 
 
+def is_hung_up_on(connection: socket.socket, sent: bytes, every: float = 0) -> bool:
+    """Whether somebody who goes on sending for half a minute is stopped."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        time.sleep(every)
+        try:
+            connection.sendall(sent)
+        except (BrokenPipeError, ConnectionResetError):
+            return True
+    return False
+
+
+def test_who_sends_on_is_told_why_and_not_reset(for_bodies: tuple[int, str]) -> None:
+    port, secret = for_bodies
+    size = 40_000_000
+    with raw(port, head_of(secret, port, f"Content-Length: {size}")) as connection:
+        connection.sendall(b" " * size)  # As clients do: the answer is read when all is sent.
+        status, headers, _ = heard(connection)
+        assert (status, headers["connection"]) == (413, "close")
+        assert connection.recv(1) == b""
+
+
+def test_who_never_stops_sending_is_hung_up_on(
+    for_bodies: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.service.http.serving._LINGER_SECONDS", 0.5)
+    port, secret = for_bodies
+    head = head_of(secret, port, "Transfer-Encoding: chunked")
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    with raw(port, head) as connection:
+        assert is_hung_up_on(connection, chunk)
+
+
+def test_who_falls_silent_is_hung_up_on(
+    for_bodies: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.service.http.serving._SILENT_SECONDS", 0.5)
+    port, secret = for_bodies
+    with raw(port, head_of(secret, port, "Content-Length: 1000")) as connection:
+        assert status_of(connection) == 408
+        assert is_hung_up_on(connection, b" ", every=1)
+
+
 def test_a_body_that_drips_is_a_408_too(for_bodies: tuple[int, str]) -> None:
     port, secret = for_bodies
     with raw(port, head_of(secret, port, "Content-Length: 1000")) as connection:

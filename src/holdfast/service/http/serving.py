@@ -180,10 +180,17 @@ def say(text: str) -> None:
 # Where a proxy in front of us may see another end of a request than we do, somebody could hide a
 # second request in the first (smuggling). Such a one is refused, and its connection closed: RFC
 # 9112, 5.2 and 6.1.
+#
+# A socket that is closed with something unread in it resets the connection, and the client loses
+# the answer that says why (413). So after an answer in the middle of a body we say that no more
+# comes, and go on reading for a moment, into nothing: RFC 9112, 9.6.
 # ----------------------------------------------------------------------
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _FOLD = re.compile(rb"\n[ \t]")
+#: How long the rest of a body is read into nothing: in all, and while nothing comes.
+_LINGER_SECONDS = 30.0
+_SILENT_SECONDS = 5.0
 
 
 def impatient(seconds: float) -> type[asyncio.Protocol]:
@@ -194,6 +201,7 @@ def impatient(seconds: float) -> type[asyncio.Protocol]:
 class _Impatient(H11Protocol):
     seconds: float
     conn: _Plain
+    transport: _Lingering  # type: ignore[assignment]
     _end: asyncio.TimerHandle | None = None
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -202,10 +210,14 @@ class _Impatient(H11Protocol):
         self.conn = _Plain(h11.SERVER, *([] if most is None else [most]))
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        lingering = _Lingering(transport, self.loop, lambda: self.conn.their_state is h11.SEND_BODY)
+        super().connection_made(lingering)  # type: ignore[arg-type]
         self._wait()
 
     def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            self.transport.discard()
+            return
         super().data_received(data)
         cycle: RequestResponseCycle | None = self.cycle
         # A request is under way, or what came is a piece of one.
@@ -216,6 +228,7 @@ class _Impatient(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._rest()
+        self.transport.end()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
@@ -241,6 +254,48 @@ class _Impatient(H11Protocol):
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(_answer(status, words))
         self.transport.close()
+
+
+class _Lingering:
+    """A transport that is closed in two steps while the other side is in the middle of a body."""
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        mid_body: Callable[[], bool],
+    ) -> None:
+        self._transport, self._loop, self._mid_body = transport, loop, mid_body
+        self._last: asyncio.TimerHandle | None = None
+        self._silent: asyncio.TimerHandle | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        return self._last is not None or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Say that no more comes; then read into nothing for a moment. A second time: hang up."""
+        if self.is_closing() or not self._mid_body() or not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        self._last = self._loop.call_later(_LINGER_SECONDS, self._transport.close)
+        self._transport.write_eof()
+        self._transport.resume_reading()
+        self.discard()
+
+    def discard(self) -> None:
+        """Something came after our last word: wait for more."""
+        if self._silent is not None:
+            self._silent.cancel()
+        self._silent = self._loop.call_later(_SILENT_SECONDS, self._transport.close)
+
+    def end(self) -> None:
+        """It is closed: wait for nothing."""
+        for timer in (self._last, self._silent):
+            if timer is not None:
+                timer.cancel()
 
 
 class _Plain(h11.Connection):
