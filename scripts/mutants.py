@@ -88,7 +88,7 @@ def copied(folder: Path) -> Path:
     for name in COPIED:
         if (ROOT / name).is_dir():
             ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+            shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
         else:
             shutil.copy(ROOT / name, folder / name)
     command = [sys.executable, "-m", "compileall", "-q", "src", "tests", "scripts"]

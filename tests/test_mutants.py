@@ -34,7 +34,7 @@ def test_the_tests_of_a_fault_exist(fault: Planted) -> None:
         text = (ROOT / file).read_text(encoding="utf-8")
         if len(names) > 1:  # A class that inherits what ships with the package.
             assert re.search(rf"^class {names[0]}\b", text, re.MULTILINE)
-            shipped = (ROOT / "src" / "holdfast" / "testing").glob("store_*.py")
+            shipped = (ROOT / "tests" / "store" / "contract").glob("store_*.py")
             text = "".join(path.read_text(encoding="utf-8") for path in shipped)
         if names:
             assert re.search(rf"^ *(async )?def {names[-1]}\(", text, re.MULTILINE)

@@ -122,13 +122,14 @@ def test_extras_in_the_container_file_exist() -> None:
 def built(tmp_path: Path, what: str) -> Path:
     """What the build backend makes of the files that git knows: `wheel`, `sdist` or metadata."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "*.toml", "setup.py", "README.md", "LICENSE", "NOTICE", "src"],
+        ["git", "ls-files", "-z", "*.toml", "setup.py", "README.md", "LICENSE", "NOTICE", "src",
+         "tests/store/contract"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
     names = [name for name in listed.split("\0") if name and (what or "/" not in name)]
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, tmp_path / name)
+        shutil.copyfile(ROOT / name, tmp_path / name, follow_symlinks=False)
     for folder in ("src", "made"):
         (tmp_path / folder).mkdir(exist_ok=True)
     call = f"build_{what}('made')" if what else "prepare_metadata_for_build_wheel('made')"
@@ -167,6 +168,9 @@ def test_what_is_shipped_holds_every_file_of_the_package(tmp_path: Path, what: s
             inside = {name.partition("/")[2].removeprefix("src/") for name in archive.getnames()}
         assert {"LICENSE", "NOTICE", "README.md", "pyproject.toml", "setup.py"} <= inside
     package = {str(path.relative_to(tmp_path / "src")) for path in files(tmp_path)}
+    contract = (tmp_path / "tests" / "store" / "contract").glob("*.py")
+    package |= {f"holdfast/testing/{path.name}" for path in contract}
+    assert "holdfast/testing/store_suite.py" in package
     assert package - inside == set()
 
 

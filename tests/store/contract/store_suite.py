@@ -7,7 +7,7 @@
                 yield store
 
 Every promise in the docstrings of `holdfast.store.protocols` has a test here; nothing may be
-skipped.
+skipped. `src/holdfast/testing` is a link to this folder: import `holdfast.testing.store_suite`.
 """
 
 from __future__ import annotations
