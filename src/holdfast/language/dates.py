@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from holdfast.language.sentences import STOPS
+
 # ----------------------------------------------------------------------
 # What an expression of time stands for: "8 May 2023", "last week", "two months ago".
 #
@@ -77,7 +79,7 @@ _CHINESE_UNITS = {
     **dict(zip("一二三四五六七八九十", _WORDS.split(), strict=False)),
 }
 
-_ENDS = re.compile(r"\s*(?:[,.?!;:)]|$)")
+_ENDS = re.compile(rf"\s*(?:[{STOPS},;:)]|$)")
 _VERB = re.compile(
     r"\s+(?:be|have|not|also|well|i|you|he|she|it|we|they|never|only)\b", re.IGNORECASE | re.ASCII
 )

@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections.abc import Collection
 from hashlib import blake2b
 
+from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold
 
 _DIGEST_BYTES = 8
@@ -25,7 +26,7 @@ _LONGEST_LEAD = 60
 
 # Where sentences end; `_plain` marks the same places, after quotation marks are gone.
 _END = re.compile(
-    r"[.!?\u2026][\"'`\u2018-\u201f\u00ab\u00bb]*[ \u00a0\u2000-\u200a\u3000]"
+    rf"[{STOPS}\u2026][\"'`\u2018-\u201f\u00ab\u00bb]*[ \u00a0\u2000-\u200a\u3000]"
     r"|[。！？；][」』\u201d]*"
 )
 _DENSE_ENDS = "。！？；"

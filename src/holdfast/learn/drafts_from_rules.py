@@ -25,6 +25,7 @@ from holdfast.language.extraction import Extracted, Extractor
 from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, Span, Turn, between
 from holdfast.language.relations.phrases import MentionedRelation
+from holdfast.language.sentences import STOPS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
 from holdfast.language.statements.signals import signals
@@ -54,7 +55,7 @@ _OUTCOME_CHARS = 80
 _TASTE_CONFIDENCE = 0.8
 _DECISION_CONFIDENCE = 0.8
 # An end is looked for from the first mark of a run: from each it would be read again and again.
-_SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]++[\"'”’)]*+\s+|\n+|(?<=[。！？])")
+_SENTENCE_END = re.compile(rf"(?<![{STOPS}。！？])[{STOPS}。！？]++[\"'”’)]*+\s+|\n+|(?<=[。！？])")
 _ARTICLE = re.compile(r"(?:the|a|an|my|our|some|to) ", re.IGNORECASE)
 #: "We have finally decided to": what was decided follows.
 _DECIDED = re.compile(

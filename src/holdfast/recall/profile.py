@@ -48,6 +48,7 @@ from holdfast.language.questions.triggers import (
     SENSES,
     Sense,
 )
+from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, terms
 from holdfast.models.base import Embedder, embedded
 from holdfast.profiles import GENERAL, Profiles, TaskProfile
@@ -147,7 +148,7 @@ _REACH = 40
 _QUESTION = 240
 
 _EVEN = TaskProfile(GENERAL)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE = re.compile(rf"(?<=[{STOPS}])\s+|\n+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 

@@ -20,6 +20,7 @@ from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.instructions.handed import shows
 from holdfast.language.instructions.own_words import spoken
+from holdfast.language.sentences import STOPS
 from holdfast.language.statements.values import FactDraft
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
@@ -43,7 +44,7 @@ _MOST_CHARACTERS = 400
 _MOST_A_TURN = 3
 #: A longer turn is pasted; what its user says of it stands at its start.
 _LOOKED_AT = 20_000
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_END = re.compile(rf"(?<=[{STOPS}])\s+|(?<=[。！？])")
 
 _LATELY = r"(?:(?:finally|just|already|successfully|officially|all|really|actually|both) )*"
 _ACHIEVED = (
@@ -74,7 +75,8 @@ _STRATEGY = re.compile(
     r"|\b(?:my|our|the) (?:\w+ ){0,2}?(?:plan|strategy|approach)\s?:"
     r"|\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to)"
     r" (?:start|begin) by\b"
-    r"|\b(?:i|we)(?:'ll| will|'m going to|'re going to)\b[^.?!]{2,80}\bfirst\b[^.?!]{0,80}\bthen\b"
+    rf"|\b(?:i|we)(?:'ll| will|'m going to|'re going to)\b[^{STOPS}]{{2,80}}\bfirst\b"
+    rf"[^{STOPS}]{{0,80}}\bthen\b"
 )
 _KINDS = (("outcome", _OUTCOME), ("strategy", _STRATEGY))
 # Before the phrase: it has not happened, or not so.

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
+from holdfast.language.sentences import STOPS
 from holdfast.language.statements.people import introduced, theirs, wanted
 from holdfast.language.terms import fold
 from holdfast.records import parts
@@ -66,22 +67,23 @@ _TEXTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("hometown", r"\b(?:i am|i'm|user is) (?:originally )?from ([A-Z][\w' -]{1,40})"),
     )
 )  # fmt: skip
-_SPEAKS = re.compile(r"\b(?:i|we|user) (?:can |also |both )*speaks? ([^.;!?]{2,80})", re.I)
+_SPEAKS = re.compile(rf"\b(?:i|we|user) (?:can |also |both )*speaks? ([^{STOPS};]{{2,80}})", re.I)
 _LIKES = re.compile(
     r"\b(?:i|we|user)(?: (?:really|absolutely|also|just|still|truly|especially|do|both|always))*"
     r" (?:love|like|enjoy|adore|prefer|am fond of|am into|am (?:an? )?(?:\w+ )?fan of)s?"
-    r" (?P<what>[^.;!?]{2,120})",
+    rf" (?P<what>[^{STOPS};]{{2,120}})",
     re.I,
 )
 _DISLIKES = re.compile(
     r"\b(?:i|we|user)(?: (?:really|absolutely|also|just|still|truly))*"
     r" (?:hate|dislike|detest|despise|can't stand|cannot stand|(?:do not|don't|does not|doesn't)"
     r" (?:really )?(?:like|enjoy|care for)|am not (?:an? )?(?:\w+ )?fan of)s?"
-    r" (?P<what>[^.;!?]{2,120})",
+    rf" (?P<what>[^{STOPS};]{{2,120}})",
     re.I,
 )
 _FAVOURITE = re.compile(
-    r"\bmy (?P<which>favou?rite [^.;!?]{2,40}?) (?:is|are) (?P<what>[^.;!?]{1,80})", re.I
+    rf"\bmy (?P<which>favou?rite [^{STOPS};]{{2,40}}?) (?:is|are) (?P<what>[^{STOPS};]{{1,80}})",
+    re.I,
 )
 _WISHED = re.compile(r"(?:to (?:see|know|ask|have|get|book|order)|it (?:if|when)|if|for)\b", re.I)
 _CONTRACTED = (("\u2019", "'"), ("I'm ", "I am "), ("i'm ", "i am "), ("We're ", "We are "))
@@ -89,10 +91,11 @@ _THE_USER = re.compile(r"\bthe user\b", re.I)
 _REST = re.compile(
     r"(?<!\s)\s++(?:with|since|because|for|and|but|where|which|who|when|while|now|nowadays"
     r"|these days"
-    r"|right now|currently|at the moment|near|until|so|as|though|if)\b.*|[;.(!?].*|,\s+(?![A-Z]).*"
+    r"|right now|currently|at the moment|near|until|so|as|though|if)\b.*"
+    rf"|[{STOPS};(].*|,\s+(?![A-Z]).*"
 )
 _AFTER = re.compile(
-    r"(?<!\s)\s++(?:because|since|but|when|while|though|although|so|if|which|who)\b.*|[;.!?].*|,\s+"
+    rf"(?<!\s)\s++(?:because|since|but|when|while|though|although|so|if|which|who)\b.*|[{STOPS};].*|,\s+"
     r"(?:and )?(?:i|we|my|but|so|because|especially|which)\b.*",
     re.I,
 )

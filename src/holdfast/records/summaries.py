@@ -20,6 +20,7 @@ from holdfast.border import validate
 from holdfast.border.write_options import visibility_of
 from holdfast.errors import ModelError, NotFound
 from holdfast.language.instructions.own_words import spoken
+from holdfast.language.sentences import STOPS
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.records import parts
@@ -61,7 +62,7 @@ _LEFT_OUT = re.compile(r"\s*(?:>|\||#{1,6} |[-=*_]{3,}\s*$)")
 _MARK = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _STRESS = re.compile(r"\*\*|__")
 _END = re.compile(
-    r"(?<=\w{3}[.])\s+|(?<=\d[.])\s+(?=[A-Z])|(?<=[)\]\"'”’%][.])\s+|(?<=[.!?…][)\"”’])\s+"
+    rf"(?<=\w{{3}}[.])\s+|(?<=\d[.])\s+(?=[A-Z])|(?<=[)\]\"'”’%][.])\s+|(?<=[{STOPS}…][)\"”’])\s+"
     r"|(?<=[!?…])\s+|(?<=[。！？])"
 )
 _ASKED = re.compile(r"[?？]['\")\]”]*$")

@@ -32,6 +32,7 @@ from holdfast.language.claims.slots import (
     owner_of,
     template,
 )
+from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, quoted, terms
 
 # ----------------------------------------------------------------------
@@ -285,7 +286,7 @@ _NO_PAST = frozenset(
 )
 _NO_VERB = frozenset({"named", "called", "need", "red", "bed", "hundred", "naked", "sacred"})
 _WORD = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
-_NAME = re.compile(r"(?<=[^.!?:] )[A-Z][\w'-]*")
+_NAME = re.compile(rf"(?<=[^{STOPS}:] )[A-Z][\w'-]*")
 _PERFECT = frozenset({"have", "has", "is", "are", "am", "be"})
 #: The past that tells how it is now.
 _ARRIVED = re.compile(r"\bmoved (?:from .{1,200} )?to\b|\bjoined\b|\bturned\b", re.I)

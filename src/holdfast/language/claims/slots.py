@@ -37,6 +37,7 @@ from holdfast.language.claims.words import (
     STABLE,
     THINGS,
 )
+from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------
@@ -67,7 +68,7 @@ _MEASURE = re.compile(
     rf"|(?<!my )(?<!our )\b(?:{_ORDERED})\b(?! (?!{RANKED}\b)\w))",
     re.I,
 )
-_SPLIT = re.compile(r"[\s,.;:!?-]+")
+_SPLIT = re.compile(rf"[{STOPS}\s,;:-]+")
 _DAY_NAMES = frozenset(
     f"{day}day{ending}"
     for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")

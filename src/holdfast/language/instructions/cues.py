@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from holdfast.language.sentences import STOPS
+
 # ----------------------------------------------------------------------
 # Words for what answers are made of: a wish about one of these is a wish about answers.
 # ----------------------------------------------------------------------
@@ -605,7 +607,7 @@ PERSONAL = re.compile(
 REMINDS = re.compile(r"(?:keep in mind|remember|note that)\b")
 # The thing at hand.
 AT_HAND = re.compile(
-    r"\b(?:(?<!new to )this|these|those|that \w+(?= (?:with|of|in|on|for)\b|[.!?]|$)|attached"
+    rf"\b(?:(?<!new to )this|these|those|that \w+(?= (?:with|of|in|on|for)\b|[{STOPS}]|$)|attached"
     r"|my last|your last|below(?! it)|above|previous|following|today(?!'s)|tonight|tomorrow"
     r"|yesterday|right now|(?<!from )now(?!"
     r" and)|yet|this time|once|here(?! on)|the (?:second|third|fourth|last|next)(?! person| time)"

@@ -24,6 +24,7 @@ from typing import NamedTuple
 from holdfast.language.instructions import cues
 from holdfast.language.instructions.cues import STYLE_VERB
 from holdfast.language.instructions.own_words import all_lines
+from holdfast.language.sentences import STOPS, cut
 
 # ----------------------------------------------------------------------
 # The words by which `handed` knows that a turn hands over a text: matched in lower case, with
@@ -99,8 +100,8 @@ _MAKES = (
 )
 _AT_HAND = rf"(?:{_THIS}|\b(?:it|that)\b)"
 _OF_TEXT = (
-    rf"(?:{_TEXT_WORK}|{_ANY_WORK}[^.?!]{{0,80}}?(?:{_AT_HAND}|{_A_TEXT})"
-    rf"|{_ANY_WORK} (?:in)?to (?!me\b|you\b)\w|{_MAKES}[^.?!]{{0,80}}?{_AT_HAND})"
+    rf"(?:{_TEXT_WORK}|{_ANY_WORK}[^{STOPS}]{{0,80}}?(?:{_AT_HAND}|{_A_TEXT})"
+    rf"|{_ANY_WORK} (?:in)?to (?!me\b|you\b)\w|{_MAKES}[^{STOPS}]{{0,80}}?{_AT_HAND})"
 )
 WORK = re.compile(
     rf"(?:^|, |[:;-] )\W{{0,5}}{_ASKS}(?:{_OF_TEXT}|(?:a |the )?{_LANGUAGE} (?:version"
@@ -169,7 +170,7 @@ SOURCE = re.compile(
     rf"|only ){{0,8}}{_SAYS}\b"
     rf"|\b(?:got|received|found|saw|spotted|came across|copied|pasted|noticed|overheard"
     rf"|inherited|discovered|screenshotted|ran|opened|getting|fetched|scanned|typed"
-    rf"|stumbled)\b[^.!?]{{0,60}}?"
+    rf"|stumbled)\b[^{STOPS}]{{0,60}}?"
     rf"(?:\b(?:this|these)\b|{_A_TEXT})"
     rf"|^\W{{0,5}}(?:got|received|found|saw|spotted|overheard|copied|seen|read|pasted) (?:this"
     rf"|these|it|a"
@@ -182,7 +183,7 @@ SOURCE = re.compile(
     rf"|script|error))"
     rf"|\bit(?:'s| is| was) (?:from|off|copied|by)\b"
     rf"|^\W{{0,5}}(?:[\w'-]{{1,20}} ){{1,4}}?from (?:the|our|my|an?|his|her|their)\b"
-    rf"|\bthere(?:'s| is| was| were| are) [^.!?]{{0,40}}?{_A_TEXT}"
+    rf"|\bthere(?:'s| is| was| were| are) [^{STOPS}]{{0,40}}?{_A_TEXT}"
     rf"|{_A_TEXT} (?:\w+ ){{0,4}}?(?:from|by|has|had|contains?|arrived|came|landed|starts|ends"
     rf"|begins"
     rf"|went|goes|on my|i got|we (?:got|received)|just|of my|of our)\b"
@@ -291,12 +292,12 @@ LABEL = re.compile(
 # What is said of texts to come, or of what is done at any time: no text is there yet.
 TO_COME = re.compile(
     r"\b(?:when(?:ever)?|if|each time|every ?time|any ?time|once|as soon as|unless|until|before"
-    r"|after) (?:\w{1,20}ing|i|you|we|it|a|an|any|my|someone|somebody)\b[^,.!?:;]*"
+    rf"|after) (?:\w{{1,20}}ing|i|you|we|it|a|an|any|my|someone|somebody)\b[^{STOPS},:;]*"
     r"|\b(?:whatever|anything|everything|things|all|what|those|texts?|mails?|emails?|letters?"
     r"|messages"
     r"|articles|reviews?|posts|reports|documents|photos|links|pages) (?:that )?(?:i|you"
-    r"|we)\b[^,.!?:;]*"
-    r"|\bfor (?!the\b)(?:(?!and\b)\w{1,30} ){1,5}?(?:that )?i\b(?!')[^,.!?:;]*"
+    rf"|we)\b[^{STOPS},:;]*"
+    rf"|\bfor (?!the\b)(?:(?!and\b)\w{{1,30}} ){{1,5}}?(?:that )?i\b(?!')[^{STOPS},:;]*"
 )
 # Surely a text, or a question about one, in a turn without any rule.
 SIGNED = re.compile(
@@ -326,8 +327,6 @@ _AT_A_TEXT = re.compile(
     r"|about|saw|like) this\b(?! (?:is|week|year)\b)"
 )
 _LONGEST = 600  # Characters of a sentence that are looked at.
-
-_END = re.compile(r"(?<=[.!?…])['\")\]]*\s+|\n+|(?<=[。！？；])")
 
 
 class Place(NamedTuple):
@@ -432,13 +431,9 @@ def _points(told: str) -> bool:
 
 def _sentences(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     for at, line in lines:
-        start = 0
-        for end in _END.finditer(line):
-            if end.start() > start:
-                yield at + start, line[start : end.start()]
-            start = end.end()
-        if line[start:].strip():
-            yield at + start, line[start:]
+        for start, end in cut(line):
+            if line[start:end].strip():
+                yield at + start, line[start:end]
 
 
 def shows(text: str) -> bool:

@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Literal
 
 from holdfast.language.instructions import cues
+from holdfast.language.sentences import STOPS
 
 # A fence ends with the mark it began with; with text between backticks on one line it is no fence.
 _FENCE = re.compile(r"[ \t]*(?P<quote>(?:>[ \t]*)*)(?P<mark>`{3,}(?!.*`)|~{3,})(?P<rest>.*)")
@@ -36,7 +37,7 @@ _PASTED = re.compile(
 )
 _MAIL = re.compile(r"\s*(?:from|to|cc|bcc|subject|sent)\s*:\s*\S|-+ ?original message", re.I)
 # The first line of something longer: a heading, a salutation.
-_DOCUMENT = re.compile(r"\s*(?:#{1,6} |(?:hi|hello|hey|dear)\b[^.?!]{0,40}[,!]?\s*$)")
+_DOCUMENT = re.compile(rf"\s*(?:#{{1,6}} |(?:hi|hello|hey|dear)\b[^{STOPS}]{{0,40}}[,!]?\s*$)")
 # The user again, after material in paragraphs of its own.
 _RESUMES = re.compile(r"\s*(?:also|p\.? ?s\b|btw|by the way|one more thing|oh)\b")
 
@@ -82,14 +83,14 @@ _HANDED = (
 )
 # Something is handed over: an order to work on it, its announcement, a question about it.
 _HANDS = re.compile(
-    r"(?:^|(?<=[.!?]\s))\s*(?:"
+    rf"(?:^|(?<=[{STOPS}]\s))\s*(?:"
     r"(?P<work>(?:(?:please|pls|hi|hello|hey|ok|okay|now|can you|could you|would you|help me|and"
-    rf"|then)[,!]? )*{_HANDLES}(?:\s*|\b[^.!?:]{{0,80}}?\b{_HANDED}\b[^.!?:]{{0,60}}):)"
+    rf"|then)[,!]? )*{_HANDLES}(?:\s*|\b[^{STOPS}:]{{0,80}}?\b{_HANDED}\b[^{STOPS}:]{{0,60}}):)"
     r"|(?:here(?:'s| is| are| was)|below (?:is|are)|this is|these are|i (?:got|received|found)"
-    r"|(?:he|she|they|my \w+) (?:sent|gave|wrote))\b[^.!?:]{0,80}:"
-    rf"|[^.!?:]{{0,80}}\b(?:this|these|the following) (?:\w+ ){{0,2}}?{_THINGS}\b[^.!?:]{{0,60}}"
-    r"(?:\?\s*$|:)"
-    r"|on [^.!?]{3,60} wrote\s*:)"
+    rf"|(?:he|she|they|my \w+) (?:sent|gave|wrote))\b[^{STOPS}:]{{0,80}}:"
+    rf"|[^{STOPS}:]{{0,80}}\b(?:this|these|the following) (?:\w+ ){{0,2}}?{_THINGS}\b"
+    rf"[^{STOPS}:]{{0,60}}(?:\?\s*$|:)"
+    rf"|on [^{STOPS}]{{3,60}} wrote\s*:)"
 )
 # Rules given as a list are announced, "Some rules for you:"; other lists are pasted.
 _RULES = r"(?:rules?|preferences?|requests?|instructions?|guidelines|wish(?:es)?)"

@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues, handed
 from holdfast.language.instructions.own_words import all_lines, spoken
+from holdfast.language.sentences import cut
 
 # ----------------------------------------------------------------------
 # Tell the rule from its condition: "Use tabs in Python" is "Use tabs", "in Python".
@@ -183,8 +184,6 @@ _LONGEST_SENTENCE = 600  # Characters; what runs longer is pasted text, not a ru
 HEAD, TAIL = 16_000, 8_000
 _LONG_WORDS = 30  # Rules are short: a longer sentence must be more explicit.
 
-_END = re.compile(r"(?<=[.!?])['\")\]]*\s+|(?<=[。！？；])")
-_ABBREVIATED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|[a-z])\.$", re.I)
 _WORD = re.compile(r"[a-z][a-z'_-]*")
 
 
@@ -229,19 +228,9 @@ def detect(text: str) -> list[FoundRule]:
 
 def _sentences(text: str) -> Iterator[tuple[int, str, str]]:
     for start, said, low in spoken(text):
-        for at, sentence, plain in _split(said, low):
+        for at, end in cut(low):
             if start + at < HEAD or start + at >= len(text) - TAIL:
-                yield start + at + _indent(said, at), sentence, plain
-
-
-def _split(said: str, low: str) -> Iterator[tuple[int, str, str]]:
-    """The sentences of what is said: where each starts, verbatim and plain."""
-    start = 0
-    for end in _END.finditer(low):
-        if not _ABBREVIATED.search(low[max(start, end.start() - 6) : end.start()]):
-            yield start, *_trimmed(said, low, start, end.start())
-            start = end.end()
-    yield start, *_trimmed(said, low, start, len(said))
+                yield start + at + _indent(said, at), *_trimmed(said, low, at, end)
 
 
 def _indent(line: str, start: int) -> int:

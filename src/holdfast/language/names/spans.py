@@ -17,6 +17,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeVar
 
+from holdfast.language.sentences import STOPS
 from holdfast.language.terms import STOP_WORDS
 
 # ----------------------------------------------------------------------
@@ -282,7 +283,7 @@ _MOST_CONNECTORS = 2
 #: So many characters before a word tell whether it opens a sentence.
 _BEHIND = 8
 _SENTENCE_END = re.compile(
-    r"(?:^|[.!?…\n]|[.!?]['\"”’)]|(?:^|\s)[-–—*•:]|—|\()\s{0,8}+(?:['\"“‘(]\s{0,8}+)?\Z"
+    rf"(?:^|[{STOPS}…\n]|[{STOPS}]['\"”’)]|(?:^|\s)[-–—*•:]|—|\()\s{{0,8}}+(?:['\"“‘(]\s{{0,8}}+)?\Z"
 )
 _NUMBER = re.compile(r"\d{1,3}|[IVX]{1,4}")
 _QUOTED = re.compile(r"[\"“]\s?([^\"“”\n]{2,60}?)\s?[\"”]")

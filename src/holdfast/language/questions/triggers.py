@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from holdfast.language.sentences import STOPS
+
 # ----------------------------------------------------------------------
 # What people say when a built-in task is under way, and when none is: compared by meaning.
 #
@@ -144,7 +146,8 @@ def _sense(
 
 #: What stands before a verb that is asked for: the start of a clause, or words of asking.
 ASKED = re.compile(
-    r"(?:(?:^|[.!?:;\n]\s?|, (?:please|then|now|and) )(?:(?:please|now|just|first|then|also|ok|okay"
+    rf"(?:(?:^|[{STOPS}:;\n]\s?|, (?:please|then|now|and) )"
+    r"(?:(?:please|now|just|first|then|also|ok|okay"
     r"|so|hey|hi|next|finally|and|briefly|quickly)[, ]+){0,3}"
     r"|\b(?:can|could|would|will) you (?:please |also |just |briefly )?"
     r"|\b(?:please|let's|lets|help me|help us|help|how to|i'll|you to|me to|us to)[, ]+"
@@ -180,18 +183,19 @@ MACHINE = _words(
 #: A question to the memory about what was said or done before is no task of the present.
 RECAP = re.compile(
     # "Which error did I mention", "what did Ann argue"; but "what did I do wrong" is of today.
-    r"\b(?:what|which|when|where|who|whom|how)\b[^.?!\n]{0,80}?\b(?:(?:did|had|was|were|have|has) "
+    rf"\b(?:what|which|when|where|who|whom|how)\b[^{STOPS}\n]{{0,80}}?"
+    r"\b(?:(?:did|had|was|were|have|has) "
     r"(?:i|we|you|he|she|they|(?:my|our|his|her|their) \w+)|did (?!(?:an?|experts|it|researchers"
     r"|scientists|studies|that|the|these|this|those)\b)\w+)\b"
     r"(?! (?:\w+ )?(?:wrong|miss|missed|missing|break|broken|forget|mess))"
-    r"|^\W*(?:what|which|when|where|who|how)\b[^.?!\n]{0,120}?\b(?:i|we)(?:'ve| have| had)? "
+    rf"|^\W*(?:what|which|when|where|who|how)\b[^{STOPS}\n]{{0,120}}?\b(?:i|we)(?:'ve| have| had)? "
     r"(?:decided|described|discussed|mentioned|said|talked|told)\b"
     r"|\b(?:do|can|could) you (?:still )?(?:remember|recall|remind)\b|^\W*remind me\b"
     r"|\b(?:have|had) (?:i|we|you) (?:ever|already|told|said|mentioned|talked|discussed)\b"
     r"|^\W*did (?:i|we|you)\b|^\W*(?:what|which|where|when) (?:was|were)\b(?! (?:\w+ )?wrong)"
     # "Summarize what we talked about", "an overview of how I planned our move"; but not "summarize
     # what I pasted below".
-    r"|\b(?:summar\w+|recap|overview|timeline|list|remind)\b[^.?!\n]{0,80}?"
+    rf"|\b(?:summar\w+|recap|overview|timeline|list|remind)\b[^{STOPS}\n]{{0,80}}?"
     r"\b(?:(?:what|how|when|where|why|everything|all|things?) (?:i|we|you|my|our)(?:'ve|'d)?"
     r" (?!(?:just )?(?:attach|link|past|post|sen[dt]|upload|will|need|want|should|can))"
     r"|we(?:'ve| have| had)? (?:\w+ )?(?:\w+ed|did|said|spoke|went|made|chose)"
@@ -260,9 +264,9 @@ _RESEARCH = {
         """,
     ),
     "compare sources": _sense(
-        r"""
-        compar\w+_(?:\w+_){0,3}sources cross[-_]?check against_each_other
-        how_(?:do|does|would)_[^.?!\n]{2,60}?_(?:differ|compare) how_they_differ
+        rf"""
+        compar\w+_(?:\w+_){{0,3}}sources cross[-_]?check against_each_other
+        how_(?:do|does|would)_[^{STOPS}\n]{{2,60}}?_(?:differ|compare) how_they_differ
         (?:sources|accounts|authors|papers|studies|reports)_(?:that_)?(?:seem_to_)?(?:disagree|differ
         |contradict) contrast_(?:how|what|the|these) compare_and_contrast
         (?:several|different|multiple|two|three|independent)_sources
@@ -316,12 +320,12 @@ _DEBUGGING = {
         don't_(?:see|know|get|understand)_why where_do_i_(?:start|look|begin) can_you_spot help$
         why_(?:is|are|am|does|do|isn't|aren't|doesn't|don't|won't|can't)_(?:this|my|our|the|it|i)
         """,
-        other=r"""
-        bugs?_[^.?!\n]{0,60}\b(?:beetles?|bites?|bitten|car|crawl\w*|drove|drive|garden|insects?|legs?
+        other=rf"""
+        bugs?_[^{STOPS}\n]{{0,60}}\b(?:beetles?|bites?|bitten|car|crawl\w*|drove|drive|garden|insects?|legs?
         |plants?|repellent|spray|sting|vw|volkswagen|zapper)
         (?:beetle|bed|doodle|flu|june|lady|lightning|love|stink|stomach|travel|vw|volkswagen|nasty
         |caught_a|caught_the|into|loves?|likes?|hates?|collects?|catch(?:es)?|eats?)[_-]?bugs?
-        (?:camp|garden|insects?|kitchen|plants?|sick|summer|tent)_[^.?!\n]{0,60}\bbugs?
+        (?:camp|garden|insects?|kitchen|plants?|sick|summer|tent)_[^{STOPS}\n]{{0,60}}\bbugs?
         bug(?:s|ged|ging)?_(?:me|him|her|us|them|you) bug_(?:out|off|bites?|spray)
         """,
     ),

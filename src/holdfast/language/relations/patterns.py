@@ -20,6 +20,7 @@ from holdfast.language.relations.phrases import (
     roles,
     typed,
 )
+from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
 # The verbs that join two names in plain speech, in all their forms.
@@ -73,7 +74,7 @@ VERB_FORMS: tuple[str, ...] = tuple(
 
 # A full stop after a title or an initial ends no sentence.
 _SENTENCE = re.compile(
-    r"(?:[^.!?\n]|(?<=\b[A-Z])\.|(?<=\b[DMS][rst])\.|(?<=\bMrs)\.|\.(?=\w))+[.!?]?"
+    rf"(?:[^{STOPS}\n]|(?<=\b[A-Z])\.|(?<=\b[DMS][rst])\.|(?<=\bMrs)\.|\.(?=\w))+[{STOPS}]?"
 )
 _DOUBT = re.compile(
     r"\b(?:if|unless|maybe|perhaps|would|could|should|might|hope|hopes|hoping|wish|wishes|want"

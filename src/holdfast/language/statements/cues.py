@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from holdfast.language.sentences import STOPS
+
 # ----------------------------------------------------------------------
 # The words by which a clause states nothing that lasts, whatever else stands in it.
 #
@@ -68,7 +70,9 @@ POINTS = re.compile(
 _QUOTED = re.compile(
     r"\"[^\"]{2,}(?:\"|$)|\u201c[^\u201d]{2,}(?:\u201d|$)|\u00ab[^\u00bb]{2,}(?:\u00bb|$)|「[^」]+」?"
 )
-_SPEAKS = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us|you|your)\b|[.!?]\W*$", re.I)
+_SPEAKS = re.compile(
+    rf"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us|you|your)\b|[{STOPS}]\W*$", re.I
+)
 
 
 # Asked of a line for each of its sentences.

@@ -25,6 +25,7 @@ from holdfast.language.instructions.handed import shows
 from holdfast.language.instructions.own_words import spoken
 from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, P, between
+from holdfast.language.sentences import STOPS, cut
 from holdfast.language.statements import cues
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
 from holdfast.language.statements.stance import decisions
@@ -83,10 +84,6 @@ def keywords(text: str) -> tuple[str, ...]:
 
 #: Characters of a turn beyond which it is pasted.
 _MOST_CHARS = 20_000
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？；])|(?<!\s)\s++[-–—]{1,2}\s+")
-_ABBREVIATED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|no|approx|[a-z])\.$")
-#: So many characters before the end of a sentence tell whether it is an abbreviation.
-_BEHIND = 8
 _FINITE_VERBS = """
 is are was were has have had can can't cannot could will won't would does doesn't don't did didn't
 lives live works work starts start ends goes go plays play likes like loves love hates hate wants
@@ -188,15 +185,9 @@ def sentences(text: str) -> Iterator[tuple[Clause, Clause]]:
     for start, verbatim, lowered in spoken(text[:_MOST_CHARS]):
         low = lowered.translate(_BLANKS)
         line = Clause(start, verbatim[: len(low)], low)
-        begin = 0
-        for end in _END.finditer(low):
-            if end.group() and _ABBREVIATED.search(low, end.start() - _BEHIND, end.start()):
-                continue
-            if (sentence := line.part(begin, end.start())).text:
+        for begin, end in cut(low, dashes=True):
+            if (sentence := line.part(begin, end)).text:
                 yield line, sentence
-            begin = end.end()
-        if (sentence := line.part(begin, len(low))).text:
-            yield line, sentence
 
 
 def clauses(sentence: Clause) -> list[Clause]:
@@ -282,12 +273,14 @@ _TALK = re.compile(
     r"|hard|nice|kind of|been)\b"
 )
 _NOT_AFTER = re.compile(
-    r"(?:,| and| but) not (?P<avoid>(?!only\b|just\b|to\b|.{1,60} but\b)[^,.;:!?]{1,60})[.!]?$"
+    r"(?:,| and| but) not (?P<avoid>(?!only\b|just\b|to\b|.{1,60} but\b)"
+    rf"[^{STOPS},;:]{{1,60}})[.!]?$"
 )
 _NOT_BEFORE = re.compile(
-    r"^not (?P<avoid>(?!only\b|just\b|sure\b|yet\b|really\b|at\b|to\b|a\b|even\b)[^,.;:!?]{1,40}),"
-    r" (?:but )?(?P<right>[^,.;:!?]{1,40})[.!]?$|\bnot (?P<avoided>(?!only\b"
-    r"|just\b)[^,.;:!?]{1,60}?),? but (?P<instead>[^,.;:!?]{1,60})[.!]?$"
+    r"^not (?P<avoid>(?!only\b|just\b|sure\b|yet\b|really\b|at\b|to\b|a\b|even\b)"
+    rf"[^{STOPS},;:]{{1,40}}), (?:but )?(?P<right>[^{STOPS},;:]{{1,40}})[.!]?$"
+    rf"|\bnot (?P<avoided>(?!only\b|just\b)[^{STOPS},;:]{{1,60}}?),?"
+    rf" but (?P<instead>[^{STOPS},;:]{{1,60}})[.!]?$"
 )
 _ZH = re.compile(
     r"不是(?P<avoid>[^，,。]{1,12})[，,]\s*(?:而)?是[^，。]|[，,]\s*(?:而)?不是(?P<avoided>[^，,。吗]{1,12})[。！]?$"

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from holdfast.language.sentences import STOPS
+
 _NOT_NAMES = """
 american argentinian australian austrian bangladeshi belgian brazilian british bulgarian canadian
 catalan chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian
@@ -80,7 +82,9 @@ _OF_MINE = tuple(
         rf"\b(?:[Tt]he|[Mm]y|[Oo]ur) (?P<noun>{noun}) \((?P<name>{_NAME})",
     )
 )
-_WANTED = re.compile(r"\b(?:i|we) want (?P<what>[^,.;!?]{2,60}), not (?P<not>[^,.;!?]{2,40})", re.I)
+_WANTED = re.compile(
+    rf"\b(?:i|we) want (?P<what>[^{STOPS},;]{{2,60}}), not (?P<not>[^{STOPS},;]{{2,40}})", re.I
+)
 
 
 def introduced(text: str) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from holdfast.language.sentences import cut
+
 # ----------------------------------------------------------------------
 # The words by which `signals` knows each signal, in English and Chinese.
 #
@@ -298,7 +300,6 @@ _MOST_CHARS = 20_000  # A longer turn is pasted text; what it shows of its user 
 _LONGEST_SENTENCE = 600
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|「[^」]{1,300}」|`[^`\n]{1,300}`")
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])")
 _ASKED = re.compile(r"[?？]['\")\]]*$|[吗呢]$|^(?:what|which|who|whom|why|how|where|when)\b")
 _SUPPOSED = re.compile(
     r"^(?:and |but |so )?(?:if|suppose|imagine|pretend|say) (?:i|we|you)\b|如果我|假如"
@@ -330,6 +331,7 @@ def _sentences(text: str) -> Iterator[str]:
         if _FENCE.match(line):
             fenced = not fenced
         elif not fenced and not line.lstrip().startswith(">"):
-            for sentence in _END.split(_QUOTED.sub('""', line)):
-                if 1 < len(sentence.strip()) <= _LONGEST_SENTENCE:
-                    yield sentence.strip()
+            said = _QUOTED.sub('""', line)
+            for start, end in cut(said):
+                if 1 < len(sentence := said[start:end].strip()) <= _LONGEST_SENTENCE:
+                    yield sentence

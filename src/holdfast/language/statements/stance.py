@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from holdfast.language.sentences import STOPS
+
 
 @dataclass(frozen=True, slots=True)
 class Preference:
@@ -35,7 +37,7 @@ class Decision:
     end: int
 
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
+_SENTENCE = re.compile(rf"[^{STOPS}\n]+[{STOPS}]?")
 _ADVERB = (
     r"(?:(?:really|absolutely|truly|always|totally|also|just|still|actually|definitely|much|so"
     r"|usually|generally|mostly|particularly|especially|kinda|simply|do|even) )*"
@@ -43,8 +45,8 @@ _ADVERB = (
 # What ends the object of a taste: the next clause.
 _TARGET = (
     r"(?P<target>(?!(?:it|that|this|them|you|him|her|how|what|when|your|is|are|was|to see|to hear"
-    r"|to say|to think|hearing|seeing that)\b)[^,;:.!?\n–—()]{2,80}?)"
-    r"(?=\s*(?:[,;:.!?\n–—()]|\s-\s|\s(?:because|since|but|so|and (?:I|it|we|he|she|they)|when"
+    rf"|to say|to think|hearing|seeing that)\b)[^{STOPS},;:\n–—()]{{2,80}}?)"
+    rf"(?=\s*(?:[{STOPS},;:\n–—()]|\s-\s|\s(?:because|since|but|so|and (?:I|it|we|he|she|they)|when"
     r"|as it|which|although|though|while|even)\b|$))"
 )
 _I = r"(?:^|(?<=[\s\"“(]))(?:I|we)"
@@ -65,7 +67,7 @@ _DISLIKES = re.compile(
 )
 _FAVOURITE = re.compile(
     r"\b[Mm]y (?:all-time )?(?P<what>favou?rite [\w -]{2,40}?) (?:is|are|has to be|was) "
-    r"(?P<target>(?!when\b|how\b|that\b)[^,;.!?\n]{2,60})"
+    rf"(?P<target>(?!when\b|how\b|that\b)[^{STOPS},;\n]{{2,60}})"
 )
 _WISH = re.compile(r"\b(?:would|['’]d|if|wish)\b", re.I)
 _DECIDES = re.compile(

@@ -1,0 +1,38 @@
+"""Where sentences end: the marks that end one, and the cut itself.
+
+Whoever cuts a text or stops at the end of a sentence does it with these. A text for people is cut
+by `cut`; what is stored cut (passages, chunks, summaries) has a border of its own, made of the same
+marks, since another cut would make other records of the same text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+#: The marks that end a sentence; in a pattern `[{STOPS}]`, and `[^{STOPS}]` goes on to the next.
+STOPS = ".!?"
+#: The same in scripts without spaces: nothing needs to follow them.
+DENSE_STOPS = "。！？"
+#: What may follow the mark and still belongs to its sentence.
+_CLOSING = r"\"')\]"
+
+#: "No. 5" is one, "No. Five will do." are two.
+_ENDS = rf"(?<=[{STOPS}])(?!(?<=\b(?i:no)\.)\s+\d)[{_CLOSING}]*\s+|(?<=[{DENSE_STOPS}；])"
+_END = re.compile(_ENDS)
+_END_OR_DASH = re.compile(rf"{_ENDS}|(?<!\s)\s++[-–—]{{1,2}}\s+")
+#: A full stop after one of these, or after a single letter, ends nothing.
+_ABBREVIATED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|approx|[a-z])\.$", re.I)
+#: So many characters before the end of a sentence tell whether it is an abbreviation.
+_BEHIND = 8
+
+
+def cut(line: str, *, dashes: bool = False) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a line begin and end; where they are told so, `dashes` end one."""
+    begin = 0
+    for end in (_END_OR_DASH if dashes else _END).finditer(line):
+        is_word = end.group() and _ABBREVIATED.search(line, end.start() - _BEHIND, end.start())
+        if not is_word:
+            yield begin, end.start()
+            begin = end.end()
+    yield begin, len(line)
