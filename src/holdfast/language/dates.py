@@ -18,6 +18,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from holdfast.language.lexicon import (
+    CARDINALS,
+    MONTH,
+    MONTH_STARTS,
+    SEASONS,
+    WEEKDAY,
+    WEEKDAY_STARTS,
+    any_of,
+)
 from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
@@ -37,8 +46,6 @@ DAY = timedelta(days=1)
 Interval = tuple[datetime, datetime]
 Reader = Callable[[re.Match[str], datetime], "Time | None"]
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _MONTHS_IN = {"month": 1, "year": 12, "decade": 120}
 _LENGTHS = {
@@ -58,8 +65,7 @@ _AROUND = {
     "year": 183 * DAY,
     "decade": 731 * DAY,
 }
-_WORDS = "one two three four five six seven eight nine ten eleven twelve"
-NUMBERS = {word: value for value, word in enumerate(_WORDS.split(), 1)} | {
+NUMBERS = {word: value for value, word in enumerate(CARDINALS.split(), 1)} | {
     **{"a": 1, "an": 1, "the": 1},
     **{"twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "hundred": 100},
 }
@@ -76,7 +82,7 @@ _RELATIVE = {
 _CHINESE_UNITS = {
     **{"天": "day", "周": "week", "星期": "week", "个星期": "week", "月": "month"},
     **{"个月": "month", "年": "year", "两": "two", "几": "few"},
-    **dict(zip("一二三四五六七八九十", _WORDS.split(), strict=False)),
+    **dict(zip("一二三四五六七八九十", CARDINALS.split(), strict=False)),
 }
 
 _ENDS = re.compile(rf"\s*(?:[{STOPS},;:)]|$)")
@@ -205,7 +211,7 @@ def named(match: re.Match[str], now: datetime) -> Time | None:
     year, day, last = (int(parts.get(each) or 0) for each in ("year", "day", "last"))
     if not year and not _is_month(match, sure=bool(parts.get("th")), alone=not day):
         return None
-    month = _MONTHS.index(match["month"][:3].lower()) + 1
+    month = MONTH_STARTS.index(match["month"][:3].lower()) + 1
 
     def in_year(year: int) -> Interval:
         return _day(year, month, day, last) if day else _month(year, month)
@@ -312,10 +318,10 @@ def last_night(match: re.Match[str], now: datetime) -> Time:
 def weekday(match: re.Match[str], now: datetime) -> Time:
     """The last Friday is before today, this one is of this week, any other may be today."""
     today = _midnight(now)
-    back = (today.weekday() - _WEEKDAYS.index(match["weekday"][:3].lower())) % 7
+    back = (today.weekday() - WEEKDAY_STARTS.index(match["weekday"][:3].lower())) % 7
     which = _which(match)
     if which == "this":
-        back = today.weekday() - _WEEKDAYS.index(match["weekday"][:3].lower())
+        back = today.weekday() - WEEKDAY_STARTS.index(match["weekday"][:3].lower())
     elif which == "next":
         back -= 7
     elif which == "last":
@@ -334,17 +340,12 @@ _BEHIND = 48
 _FLAGS = re.IGNORECASE | re.ASCII
 
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)(?![\w%]|[-.,/]\d)"
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b"
-)
+_MONTH = rf"(?P<month>{MONTH})\b"
 _DATE = r"(?P<day>[0-3]?\d)(?P<th>st|nd|rd|th)?(?![\w%]|[:.]\d)"
 _LAST_DATE = r"(?P<last>[0-3]?\d)(?:st|nd|rd|th)?(?![\w%]|[:.]\d)"
 # Not "sat" and "sun": they are words of their own.
-_WEEKDAY = (
-    r"(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thu(?:rs?)?|fri)\b"
-)
-_SEASON = r"(?P<season>spring|summer|autumn|fall|winter)\b"
+_WEEKDAY = rf"(?P<weekday>{WEEKDAY}|mon|tues?|wed|thu(?:rs?)?|fri)\b"
+_SEASON = rf"(?P<season>{any_of(SEASONS)})\b"
 _UNIT = r"(?P<unit>minute|hour|day|week|month|year|decade)s?\b"
 _NUMBER = (
     rf"(?P<number>(?:a )?couple(?: of)?|(?:a )?few|several|{'|'.join(NUMBERS)}"

@@ -22,6 +22,7 @@ from typing import TypeVar
 from holdfast.border.origins import least
 from holdfast.border.validate import storable
 from holdfast.language.extraction import Extracted, Extractor
+from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
 from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, Span, Turn, between
 from holdfast.language.relations.phrases import MentionedRelation
@@ -72,12 +73,11 @@ _SAYING = re.compile(
     re.IGNORECASE,
 )
 #: What only a person can be to somebody.
-_KIN = re.compile(
-    r"is (?:\w+ )?(?:aunt|boss|boyfriend|brother|child|classmate|coach|colleague|cousin|coworker"
-    r"|dad|daughter|doctor|father|fianc[eé]e?|friend|girlfriend|grandma|grandpa|grandfather|grandmother"
-    r"|husband|landlord|lawyer|manager|mentor|mom|mother|mum|neighbou?r|nephew|niece|partner"
-    r"|roommate|sister|son|spouse|student|teacher|therapist|twin|uncle|wife) of"
-)
+_PEOPLE = """
+boss child classmate coach colleague coworker doctor friend landlord lawyer manager mentor
+neighbou?r roommate spouse student teacher therapist twin
+"""
+_KIN = re.compile(rf"is (?:\w+ )?(?:{any_of(KIN, GRANDPARENTS, _PEOPLE)}) of")
 #: Reasons for which not even the names of a sentence are kept.
 _UNSAFE = frozenset({"injection", "grant"})
 

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
+from holdfast.language.lexicon import GRANDPARENTS, KIN, MONTH_STARTS, PETS, RELATIVES, any_of
 from holdfast.language.sentences import STOPS
 from holdfast.language.statements.people import introduced, theirs, wanted
-from holdfast.language.terms import fold
+from holdfast.language.terms import fold, terms
 from holdfast.records import parts
 from holdfast.records.profile_values import Field, category
 from holdfast.types import Record
@@ -38,18 +39,12 @@ _SLOTS = {
     "/home": "home", "/citi": "home", "/employ": "employer", "/compani": "employer",
     "/job": "job", "/occup": "job", "/profess": "job", "/age": "age", "/timezon": "timezone",
 }  # fmt: skip
-_RELATIVE_NOUNS = """
-wife husband spouse partner girlfriend boyfriend fiance fiancee son daughter child babi mother
-father parent brother sister sibl grandmoth grandfath grandma grandpa aunt uncl niec nephew cousin
-twin stepson stepdaught
-"""
-_PET_NOUNS = "dog cat puppi kitten hors rabbit parrot hamster tortois turtl bird fish pet poni"
-_RELATIVES, _PETS = frozenset(_RELATIVE_NOUNS.split()), frozenset(_PET_NOUNS.split())
-_KIN = (
-    r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|sons?|daughters?|child|children"
-    r"|kids?|baby|mother|mum|mom|father|dad|parents|brothers?|sisters?|siblings|twins?|grand\w+"
-    r"|aunts?|uncles?|nieces?|nephews?|cousins?)"
+#: As stems, as the keys of slots have them.
+_RELATIVES = frozenset(
+    terms(f"{KIN} {GRANDPARENTS} spouse child baby parent sibling twin stepson stepdaughter")
 )
+_PETS = frozenset(terms(f"{PETS} turtle bird fish pet pony"))
+_KIN = rf"(?:{RELATIVES}|spouse|baby|siblings|twin|aunts|uncles|nieces|nephews)"
 _ANIMAL = (
     r"(?:dogs?|cats?|pupp(?:y|ies)|kittens?|horses?|rabbits?|parrots?|hamsters?|tortoises?|turtles?"
     r"|birds?|fish|pets?|pon(?:y|ies))"
@@ -119,9 +114,7 @@ _WORKER = re.compile(
 
 
 _NAMED = frozenset({"name", "home", "hometown", "employer"})
-_DATED = re.compile(
-    r"\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|winter"
-)
+_DATED = re.compile(rf"\d|{any_of(*MONTH_STARTS)}|spring|summer|autumn|winter")
 _JOKE = re.compile(
     r"\b(?:haha+|lol|just kidding|jk|role ?play|pretend|said (?:the|he|she|my))\b|\bex-", re.I
 )

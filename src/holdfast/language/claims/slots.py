@@ -20,23 +20,22 @@ from holdfast.language.claims.words import (
     ALIKE,
     ATTRIBUTES,
     CURRENCIES,
-    DAYS,
     DIGITAL,
     EVENTS,
     LABELLED,
     MANNER,
     MANY,
     MEASURED,
-    MONTHS,
     NEUTRAL,
     NUMBERS,
-    ORDINALS,
     RANKED,
+    RANKS,
     ROLES,
     SITUATED,
     STABLE,
     THINGS,
 )
+from holdfast.language.lexicon import MONTH, WEEKDAY, WEEKDAYS, plural, word_set
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, terms
 
@@ -48,7 +47,7 @@ from holdfast.language.terms import fold, terms
 # ----------------------------------------------------------------------
 
 _WORDS = "|".join(NUMBERS)
-_ORDERED = "|".join(ORDINALS)
+_ORDERED = "|".join(RANKS)
 _NO_LABEL = "".join(rf"(?<!\b{each} )" for each in sorted(LABELLED))
 _FIGURE = r"\d+(?:[.,]\d+)*(?:k\b)?"
 _PART = r"(?:day|night|morning|evening|afternoon|noon|week|weekend|weekday|month|year|hour)"
@@ -56,12 +55,12 @@ _MEASURE = re.compile(
     rf"(?P<often>\bevery (?:(?:other|second|third|\d+|two|three|four|six) )?{_PART}s?\b"
     rf"|\b(?:once|twice|(?:\d+|{_WORDS}) times) (?:a|per|each|every) {_PART}\b)"
     rf"|(?P<date>\b\d{{4}}-\d\d-\d\d\b"
-    rf"|\b{MONTHS} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b"
-    rf"|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTHS}(?: \d{{4}})?\b)"
+    rf"|\b(?:{MONTH}) \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH})(?: \d{{4}})?\b)"
     rf"|(?P<time>\b\d{{1,2}}:\d\d(?: ?[ap]\.?m\b)?|\b\d{{1,2}} ?[ap]\.?m\b|\bnoon\b|\bmidnight\b"
     rf"|(?<=\bat )\d{{1,2}}(?![\w.:,-]*\d| \w))"
     rf"|(?P<money>[$€£¥] ?{_FIGURE}|(?<![\w-]){_FIGURE} ?(?:{CURRENCIES}\b|[€£¥]))"
-    rf"|(?P<day>\b{DAYS}\b|\btomorrow\b)"
+    rf"|(?P<day>\b{WEEKDAY}s?\b|\btomorrow\b)"
     rf"|(?P<year>(?<![\w-])(?:19|20)\d\d(?![\w-]))"
     rf"|(?P<number>{_NO_LABEL}(?<![\w-]){_FIGURE}(?:st|nd|rd|th|%)?(?![\w-])"
     rf"|(?<!the )(?<!that )(?<!this )(?<!no )(?<!another )\b(?:{_WORDS})\b(?!-)"
@@ -69,13 +68,9 @@ _MEASURE = re.compile(
     re.I,
 )
 _SPLIT = re.compile(rf"[{STOPS}\s,;:-]+")
-_DAY_NAMES = frozenset(
-    f"{day}day{ending}"
-    for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
-    for ending in ("", "s")
-)
+_DAY_NAMES = word_set(WEEKDAYS, plural(WEEKDAYS))
 _TELLING = frozenset(
-    {*NUMBERS, *ORDINALS, *_DAY_NAMES, "noon", "midnight", "tomorrow", "every", "once", "twice"}
+    {*NUMBERS, *RANKS, *_DAY_NAMES, "noon", "midnight", "tomorrow", "every", "once", "twice"}
 )
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"[^\w:%]")
@@ -100,7 +95,7 @@ def measured(text: str) -> tuple[tuple[Measure, ...], str]:
 def _measure(match: re.Match[str]) -> Measure:
     kind, value = str(match.lastgroup), match.group().lower()
     if kind == "number":
-        value = NUMBERS.get(value) or ORDINALS.get(value) or re.sub("(?:st|nd|rd|th)$", "", value)
+        value = NUMBERS.get(value) or RANKS.get(value) or re.sub("(?:st|nd|rd|th)$", "", value)
     if kind == "money":
         value = re.sub(rf" ?{CURRENCIES}$", "", value)
     if kind == "day":
@@ -159,7 +154,7 @@ _PATTERNS = tuple(
 _MOVED = re.compile(
     rf"{_WHO} (?:have |has )?moved (?:from .+? )?to (?!(?:Finance|Sales|Marketing|Engineering"
     r"|Accounting|Legal|Operations|Support|Product|Design|Research|IT|HR)\b)"
-    rf"(?P<v>{_PROPER})(?: (?:last month|this year|recently|in {MONTHS}|with (?:my|our) .+"
+    rf"(?P<v>{_PROPER})(?: (?:last month|this year|recently|in (?:{MONTH})|with (?:my|our) .+"
     r"|for (?:work|school|good|university|love)))?$",
     re.I,
 )
@@ -197,7 +192,7 @@ _KEPT = re.compile(
     r"(?:i|we) (?:host|keep|store|run) (?P<a>(?:my|our|the) .+?) (?P<at>in|at|on|with) (?P<v>.+)",
     re.I,
 )
-_MONTH = re.compile(rf"{MONTHS}\b", re.I)
+_MONTH = re.compile(rf"(?:{MONTH})\b", re.I)
 _USED_FOR = re.compile(
     r"(?:I|[Ww]e) (?:use|am using|are using) (?P<v>[A-Z][\w.-]*(?: [A-Z\d][\w.-]*)*)"
     r" for (?P<a>(?:(?:my|our|the) )?[\w'-]+(?: [\w'-]+)?)$"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from holdfast.language.lexicon import CARDINALS, COUPLE, GRANDPARENTS, KIN, ORDINALS, WEEKDAY
+
 #: Present form -> past forms, for verbs whose stem changes.
 _IRREGULAR = """
 be:was,were,been am:am become:became begin:began,begun bite:bit,bitten break:broke,broken
@@ -52,11 +54,9 @@ use user veri way well work-as year-old day-to-day call name pay
 #: What any statement is put with: counts for nothing when two are compared.
 SCAFFOLD = frozenset(_SCAFFOLD.split())
 
-_NUMBERS = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen twenty
+_NUMBERS = f"""
+zero {CARDINALS} thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
 """
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 NUMBERS = {word: str(number) for number, word in enumerate(_NUMBERS.split())} | {
     "thirty": "30", "forty": "40", "fifty": "50", "hundred": "100", "dozen": "12",
 }  # fmt: skip
@@ -68,34 +68,28 @@ table unit module project episode season test example
 LABELLED = frozenset(_LABELLED.split())
 #: Of these the ordinal is a value: "the third floor"; before any other noun it tells which.
 RANKED = r"(?:floor|grade|place|year|class|row|league|trimester|of)"
-ORDINALS = {word: str(number) for number, word in enumerate(_ORDINALS.split(), 1)}
-MONTHS = (
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
-)
-DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+RANKS = {word: str(number) for number, word in enumerate(ORDINALS.split(), 1)}
 CURRENCIES = (
     r"(?:euros?|dollars?|pounds?|francs?|yen|rupees?|kronor|kroner|crowns?|usd|eur|gbp|chf)"
 )
 
-_ROLES = """
-manager boss supervisor dentist doctor gp therapist teacher landlord landlady husband wife spouse
-partner girlfriend boyfriend fiance fiancee coach trainer tutor mentor advisor adviser accountant
-lawyer hairdresser barber vet pediatrician paediatrician principal headteacher successor predecessor
-optician physio physiotherapist caretaker captain chair chairman roommate flatmate
+_ROLES = f"""
+manager boss supervisor dentist doctor gp therapist teacher landlord landlady {COUPLE} spouse coach
+trainer tutor mentor advisor adviser accountant lawyer hairdresser barber vet pediatrician
+paediatrician principal headteacher successor predecessor optician physio physiotherapist caretaker
+captain chair chairman roommate flatmate
 """
 #: Of these a person has one at a time: whoever comes later has taken the place.
 ROLES = frozenset(_ROLES.split())
-_PEOPLE = """
-mother father parent sister brother sibling son daughter child aunt uncle cousin niece nephew
-grandmother grandfather grandma grandpa granny friend colleague coworker neighbour neighbor baby
+_PEOPLE = f"""
+{KIN} {GRANDPARENTS} parent sibling child granny friend colleague coworker neighbour neighbor baby
 classmate client customer guest intern assistant man woman boy girl guy family folks dog cat
 """
 #: They are at several places, and move by themselves.
 PEOPLE = (
     ROLES
     | {form for one in _PEOPLE.split() for form in (one, f"{one}s", ALIKE.get(one, one))}
-    | {"mum", "mom", "dad", "kid", "kids", "children", "people"}
+    | {"kid", "kids", "children", "people"}
 )
 _SITUATED = """
 office studio store shop workshop practice clinic headquarters hq warehouse factory branch school
@@ -271,7 +265,7 @@ QUALIFIED = re.compile(
     r" (?P<of>.+)",
     re.I,
 )
-HABIT = re.compile(rf"\b(?:every {DAYS}|(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b", re.I)
+HABIT = re.compile(rf"\b(?:every {WEEKDAY}s?|{WEEKDAY}s)\b", re.I)
 #: One more of what there is: whatever it is said of, it takes nobody's place.
 OTHER = re.compile(r"\b(?:my|our|the|\w+'s|his|her) other\b|\banother\b", re.I)
 AGAIN = re.compile(r"\bagain\b(?!st)", re.I)

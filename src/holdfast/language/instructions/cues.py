@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from holdfast.language.lexicon import WEEKDAY
 from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
@@ -471,7 +472,7 @@ CONDITION = re.compile(
     rf"|{STYLE_VERB})\b)"
     r"|((?:in|for|with) (?:any|all|every|each|anything|everything)\b[^,:]{0,60}? (?:you|i) \w{2,20}"
     r"(?: (?:for|to|with) me)?)\s+(?=[a-z]{2,20} (?:a|an|the|my|me|in|it|only)\b)"
-    r"|((?:every|each) (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|evening|night|day|week"
+    rf"|((?:every|each) (?:{WEEKDAY}|morning|evening|night|day|week"
     r"|month)(?: morning| evening| night)?),?\s+(?=(?:i|please|tell|give|remind|send|start|ask)\b)"
     r"|((?:rather than|instead of) [^,:]{3,40}?)\s+(?=i (?:want|need|prefer)\b)"
     r"|(should (?:i|we|you) [^,?]{3,80}),\s+"
@@ -491,7 +492,7 @@ TURNS = re.compile(_TURNS)
 # Behind what the user says of themselves any verb may begin it: "I hate small talk, get to it".
 REASONED = re.compile(rf"{_TURNS}|, (?=(?:{STYLE_VERB}|get|go|take)\b)")
 TAIL = re.compile(
-    r"(?<=\s)on (?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends)\b|(?<=\s)(?:when(?:ever)?"
+    rf"(?<=\s)on (?:{WEEKDAY}s|weekends)\b|(?<=\s)(?:when(?:ever)?"
     r"|if|unless|every (?:single )?time|each time|any ?time|before|while)"
     r"\s+(?:i|we|you|i'm|we're|you're|a|an|any|my|asked|\w+ing|it comes|there|something"
     r"|the (?:topic|subject|question|conversation))\b.*"
@@ -612,8 +613,8 @@ AT_HAND = re.compile(
     r"|yesterday|right now|(?<!from )now(?!"
     r" and)|yet|this time|once|here(?! on)|the (?:second|third|fourth|last|next)(?! person| time)"
     r"|again"
-    r" with|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|at (?:\d+|one|two|three|four|five|six"
-    r"|seven|eight|nine|ten)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|for now|(?:he|she"
+    rf" with|by {WEEKDAY}|at (?:\d+|one|two|three|four|five|six"
+    rf"|seven|eight|nine|ten)|on {WEEKDAY}|for now|(?:he|she"
     r"|him|his)(?= ))\b"
 )
 DEFINITE = re.compile(

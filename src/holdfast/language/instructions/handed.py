@@ -24,6 +24,7 @@ from typing import NamedTuple
 from holdfast.language.instructions import cues
 from holdfast.language.instructions.cues import STYLE_VERB
 from holdfast.language.instructions.own_words import all_lines
+from holdfast.language.lexicon import LANGUAGES, WEEKDAY, any_of
 from holdfast.language.sentences import STOPS, cut
 
 # ----------------------------------------------------------------------
@@ -54,17 +55,14 @@ _TEXTS = (
     r"|web ?page|web ?site|whatsapp|whiteboard|wiki|wording|writing)"
 )
 _A_TEXT = rf"\b{_TEXTS}s?\b"
-_LANGUAGE = (
-    r"(?:arabic|bengali|bulgarian|cantonese|catalan|chinese|croatian|czech|danish|dutch|english"
-    r"|englische|estonian|farsi|finnish|french|französische|german|deutsch|deutsche|greek|hebrew"
-    r"|hindi|hungarian|icelandic|indonesian|irish|italian|japanese|korean|latin|latvian|lithuanian"
-    r"|malay|mandarin|norwegian|persian|polish|portuguese|punjabi|romanian|russian|serbian|slovak"
-    r"|slovenian|spanish|swahili|swedish|tagalog|tamil|thai|turkish|ukrainian|urdu|vietnamese"
-    r"|welsh|yoruba)"
-)
+_MORE_LANGUAGES = """
+bulgarian croatian estonian farsi icelandic latvian lithuanian serbian slovak slovenian englische
+französische deutsch deutsche
+"""
+_LANGUAGE = rf"(?:{any_of(LANGUAGES, _MORE_LANGUAGES)})"
 # What is at hand; not "this week".
 _THIS = (
-    r"(?:(?:this|these|those)\b(?! (?:mon|tues|wednes|thurs|fri|satur|sun)day| (?:week|month|year"
+    rf"(?:(?:this|these|those)\b(?! {WEEKDAY}| (?:week|month|year"
     r"|morning|evening|afternoon|time|summer|winter|spring|autumn|weekend|way|far|chat"
     r"|conversation|and all)\b)|(?:the )?following\b|\bbelow\b|\battached\b)"
 )

@@ -21,6 +21,7 @@ from typing import Literal
 
 from holdfast.language.instructions import cues
 from holdfast.language.instructions.rules import Rule, topic
+from holdfast.language.lexicon import CARDINALS, LANGUAGES, any_of
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------
@@ -33,17 +34,11 @@ from holdfast.language.terms import fold, terms
 # count for nothing.
 # ----------------------------------------------------------------------
 
-_LANGUAGES = """
-arabic bengali cantonese catalan chinese czech danish dutch english finnish french german greek
-hebrew hindi hungarian indonesian irish italian japanese korean latin malay mandarin norwegian
-persian polish portuguese punjabi romanian russian spanish swahili swedish tagalog tamil thai
-turkish ukrainian urdu vietnamese welsh yoruba
-"""
 _CURRENCIES = "dollar euro franc krona krone peso pound rupee won yen yuan zloty"
 
 #: Choices: of each, a rule can want one at a time. A value is told by any of its words.
 _CHOICES: dict[str, dict[str, str]] = {
-    "language": {word: word for word in _LANGUAGES.split()},
+    "language": {word: word for word in LANGUAGES.split()},
     "currency": {word: word for word in _CURRENCIES.split()},
     "spelling": {"spell-uk": "spelluk", "spell-us": "spellus"},
     "length": {
@@ -102,8 +97,7 @@ _ALIKE = (
     "end finish close",
     "picture photo image",
 )
-_NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
-_AMOUNT = rf"(?= (?:\d|{'|'.join(_NUMBERS.split())}))"
+_AMOUNT = rf"(?= (?:\d|{any_of(CARDINALS)}))"
 
 # Said of any rule: counts for nothing.
 _SCAFFOLD = """
@@ -320,7 +314,7 @@ _CANON = {
     for values in (*_CHOICES.values(), {each.split()[0]: each for each in _ALIKE})
     for value, words in values.items()
     for stem in _stems(words)
-} | {stem: str(i) for i, stem in enumerate(map(" ".join, map(terms, _NUMBERS.split())), 1)}
+} | {stem: str(i) for i, stem in enumerate(map(" ".join, map(terms, CARDINALS.split())), 1)}
 _CHOICE_OF = {value: name for name, values in _CHOICES.items() for value in values}
 _SCAFFOLD_TERMS = _stems(_SCAFFOLD) - _CANON.keys()
 _SOFT_TERMS = _stems(_SOFT)

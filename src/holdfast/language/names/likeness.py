@@ -16,6 +16,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from holdfast.language.lexicon import (
+    CARDINALS,
+    KIN_BY_GENDER,
+    ORDINALS,
+    SURE_MONTHS,
+    WEEKDAYS,
+    word_set,
+)
 from holdfast.language.names.matching import same
 from holdfast.language.terms import fold
 from holdfast.language.vocabulary import ANY_ENTITY
@@ -36,32 +44,28 @@ ACRONYM_CHARS = range(2, 9)
 _MALE, _FEMALE = "m", "f"
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-SMALL_WORDS = _set(
+SMALL_WORDS = word_set(
     "the a an of and for in on at to by de des du del della di da do dos la le les el los y e et"
     " und der die das den van von"
 )
 #: What stands before a family name and belongs to it.
-PARTICLES = _set(
+PARTICLES = word_set(
     "de del della di da do dos du la le van von der den ter ten el bin ibn abu mc st san santa"
 )
-_LEGAL = _set(
+_LEGAL = word_set(
     "inc incorporated ltd limited llc llp lp plc corp corporation co company gmbh mbh ag kg sa sas"
     " sarl nv bv ab oy oyj asa spa srl kk pty pvt ulc"
 )
 _SAME_LEGAL = {
     "ltd": "limited", "inc": "incorporated", "corp": "corporation", "co": "company",
 }  # fmt: skip
-_TITLES_OF_ALL = _set(
+_TITLES_OF_ALL = word_set(
     "dr doctor prof professor mx rev reverend hon president chancellor senator governor minister"
     " judge justice capt captain col colonel gen general lt lieutenant sgt sergeant maj major"
     " cmdr commander cardinal bishop archbishop rabbi imam saint coach chef"
 )
-_TITLES_OF_MEN = _set("mr mister sir lord king prince emperor duke count baron pope")
-_TITLES_OF_WOMEN = _set(
+_TITLES_OF_MEN = word_set("mr mister sir lord king prince emperor duke count baron pope")
+_TITLES_OF_WOMEN = word_set(
     "mrs ms miss madam lady dame queen princess empress duchess countess baroness"
 )
 #: Title -> the gender it tells, if any.
@@ -71,7 +75,7 @@ TITLES = (
     | dict.fromkeys(_TITLES_OF_WOMEN, _FEMALE)
 )
 #: Titles that many bear at once: they say nothing against another of them.
-PLAIN_TITLES = _set("dr doctor prof professor mr mister mrs ms mx miss")
+PLAIN_TITLES = word_set("dr doctor prof professor mr mister mrs ms mx miss")
 _NICKNAMES = {
     _MALE: "robert bob bobby rob robbie/william bill billy will willy liam/richard rick dick richie"
     "/james jim jimmy jamie/john johnny jack/michael mike mikey mick/thomas tom tommy"
@@ -110,21 +114,16 @@ _OPPOSED = (
     "senior sr elder/junior jr younger", "upper/lower", "inner/outer", "new neo/old", "left/right",
     "greater/lesser", "big large/little small", "major/minor", "internal/external", "micro/macro",
     "male men mens man boys boy/female women womens woman girls girl", "primary/secondary",
-    "father dad/mother mom mum", "son/daughter", "brother/sister", "uncle/aunt", "husband/wife",
+    *KIN_BY_GENDER,
     "spring/summer/autumn fall/winter", "pre/post", "pro/anti", "hyper/hypo", "beta/alpha/gamma",
     "early/late", "public/private", "import/export", "front/back", "indoor/outdoor", "input/output",
-    "january/february/march/april/june/july/august/september/october/november/december",
-    "monday/tuesday/wednesday/thursday/friday/saturday/sunday", "former/current", "mini max/plus",
+    "/".join(SURE_MONTHS.split()), "/".join(WEEKDAYS.split()), "former/current", "mini max/plus",
 )  # fmt: skip
 _MARK = {
     word: side.split()[0] for row in _OPPOSED for side in row.split("/") for word in side.split()
 }
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
 _NUMBER = {
-    word: str(number)
-    for row in (_ORDINALS, _CARDINALS)
-    for number, word in enumerate(row.split(), 1)
+    word: str(number) for row in (ORDINALS, CARDINALS) for number, word in enumerate(row.split(), 1)
 }
 _ROMAN = {
     tens + ones: str(10 * ten + one)

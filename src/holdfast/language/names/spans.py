@@ -17,6 +17,17 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeVar
 
+from holdfast.language.lexicon import (
+    GRANDPARENTS,
+    KIN,
+    MONTHS,
+    SEASONS,
+    SHORT_MONTHS,
+    TITLES,
+    WEEKDAYS,
+    any_of,
+    plural,
+)
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import STOP_WORDS
 
@@ -67,11 +78,9 @@ want was watch we went were what whatever when whenever where whereas wherever w
 whichever while who whoever whole whom whose why will with within without won wonder work would
 write yesterday yet you young your yours yourself zero
 """
-_DATES = """
-january february march april june july august september october november december jan feb mar apr
-jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue
-tues wed thu thur thurs fri mondays tuesdays wednesdays thursdays fridays saturdays sundays spring
-summer autumn fall winter am pm bc ad bce ce
+_DATES = f"""
+{MONTHS} {SHORT_MONTHS} {WEEKDAYS} {plural(WEEKDAYS)} mon tue tues wed thu thur thurs fri {SEASONS}
+am pm bc ad bce ce
 """
 # Written with capitals, but shorthand and not names.
 _SHORTHAND = """
@@ -79,7 +88,7 @@ aka asap ama atm brb btw diy dj eta faq fyi gps id idk imo irl lol mvp nsfw omg 
 rip rsvp so tba tbd tbh tgif tldr tv url vip vs wfh wip ii iii er cv hr pt ps
 """
 OPENERS = frozenset(_SPOKEN.split()) | frozenset(_OPENING.split()) | STOP_WORDS
-_DATE_WORDS = frozenset(_DATES.split()) | {"may"}
+_DATE_WORDS = frozenset(_DATES.split())
 _NO_NAMES = _DATE_WORDS | frozenset(_SHORTHAND.split()) | {"i"}
 #: Never the first word of a name, wherever it stands: "Hey Jon", "Thanks Gina".
 NEVER_FIRST = frozenset(_SPOKEN.split()) | {"i"}
@@ -136,18 +145,17 @@ _LAST_WORDS = {
 }
 _BY_LAST_WORD = {word: kind for kind, words in _LAST_WORDS.items() for word in words.split()}
 _PLACES = ("Lake", "Mount", "Mt", "Cape", "Fort", "Port", "Gulf", "Isle")
-_PEOPLE = ("Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "Coach", "Aunt", "Uncle", "Professor")
+_PEOPLE = (*plural(TITLES, ".").split(), "Coach", "Aunt", "Uncle", "Professor")
 _BY_FIRST_WORD = dict.fromkeys(_PLACES, "place") | dict.fromkeys(_PEOPLE, "person")
 
-_KIN = (
-    r"mother|father|mom|mum|dad|sister|brother|son|daughter|wife|husband|partner|girlfriend"
-    r"|boyfriend|fianc[eé]e?|cousin|aunt|uncle|grandmother|grandfather|grandma|grandpa|niece|nephew"
-    r"|friend|buddy|neighbou?r|colleague|boss|manager|coach|teacher|doctor|roommate|classmate"
-    r"|teammate|mentor|dog|cat|puppy|kitten|pet"
-)
+_COMPANIONS = """
+friend buddy neighbou?r colleague boss manager coach teacher doctor roommate classmate teammate
+mentor dog cat puppy kitten pet
+"""
+_KIN = any_of(KIN, GRANDPARENTS, _COMPANIONS)
 _BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("person", re.compile(rf"\b(?:{_KIN})(?:,| named| called|'s name is)? \Z", re.I)),
-    ("person", re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Coach|Aunt|Uncle)\.? \Z")),
+    ("person", re.compile(rf"\b(?:{any_of(TITLES)}|Professor|President|Coach|Aunt|Uncle)\.? \Z")),
     (
         "person",
         re.compile(r"\b(?:hey|hi|hello|thanks|bye|dear|congrats|sorry|yeah|wow),? \Z", re.I),

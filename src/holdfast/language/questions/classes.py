@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from holdfast.language.lexicon import NEAREST_KIN, any_of
 from holdfast.language.terms import fold
 
 # ----------------------------------------------------------------------
@@ -212,7 +213,7 @@ _JOINS = _any(
     r"(?:older|younger|earlier|later|bigger|smaller|cheaper|faster|longer|shorter|more|less|first"
     r"|last|better|worse),? [^?]{0,200}\bor\b|(?:more|less|\w+er) than\b",
     r"(?:the|a|an) (?!one\b|time\b)\w+ (?:who|whom|whose|where|that (?:gave|told|sold|met))\b",
-    r"\w+'s (?:\w+'s|(?:husband|wife|partner|boss|brother|sister|son|daughter|mother|father|friend)"
+    rf"\w+'s (?:\w+'s|(?:{any_of(NEAREST_KIN, 'partner boss friend')})"
     r"'?s?\b(?= \w))",
     r"(?:while|at the time|when) (?:i|we|he|she|they|it|(?:my|our|his|her|their|the) \w+|[a-z]+)"
     r" (?:was|were|had|met|moved|started|left|came|got|\w+ed)\b",

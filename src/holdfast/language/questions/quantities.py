@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from holdfast.language.lexicon import CARDINALS, MONTH, MONTHS, SHORT_MONTHS, WEEKDAYS, word_set
 from holdfast.language.questions.classes import classify
 from holdfast.language.terms import terms
 
@@ -38,15 +39,9 @@ _START = 3
 #: No more of a text is read: who changes a figure says so at once.
 _READ = 1_000
 
-_MONTHS = """
-january february march april may june july august september october november december
-jan feb mar apr jun jul aug sep sept oct nov dec
-"""
-_NUMBERS = {
-    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "twenty": "20",
-}  # fmt: skip
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
+_NUMBERS = {word: str(number) for number, word in enumerate(CARDINALS.split(), 1)} | {
+    "twenty": "20"
+}
 _CHANGED = """
 now anymore instead new latest current currently recently cut grew grown growth growing rose risen
 moved moving delayed improved dropped upgrade upgraded upgrading update updated updating change
@@ -57,10 +52,10 @@ expanding adjusted adjusting switched switching shortened shortening
 #: Words that are more than words: figures, and what tells a change.
 _KIND_OF = {
     **dict.fromkeys(_NUMBERS, "count"),
-    **dict.fromkeys(_WEEKDAYS.split(), "weekday"),
+    **dict.fromkeys(WEEKDAYS.split(), "weekday"),
     **dict.fromkeys(_CHANGED.split(), "change"),
 }
-_IS_MONTH = frozenset(_MONTHS.split())
+_IS_MONTH = word_set(MONTHS, SHORT_MONTHS)
 # Of a text in small letters. Figures begin with a sign, so that the words between are passed over
 # at once; a number right after a month is a date.
 _FIGURE = re.compile(
@@ -69,7 +64,7 @@ _FIGURE = re.compile(
     r"|(?P<percent>(?<=\d)[\d,.]{0,20}\s?(?:%|percent\b))"
     r"|(?P<clock>(?<=\d)\d?(?::\d\d)?\s?[ap]\.?m\b)"
     r"|(?P<date>(?<=\d)\d?(?:/\d{1,2}(?:/\d{2,4})?"
-    rf"|(?:st|nd|rd|th)?\s(?:of\s)?(?:{'|'.join(_MONTHS.split())})\b))"
+    rf"|(?:st|nd|rd|th)?\s(?:of\s)?(?:{MONTH})\b))"
     r"|(?P<count>(?<=\d)[\d,]*(?:\.\d+)?))"
 )
 _WORD = re.compile(r"[a-z][a-z'’]*")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from holdfast.language.lexicon import BLOOD_KIN, any_of
 from holdfast.language.names.spans import OPENERS, Mention
 from holdfast.language.relations.phrases import (
     ANY_RELATION,
@@ -86,7 +87,7 @@ _AUX = r"(?:(?:am|is|are|was|were|have|has|had|been|will|got|gonna|going to|used
 _PREPOSITION = r"(?:to|in|at|for|from|with|by|of|on|up|into|about|against|through|over|after)"
 _STATES = (
     r"(?:part|(?:a )?member|(?:the )?(?:capital|coach|captain|head|owner|founder|author|boss"
-    r"|mother|father|brother|sister|son|daughter)) of|due to|allergic to|afraid of|married to"
+    rf"|{any_of(BLOOD_KIN)})) of|due to|allergic to|afraid of|married to"
     r"|engaged to|located in|based in|born in|because of|in"
 )
 _DETERMINER = r"(?:(?:the|a|an|my|our|some|his|her|their) )?"

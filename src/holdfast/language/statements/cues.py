@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from holdfast.language.lexicon import MONTHS, NEAREST_KIN, PET, RELATIVES, SEASONS, WEEKDAY, any_of
 from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
@@ -102,13 +103,11 @@ _OFT = (
     r"|usually) ){0,8}"
 )
 _KIN = (
-    r"(?:wife|husband|partner|daughters?|sons?|kids?|child|children|baby|mother|mum|mom|father|dad"
-    r"|brothers?|sisters?|parents|girlfriend|boyfriend|fianc[eé]e?|grand[a-z]+|grand?pa|twins|niece"
-    r"|nephew|uncle|aunt|cousins?|roommate|flatmate|in-laws|stepson|stepdaughter|ex|boss|manager"
+    rf"(?:{RELATIVES}|baby|granpa|roommate|flatmate|in-laws|stepson|stepdaughter|ex|boss|manager"
     r"|supervisor|colleague|neighbou?r|landlord|landlady|teacher|tutor|doctor|dentist|vet|therapist"
     r"|coach|client|accountant|lawyer|builder|contractor|friend|bestie|team|company|school|bank)"
 )
-_ANIMAL = r"(?:dogs?|cats?|pup|puppy|kitten|horse|parrot|rabbits?|hamster|tortoise|fish|pet)"
+_ANIMAL = rf"(?:{PET}|pup|pet)"
 _ROLES = (
     r"(?:landlord|landlady|boss|manager|supervisor|chair|builder|contractor|accountant|lawyer"
     r"|solicitor|agent|doctor|gp|dentist|vet|teacher|tutor|coach|therapist|plumber|electrician"
@@ -203,7 +202,7 @@ LIMIT = re.compile(
     r"|hives|nauseous) (?:on|from|when|in|after|if)\b"
     r"|\b(?:hurts?|ruins?|wrecks?) my (?:wrists?|back|knees?|eyes|neck|hands?|shoulders?|hips?)\b"
     r"|\b(?:i|we) can't (?:stay|come|work|do|have|stand|take)\b.{0,30}\b(?:late|early|nights"
-    r"|weekends|weekdays|(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b"
+    rf"|weekends|weekdays|{WEEKDAY}s)\b"
     r"|\bi(?:'m| am) off (?:dairy|gluten|sugar|meat|alcohol|coffee|caffeine|carbs|bread|nuts)\b"
 )
 PRICE = re.compile(
@@ -316,12 +315,7 @@ BACK_STATE = re.compile(
 WHO = re.compile(
     rf"\b(?:{_KIN}|{_ANIMAL}|{_ROLES}|guy|woman|man|lady|girl|boy|nurse|dev|adopted)\b"
 )
-_FAMILY_STATE = (
-    r"\b(?:my|our) (?:\w+ ){0,2}?(?:wife|husband|partner|daughters?|sons?|kids?|mother|mum|mom"
-    r"|father|dad|brothers?|sisters?|parents|girlfriend|boyfriend|fianc[eé]e?|grand[a-z]+|twins"
-    r"|niece"
-    r"|nephew|uncle|aunt|cousins?|child|children)\b"
-)
+_FAMILY_STATE = rf"\b(?:my|our) (?:\w+ ){{0,2}}?(?:{RELATIVES})\b"
 FAMILY = re.compile(_FAMILY_STATE)
 OF_FAMILY = re.compile(rf"(?=.{{0,60}}{_FAMILY_STATE})(?:{_OF_KIN})")
 WHAT = re.compile(r"\b(?:the|my|our|an?|this|that) \w")
@@ -358,17 +352,11 @@ _SOFT = (
     r"(?:(?:really|also|still|just|do|quite|currently|now|actually|mostly|recently|finally|already"
     r"|always|even|both|mainly|totally|absolutely|only) )*"
 )
-_FAMILY = (
-    r"(?:wife|husband|partner|daughters?|sons?|kids?|child|children|mother|mum|mom|father|dad"
-    r"|brothers?|sisters?|parents|boss|girlfriend|boyfriend|fianc[eé]e?|grand[a-z]+|twins|niece"
-    r"|nephew|uncle|aunt|cousins?|roommate|in-laws|stepson|stepdaughter)"
-)
-_PETS = r"(?:dogs?|cats?|puppy|kitten|horse|parrot|rabbits?|hamster|tortoise|fish)"
+_FAMILY = rf"(?:{RELATIVES}|boss|roommate|in-laws|stepson|stepdaughter)"
+_PETS = rf"(?:{PET})"
 _COUNT = r"(?:an?|one|two|three|four|five|six|seven|\d{1,2}|several|my own|our own)"
 _WEEKDAYS = (
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends|weekdays|weeknights"
-    r"|(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday) (?:mornings|evenings|nights"
-    r"|afternoons)"
+    rf"{WEEKDAY}s|weekends|weekdays|weeknights|{WEEKDAY} (?:mornings|evenings|nights|afternoons)"
 )
 _OFTEN = (
     rf"(?:every (?:single )?(?:other )?(?:day|morning|evening|night|week|month|year|summer|winter"
@@ -395,8 +383,7 @@ CONSTRAINT = _any(
     r"\b(?:i|we) (?:don't|do not|dont|no longer) (?:eat|drink)\b(?! (?:enough|much|well|a lot))",
     r"\b(?:i|we) (?:must|have got to|have to|need to|'ve got to)(?: not| always| never)? .{1,80}"
     rf"(?:{_OFTEN}|\bevery\b|\bwhenever\b|\b(?:by|until|till|before) (?:the |next |end |my )?"
-    r"(?:\w+day|\d|january|february|march|april|may|june|july|august|september|october|november"
-    r"|december|end|year|month|noon|midnight|summer|winter|spring|autumn|fall)\b)",
+    rf"(?:\w+day|\d|{any_of(MONTHS, SEASONS)}|end|year|month|noon|midnight)\b)",
     r"\b(?:i|we) must(?: not|n't| never| always) \w",
     r"\b(?:i|we)(?:'m|'re| am| are) (?:not|never) (?:allowed|permitted|supposed) to\b",
     r"\b(?:my|our) (?:\w+ ){0,2}budget(?: for(?: [\w'-]+){1,5}?)?(?: is|'s| of| can't| must)\b"
@@ -644,9 +631,9 @@ DATED = re.compile(
 OTHERS = re.compile(
     r"(?:,[^,]{1,40},)? (?:also |now |currently |still |just |really |recently ){0,8}"
     r"(?:(?:is|was|'s) (?:an? (?!bit|lot|great (?:idea|way)|good)|the (?:head|owner|founder"
-    r"|director|author|coach|captain|ceo|manager|capital|president|mother|father|brother|sister|son|daughter|wife"
-    r"|husband)|my|our|from|in (?!the middle|trouble)|at|based|married|engaged|allergic|moving"
-    r"|studying|working|living|retired|pregnant|vegan|vegetarian|training|planning|writing"
+    r"|director|author|coach|captain|ceo|manager|capital|president"
+    rf"|{any_of(NEAREST_KIN)})|my|our|from|in (?!the middle|trouble)|at|based|married|engaged"
+    r"|allergic|moving|studying|working|living|retired|pregnant|vegan|vegetarian|training|planning|writing"
     r"|located)\b|works? (?:at|for|in|as)|lives? (?:in|at|near|with|on)|stud(?:y|ies) "
     r"|teach(?:es)? |plays? (?:the|in|for|\w+ )|owns? |runs? (?:an?|the)\b|manages? |speaks? "
     r"|likes? |loves? |hates? |prefers? |has (?:an?|two|three|four|\d)\b|moved to |graduated "

@@ -23,6 +23,7 @@ from holdfast.border.validate import storable
 from holdfast.language.extraction import Date, Extracted
 from holdfast.language.instructions.handed import shows
 from holdfast.language.instructions.own_words import spoken
+from holdfast.language.lexicon import CARDINALS, MONTH_STARTS, WEEKDAY, WEEKDAY_STARTS, any_of
 from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, P, between
 from holdfast.language.sentences import STOPS, cut
@@ -285,9 +286,7 @@ _NOT_BEFORE = re.compile(
 _ZH = re.compile(
     r"不是(?P<avoid>[^，,。]{1,12})[，,]\s*(?:而)?是[^，。]|[，,]\s*(?:而)?不是(?P<avoided>[^，,。吗]{1,12})[。！]?$"
 )
-_PARTICULAR = re.compile(
-    r"\d|\b[A-Z][a-z]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|(?:一|二|三|四|五|六|七|八|九|十)"
-)
+_PARTICULAR = re.compile(rf"\d|\b[A-Z][a-z]|\b{WEEKDAY}\b|(?:一|二|三|四|五|六|七|八|九|十)")
 
 
 def corrected(text: str, low: str) -> str | None:
@@ -348,9 +347,7 @@ def _tells(objects: re.Match[str], text: str) -> bool:
 
 _DAY = timedelta(days=1)
 _FAR = 2_199  # The reader's open end; what has it names no day.
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_WORDS = "one two three four five six seven eight nine ten eleven twelve"
-_NUMBERS = {word: value for value, word in enumerate(_WORDS.split(), 1)} | {
+_NUMBERS = {word: value for value, word in enumerate(CARDINALS.split(), 1)} | {
     **{"a": 1, "an": 1, "a couple of": 2}
 }
 _PAST = re.compile(
@@ -372,21 +369,21 @@ _SHIFTED = re.compile(
     r" (?:to|until|till|for) "
 )
 _YEAR = re.compile(r"\b(?:19|20|21)\d\d\b")
-_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+_MONTH = re.compile(rf"\b(?:{any_of(*MONTH_STARTS)})", re.IGNORECASE)
 _WEEKDAY = re.compile(
-    r"\b(?:on|by|until|till|before|this|for|due) (?:this )?(?P<day>mon|tues|wednes|thurs|fri|satur"
-    r"|sun)day\b(?! (?:night|morning)s)"
+    rf"\b(?:on|by|until|till|before|this|for|due) (?:this )?(?P<day>{WEEKDAY})\b"
+    r"(?! (?:night|morning)s)"
 )
 #: A day of a month that is not named: the next one.
 _ORDINAL = re.compile(
     r"(?:\b(?:on|by|until|till|before|from|to)|day) (?:the )?(?P<day>[1-9]|[12]\d|3[01])"
     r"(?:st|nd|rd|th)\b"
-    r"(?! (?:of|floor|grade|century|time|anniversary|birthday|place|street|year|jan|feb|mar|apr|may"
-    r"|jun|jul|aug|sep|oct|nov|dec))"
+    r"(?! (?:of|floor|grade|century|time|anniversary|birthday|place|street|year"
+    rf"|{any_of(*MONTH_STARTS)}))"
 )
 _IN = re.compile(
-    r"\b(?:in|within) (?P<number>\d{1,3}|a couple of|an?|one|two|three|four|five|six|seven|eight"
-    r"|nine|ten|eleven|twelve) (?P<unit>day|week|month|year)s?\b(?!'? time\w)"
+    rf"\b(?:in|within) (?P<number>\d{{1,3}}|a couple of|an?|{any_of(CARDINALS)})"
+    r" (?P<unit>day|week|month|year)s?\b(?!'? time\w)"
 )
 _END_OF = re.compile(r"\b(?:end of (?:the|this) |this )(?P<unit>week|month|year)\b")
 _CLOCK = re.compile(
@@ -432,7 +429,7 @@ def _coming(
         return _ahead(dates[0], at)
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
     if weekday:
-        days = (_WEEKDAYS.index(weekday["day"][:3]) - at.weekday()) % 7 or 7
+        days = (WEEKDAY_STARTS.index(weekday["day"][:3]) - at.weekday()) % 7 or 7
         begin = midnight + days * _DAY
         return begin, begin + _DAY
     if found := _IN.search(low):

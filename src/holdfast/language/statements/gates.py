@@ -26,6 +26,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from holdfast.language.lexicon import SHORT_MONTHS, SURE_MONTHS, WEEKDAY, any_of
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------
@@ -57,17 +58,14 @@ _FULL_PARTICULARS = 4
 _TERMS_PER_ENTITY = 2
 _LONGEST_WEIGHED = 4_000
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
+_MONTH = rf"(?:{any_of(SURE_MONTHS, SHORT_MONTHS)})"
 _PARTICULAR = re.compile(
     r"\"[^\"]{1,80}\"|“[^”]{1,80}”|《[^》]{1,80}》|「[^」]{1,80}」"
     r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,32}|https?://\S{1,200}"
     rf"|[$€£¥]\s?\d[\d.,]*|\d[\d.,:/-]*\s?(?:may\b|{_MONTH}\b|%|°c|kg|km|cm|mm|g|m|h|am|pm|years?"
     r"|days?|weeks?|months?|hours?|minutes?|年|月|日|号|岁|点|元|公斤|公里|小时|分钟)?"
     rf"|\b{_MONTH}\b(?: \d{{1,2}}\b)?|\bmay \d{{1,2}}\b"
-    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|周[一二三四五六日天]|星期[一二三四五六日天]"
+    rf"|\b{WEEKDAY}s?\b|周[一二三四五六日天]|星期[一二三四五六日天]"
     r"|[一二三四五六七八九十百千万]{2,}",
     re.IGNORECASE,
 )

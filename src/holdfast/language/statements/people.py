@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from holdfast.language.lexicon import GRANDPARENTS, KIN, PETS, SURE_MONTHS, WEEKDAYS, any_of
 from holdfast.language.sentences import STOPS
 
-_NOT_NAMES = """
+_NOT_NAMES = f"""
 american argentinian australian austrian bangladeshi belgian brazilian british bulgarian canadian
 catalan chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian
 ethiopian european filipino finnish french german ghanaian greek hungarian icelandic indian
@@ -38,22 +39,20 @@ owner painter paramedic parent pharmacist phd photographer pilot plumber preside
 programmer researcher sales scientist secretary singer student surgeon teacher technician
 therapist translator tutor vet waiter waitress writer
 senior junior lead head chief vice assistant associate deputy principal
-monday tuesday wednesday thursday friday saturday sunday january february march april june july
-august september october november december
+{WEEKDAYS} {SURE_MONTHS}
 """
 _NEVER = frozenset(_NOT_NAMES.split())
 _NAME = (
     r"[A-Z][\w'\u2019-]{1,60}"
     r"(?: (?:van |de |von |der |da |el ){0,3}[A-Z][\w'\u2019-]{1,60}){0,2}"
 )
-_KIN = (
-    r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|baby|mother|mum"
-    r"|mom|father|dad|brother|sister|twin|grandmother|grandfather|grandma|grandpa|granddaughter"
-    r"|grandson|aunt|uncle|niece|nephew|cousin|stepson|stepdaughter|stepmother|stepfather)"
-)
+_MORE_KIN = """
+spouse baby twin granddaughter grandson stepson stepdaughter stepmother stepfather
+"""
+_KIN = rf"(?:{any_of(KIN, GRANDPARENTS, _MORE_KIN)})"
 _PET = (
-    r"(?:dog|cat|puppy|kitten|horse|rabbit|parrot|hamster|tortoise|turtle|bird|pony|guinea pig"
-    r"|budgie|ferret|beagle|labrador|greyhound|terrier|poodle|collie|spaniel)"
+    rf"(?:{any_of(PETS)}|turtle|bird|pony|guinea pig|budgie|ferret|beagle|labrador|greyhound"
+    r"|terrier|poodle|collie|spaniel)"
 )
 _INTRODUCED = re.compile(
     r"(?:^|[.:!,;] |\b(?:and|hi|hey|hello) )(?P<how>(?i:i'm|i am|this is|my name is|my name's"

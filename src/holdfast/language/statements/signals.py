@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from holdfast.language.lexicon import RELATIVES
 from holdfast.language.sentences import cut
 
 # ----------------------------------------------------------------------
@@ -26,11 +27,7 @@ from holdfast.language.sentences import cut
 # looked for in the sentence as it is written. No pattern has nested unbounded repeats.
 # ----------------------------------------------------------------------
 
-_FAMILY = (
-    "wife|husband|partner|daughters?|sons?|kids?|child|children|mother|mum|mom|father|dad|brothers?"
-    "|sisters?|parents|boss|dogs?|cats?|girlfriend|boyfriend|fianc[eé]e?|grand[a-z]+|baby|twins"
-    "|family|roommate|niece|nephew|uncle|aunt|cousin"
-)
+_FAMILY = f"{RELATIVES}|boss|dogs?|cats?|baby|family|roommate"
 _ZH_FAMILY = (
     "老婆|老公|妻子|丈夫|女儿|儿子|孩子|爸爸?|妈妈?|父亲|母亲|哥哥?|弟弟?|姐姐?|妹妹?|男朋友|女朋友"
     "|爱人|奶奶|爷爷|外婆|外公|狗|猫"

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
+from holdfast.language.lexicon import SURE_MONTHS, WEEKDAYS
 from holdfast.language.questions.classes import whose
 from holdfast.language.terms import fold, terms
 from holdfast.recall.query import Query
@@ -52,8 +53,7 @@ _LONG = 40
 #: Words of a text that tells a time: relative ones, days, months, years, days of a month.
 _TIME_WORDS = terms(
     "yesterday today tonight tomorrow ago last next week weekend month year "
-    "monday tuesday wednesday thursday friday saturday sunday "
-    "january february march april june july august september october november december "
+    f"{WEEKDAYS} {SURE_MONTHS} "
     + " ".join(str(number) for number in (*range(1, 32), *range(1900, 2101)))
 )
 #: Words of a text that tells a taste; "like" and "want" tell too little.
