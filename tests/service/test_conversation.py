@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.service.http.wire import messages_of
+from holdfast.service.dialects.atomic_ingest import messages_of
 
 
 def split(text: str) -> list[tuple[str, str]]:

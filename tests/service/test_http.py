@@ -18,10 +18,10 @@ from holdfast.config import load
 from holdfast.errors import ModelUnavailable
 from holdfast.memory.memory import Memory
 from holdfast.recall.context.safe import parse
+from holdfast.service.dialects.atomic_ingest import WaitingRoom
 from holdfast.service.http.app import create_app
 from holdfast.service.http.errors import fault_of
-from holdfast.service.http.wait import WaitingRoom
-from holdfast.service.http.wire import config_hash
+from holdfast.service.http.overrides import config_hash
 from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope

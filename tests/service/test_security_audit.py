@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
-from holdfast.service.http.auditing import digest_of
+from holdfast.service.http.audit import digest_of
 from holdfast.service.keys import create_key
 from holdfast.store.protocols import AuditLine
 from holdfast.testing import HashEmbedder

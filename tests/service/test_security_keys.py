@@ -13,7 +13,7 @@ import holdfast
 from holdfast.errors import ConfigError
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import check_no_auth, create_app
-from holdfast.service.http.keyring import Keyring
+from holdfast.service.http.auth import Keyring
 from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import ApiKey

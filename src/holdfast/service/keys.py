@@ -53,6 +53,11 @@ _MOST_TOOLS = 100
 _MOST_TOKENS = 10**12
 
 
+def utc_now() -> datetime:
+    """The time of this machine."""
+    return datetime.now(UTC)
+
+
 def create_key(  # noqa: PLR0913 (what a key has)
     store: Keys,
     *,
@@ -63,7 +68,7 @@ def create_key(  # noqa: PLR0913 (what a key has)
     label: str | None = None,
     tools: Iterable[str] | None = None,
     tokens_a_day: int | None = None,
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    clock: Callable[[], datetime] = utc_now,
     id: str = "",
 ) -> tuple[ApiKey, str]:
     """A new key and its secret, which is never to be had again.

@@ -1,373 +1,46 @@
-"""AtomicMemory's routes under /v1/memories, on our data. See docs/reference/atomicmemory.md.
+"""AtomicMemory's routes under /v1/memories, on our data: lists, audit and upkeep.
 
-GET and DELETE of one memory are the native routes: their answers hold the seed's fields, too.
+GET and DELETE of one memory are the native routes: their answers hold the seed's fields, too. What
+it has and we do not build is told in words: lessons, first mentions, event chains, verifying and
+reflecting with a model. See docs/reference/atomicmemory.md.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, HTTPException, Query, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 from pydantic import ConfigDict, Field
 
 from holdfast.border import validate
-from holdfast.catalogue.codec import dumps, parts_of
-from holdfast.errors import Conflict, InvalidInput, NotFound
+from holdfast.errors import NotFound
 from holdfast.language.statements.values import Fact
-from holdfast.language.terms import terms
-from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
-from holdfast.recall.context.pack import Level, Packed, pack
-from holdfast.recall.context.pack import at_level as told_at
 from holdfast.records.facts.reading import MOST_LISTED
-from holdfast.records.parts import is_seen
-from holdfast.service.dialects.atomic_rows import (
-    expanded,
-    found_row,
-    memory_row,
-    mutation,
-    text_or_none,
-    trail,
-)
+from holdfast.records.parts import is_seen, seen
+from holdfast.service.dialects.atomic_rows import memory_row, mutation, text_or_none, trail
 from holdfast.service.http.auth import Reader, Writer, narrowed
-from holdfast.service.http.deps import Held, Waiting, json_response, printable
 from holdfast.service.http.wire import (
-    MOST_HITS,
-    IngestBody,
+    Held,
     Needed,
-    Override,
     QueryString,
-    SearchBody,
     Sent,
     StrictRoute,
     Text,
-    Texts,
-    overridden,
-    overridden_write,
+    json_response,
 )
 from holdfast.store.protocols import EXTERNAL
-from holdfast.types import Hit, Hits, Receipt, Record, Scope, State
-
-# ----------------------------------------------------------------------
-# A search as AtomicMemory answers it: the memories, a block for a prompt, and a receipt.
-# ----------------------------------------------------------------------
-
-#: Of the fast search: neither the graph nor what looks at the winners once more.
-FAST: Mapping[str, Any] = {
-    "blend.graph": 0.0,
-    "rrf.weights.graph": 0.0,
-    "boosting.enabled": False,
-    "stages.similar": False,
-    "neighbourTurns": 0,
-    "rerankDepth": 1,
-}
-#: What the seed calls the levels of detail.
-_LEVELS: Mapping[Level, str] = {"headline": "L0", "overview": "L1", "full": "L2"}
-
-
-def searched(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> Response:
-    """The answer to a search."""
-    override = overridden(memory.config, body.config_override)
-    found = _recalled(memory, scope, body, override, fast=fast)
-    kept = _records(memory, scope, found)
-    chosen = [hit for hit in found if _fits(body, scope, hit, kept.get(hit.id))][: body.limit]
-    budget = body.token_budget
-    if budget is None:
-        budget = override.config.context_budget_tokens
-    packed = pack(chosen, budget_tokens=budget, query=body.query, format=body.format)
-    answer = {
-        "count": len(chosen),
-        "retrieval_mode": body.retrieval_mode,
-        "deterministic": True,
-        "scope": _scope(scope, body),
-        "memories": [found_row(hit, kept.get(hit.id)) for hit in chosen],
-        # Fits into the budget; a memory in it cannot break out of it.
-        "injection_text": packed.text,
-        # The number n in the text is the n-th of these.
-        "citations": [hit.id for hit in packed.hits],
-        "estimated_context_tokens": packed.tokens,
-        "budget_constrained": bool(packed.dropped),
-        "retrieval": _receipt(memory, scope, body, chosen),
-        "observability": _observed(body, found, chosen, packed, budget),
-        # The part alone: the reason may name an endpoint that is the operator's business.
-        "degraded": parts_of(found.degraded),
-    }
-    if body.retrieval_mode != "flat":
-        answer |= _tiers(body, packed)
-    return json_response(answer, headers=override.headers)
-
-
-def _recalled(
-    memory: Memory, scope: Scope, body: SearchBody, override: Override, *, fast: bool
-) -> Hits:
-    agent, filters = _whose(scope, body)
-    if scope.session is not None:
-        filters["session"] = scope.session
-    # A threshold of the request, 0 too, stands in the place of the setting.
-    floor = {} if body.threshold is None else {"relevanceFloor": 0.0}
-    sifted = body.source_site or body.namespace_scope or body.agent_scope
-    return memory.recall(
-        body.query,
-        user=scope.user, workspace=scope.workspace, agent=agent, session=scope.session,
-        limit=MOST_HITS if sifted else body.limit, as_of=body.as_of or None, filters=filters,
-        overrides={**floor, **(FAST if fast else {}), **override.applied},
-    )  # fmt: skip
-
-
-def _whose(scope: Scope, body: SearchBody) -> tuple[str | None, dict[str, Any]]:
-    """The agent that asks, and what must be equal: `agent_scope` in the words of a recall."""
-    wanted = body.agent_scope
-    if wanted in ("self", "others") and scope.agent is None:
-        raise InvalidInput(f"agent_scope {wanted} needs agent_id", field="agent_scope")
-    if wanted is None:
-        return scope.agent, {}
-    if wanted == "self":
-        return scope.agent, {"agent": scope.agent}
-    if wanted in ("all", "others") or isinstance(wanted, list):
-        return None, {}
-    return None, {"agent": wanted}
-
-
-def _records(memory: Memory, scope: Scope, found: Sequence[Hit]) -> dict[str, Record]:
-    records = memory.store.get(scope, [hit.id for hit in found])
-    return {record.id: record for record in records}
-
-
-def _fits(body: SearchBody, scope: Scope, hit: Hit, record: Record | None) -> bool:
-    """Whether a hit meets the caller's own conditions."""
-    if hit.score < (body.threshold or 0.0):
-        return False
-    if body.source_site and text_or_none(hit.metadata, "source_site") != body.source_site:
-        return False
-    if body.namespace_scope and not _is_below(hit, body.namespace_scope):
-        return False
-    agent = None if record is None else record.agent
-    if body.agent_scope == "others":
-        return agent not in (None, scope.agent)
-    return not isinstance(body.agent_scope, list) or agent in body.agent_scope
-
-
-def _is_below(hit: Hit, namespace: str) -> bool:
-    there = text_or_none(hit.metadata, "namespace") or ""
-    return there == namespace or there.startswith(namespace.rstrip("/") + "/")
-
-
-def _scope(scope: Scope, body: SearchBody) -> dict[str, Any]:
-    told_scope: dict[str, Any] = {
-        "kind": "user" if scope.agent is None else "workspace",
-        "workspace_id": scope.workspace,
-        "user_id": scope.user,
-        "agent_id": scope.agent,
-        "session_id": scope.session,
-    }
-    if body.agent_scope is not None:
-        told_scope["agent_scope"] = body.agent_scope
-    return told_scope
-
-
-def _receipt(
-    memory: Memory, scope: Scope, body: SearchBody, chosen: Sequence[Hit]
-) -> dict[str, Any]:
-    """What was asked of which model, and what it gave. The same search has the same trace."""
-    space = memory.worker.space
-    ids = [hit.id for hit in chosen]
-    query = printable(body.query)
-    traced = dumps([scope.workspace, scope.user, scope.agent, query, space.model, ids])
-    return {
-        "embedding_provider": memory.config.embedding.provider,
-        "embedding_model": space.model,
-        "embedding_model_version": f"{space.model}/{space.recipe}",
-        "embedding_dimensions": space.dim,
-        "query_text": query,
-        "candidate_ids": ids,
-        "trace_id": hashlib.sha256(traced).hexdigest()[:32],
-    }
-
-
-def _observed(
-    body: SearchBody, found: Sequence[Hit], chosen: Sequence[Hit], packed: Packed, budget: int
-) -> dict[str, Any]:
-    inside = [hit.id for hit in packed.hits]
-    best = chosen[0].id if chosen else None
-    return {
-        "retrieval": {
-            "candidate_ids": [hit.id for hit in found],
-            "candidate_count": len(found),
-            "query_text": printable(body.query),
-            "skip_repair": body.skip_repair,
-            "relevance_threshold": body.threshold,
-            "filtered_candidate_ids": [hit.id for hit in chosen],
-        },
-        "packaging": {
-            "package_type": "tiered",
-            "included_ids": inside,
-            "dropped_ids": [each.id for each in packed.dropped],
-            "evidence_roles": {id: "primary" if id == best else "supporting" for id in inside},
-            "episode_count": len({hit.session for hit in packed.hits}),
-            "date_count": len({hit.created_at.date() for hit in packed.hits}),
-            "has_current_marker": False,
-            "has_conflict_block": False,
-            "token_cost": packed.tokens,
-        },
-        "assembly": {
-            "final_ids": inside,
-            "final_token_cost": packed.tokens,
-            "token_budget": budget,
-            "primary_evidence_position": inside.index(best) + 1 if best in inside else None,
-            "blocks": [body.format],
-        },
-    }
-
-
-def _tiers(body: SearchBody, packed: Packed) -> dict[str, Any]:
-    """How much the block tells of each memory, and which of them have more to tell."""
-    asked = list(dict.fromkeys(terms(printable(body.query))))
-    pairs = list(zip(packed.hits, packed.levels, strict=True))
-    shortened = [hit.id for hit, level in pairs if level != "full"]
-    return {
-        "tier_assignments": [
-            {
-                "memory_id": hit.id,
-                "tier": _LEVELS[level],
-                "estimated_tokens": count_tokens(told_at(hit.content, level, asked)),
-            }
-            for hit, level in pairs
-        ],
-        "expand_ids": [*shortened, *(each.id for each in packed.dropped)],
-    }
-
+from holdfast.types import Record, Scope
+from holdfast.upkeep import consolidate as consolidation
+from holdfast.upkeep import retention
+from holdfast.upkeep.acts import TIERS, Act, Done, days_since, standing
+from holdfast.upkeep.capacity import FULL, LIMIT, WARN, recommendation
 
 routes = APIRouter(prefix="/v1/memories", route_class=StrictRoute, tags=["atomicmemory"])
 _PAGE = 1000
 _MOST_OFFSET = 1_000_000
-_MOST_EXPANDED = 1000
 _OBJECT = dict[str, Any]
-
-Key = Annotated[str | None, Header(alias="Idempotency-Key")]
-
-
-@routes.post("/ingest", response_model=_OBJECT)
-def ingest(
-    *, body: IngestBody, key: Writer, memory: Held, waiting: Waiting, idempotency_key: Key = None
-) -> Response:
-    """Remember; answered when it is on disk."""
-    scope = narrowed(key, body)
-    override = overridden_write(memory.config, body.config_override)
-    receipt = _remembered(memory, scope, body, idempotency_key, overrides=override.applied)
-    if not body.wait:
-        return json_response(_ingested(receipt, receipt.state), headers=override.headers)
-    return _read(memory, scope, receipt, waiting.settled(memory, scope, receipt), override)
-
-
-@routes.post("/ingest/quick", response_model=_OBJECT)
-def ingest_quick(
-    *, body: IngestBody, key: Writer, memory: Held, waiting: Waiting, idempotency_key: Key = None
-) -> Response:
-    """Remember, and read it before the answer: by rules, with no language model."""
-    scope = narrowed(key, body)
-    override = overridden_write(memory.config, body.config_override)
-    receipt = _remembered(
-        memory, scope, body, idempotency_key, overrides=override.applied,
-        quick=not body.skip_extraction,
-    )  # fmt: skip
-    state = waiting.settled(memory, scope, receipt) if body.wait else receipt.state
-    return _read(memory, scope, receipt, state, override)
-
-
-def _read(
-    memory: Memory, scope: Scope, receipt: Receipt, state: State, override: Override
-) -> Response:
-    drawn = memory.facts.drawn_from(scope, receipt.events)
-    return json_response(_ingested(receipt, state, drawn), headers=override.headers)
-
-
-def _remembered(
-    memory: Memory, scope: Scope, body: IngestBody, key: str | None, **how: Any
-) -> Receipt:
-    """What the caller has a name for is stored once under that name, for good."""
-    external = body.external()
-    if external is not None:
-        key = EXTERNAL + validate.word(external, "external_id")
-    try:
-        return memory.remember(
-            body.turns(),
-            user=scope.user, workspace=scope.workspace, agent=scope.agent, session=scope.session,
-            key=key, metadata=body.labels(), extract=not body.skip_extraction,
-            visibility=body.seen_by(), **how,
-        )  # fmt: skip
-    except Conflict:
-        if external is None:
-            raise
-        raise Conflict(
-            f"external_id {external!r} was stored before with another body: forget that one first"
-        ) from None
-
-
-def _ingested(receipt: Receipt, state: State, drawn: Sequence[Fact] = ()) -> dict[str, Any]:
-    """What is on disk now. The counts are of this moment: background work may add to them."""
-    ids = receipt.events
-    updated = [fact.id for fact in drawn if fact.replaces]
-    return {
-        "event_ids": ids,
-        "state": state,
-        "duplicate": receipt.duplicate,
-        "episode_id": ids[0],
-        "memories_stored": len(ids),
-        "stored_memory_ids": ids,
-        "facts_extracted": len(drawn),
-        "memories_updated": len(updated),
-        "updated_memory_ids": updated,
-        "memories_deleted": 0,
-        "memories_skipped": 0,
-        "links_created": 0,
-        "composites_created": 0,
-        # A warning names the metadata key it is about, which may itself be unprintable.
-        "warnings": [printable(text) for text in receipt.warnings],
-    }
-
-
-@routes.post("/search", response_model=_OBJECT)
-def search(*, body: SearchBody, key: Reader, memory: Held) -> Response:
-    """Recall, and pack what was found into a block for a prompt."""
-    return searched(memory, narrowed(key, body), body, fast=False)
-
-
-@routes.post("/search/fast", response_model=_OBJECT)
-def search_fast(*, body: SearchBody, key: Reader, memory: Held) -> Response:
-    """The same with less work: neither the graph nor what looks at the winners once more."""
-    return searched(memory, narrowed(key, body), body, fast=True)
-
-
-class WantedMemories(Sent):
-    """Which memories."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"user_id": "ann", "memory_ids": []}]}
-    )
-
-    memory_ids: Texts
-
-
-@routes.post("/expand", response_model=_OBJECT)
-def expand(*, body: WantedMemories, key: Reader, memory: Held) -> Response:
-    """The whole memories with these ids; those that are not there are left out."""
-    scope = narrowed(key, body)
-    ids = list(dict.fromkeys(body.memory_ids))
-    if len(ids) > _MOST_EXPANDED:
-        raise HTTPException(400, f"memory_ids are {len(ids)}, the limit is {_MOST_EXPANDED}")
-    kept = {each.id: each for each in memory.store.get(scope, ids)}
-    rows = []
-    for id in ids:
-        try:
-            (hit,) = memory.expand(
-                [id], user=scope.user, workspace=scope.workspace, agent=scope.agent
-            )
-        except NotFound:
-            continue
-        rows.append(expanded(scope, hit, kept.get(id)))
-    return json_response({"memories": rows, "count": len(rows)})
 
 
 class ListQuery(QueryString):
@@ -550,3 +223,230 @@ def _versions(memory: Memory, scope: Scope, limit: int) -> list[Fact]:
     return memory.facts.list(
         user=scope.user, workspace=scope.workspace, agent=scope.agent, status="all", limit=limit
     )
+
+
+# Upkeep
+
+
+_ABSENT = {
+    "lessons": "lessons are not kept here",
+    "first-mentions": "first mentions are not extracted here: GET /v1/graph/entities tells who"
+    " was spoken of first",
+    "event-chains": "event chains are not made here: POST /v1/graph/traverse walks from an entity",
+    "verify": "answers are not verified here: no model is asked to write",
+    "reflect": "reflections are not written here: no model is asked to write",
+}
+
+
+class ConsolidateBody(Sent):
+    """Whose, and whether to do it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "ann"}]})
+
+    execute: bool = False
+
+
+@routes.post("/consolidate", response_model=_OBJECT)
+def consolidate(*, body: ConsolidateBody, key: Writer, memory: Held) -> Response:
+    """Near duplicates, and with `execute` one in the place of several; see consolidate.py."""
+    scope = narrowed(key, body)
+    kept = {each.id for each in _upkept_records(memory, scope)}
+    acts, changed = _run(memory, scope, consolidation.JOB, kept, shadow=not body.execute)
+    if body.execute:
+        merged = [act for act in acts if set(act.ids) & set(changed)]
+        made = [act.record.id for act in merged if act.record is not None]
+        return json_response(
+            {
+                "clusters_consolidated": len(made),
+                "memories_archived": len(changed),
+                "memories_created": len(made),
+                "consolidated_memory_ids": made,
+            }
+        )
+    return json_response(
+        {
+            "memories_scanned": len(kept),
+            "clusters_found": len(acts),
+            "memories_in_clusters": sum(len(act.ids) for act in acts),
+            "clusters": [_cluster(memory, scope, act.ids) for act in acts],
+        }
+    )
+
+
+def _cluster(memory: Memory, scope: Scope, ids: Sequence[str]) -> dict[str, Any]:
+    members = memory.store.get(scope, ids)
+    vectors = consolidation.vectors_of(memory.store, scope, members)
+    # The first stands for the others.
+    alike = [
+        consolidation.affinity(
+            float(vectors[members[0].id] @ vectors[each.id]),
+            members[0].valid_from - each.valid_from,
+        )
+        for each in members[1:]
+        if each.id in vectors and members[0].id in vectors
+    ]
+    return {
+        "member_ids": ids,
+        "member_contents": [each.content for each in members],
+        "avg_affinity": round(sum(alike) / len(alike), 6) if alike else None,
+        "member_count": len(ids),
+    }
+
+
+class DecayBody(Sent):
+    """Whose, and whether to do it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "ann"}]})
+
+    dry_run: bool = True
+
+
+@routes.post("/decay", response_model=_OBJECT)
+def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
+    """What is least worth keeping at hand, and without `dry_run` put it aside: restorable."""
+    scope = narrowed(key, body)
+    now = memory.now()
+    kept = {each.id: each for each in standing(_upkept_records(memory, scope))}
+    worth = {id: retention.retention(each, now) for id, each in kept.items()}
+    acts, changed = _run(memory, scope, retention.JOB, kept, shadow=body.dry_run)
+    candidates = [
+        {
+            "id": id,
+            "content": kept[id].content,
+            "retention_score": round(worth[id], 6),
+            "importance": kept[id].importance,
+            "days_since_access": round(days_since(kept[id].seen_at or kept[id].known_from, now), 3),
+            "access_count": kept[id].uses,
+        }
+        for act in acts
+        for id in act.ids
+    ]
+    return json_response(
+        {
+            "memories_evaluated": len(kept),
+            "candidates_for_archival": candidates,
+            "retention_threshold": retention.LEAST,
+            "avg_retention_score": round(sum(worth.values()) / len(worth), 6) if worth else 0.0,
+            "archived": len(changed),
+        }
+    )
+
+
+@routes.get("/cap", response_model=_OBJECT)
+def cap(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
+    """How full the fullest of the tiers is that have a limit."""
+    scope = narrowed(key, query)
+    counts = memory.stats(user=scope.user, workspace=scope.workspace).tiers
+    tier = max(TIERS, key=lambda each: counts[each])
+    share = counts[tier] / LIMIT
+    return json_response(
+        {
+            "active_memories": counts[tier],
+            "max_memories": LIMIT,
+            "status": "ok" if share < WARN else "warn" if share < FULL else "exceeded",
+            "usage_ratio": round(share, 6),
+            "recommendation": recommendation(share),
+            "tier": tier,
+        }
+    )
+
+
+class ReconcileBody(Sent):
+    """Whose; nobody's is everybody's, and of nobody there is anything to do."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "ann"}]})
+
+
+@routes.post("/reconcile", response_model=_OBJECT)
+def reconcile(*, body: ReconcileBody, key: Writer) -> Response:
+    """Nothing is left to reconcile: a fact is compared with what is known when it is learned."""
+    if body.user_id is not None or key.user is not None:
+        narrowed(key, body)
+    done = ("processed", "resolved", "noops", "updates", "supersedes", "deletes", "adds", "errors")
+    return json_response({**dict.fromkeys(done, 0), "duration_ms": 0})
+
+
+@routes.get("/reconcile/status", response_model=_OBJECT)
+def reconcile_status(
+    *, query: Annotated[QueryString, Query()], key: Reader, memory: Held
+) -> Response:
+    """Nothing is deferred; what waits for an answer of a person is told beside it."""
+    scope = narrowed(key, query)
+    waiting = memory.facts.clarifications(
+        user=scope.user, workspace=scope.workspace, agent=scope.agent, limit=10_000
+    )
+    return json_response({"enabled": False, "pending": 0, "clarifications": len(waiting)})
+
+
+class ResetBody(Sent):
+    """Whose, and what came from where."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"user_id": "ann", "source_site": "mail.example"}]}
+    )
+
+    source_site: Needed
+
+
+@routes.post("/reset-source", response_model=_OBJECT)
+def reset_source(*, body: ResetBody, key: Writer, memory: Held) -> Response:
+    """Forget everything that was said with a source_site; restorable."""
+    scope = narrowed(key, body)
+    gone = memory.reset_source(body.source_site, user=scope.user, workspace=scope.workspace)
+    return json_response(
+        {
+            "success": True,
+            "deleted_memories": gone,
+            "deleted_episodes": gone,
+            "deleted_documents": 0,
+        }
+    )
+
+
+@routes.post("/lessons/report", include_in_schema=False)
+@routes.get("/lessons", include_in_schema=False)
+@routes.get("/lessons/stats", include_in_schema=False)
+@routes.delete("/lessons/{id}", include_in_schema=False)
+def no_lessons(*, key: Reader) -> Response:
+    """Not kept here."""
+    raise HTTPException(404, _ABSENT["lessons"])
+
+
+@routes.post("/first-mentions/extract", include_in_schema=False)
+def no_first_mentions(*, key: Reader) -> Response:
+    """Not extracted here."""
+    raise HTTPException(404, _ABSENT["first-mentions"])
+
+
+@routes.get("/event-chains", include_in_schema=False)
+def no_event_chains(*, key: Reader) -> Response:
+    """Not made here."""
+    raise HTTPException(404, _ABSENT["event-chains"])
+
+
+@routes.post("/verify", include_in_schema=False)
+def no_verify(*, key: Reader) -> Response:
+    """Not verified here."""
+    raise HTTPException(404, _ABSENT["verify"])
+
+
+@routes.post("/reflect", include_in_schema=False)
+def no_reflect(*, key: Reader) -> Response:
+    """Not written here."""
+    raise HTTPException(404, _ABSENT["reflect"])
+
+
+def _run(
+    memory: Memory, scope: Scope, job: str, kept: Collection[str], *, shadow: bool
+) -> tuple[list[Act], list[str]]:
+    """What one job of the nightly round plans for a user, and what it changed: told of `kept`,
+    which the asker sees, and done to all."""
+    done: list[Done] = memory.life.run(now=memory.now(), names=[job], scope=scope, shadow=shadow)
+    planned = [act for one in done for act in one.acts if act.deed != "review"]
+    acts = [act for act in planned if all(id in kept for id in act.ids)]
+    return acts, [id for one in done for id in one.changed if id in kept]
+
+
+def _upkept_records(memory: Memory, scope: Scope) -> list[Record]:
+    """What upkeep looks after, as far as the asker sees it."""
+    return [each for tier in TIERS for each in seen(memory.store.listed(scope, tier=tier), scope)]

@@ -21,8 +21,16 @@ from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.profile_values import Profile, category
 from holdfast.service.dialects.atomic_rows import conflict, trail
 from holdfast.service.http.auth import Reader, Writer, check_within, may, narrowed
-from holdfast.service.http.deps import Held, json_response
-from holdfast.service.http.wire import Needed, QueryString, Scoped, Sent, StrictRoute, Text
+from holdfast.service.http.wire import (
+    Held,
+    Needed,
+    QueryString,
+    Scoped,
+    Sent,
+    StrictRoute,
+    Text,
+    json_response,
+)
 from holdfast.types import TEAM, ApiKey, Scope
 
 # ----------------------------------------------------------------------

@@ -26,8 +26,15 @@ from holdfast.records import parts
 from holdfast.records.facts.follow import CONFLICT
 from holdfast.records.profile_values import SECTIONS, USER_SECTIONS, Profile, claim
 from holdfast.service.http.auth import Reader, Writer, header_text, narrowed
-from holdfast.service.http.deps import Held, json_response
-from holdfast.service.http.wire import Needed, QueryString, StrictRoute, Text
+from holdfast.service.http.wire import (
+    ClosedBody,
+    Held,
+    Needed,
+    QueryString,
+    StrictRoute,
+    Text,
+    json_response,
+)
 from holdfast.service.whole import forget_fact
 from holdfast.types import Record, Scope
 
@@ -401,15 +408,10 @@ def import_document(*, body: Document, whose: Whose, key: Writer, memory: Held) 
     return json_response(document(memory, scope))
 
 
-class NewFact(BaseModel):
+class NewFact(ClosedBody):
     """A fact to add."""
 
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"content": "I work as a nurse."}]},
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"content": "I work as a nurse."}]})
 
     content: Needed
     category: Text = "context"
@@ -436,15 +438,10 @@ def add_fact(*, body: NewFact, whose: Whose, key: Writer, memory: Held) -> Respo
     return json_response(document(memory, scope))
 
 
-class ChangedFact(BaseModel):
+class ChangedFact(ClosedBody):
     """What is to be another; what is left out stays."""
 
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"confidence": 0.9}]},
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"confidence": 0.9}]})
 
     content: Text = None
     category: Text = None

@@ -6,22 +6,34 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from threading import Lock
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from holdfast.catalogue.codec import dumps
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.models.budget import day_of
-from holdfast.service.http.auditing import audited
-from holdfast.service.http.auth import Operator, Reader, Writer, check_within
+from holdfast.service.http.audit import note_action
+from holdfast.service.http.auth import (
+    SESSION_HOURS,
+    Keyring,
+    Operator,
+    Reader,
+    Writer,
+    check_within,
+)
 from holdfast.service.http.guard import COOKIE
 from holdfast.service.http.idempotency import IdempotencyKey, made_once
-from holdfast.service.http.keyring import SESSION_HOURS, Keyring
-from holdfast.service.http.wire import Needed, Object, StrictRoute, Text
+from holdfast.service.http.wire import (
+    ClosedBody,
+    Needed,
+    Object,
+    StrictRoute,
+    Text,
+    json_response,
+)
 from holdfast.service.keys import checked_tools, create_key, is_last_admin, new_id, rotate_key
 from holdfast.service.outgoing import CallFailed, FetchedResponse
 from holdfast.service.outgoing import request as call
@@ -38,15 +50,10 @@ _MOST_SECRET_CHARS = 512
 sign_in_routes = APIRouter(route_class=StrictRoute, tags=["keys"])
 
 
-class SignInBody(BaseModel):
+class SignInBody(ClosedBody):
     """The key to sign in with."""
 
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"key": "rk_..."}]},
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"key": "rk_..."}]})
 
     key: Annotated[str, Field(min_length=1, max_length=_MOST_SECRET_CHARS, repr=False)]
 
@@ -70,7 +77,7 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
     if key is None:
         raise HTTPException(401, "this key opens nothing: it is wrong, expired or revoked")
     session = await run_in_threadpool(keyring.session, key)
-    await run_in_threadpool(audited, request, key, "sign-in", key.id)
+    await run_in_threadpool(note_action, request, key, "sign-in", key.id)
     response = Response(status_code=204)
     # Behind a proxy that speaks https for us only the page's origin tells.
     secure = "https" in (request.url.scheme, request.headers.get("origin", "").partition(":")[0])
@@ -84,7 +91,7 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
 @sign_in_routes.post("/v1/sign-out", status_code=204, response_class=Response)
 async def sign_out(request: Request, key: Reader) -> Response:
     """Take the cookie away."""
-    await run_in_threadpool(audited, request, key, "sign-out", key.id)
+    await run_in_threadpool(note_action, request, key, "sign-out", key.id)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return response
@@ -93,7 +100,7 @@ async def sign_out(request: Request, key: Reader) -> Response:
 @sign_in_routes.get("/v1/whoami", response_model=WhoAmI)
 async def whoami(key: Reader) -> Response:
     """What the key of this request opens."""
-    return Response(dumps(identity_json(key)), media_type="application/json")
+    return json_response(identity_json(key))
 
 
 def identity_json(key: ApiKey) -> dict[str, Any]:
@@ -106,105 +113,6 @@ def identity_json(key: ApiKey) -> dict[str, Any]:
         "tools": key.tools,
         "expires_at": key.expires_at,
     }
-
-
-# ----------------------------------------------------------------------
-# The audit log over HTTP, for the operator.
-# ----------------------------------------------------------------------
-
-_MOST_LINES = 1000
-#: As many as SQLite counts to.
-_MOST_SEQ_DIGITS = 18
-
-audit_routes = APIRouter(route_class=StrictRoute, tags=["audit"])
-
-
-class AuditLineAnswer(BaseModel):
-    """One thing that was done or refused."""
-
-    seq: int
-    at: str
-    workspace_id: str
-    actor: str
-    action: str
-    outcome: str
-    #: A digest of the user under the store's secret.
-    user_digest: str | None
-    subject: str | None
-    hash: str
-
-
-class AuditAnswer(BaseModel):
-    """Lines in their order; `next` asks for those after them."""
-
-    lines: list[AuditLineAnswer]
-    count: int
-    next: str | None
-
-
-class VerifyAnswer(BaseModel):
-    """Whether the chain holds; the newest hash is worth keeping elsewhere."""
-
-    ok: bool
-    broken_at: int | None
-    lines: int
-    head: str | None
-
-
-@audit_routes.get("/v1/audit", response_model=AuditAnswer)
-def audit(  # noqa: PLR0917 (one per parameter of the query)
-    request: Request,
-    operator: Operator,
-    workspace_id: Annotated[str | None, Query(max_length=512)] = None,
-    cursor: Annotated[str | None, Query(max_length=_MOST_SEQ_DIGITS)] = None,
-    limit: Annotated[int, Query(ge=1, le=_MOST_LINES)] = 100,
-    order: Annotated[Literal["asc", "desc"], Query()] = "asc",
-) -> Response:
-    """What was done in this workspace through the service, oldest first; order=desc: newest."""
-    check_within(operator, workspace=workspace_id)
-    store, after = request.app.state.memory.store, _number(cursor)
-    found = store.audit(
-        workspace=operator.workspace, after=after, limit=limit, newest_first=order == "desc"
-    )
-    lines = [
-        {
-            "seq": line.seq,
-            "at": line.at,
-            "workspace_id": line.workspace,
-            "actor": line.actor,
-            "action": line.action,
-            "outcome": line.outcome,
-            "user_digest": line.owner,
-            "subject": line.subject,
-            "hash": line.hash,
-        }
-        for line in found
-    ]
-    onward = str(found[-1].seq) if len(found) == limit else None
-    answer = {"lines": lines, "count": len(lines), "next": onward}
-    return Response(dumps(answer), media_type="application/json")
-
-
-@audit_routes.get("/v1/audit/verify", response_model=VerifyAnswer)
-def verify(request: Request, operator: Operator) -> Response:
-    """Check every hash of the log."""
-    store = request.app.state.memory.store
-    head, broken = store.audit_head(), store.verify_audit()
-    answer = {
-        "ok": broken is None,
-        "broken_at": broken,
-        "lines": 0 if head is None else head.seq,
-        "head": None if head is None else head.hash,
-    }
-    return Response(dumps(answer), media_type="application/json")
-
-
-def _number(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdecimal()):
-        raise InvalidInput("cursor is none of ours", field="cursor")
-    return int(cursor)
 
 
 # ----------------------------------------------------------------------
@@ -290,7 +198,7 @@ def _exported(request: Request, key: ApiKey, vectors: bool) -> BinaryIO:
     try:
         store = request.app.state.memory.store
         export_to(store, file, vectors=vectors, workspace=key.workspace)
-        audited(request, key, "export")
+        note_action(request, key, "export")
         file.seek(0)
     except BaseException:
         file.close()
@@ -309,8 +217,8 @@ def _imported(request: Request, key: ApiKey, file: Any, given: Mapping[str, Any]
     file.seek(0)
     mine = key.workspace
     done = import_from(request.app.state.memory, file, workspace=mine, only=mine, **given)
-    audited(request, key, "import")
-    return Response(dumps(done), media_type="application/json")
+    note_action(request, key, "import")
+    return json_response(done)
 
 
 # ----------------------------------------------------------------------
@@ -325,12 +233,10 @@ _TEXT_TYPES = frozenset({"application/json", "application/xml", "application/xht
 _FORMATS = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
 
 
-class FetchBody(BaseModel):
+class FetchBody(ClosedBody):
     """Which document, and whose it becomes."""
 
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, json_schema_extra={"examples": [_FETCH_EXAMPLE]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [_FETCH_EXAMPLE]})
 
     url: Needed
     #: What it is known by; default: the URL without what stands behind a question mark.
@@ -354,8 +260,8 @@ def fetch(request: Request, body: FetchBody, key: Writer) -> Response:
         format=_FORMATS.get(_type(answer), "text"),
         user=user, workspace=key.workspace, metadata=body.metadata,
     )  # fmt: skip
-    audited(request, key, "documents.fetch", document.id, user=user)
-    return Response(dumps(document), 201, media_type="application/json")
+    note_action(request, key, "documents.fetch", document.id, user=user)
+    return json_response(document, 201)
 
 
 def _user(key: ApiKey, body: FetchBody) -> str | None:
@@ -384,12 +290,10 @@ _REVOKING = Lock()
 _EXAMPLE: JsonValue = {"user_id": "ann", "role": "read", "label": "laptop"}
 
 
-class KeyBody(BaseModel):
+class KeyBody(ClosedBody):
     """What a new key may do."""
 
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, json_schema_extra={"examples": [_EXAMPLE]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     #: Only to repeat the workspace of the key that asks: keys of others are made where the file is.
     workspace_id: Text = None
@@ -452,8 +356,8 @@ def create(
         if before is not None:
             return before
         key, secret = _created(request, body, operator, id)
-    audited(request, operator, "keys.create", key.id)
-    return _answer({**key_json(key), "key": secret}, 201)
+    note_action(request, operator, "keys.create", key.id)
+    return json_response({**key_json(key), "key": secret}, 201)
 
 
 def _created(request: Request, body: KeyBody, operator: ApiKey, id: str) -> tuple[ApiKey, str]:
@@ -478,7 +382,7 @@ def listed(request: Request, operator: Operator) -> Response:
     keys = [
         key_json(key, spent.get(key.id)) for key in found if key.workspace == operator.workspace
     ]
-    return _answer({"keys": keys, "count": len(keys)})
+    return json_response({"keys": keys, "count": len(keys)})
 
 
 @key_routes.post("/v1/keys/{id}/rotate", response_model=NewKeyAnswer)
@@ -488,9 +392,9 @@ def rotate(request: Request, id: Id, operator: Operator) -> Response:
     _check_own(store, id, operator)
     key, secret = rotate_key(store, id)
     request.app.state.keyring.forget()
-    audited(request, operator, "keys.rotate", key.id)
+    note_action(request, operator, "keys.rotate", key.id)
     spent = store.spent_by_keys(day_of(request.app.state.clock()), only=id)
-    return _answer({**key_json(key, spent.get(id)), "key": secret})
+    return json_response({**key_json(key, spent.get(id)), "key": secret})
 
 
 @key_routes.delete("/v1/keys/{id}", response_model=RevokedAnswer)
@@ -504,8 +408,8 @@ def revoke(request: Request, id: Id, operator: Operator) -> Response:
             raise Conflict("this is the last admin key: make another first")
         changed = store.revoke_key(id, at=now)
     request.app.state.keyring.forget()
-    audited(request, operator, "keys.revoke", id)
-    return _answer({"changed": changed})
+    note_action(request, operator, "keys.revoke", id)
+    return json_response({"changed": changed})
 
 
 def _check_own(store: Keys, id: str, operator: ApiKey) -> None:
@@ -530,7 +434,3 @@ def key_json(key: ApiKey, spent: Spent | None = None) -> dict[str, Any]:
         "tokens_a_day": key.tokens_a_day,
         "tokens_today": spent.tokens if spent else 0,
     }
-
-
-def _answer(value: dict[str, Any], status: int = 200) -> Response:
-    return Response(dumps(value), status, media_type="application/json")

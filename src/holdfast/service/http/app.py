@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from ipaddress import ip_address
 
 import anyio.to_thread
@@ -18,18 +18,23 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.memory.memory import Memory
-from holdfast.service.dialects import atomic, atomic_entities, atomic_life, deerflow
-from holdfast.service.http import admin, health, hooks, observe, schema, stream, verbs
-from holdfast.service.http.errors import fault, fault_of
-from holdfast.service.http.etags import Etags
+from holdfast.service.dialects import (
+    atomic,
+    atomic_entities,
+    atomic_ingest,
+    atomic_search,
+    deerflow,
+)
+from holdfast.service.dialects.atomic_ingest import WaitingRoom
+from holdfast.service.http import admin, audit, hooks, observe, schema, stream, verbs
+from holdfast.service.http.auth import Keyring
+from holdfast.service.http.errors import complaint, fault, fault_of
 from holdfast.service.http.guard import Guard
-from holdfast.service.http.health import Pulse
-from holdfast.service.http.keyring import Keyring
 from holdfast.service.http.limits import Allowance, Backlog
-from holdfast.service.http.observe import Metrics, ObserveMiddleware, tracing
+from holdfast.service.http.observe import Metrics, ObserveMiddleware, Pulse, tracing
 from holdfast.service.http.stream import Streams
-from holdfast.service.http.wait import WaitingRoom
-from holdfast.service.http.wire import complaint
+from holdfast.service.http.wire import Etags
+from holdfast.service.keys import utc_now
 from holdfast.service.mcp.mount import mount, running
 from holdfast.service.proxy import routes as proxy
 from holdfast.types import ApiKey
@@ -54,7 +59,7 @@ def secure(
     app.state.allowance = Allowance(memory, clock)
     for routes in (
         admin.key_routes,
-        admin.audit_routes,
+        audit.routes,
         admin.sign_in_routes,
         admin.fetching_routes,
     ):
@@ -100,8 +105,9 @@ _MOST_PATH_CHARS = 200
 
 
 _DIALECTS = (
+    atomic_ingest.routes,
+    atomic_search.routes,
     atomic.routes,
-    atomic_life.routes,
     atomic_entities.agent_routes,
     atomic_entities.routes,
     deerflow.routes,
@@ -112,7 +118,7 @@ def create_app(
     memory: Memory,
     *,
     hosts: Collection[str] = (),
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    clock: Callable[[], datetime] = utc_now,
     no_auth: bool = False,
 ) -> FastAPI:
     """The service over a memory, which stays the caller's to close.
@@ -165,7 +171,7 @@ def _operate(app: FastAPI, memory: Memory) -> None:
     state.sender, state.tracing = None, tracing(memory.config, memory)
     #: Called in the moment of the signal, before uvicorn waits for the requests under way.
     state.on_stop = [state.waiting_room.close, state.streams.close]
-    for module in (health, stream, hooks, observe):
+    for module in (stream, hooks, observe):
         app.include_router(module.routes)
 
 

@@ -122,3 +122,33 @@ def fault_of(
 
 def _short(text: str) -> str:
     return text if len(text) <= _MOST_MESSAGE_CHARS else text[:_MOST_MESSAGE_CHARS] + "…"
+
+
+#: What pydantic calls a mistake, in the words of our errors.
+_WORDS: Mapping[str, str] = {
+    "missing": "(string) is required",
+    "extra_forbidden": "is not a field of this request",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "bool_parsing": "must be true or false",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+}
+
+
+def complaint(mistake: Mapping[str, Any]) -> tuple[str, str]:
+    """(message, field) for one of pydantic's errors."""
+    field = ".".join(str(part) for part in mistake["loc"][1:])
+    if not field:
+        return "the body must be a JSON object, sent with content-type: application/json", ""
+    limits = mistake.get("ctx") or {}
+    if "ge" in limits:
+        words = f"must be at least {limits['ge']}"
+    elif "le" in limits:
+        words = f"must be at most {limits['le']}"
+    elif "expected" in limits:
+        words = f"must be {limits['expected']}"
+    else:
+        words = _WORDS.get(mistake["type"], mistake["msg"])
+    return f"{field} {words}", field

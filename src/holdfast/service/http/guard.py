@@ -39,10 +39,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holdfast.errors import HoldfastError
 from holdfast.memory.memory import Memory
 from holdfast.models.budget import paying
-from holdfast.service.http.auditing import SAFE_METHODS, audit_line, overlooked
-from holdfast.service.http.auth import secret_of
+from holdfast.service.http.audit import SAFE_METHODS, audit_line, overlooked
+from holdfast.service.http.auth import Keyring, secret_of
 from holdfast.service.http.errors import fault, fault_of
-from holdfast.service.http.keyring import Keyring
 from holdfast.service.http.limits import Allowance, Backlog, Places, Rates
 from holdfast.types import ApiKey
 

@@ -13,19 +13,18 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from holdfast.border import validate
-from holdfast.catalogue.codec import dumps
 from holdfast.config import Config
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.memory.memory import Memory
-from holdfast.service.http.auditing import audited
+from holdfast.service.http.audit import note_action
 from holdfast.service.http.auth import check_within, key_of, may
 from holdfast.service.http.idempotency import IdempotencyKey, made_once
-from holdfast.service.http.wire import StrictRoute
+from holdfast.service.http.wire import ClosedBody, Held, StrictRoute, json_response
 from holdfast.service.outgoing import check_literal
 from holdfast.service.webhooks import Sender, checked_names, fresh, new_secret
 from holdfast.store.values import Webhook
@@ -41,23 +40,19 @@ _BY_HAND = "disabled by hand"
 routes = APIRouter(route_class=StrictRoute, tags=["webhooks"])
 
 
-class NewWebhook(BaseModel):
+class NewWebhook(ClosedBody):
     """Where to send what."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     url: str
     #: Default: what happens to every user of the workspace.
     user_id: str | None = None
     workspace_id: str | None = None
     #: Names as in docs/howto/webhooks.md; default: all.
-    events: list[str] = []
+    events: list[str] = Field([])
 
 
-class ChangedWebhook(BaseModel):
+class ChangedWebhook(ClosedBody):
     """Whether it is called."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     enabled: bool
 
@@ -113,14 +108,7 @@ async def _admin(request: Request) -> ApiKey:
     return key
 
 
-async def _memory(request: Request) -> Memory:
-    memory = request.app.state.memory
-    assert isinstance(memory, Memory)
-    return memory
-
-
 Admin = Annotated[ApiKey, Depends(_admin)]
-Held = Annotated[Memory, Depends(_memory)]
 
 
 @routes.post("/v1/webhooks", status_code=201, response_model=CreatedWebhook)
@@ -150,21 +138,21 @@ def create(
         with _ADDING:
             _check_room(memory, hook)
             memory.store.add_hook(hook, secret.encode())
-    audited(request, key, "webhooks.create", hook.id, user=user)
-    return _json({**_hook_json(hook), "secret": secret}, 201)
+    note_action(request, key, "webhooks.create", hook.id, user=user)
+    return json_response({**_hook_json(hook), "secret": secret}, 201)
 
 
 @routes.get("/v1/webhooks", response_model=Webhooks)
 def listed(key: Admin, memory: Held) -> Response:
     """The webhooks of this workspace, oldest first, and how each fares."""
     found = [_hook_json(each) for each in _own(memory, key)]
-    return _json({"webhooks": found, "count": len(found)})
+    return json_response({"webhooks": found, "count": len(found)})
 
 
 @routes.get("/v1/webhooks/{id}", response_model=WebhookAnswer)
 def shown(id: str, key: Admin, memory: Held) -> Response:
     """One webhook, and how it fares."""
-    return _json(_hook_json(_one(memory, key, id)))
+    return json_response(_hook_json(_one(memory, key, id)))
 
 
 @routes.patch("/v1/webhooks/{id}", response_model=WebhookAnswer)
@@ -177,8 +165,8 @@ def change(request: Request, id: str, body: ChangedWebhook, key: Admin, memory: 
         hook = replace(hook, disabled_at=memory.now(), error=_BY_HAND, due=None)
     memory.store.set_hook(hook)
     action = "webhooks.enable" if body.enabled else "webhooks.disable"
-    audited(request, key, action, hook.id, user=hook.user)
-    return _json(_hook_json(hook))
+    note_action(request, key, action, hook.id, user=hook.user)
+    return json_response(_hook_json(hook))
 
 
 @routes.delete("/v1/webhooks/{id}", response_model=Removed)
@@ -186,8 +174,8 @@ def remove(request: Request, id: str, key: Admin, memory: Held) -> Response:
     """Remove a webhook; nothing more is sent to it."""
     hook = _one(memory, key, id)
     memory.store.remove_hook(hook.id)
-    audited(request, key, "webhooks.remove", hook.id, user=hook.user)
-    return _json({"id": id, "removed": True})
+    note_action(request, key, "webhooks.remove", hook.id, user=hook.user)
+    return json_response({"id": id, "removed": True})
 
 
 @routes.post("/v1/webhooks/{id}/test", response_model=Tried)
@@ -206,7 +194,7 @@ def _tried(id: str, key: ApiKey, memory: Memory) -> Response:
         "events": [{"type": "webhook.test", "at": memory.now()}],
     }
     error = Sender(memory).send(hook, secrets.token_hex(16), body)
-    return _json({"id": id, "delivered": not error, "error": error or None})
+    return json_response({"id": id, "delivered": not error, "error": error or None})
 
 
 def _check_room(memory: Memory, hook: Webhook) -> None:
@@ -252,7 +240,3 @@ def _hook_json(hook: Webhook) -> dict[str, Any]:
     told["workspace_id"], told["user_id"] = told.pop("workspace"), told.pop("user")
     told["enabled"] = hook.disabled_at is None
     return told
-
-
-def _json(value: object, status: int = 200) -> Response:
-    return Response(dumps(value), status, media_type="application/json")

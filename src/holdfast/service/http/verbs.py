@@ -26,11 +26,11 @@ from holdfast.catalogue.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
 from holdfast.catalogue.verbs import ALL
 from holdfast.errors import InvalidInput, ScopeError
 from holdfast.memory.memory import Memory
-from holdfast.service.http.auditing import audited, is_audited
+from holdfast.service.http.audit import is_audited, note_action
 from holdfast.service.http.auth import admitted, check_within, key_of, may
-from holdfast.service.http.etags import etag_of, is_named
 from holdfast.service.http.idempotency import answered_once
-from holdfast.service.http.wire import check_json, overridden, overridden_write, parse_json
+from holdfast.service.http.overrides import overridden, overridden_write
+from holdfast.service.http.wire import check_json, etag_of, is_named, parse_json
 from holdfast.types import TEAM, ApiKey, Drained, Scope
 
 # ----------------------------------------------------------------------
@@ -398,7 +398,7 @@ def _call_once(
         if is_audited(verb):
             subject = next((given[name] for name in _IDS if name in given), None)
             subject = subject or getattr(value, "id", None)
-            audited(request, key, verb.name, subject, user=given.get("user"))
+            note_action(request, key, verb.name, subject, user=given.get("user"))
         return dumps(enveloped(value, verb.answer))
 
     name = request.headers.get("idempotency-key")

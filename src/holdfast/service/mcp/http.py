@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holdfast.border import validate
 from holdfast.errors import HoldfastError
 from holdfast.memory.memory import Memory
-from holdfast.service.http.auditing import audited
+from holdfast.service.http.audit import note_action
 from holdfast.service.http.auth import check_within, header_text, key_of
 from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.guard import key_shown
@@ -342,7 +342,7 @@ class _KeyGate(Gate):
 
     def note(self, ctx: Context, action: str, subject: str | None, user: str | None) -> None:
         request = _request(ctx)
-        audited(request, key_of(request), action, subject, user=user)
+        note_action(request, key_of(request), action, subject, user=user)
 
 
 async def _watch(request: Request, stream: anyio.CancelScope) -> None:

@@ -1,15 +1,20 @@
-"""What goes into the audit log: who did what to which id, never a name and never a word of it."""
+"""The audit log: who did what to which id, never a name and never a word of it; and its routes."""
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
 from datetime import datetime
+from typing import Annotated, Literal
 
-from fastapi import Request
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
 from starlette.types import Scope as AsgiScope
 
 from holdfast.catalogue.verb import Verb
+from holdfast.errors import InvalidInput
+from holdfast.service.http.auth import Operator, check_within
+from holdfast.service.http.wire import StrictRoute, json_response
 from holdfast.store.protocols import AuditLine, Store
 from holdfast.types import ApiKey
 
@@ -30,7 +35,7 @@ def is_audited(verb: Verb[..., object]) -> bool:
     return verb.role != "read" and verb.name not in _DAILY
 
 
-def audited(
+def note_action(
     request: Request,
     key: ApiKey,
     action: str,
@@ -97,3 +102,100 @@ def digest_of(store: Store, workspace: str, user: str) -> str:
 
 def _storable(text: str) -> str:
     return text[:_MOST_CHARS].encode("utf-8", "replace").decode().replace("\0", "?")
+
+
+# What the operator reads of it.
+
+_MOST_LINES = 1000
+#: As many as SQLite counts to.
+_MOST_SEQ_DIGITS = 18
+
+routes = APIRouter(route_class=StrictRoute, tags=["audit"])
+
+
+class AuditLineAnswer(BaseModel):
+    """One thing that was done or refused."""
+
+    seq: int
+    at: str
+    workspace_id: str
+    actor: str
+    action: str
+    outcome: str
+    #: A digest of the user under the store's secret.
+    user_digest: str | None
+    subject: str | None
+    hash: str
+
+
+class AuditAnswer(BaseModel):
+    """Lines in their order; `next` asks for those after them."""
+
+    lines: list[AuditLineAnswer]
+    count: int
+    next: str | None
+
+
+class VerifyAnswer(BaseModel):
+    """Whether the chain holds; the newest hash is worth keeping elsewhere."""
+
+    ok: bool
+    broken_at: int | None
+    lines: int
+    head: str | None
+
+
+@routes.get("/v1/audit", response_model=AuditAnswer)
+def audit(  # noqa: PLR0917 (one per parameter of the query)
+    request: Request,
+    operator: Operator,
+    workspace_id: Annotated[str | None, Query(max_length=512)] = None,
+    cursor: Annotated[str | None, Query(max_length=_MOST_SEQ_DIGITS)] = None,
+    limit: Annotated[int, Query(ge=1, le=_MOST_LINES)] = 100,
+    order: Annotated[Literal["asc", "desc"], Query()] = "asc",
+) -> Response:
+    """What was done in this workspace through the service, oldest first; order=desc: newest."""
+    check_within(operator, workspace=workspace_id)
+    store, after = request.app.state.memory.store, _number(cursor)
+    found = store.audit(
+        workspace=operator.workspace, after=after, limit=limit, newest_first=order == "desc"
+    )
+    lines = [
+        {
+            "seq": line.seq,
+            "at": line.at,
+            "workspace_id": line.workspace,
+            "actor": line.actor,
+            "action": line.action,
+            "outcome": line.outcome,
+            "user_digest": line.owner,
+            "subject": line.subject,
+            "hash": line.hash,
+        }
+        for line in found
+    ]
+    onward = str(found[-1].seq) if len(found) == limit else None
+    answer = {"lines": lines, "count": len(lines), "next": onward}
+    return json_response(answer)
+
+
+@routes.get("/v1/audit/verify", response_model=VerifyAnswer)
+def verify(request: Request, operator: Operator) -> Response:
+    """Check every hash of the log."""
+    store = request.app.state.memory.store
+    head, broken = store.audit_head(), store.verify_audit()
+    answer = {
+        "ok": broken is None,
+        "broken_at": broken,
+        "lines": 0 if head is None else head.seq,
+        "head": None if head is None else head.hash,
+    }
+    return json_response(answer)
+
+
+def _number(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdecimal()):
+        raise InvalidInput("cursor is none of ours", field="cursor")
+    return int(cursor)
