@@ -28,10 +28,7 @@ _SHOWN_CHARS = 88
 _SHOWN_ENTITIES = 12
 _SHOWN_EDGES = 8
 _SHOWN_NOTES = 5
-_CAR = (
-    ("2026-03-10T09:00Z", "I drive a Volvo."),
-    ("2026-06-12T09:00Z", "I drive a Renault now."),
-)
+_CAR = (("2026-03-10T09:00Z", "I drive a Volvo."), ("2026-06-12T09:00Z", "I drive a Renault now."))
 
 
 def main() -> None:

@@ -105,13 +105,7 @@ def _legend(names: Sequence[str], top: int) -> Iterator[str]:
 
 
 def _text(
-    x: int,
-    y: int,
-    text: str,
-    anchor: str = "start",
-    *,
-    weight: str = "normal",
-    size: int = 12,
+    x: int, y: int, text: str, anchor: str = "start", *, weight: str = "normal", size: int = 12
 ) -> str:
     return (
         f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-weight="{weight}"'

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from holdfast.errors import ModelError, ModelUnavailable
 
-# ----------------------------------------------------------------------
 # Calling an embedder that we did not write: what it raises or returns is ours to judge.
-# ----------------------------------------------------------------------
 
 
 def embedded(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:

@@ -21,9 +21,7 @@ from holdfast.models.llm import Generated, Generator
 from holdfast.store.protocols import Spending, Spent
 from holdfast.types import Scope
 
-# ----------------------------------------------------------------------
 # Who pays for what a model is asked while somebody waits; set by the door where they came in.
-# ----------------------------------------------------------------------
 
 #: Takes the text that is to be sent; raises when it must not be.
 Pay = Callable[[str], None]
@@ -48,13 +46,11 @@ def pay_for(embedder: Embedder, text: str) -> None:
         pay(text)
 
 
-# ----------------------------------------------------------------------
 # Paying for calls of the model: nothing is sent that the budget of the day does not allow.
 #
 # A call is charged durably before it is made, with the most it can take, and corrected when it is
 # over. A call that never comes back stays charged in full: neither a model that always times out
 # nor a process that dies in every call can spend more than the day allows.
-# ----------------------------------------------------------------------
 
 
 class Bill:
@@ -91,20 +87,20 @@ class Purse:
         self._add(scope, day, most, calls=1)
         # Others may have paid at the same moment: who breaks the limit steps back.
         if why := broken(self._account.spent(scope, day), self._limit):
-            self._add(scope, day, _less(Size(), most), calls=-1)
+            self._add(scope, day, Size().minus(most), calls=-1)
             self._refuse(why, now)
         bill = Bill()
         try:
             yield bill
         except NotAsked:
-            self._add(scope, day, _less(Size(), most), calls=-1)
+            self._add(scope, day, Size().minus(most), calls=-1)
             raise
         except Refused:  # Who is refused has been given nothing.
             bill.took(Size())
             raise
         finally:
             if bill.size is not None:
-                self._add(scope, day, _less(bill.size, most))
+                self._add(scope, day, bill.size.minus(most))
 
     def _refuse(self, why: str, now: datetime) -> None:
         if why:
@@ -122,15 +118,9 @@ class Purse:
         )
 
 
-def _less(one: Size, other: Size) -> Size:
-    return Size(one.prompt - other.prompt, one.answer - other.answer)
-
-
-# ----------------------------------------------------------------------
 # A language model that is asked within the budget of the day, and left alone while it fails.
 #
 # Whoever asks it, for whatever purpose, pays from the same purse and minds the same breaker.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +157,10 @@ class Size(NamedTuple):
 
     prompt: int = 0
     answer: int = 0
+
+    def minus(self, other: Size) -> Size:
+        """What is left without the other."""
+        return Size(self.prompt - other.prompt, self.answer - other.answer)
 
 
 @dataclass(frozen=True, slots=True)

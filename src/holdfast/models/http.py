@@ -30,13 +30,7 @@ def opener() -> OpenerDirector:
 
 
 def posted(
-    opened_by: OpenerDirector,
-    url: str,
-    body: bytes,
-    *,
-    key: str,
-    timeout_s: float,
-    most_bytes: int,
+    opened_by: OpenerDirector, url: str, body: bytes, *, key: str, timeout_s: float, most_bytes: int
 ) -> bytes:
     """The answer to a JSON body; what goes wrong is raised as urllib raises it."""
     headers = {"Content-Type": "application/json", "User-Agent": "holdfast"}

@@ -154,10 +154,7 @@ class RemoteGenerator:
     ) -> bytes:
         question: dict[str, Any] = {
             "model": self._model,
-            "messages": [
-                {"role": "system", "content": system},
-                {"role": "user", "content": text},
-            ],
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": text}],
         }
         if ways.cold:
             question["temperature"] = 0

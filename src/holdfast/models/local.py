@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from holdfast.errors import ModelError
 from holdfast.models.base import check_vectors
 
-# ----------------------------------------------------------------------
 # BERT's uncased WordPiece tokeniser: text to token ids.
 #
 # Clean, lower-case, strip accents, cut at spaces, punctuation and CJK characters, then take the
@@ -31,7 +30,6 @@ from holdfast.models.base import check_vectors
 # to the `tokenizers` library, which at run time would pull in ten packages; only some 550
 # characters younger than Unicode 8 differ, none of which the vocabulary knows. Names of special
 # tokens in a text ("[SEP]") are ordinary text here: a message must not steer the model.
-# ----------------------------------------------------------------------
 
 MAX_WORD_CHARS = 100
 CACHED_WORDS = 50_000  # about 8 MB

@@ -14,9 +14,7 @@ from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.store.protocols import Keys
 from holdfast.types import ApiKey, Role
 
-# ----------------------------------------------------------------------
 # Names of tools of the MCP server, checked where a key is made: a wrong one would open nothing.
-# ----------------------------------------------------------------------
 
 
 def split_names(given: Iterable[str]) -> list[str]:

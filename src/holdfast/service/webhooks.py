@@ -30,12 +30,10 @@ from holdfast.service.outgoing import request
 from holdfast.store.values import Happened, Mark, News, Webhook
 from holdfast.types import TEAM
 
-# ----------------------------------------------------------------------
 # What is told of what happens: one shape for the event stream and for webhooks.
 #
 # `{"type": "memory.stored", "id": ..., "tier": ..., "kind": ..., "action": ..., "at": ...}`:
 # which memory and what became of it, never what it says. Who may read it asks for it by its id.
-# ----------------------------------------------------------------------
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: What may become of a memory; see docs/howto/webhooks.md.

@@ -20,7 +20,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.parts import is_seen, seen
 from holdfast.service.dialects.atomic_rows import memory_row, mutation, text_or_none, trail
-from holdfast.service.http.auth import Reader, Writer, narrowed
+from holdfast.service.http.auth import Reader, Writer, narrowed, scope_args
 from holdfast.service.http.wire import (
     Held,
     Needed,
@@ -125,9 +125,7 @@ def stats(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) 
             "count": count,
             "avg_importance": average,
             "source_distribution": dict(sorted(sites.items())),
-            "tiers": memory.stats(
-                user=scope.user, workspace=scope.workspace, agent=scope.agent
-            ).tiers,
+            "tiers": memory.stats(**scope_args(scope)).tiers,
         }
     )
 
@@ -214,15 +212,13 @@ def audit_trail(
 ) -> Response:
     """What happened to one memory, oldest first."""
     scope = narrowed(key, query)
-    lines = memory.history(id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    lines = memory.history(id, **scope_args(scope))
     entries = trail(id, lines)
     return json_response({"memory_id": id, "trail": entries, "version_count": len(entries)})
 
 
 def _versions(memory: Memory, scope: Scope, limit: int) -> list[Fact]:
-    return memory.facts.list(
-        user=scope.user, workspace=scope.workspace, agent=scope.agent, status="all", limit=limit
-    )
+    return memory.facts.list(**scope_args(scope), status="all", limit=limit)
 
 
 # Upkeep
@@ -372,9 +368,7 @@ def reconcile_status(
 ) -> Response:
     """Nothing is deferred; what waits for an answer of a person is told beside it."""
     scope = narrowed(key, query)
-    waiting = memory.facts.clarifications(
-        user=scope.user, workspace=scope.workspace, agent=scope.agent, limit=10_000
-    )
+    waiting = memory.facts.clarifications(**scope_args(scope), limit=10_000)
     return json_response({"enabled": False, "pending": 0, "clarifications": len(waiting)})
 
 

@@ -20,7 +20,7 @@ from holdfast.records.facts.follow import CONFLICT
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.profile_values import Profile, category
 from holdfast.service.dialects.atomic_rows import conflict, trail
-from holdfast.service.http.auth import Reader, Writer, check_within, may, narrowed
+from holdfast.service.http.auth import Reader, Writer, check_within, may, narrowed, scope_args
 from holdfast.service.http.wire import (
     Held,
     Needed,
@@ -33,9 +33,7 @@ from holdfast.service.http.wire import (
 )
 from holdfast.types import TEAM, ApiKey, Scope
 
-# ----------------------------------------------------------------------
 # AtomicMemory's routes under /v1/agents: trust, and what agents disagree about.
-# ----------------------------------------------------------------------
 
 agent_routes = APIRouter(prefix="/v1/agents", route_class=StrictRoute, tags=["atomicmemory"])
 _OBJECT = dict[str, Any]
@@ -81,9 +79,7 @@ def conflicts(*, query: Annotated[QueryString, Query()], key: Reader, memory: He
     """What two agents hold differently and nobody has settled, newest first."""
     scope = narrowed(key, query)
     levels = memory.agents.trust(scope.workspace)
-    found = memory.facts.conflicts(
-        user=scope.user, workspace=scope.workspace, agent=scope.agent, limit=MOST_LISTED
-    )
+    found = memory.facts.conflicts(**scope_args(scope), limit=MOST_LISTED)
     return json_response(
         {"conflicts": [conflict(scope, each, levels) for each in found], "count": len(found)}
     )
@@ -107,9 +103,7 @@ def resolve(*, id: str, body: ResolveBody, key: Writer, memory: Held) -> Respons
     if body.resolution != "resolved_both":
         facts = _conflict(memory, scope, id).facts
         keep = facts[-1 if body.resolution == "resolved_new" else 0].id
-    memory.facts.resolve(
-        id, keep=keep, user=scope.user, workspace=scope.workspace, agent=scope.agent
-    )
+    memory.facts.resolve(id, keep=keep, **scope_args(scope))
     return json_response({"id": id, "status": body.resolution})
 
 
@@ -142,10 +136,7 @@ def _whose(memory: Memory, key: ApiKey, body: ResolveBody, id: str) -> Scope:
 
 
 def _conflict(memory: Memory, scope: Scope, id: str) -> Dispute:
-    found = memory.facts.conflicts(
-        user=scope.user, workspace=scope.workspace, agent=scope.agent, status="all",
-        limit=MOST_LISTED,
-    )  # fmt: skip
+    found = memory.facts.conflicts(**scope_args(scope), status="all", limit=MOST_LISTED)
     for each in found:
         if each.id == id:
             return each

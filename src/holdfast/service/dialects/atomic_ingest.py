@@ -18,7 +18,7 @@ from holdfast.border.reserved import Labelled
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.language.statements.values import Fact
 from holdfast.memory.memory import Memory
-from holdfast.service.http.auth import Writer, narrowed
+from holdfast.service.http.auth import Writer, narrowed, scope_args
 from holdfast.service.http.overrides import Override, overridden_write
 from holdfast.service.http.wire import (
     Held,
@@ -394,7 +394,7 @@ def _remembered(
     try:
         return memory.remember(
             body.turns(),
-            user=scope.user, workspace=scope.workspace, agent=scope.agent, session=scope.session,
+            **scope_args(scope), session=scope.session,
             key=key, metadata=body.labels(), extract=not body.skip_extraction,
             visibility=body.seen_by(), **how,
         )  # fmt: skip

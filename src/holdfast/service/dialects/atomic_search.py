@@ -18,7 +18,7 @@ from holdfast.memory.memory import Memory
 from holdfast.recall.context.pack import Level, Packed, pack
 from holdfast.recall.context.pack import at_level as told_at
 from holdfast.service.dialects.atomic_rows import expanded, found_row, text_or_none
-from holdfast.service.http.auth import Reader, narrowed
+from holdfast.service.http.auth import Reader, narrowed, scope_args
 from holdfast.service.http.overrides import Override, overridden
 from holdfast.service.http.wire import (
     Held,
@@ -304,9 +304,7 @@ def expand(*, body: WantedMemories, key: Reader, memory: Held) -> Response:
     rows = []
     for id in ids:
         try:
-            (hit,) = memory.expand(
-                [id], user=scope.user, workspace=scope.workspace, agent=scope.agent
-            )
+            (hit,) = memory.expand([id], **scope_args(scope))
         except NotFound:
             continue
         rows.append(expanded(scope, hit, kept.get(id)))

@@ -25,7 +25,7 @@ from holdfast.recall.context.pack import RESERVE_TOKENS
 from holdfast.records import parts
 from holdfast.records.facts.follow import CONFLICT
 from holdfast.records.profile_values import SECTIONS, USER_SECTIONS, Profile, claim
-from holdfast.service.http.auth import Reader, Writer, header_text, narrowed
+from holdfast.service.http.auth import Reader, Writer, header_text, narrowed, scope_args
 from holdfast.service.http.wire import (
     ClosedBody,
     Held,
@@ -38,7 +38,6 @@ from holdfast.service.http.wire import (
 from holdfast.service.whole import forget_fact
 from holdfast.types import Record, Scope
 
-# ----------------------------------------------------------------------
 # DeerFlow's memory document: made of a profile, cleared, and put in its place.
 #
 # An import is all checked before anything is changed; then the new facts are stored in one piece,
@@ -48,7 +47,6 @@ from holdfast.types import Record, Scope
 #
 # A fact has one id for all its versions: the one it was imported with, or that of its first
 # version.
-# ----------------------------------------------------------------------
 
 _SUMMARY_CHARS = 4_000
 _MOST_FACTS = 1_000
@@ -112,7 +110,7 @@ class Document(BaseModel):
 
 def document(memory: Memory, scope: Scope) -> dict[str, Any]:
     """The document of a user as it is now."""
-    profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    profile = memory.profile(**scope_args(scope))
     made = profile.as_deerflow()
     first = {each.id: each.sources[0] for each in profile.facts if each.sources}
     threads = {
@@ -205,8 +203,8 @@ def imported(memory: Memory, scope: Scope, sent: Document) -> None:
     for name, text in sections.items():
         if holding:
             memory.profiles.write_summary(
-                name, text, facts=holding, user=scope.user, workspace=scope.workspace,
-                agent=scope.agent, visibility=AGENT_ONLY if name in hidden else None,
+                name, text, facts=holding, **scope_args(scope),
+                visibility=AGENT_ONLY if name in hidden else None,
             )  # fmt: skip
     _forgotten(memory, scope, before)
 
@@ -224,9 +222,7 @@ def _document_facts(
         return [(f"facts.{place}.", fact) for place, fact in enumerate(sent.facts)]
     alone = {
         name: ImportedFact(
-            content=text,
-            confidence=_CONFIDENCE,
-            visibility=AGENT_ONLY if name in hidden else None,
+            content=text, confidence=_CONFIDENCE, visibility=AGENT_ONLY if name in hidden else None
         )
         for name, text in sections.items()
     }
@@ -261,7 +257,7 @@ def _check_facts(
 def _origins(memory: Memory, scope: Scope) -> dict[str, str]:
     """Whose word the facts are that hold, by their texts; of two, the less trusted one."""
     found: dict[str, str] = {}
-    profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    profile = memory.profile(**scope_args(scope))
     for fact in profile.facts:
         text = same(fact.content)
         found[text] = least([fact.origin, found.get(text, fact.origin)])
@@ -270,7 +266,7 @@ def _origins(memory: Memory, scope: Scope) -> dict[str, str]:
 
 def _private(memory: Memory, scope: Scope) -> set[str]:
     """The texts of the document as it is that nobody else sees. A summary is made of any facts."""
-    profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    profile = memory.profile(**scope_args(scope))
     shared = {same(fact.content) for fact in profile.facts if fact.visibility is None}
     now = document(memory, scope)
     marked = [fact["content"] for fact in now["facts"] if "visibility" in fact]
@@ -425,9 +421,11 @@ def add_fact(*, body: NewFact, whose: Whose, key: Writer, memory: Held) -> Respo
     category, labels = known_category(body.category)
     made = memory.facts.add(
         body.content,
-        user=scope.user, workspace=scope.workspace, agent=scope.agent,
-        category=category, confidence=body.confidence, metadata=labels,
-    )  # fmt: skip
+        **scope_args(scope),
+        category=category,
+        confidence=body.confidence,
+        metadata=labels,
+    )
     if made.outcome == "noop":
         raise Conflict("a fact with the same content already exists")
     if made.outcome == "clarify":
@@ -462,7 +460,7 @@ def change_fact(*, id: str, body: ChangedFact, whose: Whose, key: Writer, memory
     # Who says how sure a fact is has not said the fact.
     origin = fact.origin if same(content) == same(fact.content) else "user"
     memory.facts.update(
-        fact.id, content, user=scope.user, workspace=scope.workspace, agent=scope.agent,
+        fact.id, content, **scope_args(scope),
         category=category, confidence=body.confidence, origin=origin,
     )  # fmt: skip
     return json_response(document(memory, scope))
@@ -473,7 +471,7 @@ def remove_fact(*, id: str, whose: Whose, key: Writer, memory: Held) -> Response
     """Forget a fact in all its versions; restorable."""
     scope = narrowed(key, whose)
     fact = _in_force(memory, scope, id)
-    forget_fact(memory, fact.id, user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    forget_fact(memory, fact.id, **scope_args(scope))
     return json_response(document(memory, scope))
 
 
@@ -488,18 +486,16 @@ def known_category(name: str | None) -> tuple[str, dict[str, str] | None]:
 def _in_force(memory: Memory, scope: Scope, id: str) -> Fact:
     """A fact that holds, by its id in the document or by that of its record; Conflict for a version
     that another took the place of."""
-    profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    profile = memory.profile(**scope_args(scope))
     of_record = {shown: own for own, shown in ids_of(profile).items()}
-    fact = memory.facts.get(
-        of_record.get(id, id), user=scope.user, workspace=scope.workspace, agent=scope.agent
-    )
+    fact = memory.facts.get(of_record.get(id, id), **scope_args(scope))
     if fact.status != "active":
         raise Conflict(f"the fact {id} is {fact.status}: reload, and change the one that holds")
     return fact
 
 
 def _is_there(memory: Memory, scope: Scope, content: str) -> bool:
-    profile = memory.profile(user=scope.user, workspace=scope.workspace, agent=scope.agent)
+    profile = memory.profile(**scope_args(scope))
     return any(same(each.content) == same(content) for each in profile.facts)
 
 

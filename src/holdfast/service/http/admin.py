@@ -33,6 +33,7 @@ from holdfast.service.http.wire import (
     StrictRoute,
     Text,
     json_response,
+    to_wire,
 )
 from holdfast.service.keys import checked_tools, create_key, is_last_admin, new_id, rotate_key
 from holdfast.service.outgoing import CallFailed, FetchedResponse
@@ -41,9 +42,7 @@ from holdfast.store.protocols import Keys, Spent
 from holdfast.transfer import export_to, import_from
 from holdfast.types import TEAM, ApiKey, Scope
 
-# ----------------------------------------------------------------------
 # Sign-in for web pages: a key is shown once, then a cookie stands for it; and who one is.
-# ----------------------------------------------------------------------
 
 _MOST_SECRET_CHARS = 512
 
@@ -115,12 +114,10 @@ def identity_json(key: ApiKey) -> dict[str, Any]:
     }
 
 
-# ----------------------------------------------------------------------
 # A whole workspace out of the service and into it: JSON lines, for an admin.
 #
 # An export is written to a nameless temporary file first, because its counts come first; then it
 # is sent piece by piece. See docs/howto/export-and-import.md.
-# ----------------------------------------------------------------------
 
 transfer_routes = APIRouter()
 
@@ -138,9 +135,7 @@ def _query(name: str, schema: Mapping[str, Any], words: str) -> dict[str, Any]:
 @transfer_routes.get(
     "/v1/export",
     summary="Everything that is stored, as JSON lines.",
-    responses={
-        200: {"content": {each: {"schema": _FILE} for each in (_LINES, _BYTES)}},
-    },
+    responses={200: {"content": {each: {"schema": _FILE} for each in (_LINES, _BYTES)}}},
     response_class=Response,
     openapi_extra={
         "parameters": [_query("vectors", {"type": "boolean"}, "false: smaller, embedded anew.")]
@@ -221,9 +216,7 @@ def _imported(request: Request, key: ApiKey, file: Any, given: Mapping[str, Any]
     return json_response(done)
 
 
-# ----------------------------------------------------------------------
 # Documents fetched by their URL: off unless the operator switched it on (outgoing.fetch).
-# ----------------------------------------------------------------------
 
 fetching_routes = APIRouter(route_class=StrictRoute, tags=["documents"])
 
@@ -421,16 +414,4 @@ def _check_own(store: Keys, id: str, operator: ApiKey) -> None:
 
 def key_json(key: ApiKey, spent: Spent | None = None) -> dict[str, Any]:
     """A key as it travels."""
-    return {
-        "id": key.id,
-        "workspace_id": key.workspace,
-        "user_id": key.user,
-        "role": key.role,
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-        "label": key.label,
-        "tools": key.tools,
-        "tokens_a_day": key.tokens_a_day,
-        "tokens_today": spent.tokens if spent else 0,
-    }
+    return {**to_wire(key), "tokens_today": spent.tokens if spent else 0}

@@ -39,9 +39,7 @@ from holdfast.service.mcp.mount import mount, running
 from holdfast.service.proxy import routes as proxy
 from holdfast.types import ApiKey
 
-# ----------------------------------------------------------------------
 # What makes a service of routes a closed one: the guard, and the routes of keys and audit.
-# ----------------------------------------------------------------------
 
 
 def secure(
@@ -57,12 +55,7 @@ def secure(
     app.state.keyring = Keyring(memory.store, clock)
     app.state.backlog = Backlog(memory.store, memory.config.service.queue_jobs)
     app.state.allowance = Allowance(memory, clock)
-    for routes in (
-        admin.key_routes,
-        audit.routes,
-        admin.sign_in_routes,
-        admin.fetching_routes,
-    ):
+    for routes in (admin.key_routes, audit.routes, admin.sign_in_routes, admin.fetching_routes):
         app.include_router(routes)
     operator = ApiKey("no-auth", "default", None, "admin", clock()) if no_auth else None
     app.state.operator = operator

@@ -14,7 +14,7 @@ from starlette.types import Scope as AsgiScope
 from holdfast.catalogue.verb import Verb
 from holdfast.errors import InvalidInput
 from holdfast.service.http.auth import Operator, check_within
-from holdfast.service.http.wire import StrictRoute, json_response
+from holdfast.service.http.wire import StrictRoute, json_response, to_wire
 from holdfast.store.protocols import AuditLine, Store
 from holdfast.types import ApiKey
 
@@ -160,20 +160,7 @@ def audit(  # noqa: PLR0917 (one per parameter of the query)
     found = store.audit(
         workspace=operator.workspace, after=after, limit=limit, newest_first=order == "desc"
     )
-    lines = [
-        {
-            "seq": line.seq,
-            "at": line.at,
-            "workspace_id": line.workspace,
-            "actor": line.actor,
-            "action": line.action,
-            "outcome": line.outcome,
-            "user_digest": line.owner,
-            "subject": line.subject,
-            "hash": line.hash,
-        }
-        for line in found
-    ]
+    lines = [to_wire(line, owner="user_digest") for line in found]
     onward = str(found[-1].seq) if len(found) == limit else None
     answer = {"lines": lines, "count": len(lines), "next": onward}
     return json_response(answer)

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import Headers
@@ -100,6 +100,11 @@ def header_text(value: str | None, name: str) -> str | None:
         return None if value is None else value.encode("latin-1").decode("utf-8")
     except UnicodeError:
         raise InvalidInput(f"{name} is not UTF-8", field=name) from None
+
+
+def scope_args(scope: Scope) -> dict[str, Any]:
+    """A scope as the verbs of a memory take it, but for the session."""
+    return {"user": scope.user, "workspace": scope.workspace, "agent": scope.agent}
 
 
 def narrowed(key: ApiKey, asked: Scoped) -> Scope:

@@ -45,9 +45,7 @@ from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.limits import Allowance, Backlog, Places, Rates
 from holdfast.types import ApiKey
 
-# ----------------------------------------------------------------------
 # Reading the body of a request within its limits: so many bytes, in so many seconds.
-# ----------------------------------------------------------------------
 
 #: What is still coming would be taken for the next request.
 _CLOSE = {"connection": "close"}
@@ -82,9 +80,7 @@ def too_large(most: int) -> HTTPException:
     return HTTPException(413, f"the body is over the limit of {most} bytes", headers=_CLOSE)
 
 
-# ----------------------------------------------------------------------
 # What every request carries: its id.
-# ----------------------------------------------------------------------
 
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 

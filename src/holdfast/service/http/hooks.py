@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ from holdfast.memory.memory import Memory
 from holdfast.service.http.audit import note_action
 from holdfast.service.http.auth import check_within, key_of, may
 from holdfast.service.http.idempotency import IdempotencyKey, made_once
-from holdfast.service.http.wire import ClosedBody, Held, StrictRoute, json_response
+from holdfast.service.http.wire import ClosedBody, Held, StrictRoute, json_response, to_wire
 from holdfast.service.outgoing import check_literal
 from holdfast.service.webhooks import Sender, checked_names, fresh, new_secret
 from holdfast.store.values import Webhook
@@ -236,7 +236,4 @@ def _address(url: str, config: Config) -> str:
 
 def _hook_json(hook: Webhook) -> dict[str, Any]:
     """A webhook as it travels; its secret is nowhere in it."""
-    told = asdict(hook)
-    told["workspace_id"], told["user_id"] = told.pop("workspace"), told.pop("user")
-    told["enabled"] = hook.disabled_at is None
-    return told
+    return {**to_wire(hook), "enabled": hook.disabled_at is None}

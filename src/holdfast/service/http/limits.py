@@ -29,11 +29,9 @@ from holdfast.models.budget import Limit, Price, Size, broken, day_of, until_mid
 from holdfast.store.protocols import Spent, Store
 from holdfast.types import ApiKey
 
-# ----------------------------------------------------------------------
 # Short reads that everybody waits for: which key this is, how the service is.
 #
 # They have threads of their own: however many requests keep the others busy, these are answered.
-# ----------------------------------------------------------------------
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,7 +50,6 @@ async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return await run_sync(lambda: work(*args, **kwargs), limiter=limiter)
 
 
-# ----------------------------------------------------------------------
 # What language models may take of one key in a day of UTC: tokens, and what these cost.
 #
 # The smaller of the key's own limit and the service's counts. What a call sends is charged to the
@@ -60,14 +57,12 @@ async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 # Without any limit nothing is written before the call, and what it took a moment after it,
 # together with others. One thread keeps the account, in order: an answer is counted before the
 # next call is looked at.
-# ----------------------------------------------------------------------
 
 log = logging.getLogger("holdfast.http")
 
 #: What a call took, or what tells it, on the thread of the account.
 Took = Size | Callable[[], Size]
 
-_T = TypeVar("_T")
 #: What is counted for keys without a limit is gathered so long.
 _SOON_S = 1.0
 #: Of a key whose limit no token reaches, such as one of cost where nothing has a price.
@@ -141,8 +136,8 @@ class Allowance:
         self._write_all()
 
     def _submitted(
-        self, work: Callable[[str, Limit, Size], _T], key: ApiKey, ahead: Size
-    ) -> Future[_T]:
+        self, work: Callable[[str, Limit, Size], T], key: ApiKey, ahead: Size
+    ) -> Future[T]:
         try:
             return self._thread.submit(work, key.id, self.limit_of(key), ahead)
         except RuntimeError as error:  # It was closed.
@@ -186,7 +181,7 @@ class Allowance:
         """Correct the account: at once where there is a limit, and otherwise soon."""
         was_charged = ahead != Size()
         calls = (took is not None) - was_charged
-        more = _less((took() if callable(took) else took) or Size(), ahead)
+        more = ((took() if callable(took) else took) or Size()).minus(ahead)
         for kind, value in _kinds(more, calls).items():
             self._owed[key_id, day, kind] += value
         if was_charged:
@@ -249,10 +244,6 @@ def _words(spent: Spent, limit: Limit, ahead: Size | None, seconds: int) -> str:
 
 def _kinds(size: Size, calls: int) -> dict[str, int]:
     return {"calls": calls, "prompt": size.prompt, "answer": size.answer}
-
-
-def _less(one: Size, other: Size) -> Size:
-    return Size(one.prompt - other.prompt, one.answer - other.answer)
 
 
 Timer = Callable[[], float]

@@ -36,13 +36,11 @@ from holdfast.service.http.stream import Streams
 from holdfast.service.http.wire import json_response
 from holdfast.service.webhooks import Counts, Sender
 
-# ----------------------------------------------------------------------
 # GET /metrics: what the service does and how it fares, as text for Prometheus.
 #
 # Few series: routes by their template, statuses by their class, never a user, a key or an id.
 # What requests do is counted in the event loop, by one thread; the rest is read when somebody
 # asks.
-# ----------------------------------------------------------------------
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -221,13 +219,11 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-# ----------------------------------------------------------------------
 # Traces over OTLP: a span for every request, and one inside it for remember, recall and context.
 #
 # Nothing of it is imported unless `service.tracesUrl` names a collector (the extra [otel]).
 # Attributes say which route, how it ended and how much was found; no name, no question, no
 # memory.
-# ----------------------------------------------------------------------
 
 #: The verbs that have a span of their own.
 _VERBS = ("remember", "recall", "context")

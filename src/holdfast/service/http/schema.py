@@ -143,10 +143,7 @@ def operation_of(verb: Verb[..., object], schemas: Schemas, limits: Limits) -> d
         "description": verb.words,
         "parameters": [*_parameters(verb, schemas, limits, asked)],
         "responses": {
-            str(verb.status): {
-                "description": "Done.",
-                "content": {_JSON: {"schema": answer}},
-            },
+            str(verb.status): {"description": "Done.", "content": {_JSON: {"schema": answer}}},
             **_refused(verb.method),
         },
         "x-holdfast-role": verb.role,

@@ -30,9 +30,7 @@ from holdfast.service.webhooks import BURIED, checked_names, event, microseconds
 from holdfast.store.values import Happened, Mark
 from holdfast.types import ApiKey, Scope
 
-# ----------------------------------------------------------------------
 # The frames of the event stream: how what happens is written, and where a reader stood.
-# ----------------------------------------------------------------------
 
 
 def to_frames(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> bytes:
@@ -72,10 +70,7 @@ _STUCK_SECONDS = 20.0
 _MOST_STREAMS = 2048
 _MOST_OF_A_KEY = 512
 _AT_ONCE = 500
-_HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"x-accel-buffering", b"no"),
-]
+_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
 
 #: By the id of a job its memory and its step.
 _Dead = dict[int, tuple[str, str]]

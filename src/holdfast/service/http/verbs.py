@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from typing import Any
@@ -33,9 +33,7 @@ from holdfast.service.http.overrides import overridden, overridden_write
 from holdfast.service.http.wire import check_json, etag_of, is_named, parse_json
 from holdfast.types import TEAM, ApiKey, Drained, Scope
 
-# ----------------------------------------------------------------------
 # What a request for a verb says, from wherever it travels, as the arguments of a call.
-# ----------------------------------------------------------------------
 
 #: Of a scope, what may be left out: in a query string, where nothing else says so, by being empty.
 _NARROWING = ("workspace_id", "agent_id", "session_id")
@@ -176,13 +174,9 @@ def _object(request: Request, body: bytes) -> dict[str, Any]:
     return value
 
 
-# ----------------------------------------------------------------------
-# Lists page by page: a cursor says after which item the next page begins.
-#
-# A list that is made in memory is made anew for every page. The cursor names the last item that
-# was given, so what others add or take away meanwhile neither repeats an item nor passes one
-# over; if that very item is gone, its place counts.
-# ----------------------------------------------------------------------
+# Lists page by page. A list that is made in memory is made anew for every page. The cursor names
+# the last item that was given, so what others add or take away meanwhile neither repeats an item
+# nor passes one over; if that very item is gone, its place counts.
 
 #: So long is the longest list; what is beyond is reached with narrower questions.
 LONGEST = 10_000
@@ -190,7 +184,7 @@ _DIGEST_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PageRequest:
     """Which page of a list is asked for."""
 
     cursor: str | None
@@ -198,7 +192,7 @@ class Wanted:
     limit: int | None
 
 
-def wanted(verb: Verb[..., object], sent: dict[str, Any]) -> Wanted:
+def page_request(verb: Verb[..., object], sent: dict[str, Any]) -> PageRequest:
     """What a request says about pages, taken out of it."""
     cursor, limit = sent.pop("cursor", None), sent.pop("limit", None)
     if cursor is not None and not isinstance(cursor, str):
@@ -207,7 +201,7 @@ def wanted(verb: Verb[..., object], sent: dict[str, Any]) -> Wanted:
         limit = next(each.default for each in verb.parameters if each.name == "limit")
     if limit is not None:
         validate.whole_number(limit, "limit", 1, longest(verb))
-    return Wanted(cursor, limit)
+    return PageRequest(cursor, limit)
 
 
 def longest(verb: Verb[..., object]) -> int:
@@ -219,19 +213,23 @@ def page(
     verb: Verb[..., object],
     call: Callable[..., Sequence[Any]],
     arguments: dict[str, Any],
-    asked: Wanted,
+    asked: PageRequest,
 ) -> dict[str, Any]:
     """One page of what a verb lists, and the cursor of the next."""
     of = [verb.name, arguments]
     most = longest(verb)
+
+    def first(limit: int | None) -> Sequence[Any]:
+        return call(**arguments, limit=limit) if verb.has("limit") else call(**arguments)
+
     if asked.cursor is None:
         # One more tells whether there is another page.
         enough = None if asked.limit is None else min(asked.limit + 1, most)
-        items, start = _list_page(verb, call, arguments, enough), 0
+        items, start = first(enough), 0
     else:
-        last, place = _place(asked.cursor, of)
-        items = _list_page(verb, call, arguments, most)
-        start = next((n + 1 for n, each in enumerate(items) if _name(each) == last), place)
+        last, place = place_of(asked.cursor, of=of, kinds=(str, int))
+        items = first(most)
+        start = next((n + 1 for n, each in enumerate(items) if _name(each) == last), max(0, place))
     end = len(items) if asked.limit is None else start + asked.limit
     shown = list(items[start:end])
     more = end < len(items) and shown
@@ -239,28 +237,11 @@ def page(
     return {**enveloped(shown, verb.answer), "next": following}
 
 
-def _list_page(
-    verb: Verb[..., object],
-    call: Callable[..., Sequence[Any]],
-    arguments: dict[str, Any],
-    limit: int | None,
-) -> Sequence[Any]:
-    if verb.has("limit"):
-        return call(**arguments, limit=limit)
-    return call(**arguments)
-
-
-def _place(cursor: str, of: object) -> tuple[str, int]:
-    last, place = place_of(cursor, of=of, kinds=(str, int))
-    return last, max(0, place)
-
-
 def _name(item: Any) -> str:
     """What an item is known by: its id, or what it says."""
-    id = getattr(item, "id", None)
-    return (
-        str(id) if id is not None else blake2b(dumps(item), digest_size=_DIGEST_BYTES).hexdigest()
-    )
+    if (id := getattr(item, "id", None)) is not None:
+        return str(id)
+    return blake2b(dumps(item), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -319,7 +300,7 @@ def endpoint(verb: Verb[..., object]) -> Endpoint:
         else:
             key = admitted(request, verb.role, whole=verb.whole)
         body = await request.body() if verb.method not in BODILESS else b""
-        answer = _drained if verb.name in _RELIEVES else _answer
+        answer = _answer_drain if verb.name in _RELIEVES else _answer
         return await run_in_threadpool(answer, request, verb, key, body)
 
     answered.__name__ = verb.name.replace(".", "_")
@@ -327,7 +308,7 @@ def endpoint(verb: Verb[..., object]) -> Endpoint:
     return answered
 
 
-def _drained(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes) -> Response:
+def _answer_drain(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes) -> Response:
     """An answer that may take its time: so many at once, so that others are answered too."""
     if not _DRAINING.acquire(blocking=False):
         raise HTTPException(429, "others wait for the queue: try again", {"retry-after": "5"})
@@ -343,19 +324,21 @@ def _drained(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes
     dead = {each.id for each in left if each.state == "dead"}
     waited = {each.id for each in before if each.state != "dead"}
     done = waited - {each.id for each in left}
-    told = Drained(len(done), len(waited & dead), time.monotonic() - began, len(left) - len(dead))
-    return Response(dumps(told), verb.status, media_type=_JSON)
+    drained = Drained(
+        len(done), len(waited & dead), time.monotonic() - began, len(left) - len(dead)
+    )
+    return Response(dumps(drained), verb.status, media_type=_JSON)
 
 
 def _answer(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes) -> Response:
     memory = request.app.state.memory
     given = wire_arguments(verb, request, body)
     if verb.is_list:
-        asked = wanted(verb, given)
+        asked = page_request(verb, given)
         arguments = scoped(verb, key, call_arguments(verb, given))
         content = dumps(page(verb, verb.of(memory), arguments, asked))
         return Response(content, verb.status, media_type=_JSON)
-    headers = _overridden(memory, verb, given)
+    headers = _apply_override(memory, verb, given)
     arguments = scoped(verb, key, call_arguments(verb, given))
     if verb.raw:
         _check_raw(request)
@@ -366,7 +349,9 @@ def _answer(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes)
     return Response(content, verb.status, headers, _JSON)
 
 
-def _overridden(memory: Memory, verb: Verb[..., object], given: dict[str, Any]) -> dict[str, str]:
+def _apply_override(
+    memory: Memory, verb: Verb[..., object], given: dict[str, Any]
+) -> dict[str, str]:
     """Settings for this call alone, as far as they are ours; the headers that say so."""
     if "config_override" not in given or not verb.has("overrides"):
         return {}
@@ -393,7 +378,7 @@ def _call_once(
     memory = request.app.state.memory
 
     def act(given: Mapping[str, Any]) -> bytes:
-        with _as_it_was(request, verb, memory, given):
+        with _if_match(request, verb, memory, given):
             value = verb.of(memory)(**given)
         if is_audited(verb):
             subject = next((given[name] for name in _IDS if name in given), None)
@@ -408,11 +393,11 @@ def _call_once(
     at = {"at": None} if verb.has("at") else {}
     asked = {"verb": verb.name, **arguments}
     if "items" in arguments:
-        arguments = {**arguments, "items": _keyed(arguments["items"], name)}
+        arguments = {**arguments, "items": _items_with_keys(arguments["items"], name)}
     return answered_once(memory, owner, name, {**at, **arguments}, act, asked=asked)
 
 
-def _keyed(items: Sequence[Any], name: str) -> list[Any]:
+def _items_with_keys(items: Sequence[Any], name: str) -> list[Any]:
     """Items of a batch, such that those that are not harmless to repeat are done once, whatever
     happens."""
     digest = sha256(name.encode("utf-8", "replace")).hexdigest()
@@ -424,42 +409,25 @@ def _keyed(items: Sequence[Any], name: str) -> list[Any]:
     ]
 
 
-def _as_it_was(
+@contextmanager
+def _if_match(
     request: Request, verb: Verb[..., object], memory: Memory, given: Mapping[str, Any]
-) -> Any:
-    """Held while something is changed that `If-Match` says must be as it was; 412 if it is not."""
+) -> Iterator[None]:
+    """Around a change of what `If-Match` says must be as it was; 412 if it is not."""
     tag = request.headers.get("if-match")
     if tag is None or verb.method in ("GET", "POST"):
-        return nullcontext()
-    return _Unchanged(tag, verb, memory, given)
-
-
-class _Unchanged:
-    def __init__(
-        self, tag: str, verb: Verb[..., object], memory: Memory, given: Mapping[str, Any]
-    ) -> None:
-        self._tag = tag
-        self._verb = verb
-        self._memory = memory
-        self._given = given
-
-    def __enter__(self) -> None:
-        sibling = _SIBLING.get(self._verb.path)
-        if sibling is None:
-            raise HTTPException(400, "If-Match is for what GET gives under the same path")
-        known = {each.name for each in sibling.parameters}
-        asked = {name: value for name, value in self._given.items() if name in known}
-        _COMPARING.acquire()
-        try:
-            value = sibling.of(self._memory)(**asked)
-            if not is_named(self._tag, etag_of(dumps(enveloped(value, sibling.answer)))):
-                raise HTTPException(412, "it has changed since: ask for it again")
-        except BaseException:
-            _COMPARING.release()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        _COMPARING.release()
+        yield
+        return
+    sibling = _SIBLING.get(verb.path)
+    if sibling is None:
+        raise HTTPException(400, "If-Match is for what GET gives under the same path")
+    known = {each.name for each in sibling.parameters}
+    asked = {name: value for name, value in given.items() if name in known}
+    with _COMPARING:
+        value = sibling.of(memory)(**asked)
+        if not is_named(tag, etag_of(dumps(enveloped(value, sibling.answer)))):
+            raise HTTPException(412, "it has changed since: ask for it again")
+        yield
 
 
 def _check_raw(request: Request) -> None:

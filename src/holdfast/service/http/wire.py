@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import fields
 from typing import Annotated, Any, LiteralString, NoReturn
 
 from fastapi import Depends, HTTPException, Request, Response
@@ -23,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from holdfast.catalogue.codec import dumps
+from holdfast.catalogue.verb import SCOPE_NAMES
 from holdfast.memory.memory import Memory
 from holdfast.settings import Service
 
@@ -185,9 +187,7 @@ Text = Annotated[
     schema("string", "null"),
 ]
 Texts = Annotated[
-    list[str],
-    only(are_texts, "(string[]) is required"),
-    schema("array", items={"type": "string"}),
+    list[str], only(are_texts, "(string[]) is required"), schema("array", items={"type": "string"})
 ]
 Object = Annotated[
     dict[str, Any] | None,
@@ -255,6 +255,12 @@ def json_response(
 ) -> Response:
     """A value as an answer."""
     return Response(dumps(value), status, headers=dict(headers or {}), media_type=_JSON)
+
+
+def to_wire(value: Any, **names: str) -> dict[str, Any]:
+    """A dataclass by the names of the wire; `names` are those of its own."""
+    known = {**SCOPE_NAMES, **names}
+    return {known.get(each.name, each.name): getattr(value, each.name) for each in fields(value)}
 
 
 def printable(text: str) -> str:

@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 from holdfast.service.picture.plain import COLOURS, edge_text, kind, plain, short, tally, title
 from holdfast.types import Edge, Node, Subgraph
 
-# ----------------------------------------------------------------------
 # Where the boxes of a drawing go: linked ones near each other, none on top of another.
 #
 # Each connected part is spread out so that distances on the page match steps in the graph (stress
 # majorization: Gansner, Koren, North 2004), then boxes that touch are pushed apart, then the
 # parts are set in rows. The same graph gives the same drawing: nothing here is random.
-# ----------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 Link = tuple[int, int]
@@ -229,12 +227,10 @@ def _in_rows(placed: Sequence[tuple[list[int], Floats, Floats]], count: int) -> 
     return DrawingLayout([(float(x), float(y)) for x, y in middles], width, y + row)
 
 
-# ----------------------------------------------------------------------
 # Where the lines of a drawing run, and where their words stand.
 #
 # A line goes straight from box to box; where another box lies in its way it bends around it, and
 # where several join the same two each bends its own way.
-# ----------------------------------------------------------------------
 
 # All in pixels.
 #: Between the middles of two lines that join the same two boxes.

@@ -31,12 +31,10 @@ from holdfast.service.proxy.shape import (
 )
 from holdfast.service.proxy.upstream import Headers, Upstream, UpstreamCall, UpstreamResponse
 
-# ----------------------------------------------------------------------
 # An answer overheard while it passes through: as one JSON document, or as server-sent events.
 #
 # Nothing here delays, changes or refuses it. What cannot be read, or is larger than any answer,
 # is not remembered.
-# ----------------------------------------------------------------------
 
 _MOST_BYTES = 16 * 1024 * 1024
 _DONE = b"[DONE]"
@@ -152,12 +150,7 @@ _CORS = b"access-control-"
 
 
 def refusal(
-    status: int,
-    message: str,
-    *,
-    param: str | None = None,
-    kind: str = "",
-    code: str | None = None,
+    status: int, message: str, *, param: str | None = None, kind: str = "", code: str | None = None
 ) -> Response:
     """An error of the proxy itself, in the shape that callers of such a model know."""
     body = openai(status, message, param or "", kind=kind, code=code)

@@ -51,11 +51,9 @@ from holdfast.service.proxy.shape import (
 from holdfast.service.proxy.upstream import Upstream, UpstreamCall
 from holdfast.types import ApiKey, Context, Role, Scope
 
-# ----------------------------------------------------------------------
 # Chat completions: memory is one more system message, after those that the caller begins with.
 #
 # Templates of some models take only one, at the beginning: for those it joins the caller's.
-# ----------------------------------------------------------------------
 
 _INSTRUCTING = ("system", "developer")
 
@@ -128,9 +126,7 @@ def _name(answer: Json, draft: OverheardAnswer) -> None:
         draft.id = answer["id"]
 
 
-# ----------------------------------------------------------------------
 # Responses: memory stands at the end of the instructions.
-# ----------------------------------------------------------------------
 
 #: The events that hold the whole answer; before them it is not finished.
 _ENDS = ("response.completed", "response.incomplete")
@@ -187,13 +183,11 @@ class Responses:
             self.hear(answer, draft)
 
 
-# ----------------------------------------------------------------------
 # What was said through the proxy is remembered when the answer is through, on threads of its own.
 #
 # It neither delays nor fails a call: what cannot be stored is logged by its kind. A turn that is
 # sent again in the same hour is not stored again, because its key comes from the conversation
 # itself: the same words, with the same words before them. `close` waits for what is under way.
-# ----------------------------------------------------------------------
 
 log = logging.getLogger("holdfast.http")
 

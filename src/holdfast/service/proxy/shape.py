@@ -14,11 +14,9 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-# ----------------------------------------------------------------------
 # How many tokens a call took: as the model says, or else estimated at four bytes a token.
 #
 # Pictures and the like are taken for a thousand tokens each.
-# ----------------------------------------------------------------------
 
 _BYTES_PER_TOKEN = 4
 _TOKENS_OF_A_FILE = 1000
@@ -184,10 +182,7 @@ def turns_of(items: object) -> list[ChatTurn]:
             found.append(ChatTurn(role, text, name[:64] if isinstance(name, str) else None))
         if role == "assistant":
             heard = len(found)
-    return [
-        *found[:heard],
-        *(replace(each, new=True) for each in found[heard:]),
-    ]
+    return [*found[:heard], *(replace(each, new=True) for each in found[heard:])]
 
 
 def without_blocks(text: str) -> str:
