@@ -27,8 +27,8 @@ import holdfast
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
+from holdfast.recall.candidates import present
 from holdfast.recall.query import query
-from holdfast.recall.sources.search import present
 from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope

@@ -35,7 +35,7 @@ class PerTier:
 
 @dataclass(frozen=True, slots=True)
 class Rrf:
-    """Reciprocal rank fusion."""
+    """Reciprocal rank fusion; its numbers are the seed's, and of the paper (k)."""
 
     k: int = 60
     weights: SourceWeights = field(default_factory=SourceWeights)
@@ -45,7 +45,8 @@ class Rrf:
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """Weights of the default fusion; see recall/sources/blend.py and docs/decisions/0006."""
+    """Weights of the default fusion, found by random search over LoCoMo and BEAM and rounded; see
+    recall/sources/blend.py and docs/decisions/0006, 0008; that of the graph by hand."""
 
     window: float = 0.5
     people: float = 0.6
@@ -64,7 +65,7 @@ class Blend:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Stages of recall that are on unless switched off; see recall/stages/order.py."""
+    """Stages of recall that are on unless switched off; see recall/pipeline.py."""
 
     temporal: bool = True
     current: bool = True

@@ -14,7 +14,7 @@ from holdfast.bench.methods import (
     varied,
 )
 from holdfast.config import Config
-from holdfast.recall.stages.order import STAGES
+from holdfast.recall.pipeline import STAGES
 from holdfast.settings import Blend, Stages
 
 PARTS = {each.part for each in VARIATIONS}

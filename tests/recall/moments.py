@@ -7,8 +7,8 @@ import numpy as np
 
 from holdfast.config import Config
 from holdfast.index.resident import View
+from holdfast.recall.candidates import Candidate, Moment
 from holdfast.recall.query import query
-from holdfast.recall.stages.stage import Candidate, Moment
 from holdfast.store.protocols import FOREVER_US
 from holdfast.types import Scope
 

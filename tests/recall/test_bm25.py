@@ -13,7 +13,7 @@ import holdfast
 from holdfast.index.resident import IndexCache, View
 from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
-from holdfast.recall.sources.bm25 import bm25, postings
+from holdfast.recall.sources.keywords import bm25, postings
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.recall.stages.order import boosted
-from holdfast.recall.stages.stage import Candidate, by_score
+from holdfast.recall.candidates import Candidate, by_score
+from holdfast.recall.stages.small import boosted
 
 SCORES = st.lists(st.floats(0.0, 1.0), max_size=12)
 

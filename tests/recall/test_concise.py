@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.recall.stages.order import LEAST, MOST, concise
-from holdfast.recall.stages.stage import Candidate, by_score
+from holdfast.recall.candidates import Candidate, by_score
+from holdfast.recall.stages.small import LEAST, MOST, concise
 
 LENGTHS = st.lists(st.integers(0, 500), min_size=1, max_size=12)
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.stages.order import confident
-from holdfast.recall.stages.stage import Candidate
+from holdfast.recall.candidates import Candidate
+from holdfast.recall.stages.small import confident
 
 SESSION, NOTE = 0, 3
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from holdfast.language.terms import terms
-from holdfast.recall.stages.current import BAND, GAINS, ONLY, OTHER, STATES, TOLD, current
-from holdfast.recall.stages.stage import Candidate, Moment
+from holdfast.recall.candidates import Candidate, Moment
+from holdfast.recall.stages.times import BAND, GAINS, ONLY, OTHER, STATES, TOLD, current
 from tests.recall.moments import a_moment, scored
 
 DAYS = ["2020-01-01", "2021-01-01", "2023-01-01"]

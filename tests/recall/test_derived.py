@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from holdfast.index.resident import IndexCache
 from holdfast.memory.memory import Memory
-from holdfast.recall.windows import neighbours
+from holdfast.recall.sources.keywords import neighbours
 from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact

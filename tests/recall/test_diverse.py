@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.recall.stages.similar import diverse
-from holdfast.recall.stages.stage import Candidate, by_score
+from holdfast.recall.candidates import Candidate, by_score
+from holdfast.recall.stages.variety import diverse
 
 EAST, NORTH, WEST = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)
 NOWHERE = (float("nan"), float("nan"))

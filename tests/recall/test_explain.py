@@ -9,8 +9,8 @@ import pytest
 
 import holdfast
 from holdfast.memory.memory import Memory
+from holdfast.recall.candidates import Candidate
 from holdfast.recall.explain import in_words
-from holdfast.recall.stages.stage import Candidate
 from holdfast.recall.trace import with_changes
 from holdfast.testing import HashEmbedder
 from holdfast.types import Hit

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.recall.stages.order import STRONG, bar, coverage, relevant
-from holdfast.recall.stages.stage import Candidate
+from holdfast.recall.candidates import Candidate
+from holdfast.recall.stages.small import STRONG, bar, coverage, relevant
 from holdfast.testing import HashEmbedder
 
 SIZE = 100

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.memory.memory import Memory
-from holdfast.recall.stages.lane import PLACES, is_rule, placed
+from holdfast.recall.stages.guaranteed import PLACES, is_rule, placed
 from holdfast.testing import HashEmbedder
 from tests.recall.moments import a_view, scored
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.recall.stages.neighbours import SHORT, accompanied
-from holdfast.recall.stages.stage import Candidate, by_score
+from holdfast.recall.candidates import Candidate, by_score
+from holdfast.recall.stages.small import SHORT, accompanied
 
 SIZE = 20
 #: Two sessions, 0..9 and 10..19, in order.

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from holdfast.errors import ModelError, ModelUnavailable
 from holdfast.language.terms import terms
+from holdfast.recall.candidates import Candidate, by_score
 from holdfast.recall.stages.rerank import asking, reranked
-from holdfast.recall.stages.stage import Candidate, by_score
 
 TEXTS = {
     0: "We talked about the weather.",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.sources.fusion import fuse, highest
+from holdfast.recall.sources.rrf import fuse, highest
 
 EVEN = {"keyword": 1.0, "vector": 1.0}
 RANKING = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.recall.candidates import filtered, present, visible
 from holdfast.recall.query import query
-from holdfast.recall.sources.search import filtered, present, visible
 from holdfast.types import Scope
 from holdfast.upkeep.feedback import feedback, used
 from tests.upkeep.living import ANN, DAY, NOON, Living, derived, living

@@ -14,8 +14,8 @@ import holdfast
 from holdfast.index.postings import packed
 from holdfast.index.resident import IndexCache
 from holdfast.language.terms import terms
-from holdfast.recall.stages.similar import distinct
-from holdfast.recall.stages.stage import Candidate, by_score
+from holdfast.recall.candidates import Candidate, by_score
+from holdfast.recall.stages.variety import distinct
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

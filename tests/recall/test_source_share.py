@@ -15,9 +15,8 @@ import holdfast
 from holdfast import Memory
 from holdfast.errors import ConfigError
 from holdfast.index.resident import ViewPart
-from holdfast.recall.source_share import PAGE, WORTH, alone, places, spread, with_others
-from holdfast.recall.sources.search import Ranking
-from holdfast.recall.stages.stage import Candidate
+from holdfast.recall.candidates import Candidate, Ranking
+from holdfast.recall.stages.variety import PAGE, WORTH, alone, places, spread, with_others
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from tests.recall.moments import a_moment, scored

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.stages.stage import raised
+from holdfast.recall.candidates import raised
 from tests.recall.moments import scored
 
 

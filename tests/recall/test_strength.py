@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.stages.order import BAND, near_ties
-from holdfast.recall.stages.stage import Candidate
+from holdfast.recall.candidates import Candidate
+from holdfast.recall.stages.small import BAND, near_ties
 from holdfast.upkeep.feedback import feedback, used
 from tests.recall.moments import scored
 from tests.upkeep.living import ANN, DAY, Living, derived, living

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.dates import spans
-from holdfast.recall.temporal import GAIN, lift, lifted, times
+from holdfast.recall.stages.times import NAMED_GAIN, lift, lifted, times
 from tests.recall.moments import NOW, a_moment, a_view
 
 
@@ -25,7 +25,7 @@ def raised_by(text: str, days: list[str], *scores: float) -> list[float]:
 def test_what_was_said_at_the_named_time_goes_first() -> None:
     days = ["2022-07-01", "2023-03-10", "2024-01-01"]
     found = raised_by("What did I cook in March 2023?", days, 0.6, 0.5, 0.4)
-    assert found == pytest.approx([0.6, 0.5 * (1 + GAIN), 0.4])
+    assert found == pytest.approx([0.6, 0.5 * (1 + NAMED_GAIN), 0.4])
     assert found[1] > found[0]
 
 
@@ -49,7 +49,7 @@ def test_a_question_without_a_time_changes_nothing() -> None:
 def test_scores_stay_on_their_scale_and_in_order() -> None:
     days = ["2023-03-10", "2023-03-11", "2022-07-01"]
     found = raised_by("What about March 2023?", days, 1.0, 0.9, 0.8)
-    assert found == pytest.approx([1.0, 0.9, 0.8 / (1 + GAIN)])
+    assert found == pytest.approx([1.0, 0.9, 0.8 / (1 + NAMED_GAIN)])
 
 
 def test_inside_is_one_and_far_away_is_none() -> None:

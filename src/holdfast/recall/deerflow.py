@@ -98,7 +98,7 @@ _SECTIONS = {
 _HEADER = "Facts:\n"
 _ELLIPSIS = "\n..."
 _NO_CATEGORY = "context"
-# Characters per token vary along a text: a proportional cut aims a little low.
+# Characters per token vary along a text: a proportional cut aims a little low. By hand.
 _CUT = 0.95
 # Turns of conversation that say what is being talked about now.
 _RECENT_TURNS = 6

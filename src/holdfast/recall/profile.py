@@ -130,6 +130,8 @@ class PhraseVectors:
     rows: NDArray[np.float32]
 
 
+#: All of these were settled on tests/recall/task_messages.jsonl; docs/howto/task-profiles.md has
+#: the figures, also on messages unseen.
 #: What a profile needs to win, and what a use counts.
 THRESHOLD = 0.5
 CLEAR = 1.0

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.recall.sources.fusion import Fused, Scores, by_tier
-from holdfast.recall.sources.search import search
-from holdfast.recall.stages.stage import Candidate, Moment
+from holdfast.recall.candidates import Candidate, Moment
+from holdfast.recall.sources.blend import Fused
+from holdfast.recall.sources.rrf import by_tier, search
 
 _DIGITS = 6
 #: Every source is asked; what its vote counts is another matter.
 _ALL = {"keyword": 1.0, "hybrid": 1.0, "vector": 1.0, "graph": 1.0}
 
-Steps = Mapping[str, Scores]
+Steps = Mapping[str, NDArray[np.floating[Any]]]
 
 
 def with_changes(stage: str, before: list[Candidate], after: list[Candidate]) -> list[Candidate]:

@@ -12,7 +12,7 @@ r"""Our memories as facts of a DeerFlow memory document, and its text read back.
 a quarter of the budget. Who said it goes in front of the text, unless it was the user without a
 name: a fact reads as one about the user.
 
-A fact is one line (escape.py) and what DeerFlow would strip is escaped, so that parse gives back
+A fact is one line (safe.py) and what DeerFlow would strip is escaped, so that parse gives back
 what was rendered; `<`, `>` and `&` are DeerFlow's to escape. Corrections and constraints are the
 guaranteed categories.
 """
@@ -55,6 +55,7 @@ SUMMARIES: Mapping[str, Mapping[str, str]] = {
 _SUMMARY = re.compile(
     r"- (?P<label>Work|Personal|Current Focus|Recent|Earlier|Background): (?P<content>.+)"
 )
+#: Of the budget; by hand, not measured.
 _SUMMARY_SHARE = 0.25
 
 

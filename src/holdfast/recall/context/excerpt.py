@@ -41,7 +41,8 @@ _OTHER = re.compile(r"[^\x00-\x7f]+")
 _LEAST_PIECE = 4
 #: Without a match, pieces of fewer words ("Sure!", "Hi Ann!") come last.
 _LEAST_WORDS = 4
-#: What the next and the previous piece are worth, as shares of a piece that matches.
+#: What the next and the previous piece are worth, as shares of a piece that matches; by hand, not
+#: measured.
 _NEXT, _BEFORE = 0.4, 0.2
 #: A token is seldom longer, so a longer text cannot fit and need not be counted.
 _MOST_CHARACTERS_PER_TOKEN = 8

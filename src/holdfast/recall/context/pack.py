@@ -2,7 +2,7 @@
 
 1. Standing instructions have a reserve, then the guaranteed categories have one: at most
    `RESERVE_SHARE` of the budget and `RESERVE_TOKENS` each. What they leave is there for all.
-2. Every hit is let in as a headline (levels.py), best first; before the ninth, the first
+2. Every hit is let in as a headline (excerpt.py), best first; before the ninth, the first
    `READABLE` become overviews. One that does not fit is skipped and listed.
 3. What is left makes them longer, best first: the first `FULL_FIRST` in full if none takes more
    than `FULL_SHARE`, then headlines become overviews, then overviews become full.
@@ -39,6 +39,7 @@ Level = Literal["full", "overview", "headline"]
 #: The most detailed first.
 LEVELS: tuple[Level, ...] = get_args(Level)
 
+#: By hand, not measured; `make eval` prints the figures by tokens.
 HEADLINE_TOKENS = 16
 OVERVIEW_TOKENS = 100
 #: Up to here a memory is short.
@@ -78,6 +79,7 @@ Format = Literal["safe", "astra", "deerflow"]
 #: "auto" gives each memory the detail its rank deserves; a level gives all of them that much.
 Packaging = Literal["auto", "full", "overview", "headline"]
 
+#: By hand, not measured; `make eval` prints the figures by tokens.
 RESERVE_SHARE = 0.15
 RESERVE_TOKENS = 400
 #: Categories (or kinds) that have a reserve unless the caller names others.

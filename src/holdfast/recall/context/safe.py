@@ -11,7 +11,7 @@ r"""The `safe` format: a block that no memory can break out of, at about six tok
     </memory 417280593>
 
 A line is a heading, a date, or one memory: its number, who said it, the text. Every text is on one
-line (escape.py) and `<` is escaped in it, so it can neither end the block nor begin a line, and
+line and `<` is escaped in it, so it can neither end the block nor begin a line, and
 parse(render(x)) == x. The number is the memory's place among the hits of the context.
 
 What stays the same from question to question comes first, the oldest on top, without numbers, and

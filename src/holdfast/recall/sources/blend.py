@@ -10,7 +10,7 @@ document that is best everywhere scores 1. Features are shares of the best docum
     vector    cosine of the turn's best passage
     around    the same, averaged with the turns before and after
     theme     the best cosine in the turn's session
-    role      said by those whose words are asked for (questions/whose.py), mostly people
+    role      said by those whose words are asked for (language/questions/classes.py), mostly people
     graph     reached from the entities of the question (graph.py), where there is a graph
     speaker   said by someone the question names
     time      mentions a time, where the question asks for one
@@ -23,30 +23,40 @@ docs/decisions/0006.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.config import Blend, Config
 from holdfast.index.resident import View
 from holdfast.language.lexicon import SURE_MONTHS, WEEKDAYS
 from holdfast.language.questions.classes import whose
 from holdfast.language.terms import fold, terms
 from holdfast.recall.query import Query
-from holdfast.recall.sources.bm25 import postings, rarity, weighed
-from holdfast.recall.windows import Postings, cached_for, neighbours, turns, window_scores
+from holdfast.recall.sources.keywords import (
+    Postings,
+    Scores,
+    cached_for,
+    neighbours,
+    postings,
+    rarity,
+    turns,
+    weighed,
+    window_scores,
+)
 
 # ----------------------------------------------------------------------
 # What is known of a document beside the words of the question: who said it, and what it tells.
 #
-# Each trait is one number in 0..1 for every document, a feature of the blend (blend.py).
+# Each trait is one number in 0..1 for every document, a feature of the sum.
 # ----------------------------------------------------------------------
 
-Scores = NDArray[np.float32]
-
 #: What a machine's turn counts where its words are asked for; a person's where people's are: 1.
+#: This and `_LONG` are of docs/decisions/0008.
 _MACHINE = 0.5
 #: Terms beyond which a longer turn is no better.
 _LONG = 40
@@ -140,35 +150,45 @@ def _holding(view: View, name: str, words: Sequence[str]) -> Scores:
     return kept
 
 
-#: What a neighbour's cosine counts beside the turn's own.
+#: What a neighbour's cosine counts beside the turn's own (docs/decisions/0006).
 _BESIDE = 0.5
-#: So many documents are compared by meaning because of their keywords.
+#: So many documents are compared by meaning because of their keywords: for speed, by hand.
 _LIKELY = 256
 #: Features that are shares of something already.
 _SHARES = frozenset({"cover", "graph", "length", "role", "speaker", "taste", "time"})
 
 
-@dataclass(frozen=True, slots=True)
-class Blended:
-    """Every document's score and what it is made of."""
+#: How the features are told: by source, each as a share of the best document's.
+_SOURCES = {
+    "keyword": ("window", "people", "session", "cover"),
+    "vector": ("vector", "around", "theme"),
+    "graph": ("graph",),
+    "who": ("role", "speaker"),
+    "what": ("time", "taste"),
+}
 
-    scores: Scores
-    features: Mapping[str, Scores]
-    #: Cosines as they are, where there are any.
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Every document's score in 0..1, 0 where nothing speaks for it, and how to explain one."""
+
+    scores: NDArray[np.floating[Any]]
+    #: Cosine of every document with the question, where there is an embedding.
     cosines: Scores | None
     #: The documents that hold each query term.
     holders: Mapping[str, NDArray[np.int32]]
+    why: Callable[[Sequence[int]], list[dict[str, Any]]]
 
 
-def blend(
+def fuse_by_sum(
     view: View,
     query: Query,
     vector: NDArray[np.float32] | None,
     visible: NDArray[np.bool_] | None,
     *,
-    weights: Mapping[str, float],
+    config: Config,
     graph: Scores | None = None,
-) -> Blended:
+) -> Fused:
     """Score every document. What nothing speaks for but its role or speaker scores 0.
 
     `graph` is what a traversal from the question's entities says of every document.
@@ -208,7 +228,32 @@ def blend(
         for name, values in features.items()
     }
     holders = {term: docs for term, (docs, _) in zip(query.terms, found, strict=True)}
-    return Blended(_summed(shares, weights, relevant), shares, cosines, holders)
+    scores = _summed(shares, _weights(config.blend), relevant)
+    return Fused(scores, cosines, holders, lambda docs: _why(docs, shares, cosines))
+
+
+def _why(
+    docs: Sequence[int], features: Mapping[str, Scores], cosines: Scores | None
+) -> list[dict[str, Any]]:
+    """What each feature says of these documents, where it says anything."""
+    whys: list[dict[str, Any]] = [{} for _ in docs]
+    for source, names in _SOURCES.items():
+        for name in names:
+            values = features[name][docs].tolist() if name in features else ()
+            for why, value in zip(whys, values, strict=False):
+                if value > 0:
+                    why.setdefault(source, {})[name] = round(value, 4)
+    if cosines is not None:
+        for why, cosine in zip(whys, cosines[docs].tolist(), strict=True):
+            if "vector" in why:
+                why["vector"]["score"] = round(cosine, 6)
+    return whys
+
+
+@lru_cache(maxsize=64)
+def _weights(group: Blend) -> Mapping[str, float]:
+    """The weights by name; walking over a dataclass costs more than a feature."""
+    return asdict(group)
 
 
 def _summed(

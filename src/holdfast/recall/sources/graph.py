@@ -26,7 +26,8 @@ from holdfast.records.graph.walk import Walk, path, step, walk
 _STEPS = 3
 _MOST_ENTITIES = 1_000
 _MOST_EDGES = 5_000
-#: The walk goes on with this chance, at most so often, until nothing moves by more than this.
+#: The walk goes on with this chance, at most so often, until nothing moves by more than this. These
+#: and the bounds below are by hand, not measured.
 _DAMPING = 0.5
 _ROUNDS = 20
 _STILL = 1e-6
@@ -35,12 +36,12 @@ _STILL = 1e-6
 _MOST_LENDERS = 200
 _LEAST = 1e-3
 _MOST_DOCS = 5_000
-#: What a turn that a relation was heard in gets of what a written relation gets; chosen on the
-#: development sets, docs/decisions/0010.
+#: What a turn that a relation was heard in gets of what a written relation gets: on LoCoMo and
+#: BEAM-100K (docs/decisions/0010).
 _HEARD = 0.12
-#: An entity that more turns name tells nothing of each.
+#: An entity that more turns name tells nothing of each (docs/decisions/0010).
 _TELLING = 20
-#: What an entity may count at most, as a share of the best edge.
+#: What an entity may count at most, as a share of the best edge; by hand, not measured.
 _ALONE = 0.25
 #: An edge that nobody is sure of still leads somewhere.
 _LEAST_CONFIDENCE = 0.05

@@ -1,1 +1,1 @@
-"""What happens to a ranking after the fusion: `order.py` lists the stages."""
+"""What happens to a ranking after the fusion: pipeline.py lists the stages."""

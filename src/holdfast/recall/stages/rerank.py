@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from holdfast.errors import ModelError
 from holdfast.models.base import typed_errors
-from holdfast.recall.stages.stage import Candidate, ReadContent
+from holdfast.recall.candidates import Candidate, ReadContent
 
-#: The best candidate is beyond doubt with this score and this lead over the second.
+#: The best candidate is beyond doubt with this score and this lead over the second; the seed's.
 SURE = 0.85
 LEAD = 0.05
 

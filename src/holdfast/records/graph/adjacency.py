@@ -160,7 +160,7 @@ class Spans:
 
     def open(self, when: When) -> NDArray[np.bool_]:
         """Those that the asker can know of, that had not ended, begun or not, and not faded. The
-        same rules as for every memory, see recall/sources/search.py."""
+        same rules as for every memory, see recall/candidates.py."""
         ended: NDArray[np.bool_] = self.until_us <= us(when.as_of or when.now)
         was_known = self.known_until_us <= us(when.known_at or when.now)
         if when.as_of is None:

@@ -1,12 +1,16 @@
-"""The turns around a turn: who stands beside whom, and keyword scores over whole windows.
+"""Keyword scores: BM25 over the documents that the asker can see, and no others.
 
-For a window the documents of a session lie side by side in one long array, two empty places between
-sessions. What a neighbour lends is then that array, shifted by one place or by two: no looking up
-of neighbours, term by term, in stores of 100,000 turns.
+score(d) = sum over query terms t of idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * |d| / avg))
+idf(t)   = ln(1 + (N - df + 0.5) / (df + 0.5)), never negative.
+N, df and avg are counted over the visible documents of this owner alone. The formula is that of
+Robertson and Zaragoza, 2009.
+
+Below: the turns around a turn, and BM25 over whole windows of them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -14,17 +18,90 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.recall.sources.bm25 import K1, B, rarity
+from holdfast.language.terms import term_id
 
 Scores = NDArray[np.float32]
 Postings = Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]
 T = TypeVar("T")
 
-#: What a neighbour's words count in a window: one turn away, two turns away.
+#: The usual values of the literature.
+K1 = 1.2
+B = 0.75
+
+
+def bm25(
+    view: View, terms: Sequence[str], visible: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.float32], dict[str, NDArray[np.int32]]]:
+    """(score of every document, the documents that hold each term). `visible` None means all."""
+    found = postings(view, terms, visible)
+    holders = {term: docs for term, (docs, _) in zip(terms, found, strict=True)}
+    return weighed(found, view.lengths, visible, len(view)), holders
+
+
+def weighed(
+    found: Sequence[tuple[NDArray[np.integer], NDArray[np.number]]],
+    lengths: NDArray[np.float32],
+    visible: NDArray[np.bool_] | None,
+    count: int,
+) -> NDArray[np.float32]:
+    """The formula over `count` documents of any making: turns, windows or whole sessions."""
+    scores = np.zeros(count, dtype=np.float32)
+    total = count if visible is None else int(np.count_nonzero(visible))
+    if not total:
+        return scores
+    average = max(float((lengths if visible is None else lengths[visible]).mean()), 1.0)
+    norms = np.float32(K1 * (1.0 - B)) + np.float32(K1 * B / average) * lengths
+    for docs, counts in found:
+        if len(docs):
+            idf = rarity(total, len(docs))
+            tf = counts.astype(np.float32)
+            scores[docs] += np.float32(idf * (K1 + 1.0)) * tf / (tf + norms[docs])
+    return scores
+
+
+def rarity(count: int, holders: int) -> float:
+    """idf: how much a term that `holders` of `count` documents hold tells."""
+    return math.log(1.0 + max(count - holders + 0.5, 0.5) / (holders + 0.5))
+
+
+def postings(
+    view: View, terms: Sequence[str], visible: NDArray[np.bool_] | None
+) -> list[tuple[NDArray[np.int32], NDArray[np.uint8]]]:
+    """For each term the visible documents that hold it, ascending, and how often."""
+    ids = np.array([term_id(term) for term in terms], dtype=np.uint64)
+    parts = [segment.find(ids) for segment in view.segments]
+    return [_joined([part[i] for part in parts], visible) for i in range(len(terms))]
+
+
+def _joined(
+    parts: Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]],
+    visible: NDArray[np.bool_] | None,
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    if not parts:
+        return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)
+    docs, counts = parts[0]
+    if len(parts) > 1:
+        docs = np.concatenate([part[0] for part in parts])
+        counts = np.concatenate([part[1] for part in parts])
+    if visible is not None:
+        keep = visible[docs]
+        docs, counts = docs[keep], counts[keep]
+    return docs, counts
+
+
+# ----------------------------------------------------------------------
+# The turns around a turn.
+#
+# For a window the documents of a session lie side by side in one long array, two empty places
+# between sessions. What a neighbour lends is then that array, shifted by one place or by two: no
+# looking up of neighbours, term by term, in stores of 100,000 turns.
+# ----------------------------------------------------------------------
+
+#: What a neighbour's words count in a window: one turn away, two turns away (docs/decisions/0006).
 _NEAR, _FAR = np.float32(0.7), np.float32(0.49)
 #: How far a window reaches on either side.
 _REACH = 2
-#: A term is rare if its windows are fewer than this part of all.
+#: A term is rare if its windows are fewer than this part of all: for speed, it changes no score.
 _SPARSE = 32
 
 

@@ -1,12 +1,15 @@
-"""The stages after the fusion, in the order they run: the one place that lists them.
+"""The small stages: each looks at one property of a candidate.
 
-Each stage is a function in the file of its name and knows nothing about settings; here they get
-theirs. A stage whose setting switches it off gives the candidates back as they are.
+`confident`     how sure its maker was
+`near_ties`     how useful it proved
+`boosted`       whether it is a standing instruction
+`concise`       how long it is
+`relevant`      how near it is to the question
+`accompanied`   whether it needs the turn before it
 """
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Collection, Mapping, Sequence
 from statistics import median
@@ -14,34 +17,23 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.errors import ModelError
 from holdfast.index.resident import View
-from holdfast.language.questions.classes import classify
-from holdfast.recall.source_share import alone, is_bounded, quoted_or_codes, spread, writers_of
-from holdfast.recall.stages.current import current
-from holdfast.recall.stages.lane import is_rule, lane
-from holdfast.recall.stages.literal import held_literals, protected
-from holdfast.recall.stages.neighbours import accompanied
-from holdfast.recall.stages.rerank import asking, reranked
-from holdfast.recall.stages.similar import distinct, diverse
-from holdfast.recall.stages.stage import Candidate, Moment, Stage, by_score
-from holdfast.recall.trace import with_changes
-from holdfast.recall.windows import neighbours
+from holdfast.recall.candidates import Candidate, by_score
 from holdfast.records.fading import BIRTH, of_note
 from holdfast.records.graph.elements import of_edge, of_entity
 
 # ----------------------------------------------------------------------
 # The instruction boost: what the user asked for once and for all counts a little more.
 #
-# score(d) += weight for every standing instruction d among the candidates, then a stable sort.
-# The seed's weight is 0.15. Scores lie in 0..1 here, so a weight means the same for every
-# question: added to sums of order 3 it would be noise, added to reciprocal ranks of order 0.02 it
-# would put every instruction above every fact.
+# score(d) += weight for every standing instruction d among the candidates, then a stable sort. The
+# seed's weight is 0.15. Scores lie in 0..1 here, so a weight means the same for every question:
+# added to sums of order 3 it would be noise, added to reciprocal ranks of order 0.02 it would put
+# every instruction above every fact.
 #
 # The order is that of the exact sums. What is shown stays in 0..1: a sum above 1 is given out as
 # 1.0, and those that reach it stay in the order of their sums, as every later sort is stable. The
-# sum itself is in the note. The question plays no part. What was not found cannot be boosted;
-# that is what the lane is for (lane.py).
+# sum itself is in the note. The question plays no part. What was not found cannot be boosted; that
+# is what the lane is for (guaranteed.py).
 # ----------------------------------------------------------------------
 
 
@@ -88,7 +80,8 @@ def _raised(candidate: Candidate, total: float, weight: float) -> Candidate:
 # one term is about nine characters of plain English, so 17 terms are the seed's 150 characters.
 # ----------------------------------------------------------------------
 
-#: The largest share of a score that is taken.
+#: The largest share of a score that is taken; the seed's. It lowers all sets (docs/decisions/0008),
+#: so it is off by default.
 MOST = 0.15
 #: Terms that a text may have without any penalty.
 LEAST = 17.0
@@ -154,12 +147,12 @@ def confident(
 # Strength breaks near-ties: of two that fit the question alike, the one that proved useful.
 #
 # Candidates whose scores lie within 2 % of the best of them are put in order of how much more
-# present each is than if nobody had ever used or judged it; they share out the scores they had.
-# So nothing passes what fits clearly better, however often it was used, and what only grew old is
-# not lowered: fading hides (search.py), it does not rank.
+# present each is than if nobody had ever used or judged it; they share out the scores they had. So
+# nothing passes what fits clearly better, however often it was used, and what only grew old is not
+# lowered: fading hides (candidates.py), it does not rank.
 # ----------------------------------------------------------------------
 
-#: Scores within this share of each other are as good as equal.
+#: Scores within this share of each other are as good as equal (docs/decisions/0011).
 BAND = 0.02
 
 
@@ -228,7 +221,8 @@ def _lean(view: View, doc: int, full: float, now_us: int) -> float:
 
 #: Classes of questions that the setting applies to.
 PLAIN = frozenset({"simple", "medium"})
-#: Share of the weight of the question's words from which they outweigh a low cosine.
+#: Share of the weight of the question's words from which they outweigh a low cosine; by hand, not
+#: measured.
 STRONG = 0.5
 
 
@@ -287,211 +281,54 @@ def coverage(
     return held / total if total else held
 
 
-log = logging.getLogger("holdfast")
+# ----------------------------------------------------------------------
+# Neighbour context: "Yes, in June!" is of use only beside the question it answers.
+#
+# Behind a winner of few terms comes the turn before it in its session, if it was not found by
+# itself. It only takes places that would stay empty: a list that is full is left alone, because
+# whatever was found for the question is better than what merely stands beside it. The first winners
+# are served first. A turn that is added gets a score between the winner and the next candidate, so
+# the order holds.
+# ----------------------------------------------------------------------
 
-#: Copies are looked for among so many of the first, and among twice the limit.
-_LOOKED_AT = 50
-
-
-def run(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    """All stages, one after another."""
-    for stage in STAGES:
-        after = stage(candidates, moment)
-        if moment.query.explain:
-            name = str(getattr(stage, "__name__", "")).lstrip("_")
-            after = with_changes(name, candidates, after)
-        candidates = after
-    return candidates
-
-
-def _confidence(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    view = moment.view
-    if not view.has_derived:
-        return candidates
-    return confident(
-        candidates,
-        tiers=view.tiers,
-        confidence=view.confidence,
-        session=view.codes.get("session", -2),
-        least=moment.config.min_confidence,
-    )
+#: So many turns are added at most. Both by hand, not measured: the stage is off by default.
+COUNT = 3
+#: A turn of so many terms (stop words do not count) seldom stands for itself.
+SHORT = 6.0
 
 
-def _rerank(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    if moment.reranker is None:
-        return candidates
-    scores_of = asking(moment.reranker, moment.query.text, moment.content)
-    try:
-        return reranked(candidates, scores_of, depth=moment.config.rerank_depth)
-    except ModelError as error:
-        # The order so far still answers, and the answer says so.
-        log.warning("recall without the reranker: %s", type(error.__cause__ or error).__name__)
-        moment.degraded.append(f"rerank: {error}")
-        return candidates
+def accompanied(
+    candidates: list[Candidate],
+    *,
+    before: NDArray[np.int32],
+    lengths: NDArray[np.float32],
+    wanted: NDArray[np.bool_] | None = None,
+    limit: int,
+    count: int = COUNT,
+    short: float = SHORT,
+) -> list[Candidate]:
+    """The candidates, short ones with the turn before them; the very same list where none is added.
+
+    `before` is the previous turn in the session of each document, the number of documents where
+    there is none. What is not `wanted` is not added.
+    """
+    free = min(count, limit - len(candidates))
+    there = {each.doc for each in candidates}
+    together: list[Candidate] = []
+    for place, each in enumerate(candidates):
+        together.append(each)
+        turn = int(before[each.doc])
+        if free <= 0 or lengths[each.doc] > short or not 0 <= turn < len(before):
+            continue
+        if turn in there or (wanted is not None and not wanted[turn]):
+            continue
+        score = _between(candidates, place)
+        together.append(Candidate(turn, score, {"neighbours": {"rank": len(together)}}))
+        there.add(turn)
+        free -= 1
+    return together if len(together) > len(candidates) else candidates
 
 
-def _strength(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    # What was used or judged later was not known at an earlier time: reads repeat.
-    if moment.query.known_at is not None or not moment.view.has_touched:
-        return candidates
-    now_us = round((moment.query.as_of or moment.query.now).timestamp() * 1_000_000)
-    return near_ties(candidates, leans(moment.view, [each.doc for each in candidates], now_us))
-
-
-def _current(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    return current(candidates, moment) if moment.config.stages.current else candidates
-
-
-def _lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    return lane(candidates, moment) if moment.config.instruction_lane else candidates
-
-
-def _boost(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    return boosted(
-        candidates,
-        is_instruction=moment.view.kinds == moment.view.codes.get("instruction", -2),
-        weight=moment.config.instruction_boost_weight,
-        enabled=moment.config.instruction_boost_enabled,
-    )
-
-
-def _literal(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    if not moment.config.stages.literal:
-        return candidates
-    found = held_literals(moment.view, moment.query, moment.holders, moment.wanted, moment.content)
-    return protected(candidates, found, moment.scores)
-
-
-def _concise(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    most = moment.config.conciseness
-    if not most:
-        return candidates
-    return concise(
-        candidates,
-        lengths=moment.view.lengths,
-        protected=_safe(candidates, moment),
-        most=most,
-    )
-
-
-def _floor(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    query = moment.query
-    wanted = bar(
-        floor=moment.config.relevance_floor,
-        threshold=None,
-        kind=classify(query.text).name,
-        narrowed=bool(query.filters or query.as_of or query.known_at or query.tiers),
-    )
-    vectors = moment.view.vectors
-    if not wanted or moment.cosines is None or vectors is None:
-        return candidates
-    # What has no vector yet must not be taken for irrelevant. Its cosine is 0, but so is that of
-    # what is as unlike the question as can be.
-    docs = np.array([each.doc for each in candidates], dtype=np.intp)
-    cosines = moment.cosines.copy()
-    cosines[docs[np.isnan(vectors.first_of(docs)[:, 0])]] = np.nan
-    return relevant(
-        candidates,
-        cosines=cosines,
-        holders=moment.holders,
-        size=len(moment.view) if moment.seen is None else int(np.count_nonzero(moment.seen)),
-        bar=wanted,
-        protected=_safe(candidates, moment),
-    )
-
-
-def _similar(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    if not moment.config.stages.similar:
-        return candidates
-    head = candidates[: max(_LOOKED_AT, 2 * moment.query.limit)]
-    kept = distinct(
-        head,
-        said=moment.view,
-        content=moment.content,
-        protected=_safe(head, moment),
-    )
-    if kept is head:
-        return candidates
-    rest = kept + candidates[len(head) :]
-    if moment.query.packing:
-        return rest
-    # A list may end with copies, where places are left: whoever asks can still see both.
-    there = {each.doc for each in kept}
-    lowest = rest[-1].score
-    copies = [each for each in head if each.doc not in there]
-    return rest + [each.scored(min(each.score, lowest), "similar", "copy") for each in copies]
-
-
-def _diverse(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    if moment.config.mmr_lambda >= 1.0:
-        return candidates
-    return diverse(
-        candidates,
-        rows=_rows(candidates, moment),
-        limit=moment.query.limit,
-        protected=_safe(candidates, moment),
-        balance=moment.config.mmr_lambda,
-    )
-
-
-def _writers(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    if not is_bounded(moment):
-        return candidates
-    writers = writers_of(moment, [each.doc for each in candidates])
-    return spread(
-        candidates,
-        writers,
-        share=moment.config.writer_share,
-        limit=moment.query.limit,
-        stays=alone(candidates, writers, quoted_or_codes(moment.query)),
-    )
-
-
-def _cut(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    return candidates[: moment.query.limit]
-
-
-def _neighbours(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    count = moment.config.neighbour_turns
-    if not count:
-        return candidates
-    return accompanied(
-        candidates,
-        before=neighbours(moment.view, moment.seen)[0],
-        lengths=moment.view.lengths,
-        wanted=moment.wanted,
-        limit=moment.query.limit,
-        count=count,
-    )
-
-
-#: In this order.
-STAGES: tuple[Stage, ...] = (
-    _confidence,  # drop derived memories that nobody was sure of        confidence.py
-    _rerank,  #     a model's opinion of the first, if there is one      rerank.py
-    _strength,  #   of near equals the one that proved useful            strength.py
-    _current,  #    the latest for "now", the first for "when did"       current.py
-    _lane,  #       standing instructions get places of their own        lane.py
-    _boost,  #      the seed's additive instruction boost, off           boost.py
-    _literal,  #    a literal of the question comes first                literal.py
-    _concise,  #    long texts pay a little, off                         concise.py
-    _floor,  #      what is far from a plain question goes, off          floor.py
-    _similar,  #    copies give way; in a context they are left out      similar.py
-    _diverse,  #    maximal marginal relevance, off                      diverse.py
-    _writers,  #    one writer gets three of ten places             source_share.py
-    _cut,  #        the limit
-    _neighbours,  # free places for the turn before a short one, off     neighbours.py
-)
-
-
-def _safe(candidates: list[Candidate], moment: Moment) -> set[int]:
-    """Documents that no stage may lower or drop: rules, and what holds a literal."""
-    rule = is_rule(moment.view)
-    return {each.doc for each in candidates if "literal" in each.notes or rule[each.doc]}
-
-
-def _rows(candidates: list[Candidate], moment: Moment) -> NDArray[np.float32] | None:
-    """The vectors of the first passages, a row for each candidate."""
-    if moment.view.vectors is None:
-        return None
-    return moment.view.vectors.first_of(np.array([each.doc for each in candidates], dtype=np.intp))
+def _between(candidates: Sequence[Candidate], place: int) -> float:
+    below = candidates[place + 1].score if place + 1 < len(candidates) else 0.0
+    return (candidates[place].score + below) / 2

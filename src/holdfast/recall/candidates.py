@@ -1,20 +1,113 @@
-"""The sources: what may be seen, and the rankings by keyword and by meaning."""
+"""Which documents take part in an answer: those that the asker may see, and the best of them.
+
+A stage of the pipeline is a pure function `(candidates, moment) -> candidates`. It may reorder,
+rescore, add or drop; what it does to a candidate it notes in `notes`, under its own name, so that
+`why` can tell. Candidates come best first and are given back best first. The order of the stages
+is in pipeline.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.config import Config
 from holdfast.index.resident import View
 from holdfast.recall.query import Query
-from holdfast.recall.sources.bm25 import bm25
 from holdfast.records.fading import notes_until
 from holdfast.records.graph.elements import edges_until, entities_until
 from holdfast.store.protocols import FOREVER_US
+
+if TYPE_CHECKING:
+    from holdfast.recall.stages.rerank import Reranker
+
+ReadContent = Callable[[Sequence[int]], Mapping[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A document on its way to the answer."""
+
+    #: Its number in the view.
+    doc: int
+    #: 0..1, comparable within one call.
+    score: float
+    #: Stage or source -> what it said of this document.
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def scored(self, score: float, stage: str, note: Any) -> Candidate:
+        """The same document with another score, and why."""
+        return Candidate(self.doc, score, {**self.notes, stage: note})
+
+    def noted(self, stage: str, note: Any) -> Candidate:
+        """The same document with a note."""
+        return Candidate(self.doc, self.score, {**self.notes, stage: note})
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Everything a stage may look at."""
+
+    view: View
+    query: Query
+    config: Config
+    #: The question's embedding, if there is one.
+    vector: NDArray[np.float32] | None
+    #: Cosine of every document with the question, where there is an embedding.
+    cosines: NDArray[np.float32] | None
+    #: Documents the asker can know of; None = all.
+    seen: NDArray[np.bool_] | None
+    #: Those of them that pass the caller's filters, too; None = all.
+    wanted: NDArray[np.bool_] | None
+    #: Reads the text of a few documents from the store: slow, for stages that must.
+    content: ReadContent
+    #: The score of every document after the fusion.
+    scores: NDArray[np.floating[Any]]
+    #: The documents that hold each query term.
+    holders: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    reranker: Reranker | None = None
+    #: What could not be asked; told with the answer.
+    degraded: list[str] = field(default_factory=list)
+
+
+class Stage(Protocol):
+    """One step after the fusion."""
+
+    def __call__(self, candidates: list[Candidate], moment: Moment) -> list[Candidate]:
+        """The candidates after this step, best first."""
+
+
+def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Best first; equals stay in the order they came."""
+    return sorted(candidates, key=lambda each: -each.score)
+
+
+def raised(
+    candidates: Sequence[Candidate],
+    gains: NDArray[np.floating[Any]],
+    stage: str,
+    notes: Sequence[Any],
+) -> list[Candidate]:
+    """Each score times 1 + its gain, best first; those that gain are noted.
+
+    Where one would pass 1, all are scaled down together: the order is that of the formula.
+    """
+    scores = np.array([each.score for each in candidates]) * (1.0 + gains)
+    scores /= max(1.0, float(scores.max(initial=0.0)))
+    return by_score(
+        [
+            each.scored(score, stage, note)
+            if gain > 0 and score > 0
+            else Candidate(each.doc, score, each.notes)
+            for each, score, gain, note in zip(
+                candidates, scores.tolist(), gains.tolist(), notes, strict=True
+            )
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,82 +118,31 @@ class Ranking:
     scores: tuple[float, ...]
 
 
-NOTHING = Ranking((), ())
+def border(values: NDArray[np.float32], most: int) -> NDArray[np.intp]:
+    """Places of the `most` highest values and of all that equal the last of them."""
+    if len(values) <= most:
+        return np.arange(len(values))
+    cut = len(values) - most
+    return np.flatnonzero(values >= np.partition(values, cut)[cut])
 
+
+def best(
+    view: View, docs: NDArray[np.integer[Any]], values: NDArray[np.float32], depth: int
+) -> Ranking:
+    """The `depth` best documents; of equals the newest, the same on every machine."""
+    top = border(values, depth)
+    docs, values = docs[top], values[top]
+    order = np.lexsort((-view.order[docs], -values))[:depth]
+    return Ranking(tuple(docs[order].tolist()), tuple(values[order].tolist()))
+
+
+# ----------------------------------------------------------------------
+# Who may be seen.
+# ----------------------------------------------------------------------
 
 #: One document that was just born and that nobody has touched.
 _BIRTH = np.zeros(1, dtype=np.int64)
 _UNTOUCHED = np.full(1, -1.0, dtype=np.float32)
-
-#: v(s) of the fusion formula, by source.
-Weights = Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class SourceScores:
-    """What the sources gave."""
-
-    rankings: dict[str, Ranking]
-    #: The visible documents that hold each query term.
-    holders: dict[str, NDArray[np.int32]]
-    cosines: NDArray[np.float32] | None
-
-
-def search(  # noqa: PLR0913 (what every source may need)
-    view: View,
-    query: Query,
-    vector: NDArray[np.float32] | None,
-    seen: NDArray[np.bool_] | None,
-    wanted: NDArray[np.bool_] | None,
-    *,
-    depth: int,
-    weights: Weights,
-    vector_weight: NDArray[np.float32],
-    graph: NDArray[np.float32] | None = None,
-) -> SourceScores:
-    """Ask every source that has a vote. `vector` None: the question has no embedding just now.
-
-    `vector_weight`: what the cosine counts in the hybrid score of each document, 0..1.
-    """
-    words, holders = bm25(view, query.terms, seen)
-    cosines = None
-    if vector is not None and view.vectors is not None:
-        likely = border(words, depth)
-        cosines = view.vectors.by_document(vector, len(view), also=likely[words[likely] > 0])
-    rankings: dict[str, Ranking] = {}
-    if weights["keyword"]:
-        rankings["keyword"] = _ranking(view, words, wanted, depth)
-    if weights["hybrid"]:
-        rankings["hybrid"] = _ranking(view, hybrid(words, cosines, vector_weight), wanted, depth)
-    if weights["vector"] and vector is not None:
-        rankings["vector"] = _nearest(view, vector, wanted, depth)
-    if weights["graph"] and graph is not None:
-        rankings["graph"] = _ranking(view, graph, wanted, depth)
-    return SourceScores(rankings, holders, cosines)
-
-
-def hybrid(
-    words: NDArray[np.float32],
-    cosines: NDArray[np.float32] | None,
-    vector_weight: NDArray[np.float32],
-) -> NDArray[np.float32]:
-    """The keyword score as a share of the best and the cosine, weighed against each other."""
-    top = float(words.max(initial=0.0))
-    shares = words / np.float32(top) if top > 0 else np.zeros_like(words)
-    if cosines is None:
-        return shares
-    return vector_weight * cosines + (np.float32(1.0) - vector_weight) * shares
-
-
-def _ranking(
-    view: View, scores: NDArray[np.float32], wanted: NDArray[np.bool_] | None, depth: int
-) -> Ranking:
-    """The best documents of one source; what it gives nothing is not in it."""
-    if wanted is not None:
-        scores = scores * wanted
-    top = border(scores, depth)
-    top = top[scores[top] > 0]
-    return best(view, top, scores[top], depth)
 
 
 def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
@@ -244,43 +286,6 @@ def _entities_until(
 ) -> NDArray[np.int64]:
     """How many turns speak of an entity is not known here: it is taken for one of many."""
     return entities_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)))
-
-
-def _nearest(
-    view: View, vector: NDArray[np.float32], wanted: NDArray[np.bool_] | None, depth: int
-) -> Ranking:
-    if view.vectors is None:
-        return NOTHING
-    docs, cosines = view.vectors.cosines(vector, wanted, depth=depth)
-    # A document has several passages at times: take more passages until there are enough documents.
-    most = depth
-    while True:
-        near = border(cosines, most)
-        found = np.unique(docs[near])
-        if len(found) >= min(depth, len(docs)) or len(near) == len(docs):
-            break
-        most *= 2
-    cosine_of = np.full(len(found), -2.0, dtype=np.float32)
-    np.maximum.at(cosine_of, np.searchsorted(found, docs[near]), cosines[near])
-    return best(view, found, cosine_of, depth)
-
-
-def border(values: NDArray[np.float32], most: int) -> NDArray[np.intp]:
-    """Places of the `most` highest values and of all that equal the last of them."""
-    if len(values) <= most:
-        return np.arange(len(values))
-    cut = len(values) - most
-    return np.flatnonzero(values >= np.partition(values, cut)[cut])
-
-
-def best(
-    view: View, docs: NDArray[np.integer[Any]], values: NDArray[np.float32], depth: int
-) -> Ranking:
-    """The `depth` best documents; of equals the newest, the same on every machine."""
-    top = border(values, depth)
-    docs, values = docs[top], values[top]
-    order = np.lexsort((-view.order[docs], -values))[:depth]
-    return Ranking(tuple(docs[order].tolist()), tuple(values[order].tolist()))
 
 
 def _us(seconds: float) -> int:
