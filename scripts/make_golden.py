@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import holdfast
 from holdfast.index.postings import packed
@@ -68,6 +69,7 @@ def fill(memory: holdfast.Memory) -> None:
     memory.drain()
     hear(memory)
     live(memory)
+    change(memory)
     memory.remember("Still waiting: okapi.", user="ann")
     create_key(memory.store, workspace="team", user="bob", role="read", label="golden")
     serve(memory)
@@ -156,6 +158,20 @@ def live(memory: holdfast.Memory) -> None:
     store.end(scope, [wrong], at=at, valid_to=at, reason="it was another one")
     store.add_share(Share("s1", scope, "team", ("graph",), "read", at, at + timedelta(days=1)))
     store.set_agent_trust("life", "helper", 0.75, at=at)
+    memory.drain()
+
+
+def change(memory: holdfast.Memory) -> None:
+    """Versions, one after another: an entry and a document of the knowledge base, a note, and a
+    procedure. In a workspace of their own."""
+    ann: dict[str, Any] = {"user": "ann", "workspace": "changed"}
+    for number in ("one", "two", "three"):
+        memory.knowledge.set("colour: sky", f"blue {number}", **ann)
+        memory.knowledge.add(f"The sky is blue {number}.", name="sky.txt", **ann)
+    note = memory.notes.add("The sky was blue.", **ann)
+    memory.notes.update(note.id, "The sky was grey.", **ann)
+    steps = memory.procedures.add("Look up", steps=["Go outside."], **ann)
+    memory.procedures.update(steps.id, steps=["Open the window."], **ann)
     memory.drain()
 
 

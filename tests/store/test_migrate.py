@@ -16,10 +16,10 @@ import holdfast
 from holdfast.errors import NotAStore, SchemaTooNew
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
-from holdfast.store.protocols import Spent
+from holdfast.store.protocols import Spent, claim_of
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.sqlite.connection import APPLICATION_ID
-from holdfast.store.sqlite.migrate import migrations
+from holdfast.store.sqlite.connection import APPLICATION_ID, connect
+from holdfast.store.sqlite.migrate import migrate, migrations
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_name, an_entry, say
 from holdfast.transfer import export_to, import_from
@@ -261,6 +261,77 @@ def test_the_life_of_records_in_a_golden_file_is_still_known(golden: Path) -> No
         assert store.agent_trust("life") == {"helper": 0.75}
 
 
+def test_the_versions_in_a_golden_file_are_still_found(golden: Path) -> None:
+    version, scope = golden_version(golden), Scope("changed", "ann")
+    with open_memory(golden) as memory:
+        for owner in memory.store.owners():
+            for record in all_of(memory, owner):
+                if (claim := claim_of(record)) is not None:
+                    assert record in memory.store.versions(owner, claim)
+        if version < 7:
+            return
+        found = [each.content for each in memory.store.versions(scope, "entry:colour: sky")]
+        assert found == [f"colour: sky: blue {number}" for number in ("one", "two", "three")]
+        assert len(memory.store.versions(scope, "document:sky.txt")) == 3
+        assert len(memory.store.versions(scope, "document:sky.txt", current=True)) == 1
+        for tier in ("note", "procedure"):
+            first, second = memory.store.listed(scope, tier=tier, current=False)
+            assert memory.store.versions(scope, first.id) == [first, second]
+
+
+def test_a_migration_that_is_killed_has_not_begun_or_is_done(tmp_path: Path) -> None:
+    path, copies, older = tmp_path / "m.db", tmp_path / "copies", NEWEST - 1
+    shutil.copy(GOLDEN[older - 1], path)
+    connection = connect(str(path))
+
+    def copy_as_it_is() -> bool:
+        """What would be left of the store if this process ended now."""
+        there = copies / str(len(list(copies.glob("*"))))
+        there.mkdir(parents=True)
+        for name in ("m.db", "m.db-wal"):
+            if (tmp_path / name).exists():
+                shutil.copy(tmp_path / name, there / name)
+        return False
+
+    connection.set_progress_handler(copy_as_it_is, 100)
+    migrate(connection, str(path))
+    connection.set_progress_handler(None)
+    copy_as_it_is()
+    connection.close()
+    SqliteStore(tmp_path / "fresh.db").close()
+    versions = []
+    for each in sorted(copies.iterdir(), key=lambda each: int(each.name)):
+        versions.append(golden_version(each / "m.db"))
+        old = GOLDEN[older - 1] if versions[-1] == older else tmp_path / "fresh.db"
+        assert schema_of(each / "m.db") == schema_of(old)
+    assert len(versions) > 20
+    assert (versions[0], versions[-1], sorted(versions)) == (older, NEWEST, versions)
+
+
+def test_claims_are_filled_in_from_what_older_records_say(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    shutil.copy(GOLDEN[5], path)
+    say = "UPDATE records SET tier = '{}', kind = '{}', data = '{}' WHERE id = unhex('{}')"
+    told = {
+        21: ("knowledge", "document", '{"name": "a \u00fc", "claim": "c"}', "document:a ü"),
+        22: ("knowledge", "entry", '{"key": "k"}', "entry:k"),
+        23: ("fact", "plan", '{"claim": "cc"}', "cc"),
+        24: ("fact", "plan", '{"claim": 5}', f"{24:032x}"),
+        25: ("note", "event", '{"claim": ""}', f"{25:032x}"),
+        11: ("knowledge", "document", "{}", "document:Porto (location)"),
+        12: ("graph", "entity", '{"claim": "cc"}', None),
+        1: ("procedure", "workflow", "no json", f"{1:032x}"),
+    }
+    change(path, *(say.format(*row[:3], f"{number:032x}") for number, row in told.items()))
+    SqliteStore(path).close()
+    connection = apsw.Connection(str(path))
+    found = dict(connection.execute("SELECT lower(hex(id)), claim FROM records"))
+    connection.close()
+    assert {number: found[f"{number:032x}"] for number in told} == {
+        number: row[3] for number, row in told.items()
+    }
+
+
 def all_of(memory: Memory, owner: Scope) -> list[Record]:
     return [
         record
@@ -316,6 +387,20 @@ def test_an_export_made_before_there_were_derived_records_is_still_read(tmp_path
         counted = json.loads(former.replace(b'"recollect_export":1', b'"holdfast_export":2'))
         assert json.loads(header) == counted
         assert [each.detail for each in memory.store.check(index_row) if not each.ok] == []
+
+
+def test_an_import_finds_the_versions_of_what_was_exported(tmp_path: Path) -> None:
+    golden, scope = shutil.copy(GOLDEN[6], tmp_path / "old.db"), Scope("changed", "ann")
+    lines = io.BytesIO()
+    with open_memory(golden) as old:
+        export_to(old.store, lines)
+    lines.seek(0)
+    with open_memory(tmp_path / "m.db") as memory:
+        assert import_from(memory, lines).failed == 0
+        assert len(memory.store.versions(scope, "entry:colour: sky")) == 3
+        assert memory.knowledge.get("colour: sky", user="ann", workspace="changed").value == (
+            "blue three"
+        )
 
 
 # Files that are not for us

@@ -51,6 +51,7 @@ from holdfast.store.values import (
     Trouble,
     Vector,
     Webhook,
+    claim_of,
     is_document,
     is_heard,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "Spending",
     "Spent",
     "Vector",
+    "claim_of",
     "is_document",
     "is_heard",
 ]
@@ -465,6 +467,11 @@ class Records(Protocol):
     ) -> list[Record]:
         """The records of a tier, those learned first first. `current`: without those that ended;
         `archived`: with those put aside; forgotten ones are left out in any case."""
+
+    def versions(self, scope: Scope, claim: str, *, current: bool = False) -> list[Record]:
+        """The versions of a claim (`claim_of`), those learned first first, of several learned at
+        once those stored first; also those put aside. `current`: without those that ended;
+        forgotten ones are left out in any case."""
 
     def put(
         self,

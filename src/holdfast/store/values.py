@@ -131,6 +131,30 @@ def is_document(tier: str, data: Metadata, quiet: int) -> bool:
     return quiet < LISTED and not is_heard(tier, data)
 
 
+def claim_of(record: Record | Derived) -> str | None:
+    """What a record is a version of: the id of the first version, of a document its name and of an
+    entry of the knowledge base its key. Turns and the graph have no versions."""
+    if record.tier in ("session", "graph"):
+        return None
+    data = record.data
+    if record.tier == "knowledge" and record.kind == "document":
+        return claim_of_document(data.get("name", record.content))
+    if record.tier == "knowledge" and record.kind == "entry":
+        return claim_of_entry(data.get("key", ""))
+    first = data.get("claim")
+    return first if isinstance(first, str) and first else record.id
+
+
+def claim_of_document(name: str) -> str:
+    """What the versions of a document are versions of."""
+    return f"document:{name}"
+
+
+def claim_of_entry(key: str) -> str:
+    """What the versions of an entry of the knowledge base are versions of."""
+    return f"entry:{key}"
+
+
 class IndexedRow(NamedTuple):
     """What a text gives: its index row, its kind, and for an event the records that follow."""
 

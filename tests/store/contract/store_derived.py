@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from holdfast.testing.store_builders import (
     NOON,
     OTHER_ANN,
     a_fact,
+    a_name,
     actions,
     an_entry,
     claim,
@@ -255,3 +257,38 @@ class VersionSuite:
         learn(store, ANN, a_fact(51, supersedes=(a_fact(50).id,)))
         learn(store, ANN, a_fact(50))
         assert len(current_facts(store)) == 2
+
+    def test_the_versions_of_a_claim_are_found_in_their_order(self, store: Store) -> None:
+        first = a_fact(59)
+        later = [
+            a_fact(number, data={"claim": first.id}, supersedes=(a_fact(number + 1).id,))
+            for number in (58, 57)
+        ]
+        learn(store, ANN, first, a_fact(70))
+        learn(store, ANN, *later, at=NOON + timedelta(days=1))
+        learn(store, BOB, a_fact(59))
+        numbers = [int(each.id, 16) for each in store.versions(ANN, first.id)]
+        assert numbers == [59, 58, 57]
+        assert [each.id for each in store.versions(ANN, first.id, current=True)] == [later[-1].id]
+        store.archive(ANN, [first.id], at=NOON, reason="old")
+        store.forget(ANN, later[-1].id, at=NOON)
+        assert [int(each.id, 16) for each in store.versions(ANN, first.id)] == [59, 58]
+        assert store.versions(ANN, first.id, current=True) == []
+        assert store.versions(ANN, "nobody said it") == store.versions(OTHER_ANN, first.id) == []
+
+    def test_a_version_that_is_put_again_may_be_one_of_another_claim(self, store: Store) -> None:
+        learn(store, ANN, a_fact(50))
+        learn(store, ANN, a_fact(50, data={"claim": "c" * 32}))
+        assert store.versions(ANN, a_fact(50).id) == []
+        assert [each.id for each in store.versions(ANN, "c" * 32)] == [a_fact(50).id]
+
+    def test_documents_and_entries_are_versions_of_their_name_and_key(self, store: Store) -> None:
+        kept: dict[str, Any] = {
+            "tier": "knowledge",
+            "data": {"name": "n", "key": "k", "claim": "f" * 32},
+        }
+        learn(store, ANN, a_fact(50, kind="document", **kept), a_fact(51, kind="entry", **kept))
+        learn(store, ANN, a_name(52, data={"claim": "f" * 32}))
+        assert [each.id for each in store.versions(ANN, "document:n")] == [a_fact(50).id]
+        assert [each.id for each in store.versions(ANN, "entry:k")] == [a_fact(51).id]
+        assert store.versions(ANN, "f" * 32) == []

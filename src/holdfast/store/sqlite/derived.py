@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from holdfast.errors import InvalidInput
-from holdfast.store.protocols import Derived, is_document, is_heard
+from holdfast.store.protocols import Derived, claim_of, is_document, is_heard
 from holdfast.store.sqlite.rows import (
     chunks,
     from_json,
@@ -374,6 +374,7 @@ def _with(writing: Writing, derived: Derived) -> dict[str, Any]:
     terms, length = _index_row(derived)
     return {
         "tier": derived.tier,
+        "claim": claim_of(derived),
         "valid_from": to_us(derived.valid_from),
         "origin": derived.origin,
         "length": length,

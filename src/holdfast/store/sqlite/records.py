@@ -189,6 +189,17 @@ class SqliteRecords(StorePart):
             )
             return list(readable(to_record, rows))
 
+    def versions(self, scope: Scope, claim: str, *, current: bool = False) -> list[Record]:
+        which = " AND r.known_to IS NULL AND r.valid_to IS NULL" if current else ""
+        with self._pool.snapshot() as connection:
+            rows = connection.execute(
+                f"SELECT {RECORD} FROM records r INDEXED BY records_claim{EVENT_OF}"
+                f" WHERE r.owner = ? AND r.claim = ?{which} AND{READABLE}"
+                " ORDER BY r.known_from, r.rowid",
+                (owner_of(connection, scope), claim),
+            )
+            return list(readable(to_record, rows))
+
     def put(
         self,
         scope: Scope,

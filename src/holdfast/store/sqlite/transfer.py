@@ -25,6 +25,7 @@ from holdfast.store.protocols import (
     KeyUse,
     Lived,
     Progress,
+    claim_of,
     is_document,
 )
 from holdfast.store.sealing import seal
@@ -310,6 +311,7 @@ def _record(
         "arrival": arrival_of(connection, owner, sources),
         "written": row.written or not record.sources,
         "data": to_data(record.data),
+        "claim": claim_of(record),
         "metadata": to_json(record.metadata),
         "used": None if row.used_on is None else to_day(row.used_on),
         **{name: getattr(record, name) for name in _AS_IT_IS},
