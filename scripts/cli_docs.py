@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from holdfast.service.cli.app import app
+from holdfast.service.cli.command import whole
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
@@ -65,9 +66,9 @@ def commands() -> Iterator[tuple[str, Any]]:
     for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
         inner = getattr(command, "commands", {})
         if not inner or command.invoke_without_command:
-            yield name, command
+            yield name, whole(command)
         for inner_name, inner_command in inner.items():
-            yield f"{name} {inner_name}", inner_command
+            yield f"{name} {inner_name}", whole(inner_command)
 
 
 def section(name: str, command: Any) -> str:

@@ -152,9 +152,10 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"holdfast {holdfast.__version__}\n"
 
 
-def test_help_loads_no_machinery() -> None:
+@pytest.mark.parametrize("args", [["--help"], ["facts", "--help"]])
+def test_help_loads_no_machinery(args: list[str]) -> None:
     code = (
-        "import sys; from holdfast.service.cli import main; main(['--help']);"
+        f"import sys; from holdfast.service.cli import main; main({args});"
         "sys.exit(any(name in sys.modules for name in ('numpy', 'apsw', 'onnxruntime', 'fastapi')))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

@@ -40,6 +40,8 @@ class Parameter:
     place: str = "body"
     #: As the function has it.
     annotation: Any = None
+    #: Whether it is told by its place, not by its name.
+    is_positional: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ class Verb(Generic[P, R]):
                     None if required else each.default,
                     self._place(each.name, wire),
                     hints[each.name],
+                    required and each.kind is each.POSITIONAL_OR_KEYWORD,
                 )
             )
         return tuple(found)

@@ -297,3 +297,5 @@ CAPABILITIES = verb(Memory.capabilities, "GET", "/v1/capabilities")
 ALL: tuple[Verb[..., object], ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Verb)
 )
+#: As they are called on a memory.
+BY_NAME: Mapping[str, Verb[..., object]] = {each.name: each for each in ALL}

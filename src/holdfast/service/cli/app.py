@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from holdfast import __version__
-from holdfast.service.cli import (
-    bench,
-    facts,
-    graph,
-    knowledge,
-    memory,
-    notes,
-    recall,
-    serve,
-    team,
-    upkeep,
-)
+from holdfast.service.cli import bench, graph, memory, recall, records, serve, upkeep
+from holdfast.service.cli.command import Group, top
 from holdfast.service.cli.show import MEMORIES, RUNNING, UPKEEP
-
-Command = Callable[..., Any]
 
 app = typer.Typer(
     name="holdfast",
+    cls=Group,
     help="Long-term memory for LLM agents that never loses an acknowledged write.",
     epilog='Example: holdfast remember "I moved to Lisbon." --user ann',
     add_completion=False,
@@ -47,47 +35,35 @@ def _options(
         raise typer.Exit
 
 
-_MEMORIES: dict[str, Command] = {
-    "remember": memory.remember,
-    "recall": recall.recall,
-    "context": recall.context,
-    "explain": recall.explain,
-    "status": memory.status,
-    "forget": memory.forget,
-    "history": memory.history,
-    "feedback": memory.feedback,
-    "profile": notes.profile,
-    "compact": memory.compact,
+#: Those that belong to no group.
+_ORDER = {
+    MEMORIES: "remember recall context explain status forget history feedback profile compact",
+    UPKEEP: "doctor import export backup restore decay erase",
+    RUNNING: "worker serve mcp",
 }
-_UPKEEP: dict[str, Command] = {
-    "doctor": upkeep.doctor,
-    "import": upkeep.import_,
-    "export": upkeep.export,
-    "backup": upkeep.backup,
-    "restore": upkeep.restore,
-    "decay": memory.decay,
-    "erase": memory.erase,
-}
-_RUNNING: dict[str, Command] = {
-    "worker": serve.worker,
-    "serve": serve.serve,
-    "mcp": serve.mcp,
-}
+_COMMANDS = {each.name: each for each in top.registered_commands}
 
-for panel, commands in ((MEMORIES, _MEMORIES), (UPKEEP, _UPKEEP), (RUNNING, _RUNNING)):
-    for name, command in commands.items():
-        *_, example = (command.__doc__ or "").strip().splitlines()
-        about = (command.__doc__ or "").replace(example, "")
-        app.command(name, help=about, epilog=example.strip(), rich_help_panel=panel)(command)
+for panel, names in _ORDER.items():
+    for name in names.split():
+        _COMMANDS[name].rich_help_panel = panel
+        app.registered_commands.append(_COMMANDS[name])
 
-app.add_typer(graph.graph, name="graph", rich_help_panel=MEMORIES)
-app.add_typer(facts.facts, name="facts", rich_help_panel=MEMORIES)
-app.add_typer(notes.notes, name="notes", rich_help_panel=MEMORIES)
-app.add_typer(notes.procedures, name="procedures", rich_help_panel=MEMORIES)
-app.add_typer(knowledge.knowledge, name="knowledge", rich_help_panel=MEMORIES)
-app.add_typer(team.team, name="team", rich_help_panel=MEMORIES)
-app.add_typer(team.shares, name="shares", rich_help_panel=MEMORIES)
-app.add_typer(team.agents, name="agents", rich_help_panel=MEMORIES)
-app.add_typer(serve.jobs, name="jobs", rich_help_panel=UPKEEP)
-app.add_typer(serve.keys, name="keys", rich_help_panel=RUNNING)
+for panel, groups in {
+    MEMORIES: {
+        "graph": graph.graph,
+        "facts": records.facts,
+        "notes": records.notes,
+        "procedures": records.procedures,
+        "knowledge": records.knowledge,
+        "team": records.team,
+        "shares": records.shares,
+        "agents": records.agents,
+    },
+    UPKEEP: {"jobs": serve.jobs},
+    RUNNING: {"keys": serve.keys},
+}.items():
+    for name, group in groups.items():
+        app.add_typer(group, name=name, rich_help_panel=panel)
 app.add_typer(bench.bench, name="bench", rich_help_panel=UPKEEP)
+
+__all__ = ["app", "memory", "recall", "upkeep"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
+from holdfast.service.cli.command import Call, Group, Option, verb
 from holdfast.service.cli.files import is_database, whole_file
 from holdfast.service.cli.show import (
     Agent,
@@ -43,13 +44,12 @@ _TURNS = 3
 _MOST_LISTED = 10_000
 
 graph = typer.Typer(
+    cls=Group,
     help="See the knowledge graph; join and part entities.",
     epilog="Example: holdfast graph show --user ann",
     no_args_is_help=True,
 )
 
-First = Annotated[str, typer.Argument(metavar="A", help="A name, an alias or an id.")]
-Second = Annotated[str, typer.Argument(metavar="B", help="The same of the other.")]
 MergeId = Annotated[
     str, typer.Argument(metavar="ID", help="As `graph merges` shows it, or the full id.")
 ]
@@ -86,7 +86,6 @@ KnownAt = Annotated[
     str | None,
     typer.Option("--known-at", metavar="TIME", help="What was known then.", show_default=False),
 ]
-Undone = Annotated[bool, typer.Option("--undone", help="Those that were undone, too.")]
 
 
 @graph.command(
@@ -138,30 +137,15 @@ def _show(  # noqa: PLR0913 (one per option)
         _hand_over(_draw(found, chosen, turns, heading), chosen, out, force=force)
 
 
-@graph.command("merges", epilog="Example: holdfast graph merges --user ann")
-def _merges(
-    *,
-    user: User,
-    undone: Undone = False,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
+@verb(
+    graph, "graph merges", "user undone workspace agent", "--user ann",
+    gives=lambda typed: {**typed, "limit": _MOST_LISTED},
+    nothing="no merges: every name of user {user} stands for itself",
+    undone="Those that were undone, too.",
+)  # fmt: skip
+def _merges(found: Sequence[Merge], call: Call) -> None:
     """List the names that were taken for one entity, with what spoke for it."""
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-
-    with memory_at(db, config) as memory:
-        found = memory.graph.merges(
-            user=user, workspace=workspace, agent=agent, undone=undone, limit=_MOST_LISTED
-        )
-    if json:
-        document(found)
-        return
-    if not found:
-        line(f"no merges: every name of user {user} stands for itself")
-        return
+    undone = call["undone"]
     rows = [
         (
             each.id[-_END_OF_ID:],
@@ -176,7 +160,7 @@ def _merges(
     ]
     when = ["when (UTC)", *(["undone"] if undone else [])]
     columns(rows, heading=("id", "name", "is taken for", "score", *when, "because"))
-    note(f"`holdfast graph unmerge ID --user {user}` parts two again")
+    note(f"`holdfast graph unmerge ID --user {call['user']}` parts two again")
 
 
 @graph.command("unmerge", epilog="Example: holdfast graph unmerge 5f21c09a77d1 --user ann")
@@ -205,28 +189,14 @@ def _unmerge(
         line(f"parted: {done.merged_name} and {done.into_name} are two again")
 
 
-@graph.command("merge", epilog='Example: holdfast graph merge "Bob" "Bob Smith" --user ann')
-def _merge(
-    *,
-    a: First,
-    b: Second,
-    user: User,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
+@verb(
+    graph, "graph merge", "a b user workspace agent", '"Bob" "Bob Smith" --user ann',
+    a=Option("A name, an alias or an id.", "A"), b=Option("The same of the other.", "B"),
+)  # fmt: skip
+def _merge(done: Merge, call: Call) -> None:
     """Take two entities for one from now on; `graph unmerge` parts them again."""
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-
-    with memory_at(db, config) as memory:
-        done = memory.graph.merge(a, b, user=user, workspace=workspace, agent=agent)
-    if json:
-        document(done)
-        return
     line(f"merged: {done.merged_name} is shown as {done.into_name}")
-    note(f"`holdfast graph unmerge {done.id[-_END_OF_ID:]} --user {user}` parts them again")
+    note(f"`holdfast graph unmerge {done.id[-_END_OF_ID:]} --user {call['user']}` parts them again")
 
 
 def _format(given: str | None, out: Path | None, *, json: bool) -> str:

@@ -13,6 +13,7 @@ import orjson
 import typer
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
+from holdfast.service.cli.command import Call, Option, top, verb
 from holdfast.service.cli.show import (
     Agent,
     AsJson,
@@ -36,9 +37,13 @@ from holdfast.service.cli.show import (
 if TYPE_CHECKING:
     from holdfast.memory.memory import Memory
     from holdfast.records.stats import Stats
+    from holdfast.records.summaries import Compaction
+    from holdfast.types import Version
     from holdfast.upkeep.acts import Done
     from holdfast.upkeep.preview import Fading
 
+
+_ID = "019aaf3e5c1b0000d0a1b2c3d4e5f607"
 
 # ----------------------------------------------------------------------
 # remember: a text becomes a memory.
@@ -78,6 +83,9 @@ NoWait = Annotated[
 ]
 
 
+@top.command(
+    "remember", epilog='Example: holdfast remember "I moved to Lisbon." --user ann --session s1'
+)
 def remember(  # noqa: PLR0913 (one per option)
     *,
     text: Text = None,
@@ -96,10 +104,7 @@ def remember(  # noqa: PLR0913 (one per option)
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Store a text durably; it is found by keyword at once, by meaning when this returns.
-
-    Example: holdfast remember "I moved to Lisbon." --user ann --session s1
-    """
+    """Store a text durably; it is found by keyword at once, by meaning when this returns."""
     from holdfast.service.cli.opening import is_far, memory_at  # noqa: PLC0415
 
     message: dict[str, Any] = {"role": role, "content": _content(text, file)}
@@ -156,65 +161,40 @@ _MOST_DAYS = 36_500.0
 _WORDS = {"good": 1, "+1": 1, "1": 1, "bad": -1, "-1": -1}
 
 
-def feedback(
-    *,
-    id: MemoryId,
-    value: Annotated[str, typer.Argument(metavar="good|bad", help="Whether it helped.")],
-    user: User,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Say whether a memory helped: it decides between near equals, and what fades.
-
-    Example: holdfast feedback 019aaf3e5c1b0000d0a1b2c3d4e5f607 good --user ann
-    """
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-
-    if value not in _WORDS:
-        raise InvalidInput(f"value must be good or bad, not {value[:64]!r}", field="value")
-    with memory_at(db, config) as memory:
-        strength = memory.feedback(id, _WORDS[value], user=user, workspace=workspace, agent=agent)
-    document({"id": id, "strength": strength}) if json else line(f"strength {strength:.2f}")
+def _praise(word: str) -> int:
+    if word not in _WORDS:
+        raise InvalidInput(f"value must be good or bad, not {word[:64]!r}", field="value")
+    return _WORDS[word]
 
 
-def compact(
-    *,
-    session: Annotated[str, typer.Option(metavar="NAME", help="Which session.")],
-    user: User,
-    keep_turns: Annotated[int, typer.Option(help="Leave the last ones out.")] = 10,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Sum up a session; its turns stay as they are.
+@verb(
+    top, "feedback", "id value user workspace agent", f"{_ID} good --user ann",
+    data=lambda strength, call: {"id": call["id"], "strength": strength},
+    value=Option("Whether it helped.", "good|bad", type=str, read=_praise),
+)  # fmt: skip
+def _feedback(strength: float, _: Call) -> None:
+    """Say whether a memory helped: it decides between near equals, and what fades."""
+    line(f"strength {strength:.2f}")
 
-    Example: holdfast compact --session monday --user ann
-    """
-    from holdfast.service.cli.opening import memory_at, settle  # noqa: PLC0415
 
-    with memory_at(db, config) as memory:
-        made = memory.compact(
-            session=session, user=user, workspace=workspace, agent=agent, keep_turns=keep_turns
-        )
-        settle(memory)
-    if json:
-        document(made)
-    elif made.summary_id is None:
+@verb(
+    top, "compact", "session user keep_turns workspace agent", "--session monday --user ann",
+    settles=True, session=Option("Which session.", "NAME"), keep_turns="Leave the last ones out.",
+)  # fmt: skip
+def _compact(made: Compaction, _: Call) -> None:
+    """Sum up a session; its turns stay as they are."""
+    if made.summary_id is None:
         line(f"nothing to sum up: {several(made.kept, 'turn', 'turns')}")
-    else:
-        line(made.summary)
-        line()
-        line(
-            f"{several(made.turns, 'turn', 'turns')} summed up, {made.kept} left as they are:"
-            f" {made.tokens_before:,} -> {made.tokens_after:,} tokens"
-        )
+        return
+    line(made.summary)
+    line()
+    line(
+        f"{several(made.turns, 'turn', 'turns')} summed up, {made.kept} left as they are:"
+        f" {made.tokens_before:,} -> {made.tokens_after:,} tokens"
+    )
 
 
+@top.command("decay", epilog="Example: holdfast decay --user ann --days 90")
 def decay(  # noqa: PLR0913 (one per option)
     *,
     user: User,
@@ -233,10 +213,7 @@ def decay(  # noqa: PLR0913 (one per option)
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Show what fades, and what the nightly round would put aside. Nothing is ever deleted.
-
-    Example: holdfast decay --user ann --days 90
-    """
+    """Show what fades, and what the nightly round would put aside. Nothing is ever deleted."""
     from holdfast.border import validate  # noqa: PLC0415
     from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
     from holdfast.upkeep.nightly import JOBS  # noqa: PLC0415
@@ -264,6 +241,12 @@ def decay(  # noqa: PLR0913 (one per option)
         _show_fading(found, days)
 
 
+@top.command(
+    "erase",
+    help="Remove everything of a user from the store, physically and for good; prints a signed"
+    " receipt.",
+    epilog="Example: holdfast erase --user ann --yes > receipt.json",
+)
 def erase(
     *,
     user: User,
@@ -279,10 +262,6 @@ def erase(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Remove everything of a user from the store, physically and for good; prints a signed receipt.
-
-    Example: holdfast erase --user ann --yes > receipt.json
-    """
     from holdfast.service.cli.opening import memory_at, store_at  # noqa: PLC0415
     from holdfast.upkeep.erasure import verify as verified  # noqa: PLC0415
 
@@ -377,6 +356,7 @@ def _receipt(path: Path) -> dict[str, object]:
     return found
 
 
+@top.command("status", epilog="Example: holdfast status")
 def status(
     *,
     id: Annotated[
@@ -402,10 +382,7 @@ def status(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Say how far a memory has come, or what a user or the whole store holds.
-
-    Example: holdfast status
-    """
+    """Say how far a memory has come, or what a user or the whole store holds."""
     if id is None and user is None and session is None:
         _store_status(db, config, json=json)
         return
@@ -424,6 +401,9 @@ def status(
         line(f"{id}: {status_text(found)}")
 
 
+@top.command(
+    "forget", epilog="Example: holdfast forget 019aaf3e5c1b0000d0a1b2c3d4e5f607 --user ann"
+)
 def forget(
     *,
     id: MemoryId,
@@ -434,10 +414,7 @@ def forget(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Hide a memory from every read at once; restorable for a while, then wiped.
-
-    Example: holdfast forget 019aaf3e5c1b0000d0a1b2c3d4e5f607 --user ann
-    """
+    """Hide a memory from every read at once; restorable for a while, then wiped."""
     from holdfast.service.cli.opening import is_far, memory_at  # noqa: PLC0415
 
     with memory_at(db, config) as memory:
@@ -454,26 +431,12 @@ def forget(
         line("nothing to do: it was forgotten already")
 
 
-def history(
-    *,
-    id: MemoryId,
-    user: User,
-    workspace: Workspace = "default",
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """List what happened to a memory, oldest first.
-
-    Example: holdfast history 019aaf3e5c1b0000d0a1b2c3d4e5f607 --user ann
-    """
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-
-    with memory_at(db, config) as memory:
-        versions = memory.history(id, user=user, workspace=workspace)
-    if json:
-        document({"id": id, "versions": versions})
-        return
+@verb(
+    top, "history", "id user workspace", f"{_ID} --user ann",
+    data=lambda versions, call: {"id": call["id"], "versions": versions},
+)  # fmt: skip
+def _history(versions: Sequence[Version], _: Call) -> None:
+    """List what happened to a memory, oldest first."""
     if len({each.record for each in versions}) > 1:  # A fact in several versions.
         texts = [(day(e.at), e.action, e.content or "", e.note or "") for e in versions]
         columns(texts, heading=("when (UTC)", "what", "version", "why"))

@@ -5,41 +5,28 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from holdfast.recall.explain import in_words
 from holdfast.recall.query import WANTED_FILTERS
+from holdfast.service.cli.command import Call, Option, top, verb
 from holdfast.service.cli.show import (
-    Agent,
-    AsJson,
-    ConfigFile,
-    Db,
-    Session,
-    User,
-    Workspace,
     day,
-    document,
     line,
     note,
     pairs,
     safe,
     several,
 )
-from holdfast.types import Considered, Context, Explained, Hit, Metadata
+from holdfast.types import Considered, Context, Explained, Hit, Hits, Metadata
 
 if TYPE_CHECKING:
-    from holdfast.memory.memory import Memory
+    pass
 
 
 # ----------------------------------------------------------------------
 # explain: what went into a context, and why.
 # ----------------------------------------------------------------------
-
-ContextId = Annotated[
-    str, typer.Argument(metavar="ID", help="The context's id, or its last 6 digits or more.")
-]
 
 #: The sources that have a column of their own.
 _SOURCES = ("keyword", "vector", "graph")
@@ -53,28 +40,15 @@ _WHEN_PIPED = (_WIDE, 24)
 _LABEL = 10
 
 
-def explain(
-    *,
-    context_id: ContextId,
-    user: User,
-    workspace: Workspace = "default",
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
+@verb(
+    top, "explain", "context_id user workspace", "5f21c09a77d1 --user ann",
+    context_id=Option("The context's id, or its last 6 digits or more.", "ID"),
+)  # fmt: skip
+def _explain(told: Explained, _: Call) -> None:
     """Tell what was found for a context, what spoke for each memory, and what was left out.
 
     `holdfast context` prints the id on stderr. A context is kept for `ledgerDays`.
-
-    Example: holdfast explain 5f21c09a77d1 --user ann
     """
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-
-    with memory_at(db, config) as memory:
-        told = memory.explain(context_id, user=user, workspace=workspace)
-    if json:
-        document(told)
-        return
     width = shutil.get_terminal_size(_WHEN_PIPED).columns
     for label, text in _head(told):
         first, *more = textwrap.wrap(text, max(width - _LABEL, _NARROWEST_NOTES)) or [""]
@@ -167,162 +141,12 @@ def _notes(why: Mapping[str, Any]) -> str:
     return in_words({name: told for name, told in why.items() if name not in _SOURCES})
 
 
+# ----------------------------------------------------------------------
+# recall and context: memories for a question.
+# ----------------------------------------------------------------------
+
 #: A longer memory is cut on the screen unless --full.
 _SHOWN_CHARACTERS = 400
-
-Limit = Annotated[int, typer.Option("--limit", "-n", help="At most so many memories, 1..200.")]
-AsOf = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="TIME", help="Only what was said by then.", show_default=False),
-]
-KnownAt = Annotated[
-    str | None,
-    typer.Option(
-        "--known-at", metavar="TIME", help="Only what was stored by then.", show_default=False
-    ),
-]
-Filters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter",
-        metavar="NAME=VALUE",
-        help="Only memories with this session, role, name, agent or kind; faded=true and"
-        " archived=true show what is hidden otherwise. May be repeated.",
-        show_default=False,
-    ),
-]
-Tiers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tier",
-        help="Only this tier: session, fact, note, profile, graph, procedure, knowledge or"
-        " workspace; may be repeated.",
-        show_default=False,
-    ),
-]
-Query = Annotated[str, typer.Argument(help="What is asked.")]
-Full = Annotated[bool, typer.Option("--full", help="Do not cut long memories.")]
-Explain = Annotated[
-    bool,
-    typer.Option("--explain", help="Tell every source's rank and what each stage did, too."),
-]
-Budget = Annotated[
-    int | None,
-    typer.Option(
-        "--budget",
-        metavar="TOKENS",
-        help="At most so many tokens. Default: contextBudgetTokens.",
-        show_default=False,
-    ),
-]
-
-
-Format = Annotated[str, typer.Option("--format", help="safe, astra or deerflow.")]
-Packaging = Annotated[
-    str,
-    typer.Option("--packaging", help="auto, or full, overview or headline for every memory."),
-]
-
-
-def recall(  # noqa: PLR0913 (one per option)
-    *,
-    query: Query,
-    user: User,
-    limit: Limit = 10,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    session: Session = None,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-    tier: Tiers = None,
-    filter: Filters = None,
-    full: Full = False,
-    explain: Explain = False,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Find the memories that answer a question, best first, with score and reason.
-
-    Example: holdfast recall "Where does Ann live?" --user ann
-    """
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-
-    with memory_at(db, config) as memory:
-        hits = memory.recall(
-            query,
-            user=user,
-            workspace=workspace,
-            agent=agent,
-            session=session,
-            limit=limit,
-            as_of=as_of,
-            known_at=known_at,
-            tiers=tier,
-            filters=_filters(filter),
-            explain=explain,
-        )
-        empty = "" if hits else _why_nothing(memory, user, workspace)
-    for reason in hits.degraded:
-        note(f"note: searched without {reason}")
-    if json:
-        document({"count": len(hits), "degraded": hits.degraded, "hits": list(hits)})
-    elif empty:
-        line(empty)
-    else:
-        _show_hits(hits, full=full)
-
-
-def context(  # noqa: PLR0913 (one per option)
-    *,
-    query: Query,
-    user: User,
-    budget: Budget = None,
-    format: Format = "safe",
-    packaging: Packaging = "auto",
-    limit: Limit = 50,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    session: Session = None,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-    tier: Tiers = None,
-    filter: Filters = None,
-    explain: Explain = False,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Print the memories for the next model call, packed into a token budget.
-
-    Example: holdfast context "Plan Ann's week" --user ann --budget 2000
-    """
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-
-    with memory_at(db, config) as memory:
-        packed = memory.context(
-            query,
-            user=user,
-            workspace=workspace,
-            agent=agent,
-            session=session,
-            budget_tokens=budget,
-            format=format,
-            packaging=packaging,
-            limit=limit,
-            as_of=as_of,
-            known_at=known_at,
-            tiers=tier,
-            filters=_filters(filter),
-            explain=explain,
-        )
-        empty = "" if packed.hits or packed.dropped else _why_nothing(memory, user, workspace)
-    if json:
-        document(packed)
-        return
-    if packed.text:
-        line(packed.text)
-    note(empty or _how_full(packed))
 
 
 def _filters(given: Sequence[str] | None) -> dict[str, str | bool]:
@@ -335,15 +159,72 @@ def _filters(given: Sequence[str] | None) -> dict[str, str | bool]:
     }
 
 
+_LIMIT = Option("At most so many memories, 1..200.", short="-n")
+_QUESTION: dict[str, Any] = {
+    "as_of": Option("Only what was said by then.", "TIME"),
+    "known_at": Option("Only what was stored by then.", "TIME"),
+    "tiers": "Only this tier: session, fact, note, profile, graph, procedure, knowledge or"
+    " workspace; may be repeated.",
+    "filters": Option(
+        "Only memories with this session, role, name, agent or kind; faded=true and archived=true"
+        " show what is hidden otherwise. May be repeated.",
+        "NAME=VALUE",
+        read=_filters,
+    ),
+    "explain": "Tell every source's rank and what each stage did, too.",
+}
+
+
+def _tell_degraded(hits: Hits, _: Call) -> None:
+    for reason in hits.degraded:
+        note(f"note: searched without {reason}")
+
+
+@verb(
+    top, "recall",
+    "text:query user limit workspace agent session as_of known_at tiers:tier filters:filter"
+    " full explain",
+    '"Where does Ann live?" --user ann', first=_tell_degraded,
+    data=lambda hits, _: {"count": len(hits), "degraded": hits.degraded, "hits": list(hits)},
+    text="What is asked.", limit=_LIMIT._replace(default=10),
+    full=Option("Do not cut long memories.", type=bool, default=False), **_QUESTION,
+)  # fmt: skip
+def _recall(hits: Hits, call: Call) -> None:
+    """Find the memories that answer a question, best first, with score and reason."""
+    if hits:
+        _show_hits(hits, full=call["full"])
+    else:
+        line(_why_nothing(call))
+
+
+@verb(
+    top, "context",
+    "messages:query user budget_tokens:budget format packaging limit workspace agent session as_of"
+    " known_at tiers:tier filters:filter explain",
+    '"Plan Ann\'s week" --user ann --budget 2000',
+    messages=Option("What is asked.", type=str),
+    budget_tokens=Option("At most so many tokens. Default: contextBudgetTokens.", "TOKENS"),
+    format="safe, astra or deerflow.",
+    packaging="auto, or full, overview or headline for every memory.", limit=_LIMIT,
+    **_QUESTION,
+)  # fmt: skip
+def _context(packed: Context, call: Call) -> None:
+    """Print the memories for the next model call, packed into a token budget."""
+    if packed.text:
+        line(packed.text)
+    note(_how_full(packed) if packed.hits or packed.dropped else _why_nothing(call))
+
+
 def _how_full(packed: Context) -> str:
     count = several(len(packed.hits), "memory", "memories")
     room = f"{packed.tokens} tokens, {len(packed.dropped)} did not fit"
     return f"{count}, {room}; context {packed.id}"
 
 
-def _why_nothing(memory: Memory, user: str, workspace: str) -> str:
+def _why_nothing(call: Call) -> str:
+    user, workspace = call["user"], call["workspace"]
     # Not every memory is a turn: whoever has a note or a fact has something, too.
-    if any(memory.stats(user=user, workspace=workspace).tiers.values()):
+    if any(call.memory.stats(user=user, workspace=workspace).tiers.values()):
         return "nothing found"
     where = "" if workspace == "default" else f" in workspace {workspace}"
     return f"nothing remembered yet for user {user}{where}"

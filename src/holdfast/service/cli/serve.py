@@ -21,6 +21,7 @@ import typer
 
 from holdfast.errors import Closed, ConfigError, ModelError, NotFound, Unavailable
 from holdfast.service import logs
+from holdfast.service.cli.command import top
 from holdfast.service.cli.show import (
     Agent,
     AsJson,
@@ -73,6 +74,7 @@ _Tools = Annotated[
 _ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only tools that read.")]
 
 
+@top.command("mcp", epilog="Example: holdfast mcp --db holdfast.db --user ann")
 def mcp(
     *,
     user: _User = None,
@@ -83,10 +85,7 @@ def mcp(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Speak MCP on stdin and stdout, for Claude, editors and other clients; logs go to stderr.
-
-    Example: holdfast mcp --db holdfast.db --user ann
-    """
+    """Speak MCP on stdin and stdout, for Claude, editors and other clients; logs go to stderr."""
     from holdfast.border.address import is_address  # noqa: PLC0415
     from holdfast.config import default_db, load_for_command_line  # noqa: PLC0415
     from holdfast.service.keys import split_names  # noqa: PLC0415
@@ -212,6 +211,7 @@ keys = typer.Typer(
 )
 
 
+@top.command("worker", epilog="Example: holdfast worker --db holdfast.db")
 def worker(
     *,
     once: Annotated[
@@ -221,10 +221,7 @@ def worker(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Work off the queue until SIGTERM or Ctrl-C; what is in hand is finished or handed back.
-
-    Example: holdfast worker --db holdfast.db
-    """
+    """Work off the queue until SIGTERM or Ctrl-C; what is in hand is finished or handed back."""
     from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
 
     with _Signals() as signals, memory_at(db, config, must_exist=False, here=True) as memory:
@@ -241,6 +238,7 @@ def worker(
         os._exit(0)
 
 
+@top.command("serve", epilog="Example: holdfast serve --db holdfast.db --port 3050")
 def serve(
     *,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -258,10 +256,7 @@ def serve(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Run the HTTP service; on a new store it makes an admin key and prints it once.
-
-    Example: holdfast serve --db holdfast.db --port 3050
-    """
+    """Run the HTTP service; on a new store it makes an admin key and prints it once."""
     from holdfast.config import default_db, load_for_command_line  # noqa: PLC0415
 
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from holdfast.errors import HoldfastError
+from holdfast.service.cli.command import top
 from holdfast.service.cli.files import beside, is_database, whole_file
 from holdfast.service.cli.show import (
     Agent,
@@ -38,6 +39,7 @@ _SHOWN_PROBLEMS = 20
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
+@top.command("doctor", epilog="Example: holdfast doctor --rebuild")
 def doctor(
     *,
     rebuild: Annotated[
@@ -47,10 +49,7 @@ def doctor(
     db: Db = None,
     config: ConfigFile = None,
 ) -> int:
-    """Check every invariant of the store; exit code 1 when something is wrong.
-
-    Example: holdfast doctor --rebuild
-    """
+    """Check every invariant of the store; exit code 1 when something is wrong."""
     from holdfast.records.entries import index_row  # noqa: PLC0415
     from holdfast.service.cli.opening import store_at  # noqa: PLC0415
 
@@ -71,6 +70,7 @@ def doctor(
     return 0 if well else 1
 
 
+@top.command("import", epilog="Example: holdfast import chat.jsonl --user ann")
 def import_(  # noqa: PLR0913 (the options of the command)
     *,
     file: Annotated[str, typer.Argument(help="JSON lines; - reads stdin.")],
@@ -95,8 +95,6 @@ def import_(  # noqa: PLR0913 (the options of the command)
     A plain line is {"content": ..., "role"?, "name"?, "at"?, "metadata"?, "user"?, "workspace"?,
     "agent"?, "session"?}. A bad line is listed and does not stop the others. An export is
     checked first: one that is damaged is refused as a whole.
-
-    Example: holdfast import chat.jsonl --user ann
     """
     from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
     from holdfast.transfer import import_from  # noqa: PLC0415
@@ -122,6 +120,7 @@ def import_(  # noqa: PLR0913 (the options of the command)
     return 1 if done.failed else 0
 
 
+@top.command("export", epilog="Example: holdfast export memories.jsonl")
 def export(
     *,
     file: Annotated[str, typer.Argument(help="A new file; - writes to stdout.")] = "-",
@@ -135,8 +134,6 @@ def export(
     """Write all memories as JSON lines that import to the identical store.
 
     Jobs and API keys are left out.
-
-    Example: holdfast export memories.jsonl
     """
     from holdfast.service.cli.opening import store_at  # noqa: PLC0415
     from holdfast.transfer import export_to  # noqa: PLC0415
@@ -158,6 +155,7 @@ def export(
     note(f"exported {several(counts['event'], 'memory', 'memories')}, {counts['vectors']} embedded")
 
 
+@top.command("backup", epilog="Example: holdfast backup memories.backup")
 def backup(
     *,
     file: Annotated[Path, typer.Argument(help="A new file.")],
@@ -166,10 +164,7 @@ def backup(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Copy the store to a new file while it is in use, and verify the copy.
-
-    Example: holdfast backup memories.backup
-    """
+    """Copy the store to a new file while it is in use, and verify the copy."""
     from holdfast.config import default_db  # noqa: PLC0415
     from holdfast.service.cli.opening import file_of, store_at  # noqa: PLC0415
 
@@ -189,6 +184,7 @@ def backup(
         line(f"backed up to {file}: {size:,} bytes, verified")
 
 
+@top.command("restore", epilog="Example: holdfast restore memories.backup --db holdfast.db")
 def restore(
     *,
     file: Annotated[Path, typer.Argument(help="A file that `holdfast backup` wrote.")],
@@ -199,10 +195,7 @@ def restore(
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
-    """Put a backup in the place of --db; it is verified before anything is changed.
-
-    Example: holdfast restore memories.backup --db holdfast.db
-    """
+    """Put a backup in the place of --db; it is verified before anything is changed."""
     from holdfast.config import default_db, load_for_command_line  # noqa: PLC0415
     from holdfast.service.cli.restore import restore_file  # noqa: PLC0415
 

@@ -1,0 +1,566 @@
+"""What is known, by kind: facts, notes, the profile, procedures, knowledge, the team, shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.service.cli.command import Call, Group, Option, top, verb
+from holdfast.service.cli.show import (
+    Agent,
+    AsJson,
+    ConfigFile,
+    Db,
+    User,
+    Workspace,
+    columns,
+    day,
+    document,
+    line,
+    note,
+    pairs,
+    several,
+)
+
+if TYPE_CHECKING:
+    from holdfast.language.statements.values import Clarification, Contradiction, Dispute, Fact
+    from holdfast.records.knowledge import Document, Entry
+    from holdfast.records.notes import Note
+    from holdfast.records.procedures import Procedure
+    from holdfast.records.profile_values import Profile
+    from holdfast.records.team import Entry as TeamEntry
+    from holdfast.store.values import Share
+    from holdfast.types import Hit
+
+_ID = "019aaf3e5c1b0000d0a1b2c3d4e5f607"
+
+facts = typer.Typer(
+    cls=Group,
+    help="Facts: list them, change them, answer what is unclear.",
+    epilog="Example: holdfast facts list --user ann",
+    no_args_is_help=True,
+)
+notes = typer.Typer(
+    cls=Group,
+    help="Notes by day: decisions, outcomes, strategies.",
+    epilog="Example: holdfast notes day 2026-03-01 --user ann",
+    no_args_is_help=True,
+)
+procedures = typer.Typer(
+    cls=Group,
+    help="Procedures: how things are done, and whether that worked.",
+    epilog="Example: holdfast procedures list --user ann",
+    no_args_is_help=True,
+)
+knowledge = typer.Typer(
+    cls=Group,
+    help="The knowledge base: documents, and values under keys.",
+    epilog="Example: holdfast knowledge list",
+    no_args_is_help=True,
+)
+team = typer.Typer(
+    cls=Group,
+    help="The team's memory: seen by every user of a workspace.",
+    epilog="Example: holdfast team list",
+    no_args_is_help=True,
+)
+shares = typer.Typer(
+    cls=Group,
+    help="Let another workspace see a part of what a user or the team has here.",
+    epilog="Example: holdfast shares list --user ann",
+    no_args_is_help=True,
+)
+agents = typer.Typer(
+    cls=Group,
+    help="How far agents are trusted.",
+    epilog="Example: holdfast agents trust",
+    no_args_is_help=True,
+)
+
+# ----------------------------------------------------------------------
+# facts
+# ----------------------------------------------------------------------
+
+_CLAIM = Option("One claim, in words.", "TEXT")
+
+
+@verb(
+    facts, "facts list", "user category status as_of known_at limit workspace agent",
+    "--user ann --category preference", nothing="no such facts of user {user}",
+    category="Only facts of this category.",
+    status="active, superseded, invalidated, unclear, archived or all.",
+)  # fmt: skip
+def _list_facts(found: Sequence[Fact], _: Call) -> None:
+    """List facts, those said last first."""
+    columns(
+        [(e.id, day(e.valid_from), e.category, e.status, e.content) for e in found],
+        heading=("id", "said (UTC)", "category", "status", "fact"),
+    )
+
+
+@verb(
+    facts, "facts add", "text user category workspace agent",
+    '"I live in Lisbon." --user ann', creates=True, settles=True,
+    text=_CLAIM, category="What it is about.",
+)  # fmt: skip
+def _add_fact(made: Fact, _: Call) -> None:
+    """Store a fact as far as it is new, and say what became of it."""
+    line(f"{made.outcome}: {made.content} ({made.id})")
+    if made.reason:
+        line(f"because: {made.reason}")
+
+
+@verb(
+    facts, "facts update", "id text user workspace agent", f'{_ID} "..." --user ann',
+    settles=True, text=_CLAIM,
+)  # fmt: skip
+def _update_fact(made: Fact, _: Call) -> None:
+    """Put another text in the place of a fact; the old one stays in its history."""
+    line(f"now {made.id}: {made.content}")
+
+
+@verb(
+    facts, "facts invalidate", "id user reason workspace agent", f"{_ID} --user ann",
+    reason="Why; it stays in its history.",
+)  # fmt: skip
+def _invalidate_fact(made: Fact, _: Call) -> None:
+    """Take a fact back: it holds no longer, and stays in its history."""
+    line(f"{made.status}: {made.content}")
+
+
+@verb(
+    facts, "facts unclear", "user workspace agent", "--user ann", verb="facts.clarifications",
+    nothing="nothing is unclear",
+)  # fmt: skip
+def _unclear(found: Sequence[Clarification], _: Call) -> None:
+    """List what would end a known fact, but not for certain; `facts answer` settles it."""
+    for each in found:
+        line(f"{each.id}  {each.question}")
+
+
+@verb(
+    facts, "facts answer", "id keep user workspace agent", f"{_ID} --keep new --user ann",
+    settles=True, keep="new, old or both.",
+)  # fmt: skip
+def _answer(made: Fact, _: Call) -> None:
+    """Say which fact holds where it was unclear."""
+    line(f"holds: {made.content}")
+
+
+@verb(
+    facts, "facts contradictions", "user workspace agent", "--user ann",
+    nothing="no contradictions",
+)  # fmt: skip
+def _contradictions(found: Sequence[Contradiction], _: Call) -> None:
+    """List pairs of facts that cannot both be so."""
+    for each in found:
+        for fact in (each.earlier, each.later):
+            line(f"{fact.id}  {day(fact.valid_from)}  {fact.content}")
+        line()
+
+
+@verb(
+    facts, "facts conflicts", "user status workspace agent", "--user ann",
+    nothing="no conflicts", status="open, resolved or all.",
+)  # fmt: skip
+def _conflicts(found: Sequence[Dispute], _: Call) -> None:
+    """List where two agents hold different things; `facts resolve` settles one."""
+    for each in found:
+        line(f"{each.id}  {each.slot} ({each.status})")
+        for whose, fact in zip(each.agents, each.facts, strict=True):
+            line(f"  {whose or 'no agent'}: {fact.content} ({fact.id})")
+
+
+@verb(
+    facts, "facts resolve", "id keep user workspace agent", f"{_ID} --keep both --user ann",
+    keep=Option("The id of a fact, or both.", "ID|both"),
+)  # fmt: skip
+def _resolve(made: Dispute, _: Call) -> None:
+    """Settle what two agents disagree about: keep one fact, by its id, or both."""
+    line(made.note or made.status)
+
+
+# ----------------------------------------------------------------------
+# notes and the profile
+# ----------------------------------------------------------------------
+
+_NO_NOTES = "no notes: `holdfast notes add` makes one"
+
+
+@verb(
+    notes, "notes add", "content user category workspace agent",
+    '"We ship on Friday." --user ann', creates=True, settles=True,
+    content=Option("What is to be noted.", "TEXT"),
+    category="decision, outcome, strategy, note or interaction.",
+)  # fmt: skip
+def _add_note(made: Note, _: Call) -> None:
+    """Write a note for today."""
+    line(f"noted as {made.category} ({made.id})")
+
+
+@verb(
+    notes, "notes day", "day user tz workspace agent", "2026-03-01 --user ann",
+    nothing=_NO_NOTES, day=Option("As 2026-03-01.", "DAY"),
+    tz=Option("Whose midnight counts.", "ZONE"),
+)  # fmt: skip
+def _day(found: Sequence[Note], _: Call) -> None:
+    """Show the notes of one day, in order; also those that have faded."""
+    _show_notes(found)
+
+
+@verb(
+    notes, "notes list", "user category faded limit workspace agent",
+    "--user ann --category decision", nothing=_NO_NOTES,
+    category="Only of this category.", faded="Those that have faded, too.",
+)  # fmt: skip
+def _list_notes(found: Sequence[Note], _: Call) -> None:
+    """List notes, newest first."""
+    _show_notes(found)
+
+
+def _show_notes(found: Sequence[Note]) -> None:
+    columns(
+        [(e.id, day(e.at), e.category, f"{e.weight:.2f}", e.content) for e in found],
+        heading=("id", "when (UTC)", "category", "weight", "note"),
+    )
+
+
+@top.command("profile", epilog="Example: holdfast profile --user ann")
+def _profile(  # noqa: PLR0913 (one per option)
+    *,
+    user: User,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=VALUE", help="Set a field by hand.", show_default=False
+        ),
+    ] = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--clear", metavar="FIELD", help="Take back what was set.", show_default=False
+        ),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="TIME", help="What held then.", show_default=False),
+    ] = None,
+    known_at: Annotated[
+        str | None,
+        typer.Option("--known-at", metavar="TIME", help="As known then.", show_default=False),
+    ] = None,
+    workspace: Workspace = "default",
+    agent: Agent = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Show what is known of a user: fields with their sources, and six summaries."""
+    from holdfast.service.cli.opening import memory_at, settle  # noqa: PLC0415
+
+    given = pairs(set, "--set")
+    with memory_at(db, config, must_exist=not given) as memory:
+        for name, value in given.items():
+            memory.profiles.set(name, value, user=user, workspace=workspace, agent=agent)
+        for name in clear or ():
+            if not memory.profiles.clear(name, user=user, workspace=workspace, agent=agent):
+                note(f"note: {name} was not set by hand")
+        settle(memory)
+        found = memory.profile(
+            user=user, workspace=workspace, agent=agent, as_of=as_of, known_at=known_at
+        )
+    if json:
+        document(found)
+    else:
+        _show_profile(found)
+
+
+def _show_profile(found: Profile) -> None:
+    if not found.fields and not any(each.text for each in found.summaries.values()):
+        line(f"nothing is known of user {found.user} yet")
+        return
+    rows = [
+        (name, f"{each.confidence:.2f}", len(each.sources), each.value)
+        for name, each in sorted(found.fields.items())
+    ]
+    columns(rows, heading=("field", "sure", "turns", "value"))
+    for name, summary in found.summaries.items():
+        if summary.text:
+            line()
+            line(f"{name}: {summary.text}")
+
+
+# ----------------------------------------------------------------------
+# procedures
+# ----------------------------------------------------------------------
+
+
+@verb(
+    procedures, "procedures add", "title steps:step user trigger tags:tag workspace agent",
+    '"Release" --step "Run the tests." --step "Tag it." --user ann', creates=True, settles=True,
+    title=Option("What it is called.", "TITLE"),
+    steps=Option("One step; may be repeated.", "TEXT"), trigger="When to think of it.",
+)  # fmt: skip
+def _add_procedure(made: Procedure, _: Call) -> None:
+    """Write down how something is done."""
+    line(f"{made.title}: {several(len(made.steps), 'step', 'steps')} ({made.id})")
+
+
+@verb(
+    procedures, "procedures list", "user tag workspace agent", "--user ann --tag release",
+    nothing="no procedures: `holdfast procedures add` makes one", tag="Only with this tag.",
+)  # fmt: skip
+def _list_procedures(found: Sequence[Procedure], call: Call) -> None:
+    """List procedures with their steps and how often they worked."""
+    for each in found:
+        _show_procedure(each, call)
+
+
+def _show_procedure(each: Procedure, _: Call) -> None:
+    """Note that a procedure was followed, and whether it worked."""
+    line(f"{each.title} ({each.kind}, {each.worked} worked, {each.failed} failed)  {each.id}")
+    if each.trigger:
+        line(f"  when: {each.trigger}")
+    for number, step in enumerate(each.steps, start=1):
+        line(f"  {number}. {step}")
+
+
+verb(
+    procedures, "procedures used", "id user worked:failed workspace agent", f"{_ID} --user ann",
+    worked=Option("It did not work.", default=False, read=lambda failed: not failed),
+)(_show_procedure)  # fmt: skip
+
+# ----------------------------------------------------------------------
+# knowledge
+# ----------------------------------------------------------------------
+
+_WHOSE = Option("Whose; without: everybody's in the workspace.", "NAME", "-u")
+_KEY = Option("What the value is known by.", "KEY")
+
+
+def _warn(made: Document, _: Call) -> None:
+    for warning in made.warnings:
+        note(f"note: {warning}")
+
+
+def _id_and_changed(changed: bool, call: Call) -> Mapping[str, Any]:
+    return {"id": call["id"], "changed": changed}
+
+
+@verb(
+    knowledge, "knowledge add", "source:file name format metadata user workspace",
+    "handbook.md", creates=True, settles=True, first=_warn, user=_WHOSE,
+    source=Option("A text, Markdown, HTML or PDF file.", "FILE", type=Path),
+    name="What it is known by. Default: the name of the file.",
+    format="text, markdown, html or pdf. Default: what it looks like.",
+)  # fmt: skip
+def _add_document(made: Document, _: Call) -> None:
+    """Add a document, or a new version of one that has this name."""
+    if made.duplicate:
+        line(f"nothing to do: {made.name} is there already ({made.id})")
+    else:
+        pieces = several(made.chunks, "piece", "pieces")
+        line(f"{made.name}: {made.format}, {pieces}, {made.tokens:,} tokens ({made.id})")
+
+
+@knowledge.command("list", epilog="Example: holdfast knowledge list --user ann")
+def _list_knowledge(
+    *,
+    prefix: Annotated[str, typer.Option(help="Only keys that begin so.", show_default=False)] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many of each.")] = 100,
+    user: Annotated[
+        str | None,
+        typer.Option("--user", "-u", metavar="NAME", help=_WHOSE.help, show_default=False),
+    ] = None,
+    workspace: Workspace = "default",
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """List documents, newest first, and entries by their keys."""
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+
+    whose: dict[str, Any] = {"user": user, "workspace": workspace, "limit": limit}
+    with memory_at(db, config) as memory:
+        documents = memory.knowledge.documents(**whose)
+        entries = memory.knowledge.entries(prefix=prefix, **whose)
+    if json:
+        document({"documents": documents, "entries": entries})
+        return
+    if not documents and not entries:
+        line("the knowledge base is empty")
+    _show_knowledge(documents, entries)
+
+
+def _show_knowledge(documents: Sequence[Document], entries: Sequence[Entry]) -> None:
+    if documents:
+        rows = [(e.id, day(e.added_at), e.format, e.chunks, e.name) for e in documents]
+        columns(rows, heading=("id", "added (UTC)", "format", "pieces", "document"))
+    if entries:
+        if documents:
+            line()
+        found = [(e.id, day(e.at), e.key, e.value) for e in entries]
+        columns(found, heading=("id", "set (UTC)", "key", "value"))
+
+
+@verb(
+    knowledge, "knowledge set", "key value user workspace", 'office.wifi "lighthouse"',
+    creates=True, settles=True, key=_KEY, value=Option("What stands there.", "VALUE"),
+    user=_WHOSE,
+)  # fmt: skip
+def _set_entry(made: Entry, _: Call) -> None:
+    """Keep a value under a key; another value takes its place."""
+    line(f"{made.key}: {made.value} ({made.id})")
+
+
+@verb(
+    knowledge, "knowledge get", "key user workspace", "office.wifi", key=_KEY, user=_WHOSE,
+)  # fmt: skip
+def _get_entry(found: Entry, _: Call) -> None:
+    """Print the value under a key."""
+    line(found.value)
+
+
+@verb(
+    knowledge, "knowledge remove", "id user workspace", _ID, user=_WHOSE, data=_id_and_changed
+)  # fmt: skip
+def _remove(changed: bool, _: Call) -> None:
+    """Forget a document or an entry with all its versions."""
+    line("removed" if changed else "nothing to do: it was removed already")
+
+
+# ----------------------------------------------------------------------
+# team, shares and agents
+# ----------------------------------------------------------------------
+
+_TYPES = "Only of this type; may be repeated."
+_GRANTING = Option("Whose memory; without: the team's.", "NAME", "-u")
+
+
+@verb(
+    team, "team write", "content type title tags:tag author workspace agent",
+    '"We use Postgres." --type decision', creates=True, settles=True,
+    gives=lambda typed: {**typed, "user": typed["author"]},
+    content=Option("What everybody is to know.", "TEXT"),
+    type=Option("decision, adr, standup, retrospective, incident or note.", default="note"),
+    title="A heading.", author="Who wrote it.",
+)  # fmt: skip
+def _write(made: TeamEntry, _: Call) -> None:
+    """Write something that every user of the workspace will find."""
+    line(f"{made.type} {made.id}")
+
+
+@verb(
+    team, "team list", "types:type limit workspace agent", "--type decision", types=_TYPES
+)  # fmt: skip
+def _list_team(found: Sequence[TeamEntry], call: Call) -> None:
+    """List what the team knows, newest first."""
+    if not found:
+        # Of a service it is the workspace of the key, whatever it is called.
+        where = "" if call.is_far else f" of workspace {call['workspace']}"
+        line(f"the team{where} has written nothing yet")
+        return
+    rows = [(each.id, day(each.at), each.type, each.title or each.content) for each in found]
+    columns(rows, heading=("id", "when (UTC)", "type", "entry"))
+
+
+@verb(
+    team, "team search", "query types:type limit workspace agent", '"which database"',
+    nothing="nothing found", data=lambda found, _: list(found),
+    query="What is asked.", types=_TYPES,
+)  # fmt: skip
+def _search(found: Sequence[Hit], _: Call) -> None:
+    """Find what the team knows of a question, best first."""
+    rows = [(f"{each.score:.3f}", each.kind, each.content) for each in found]
+    columns(rows, heading=("score", "type", "entry"))
+
+
+@verb(
+    shares, "shares grant", "to segments:segment user permission expires_in:hours workspace",
+    "--user ann --to lab --segment documents",
+    to=Option("Who may see it.", "WORKSPACE"), user=_GRANTING,
+    segments="profile, daily_memory, documents, graph, procedures or team; may be repeated.",
+    permission="read, write or admin.",
+    expires_in=Option(
+        "It ends after so many hours.", type=float,
+        read=lambda hours: None if hours is None else 3600 * hours,
+    ),
+)  # fmt: skip
+def _grant(made: Share, _: Call) -> None:
+    """Let another workspace see a part of what a user or the team has here."""
+    line(f"granted: {made.id}")
+
+
+def _check_share(_: bool, call: Call) -> None:
+    whose = {name: call[name] for name in ("user", "workspace")}
+    if call["id"] not in [each.id for each in call.memory.shares.list(**whose)]:
+        words = f"there is no share {call['id']!r:.64}: `holdfast shares list` lists them"
+        raise NotFound(words)
+
+
+@verb(
+    shares, "shares revoke", "id user workspace", "ID --user ann",
+    id=Option("Of the share.", "ID"), user=_GRANTING, data=_id_and_changed, first=_check_share,
+)  # fmt: skip
+def _revoke(changed: bool, _: Call) -> None:
+    """End a share at once."""
+    line("revoked" if changed else "nothing to do: it was revoked already")
+
+
+@verb(
+    shares, "shares list", "user workspace", "--user ann", user=_GRANTING,
+    nothing="no shares: `holdfast shares grant` makes one",
+)  # fmt: skip
+def _list_shares(found: Sequence[Share], _: Call) -> None:
+    """List what a user or the team has granted, also what has ended."""
+    rows = [
+        (e.id, e.to, e.permission, day(e.expires_at), day(e.revoked_at), ", ".join(e.segments))
+        for e in found
+    ]
+    columns(rows, heading=("id", "to", "permission", "expires", "revoked", "segments"))
+
+
+@agents.command("trust", epilog="Example: holdfast agents trust --set researcher=0.8")
+def _trust(
+    *,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="AGENT=0..1", help="Trust an agent so far.", show_default=False
+        ),
+    ] = None,
+    workspace: Workspace = "default",
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Show how far agents are trusted; an agent that is not listed has 0.5."""
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+
+    given = {agent: _trusted(agent, text) for agent, text in pairs(set, "--set").items()}
+    with memory_at(db, config, must_exist=not given) as memory:
+        for agent, value in given.items():
+            memory.agents.set_trust(agent, value, workspace=workspace)
+        found = memory.agents.trust(workspace)
+    if json:
+        document(found)
+    elif not found:
+        line("no agent was given a trust of its own: all have 0.5")
+    else:
+        columns(sorted(found.items()), heading=("agent", "trust"))
+
+
+def _trusted(agent: str, text: str) -> float:
+    """Checked before anything is stored: of several all hold or none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        message = f"the trust in {agent} must be a number in 0..1, not {text[:64]!r}"
+        raise InvalidInput(message, field="set")
+    return value
