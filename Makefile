@@ -32,8 +32,8 @@ test: .venv/.dev ## run every test suite, slow ones too
 	@scripts/need_debian.sh strace faketime
 	@$(BIN)/python scripts/run_suites.py
 
-check: lint ## format, lint, types, layers and fast tests, in three minutes
-	$(BIN)/pytest -n 2 -m "not slow"
+check: lint ## format, lint, types, layers and the fast tests that a change can reach, in two minutes
+	$(BIN)/python scripts/reach.py $(if $(SINCE),--since $(SINCE))
 
 lint: .venv/.dev ## format, lint, types and layers, without any test
 	$(BIN)/ruff format --check
