@@ -7,7 +7,7 @@ MINUTES ?= 120
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check lint fix eval bench faults trust proof foreign crash powerloss mutants soak lock clean
+.PHONY: help setup demo serve test check lint fix eval bench faults trust proof foreign crash powerloss mutants soak release lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -86,6 +86,9 @@ powerloss: .venv/.dev ## cut the power at random points, CUTS=1000 times
 
 mutants: .venv/.dev ## break what keeps each promise, one fault at a time; count what the tests notice
 	@$(BIN)/python scripts/mutants.py
+
+release: .venv/.dev ## build wheel and sdist into dist/, tried in a clean environment
+	@$(BIN)/python scripts/release.py
 
 # The pins must not depend on this machine's pip settings: only the public wheels and their hashes.
 # --unsafe-package keeps holdfast itself (named by its own extras, so with a path) out of the pins;

@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 
 from holdfast import config
 from holdfast.service.cli.app import app
+from holdfast.version import VERSION
+from scripts.release import Refused, check_version
 
 ROOT = Path(__file__).parents[1]
 PACKAGING = ROOT / "packaging"
@@ -176,3 +178,26 @@ def test_what_is_shipped_holds_every_file_of_the_package(tmp_path: Path, what: s
 
 def files(place: Path) -> list[Path]:
     return [path for path in (place / "src" / "holdfast").rglob("*") if path.is_file()]
+
+
+def test_a_release_has_one_version_everywhere() -> None:
+    assert check_version(ROOT) == VERSION
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "why"),
+    [
+        ("src/holdfast/version.py", VERSION, "9.9.9", "version.py does not"),
+        ("CHANGELOG.md", f"## [{VERSION}] - ", "## [9.9.9] - ", "wants a newest heading"),
+        ("CHANGELOG.md", f"## [{VERSION}] - ", f"## [{VERSION}] - soon", "not YYYY-MM-DD"),
+    ],
+)
+def test_versions_that_differ_are_no_release(
+    tmp_path: Path, file: str, before: str, after: str, why: str
+) -> None:
+    for name in ("pyproject.toml", "CHANGELOG.md", "src/holdfast/version.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / name).read_text()
+        (tmp_path / name).write_text(text.replace(before, after) if name == file else text)
+    with pytest.raises(Refused, match=why):
+        check_version(tmp_path)
