@@ -21,6 +21,7 @@ from holdfast.recall.context.ledger import told_lately
 from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
 from holdfast.recall.stages.rerank import Reranker
+from holdfast.records.after_forget import AfterForget
 from holdfast.records.agents import Agents
 from holdfast.records.entries import index_row
 from holdfast.records.facts.after_forget import groups_of_gone
@@ -34,7 +35,6 @@ from holdfast.records.procedures import Procedures
 from holdfast.records.profile import Profiles
 from holdfast.records.rules import Learner
 from holdfast.records.shares import Shares
-from holdfast.records.succession import Succession
 from holdfast.records.summaries import Summaries
 from holdfast.records.team import Team
 from holdfast.store.protocols import Store
@@ -114,7 +114,7 @@ class Core:
         self.knowledge = Knowledge(store, worker, now=now, limits=limits)
         #: What everybody in a workspace may know: `write`, `list`, `search`.
         self.team = Team(store, worker, now=now, recall=self._recall_team)
-        self._succession = Succession(store, now=now)
+        self._after_forget = AfterForget(store, now=now)
         #: How far agents are trusted: `trust`, `set_trust`.
         self.agents = Agents(store, now=now)
         #: The nightly round: `run`, `undo`, `restore`.
@@ -225,7 +225,7 @@ class Core:
         # Also if it was forgotten already: the last time may have been cut short here.
         hidden = self._store.hidden(scope, id)
         self.facts.recast(scope, groups_of_gone(hidden))
-        self._succession.gone(scope, id, hidden)
+        self._after_forget.gone(scope, id, hidden)
         return done
 
     def _check_open(self) -> None:

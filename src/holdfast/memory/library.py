@@ -244,7 +244,7 @@ class Library(Core):
             self.knowledge.bring_back(scope, id)
         if done or any(line.action == "restored" for line in self._store.history(scope, id)):
             self.facts.recast(scope, self.facts.groups_of(scope, id))
-            self._succession.back(scope, id)
+            self._after_forget.back(scope, id)
         return done
 
     def growth(

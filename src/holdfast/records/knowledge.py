@@ -7,7 +7,7 @@ workspace, where every user finds it. It is told as data: nothing that a documen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -23,8 +23,9 @@ from holdfast.records.documents.reading import format_of, read_document
 from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits
 from holdfast.records.parts import Background
 from holdfast.records.transact import attempts
+from holdfast.records.versions import chain_data, first_id, history_of, newest, versions_of
 from holdfast.store.protocols import Derived, Store
-from holdfast.store.values import LISTED
+from holdfast.store.values import LISTED, claim_of_document, claim_of_entry
 from holdfast.types import TEAM, Metadata, Record, Scope, Version
 
 __all__ = ["Document", "Entry", "Knowledge", "ReadLimits"]
@@ -82,17 +83,21 @@ class Entry:
     metadata: Metadata = field(default_factory=dict)
 
 
-def chunk_ids(document: Document) -> list[str]:
-    """The ids of a document's chunks, which follow from its own."""
-    return [parts.digest(document.id, str(number)) for number in range(document.chunks)]
+def chunk_ids(version: Record | Document) -> list[str]:
+    """The ids of a document's chunks, which follow from its own; an entry has none."""
+    if isinstance(version, Record):
+        count = version.data.get("chunks", 0) if version.kind == DOCUMENT else 0
+    else:
+        count = version.chunks
+    return [parts.digest(version.id, str(number)) for number in range(count)]
 
 
 def document_records(
-    document: Document, chunks: Sequence[Chunk], old: Document | None
+    document: Document, chunks: Sequence[Chunk], old: Sequence[Record]
 ) -> Iterator[Derived]:
     """A version of a document as records: itself, which ends the last one, then its chunks."""
     data: dict[str, Any] = {
-        "claim": document.claim,
+        **chain_data(document.id, old),
         "name": document.name,
         "title": document.title,
         "format": document.format,
@@ -105,8 +110,7 @@ def document_records(
     yield parts.derived(
         document.id, TIER, DOCUMENT, document.title or document.name,
         origin=ORIGIN, at=document.added_at, name=document.name, quiet=LISTED,
-        data=data if old is None else {**data, "replaces": [old.id]},
-        supersedes=() if old is None else (old.id, *chunk_ids(old)),
+        data=data, supersedes=[id for each in old for id in (each.id, *chunk_ids(each))],
         metadata=document.metadata,
     )  # fmt: skip
     for number, (id, chunk) in enumerate(zip(chunk_ids(document), chunks, strict=True)):
@@ -131,7 +135,7 @@ def to_document(record: Record) -> Document:
     data = record.data
     return Document(
         id=record.id,
-        claim=data.get("claim", record.id),
+        claim=first_id(record),
         name=data.get("name", record.content),
         format=data.get("format", "text"),
         title=data.get("title", ""),
@@ -145,15 +149,12 @@ def to_document(record: Record) -> Document:
     )
 
 
-def entry_record(entry: Entry, old: Entry | None) -> Derived:
+def entry_record(entry: Entry, old: Sequence[Record]) -> Derived:
     """A version of an entry as a record, which ends the one before."""
-    data: dict[str, Any] = {"claim": entry.claim, "key": entry.key}
     return parts.derived(
-        entry.id, TIER, ENTRY, f"{entry.key}: {entry.value}",
-        origin=entry.origin, at=entry.at,
-        data=data if old is None else {**data, "replaces": [old.id]},
-        supersedes=() if old is None else (old.id,),
-        metadata=entry.metadata,
+        entry.id, TIER, ENTRY, f"{entry.key}: {entry.value}", origin=entry.origin, at=entry.at,
+        data={"key": entry.key, **chain_data(entry.id, old)},
+        supersedes=[each.id for each in old], metadata=entry.metadata,
     )  # fmt: skip
 
 
@@ -162,83 +163,13 @@ def to_entry(record: Record) -> Entry:
     key = record.data.get("key", "")
     return Entry(
         id=record.id,
-        claim=record.data.get("claim", record.id),
+        claim=first_id(record),
         key=key,
         value=record.content.removeprefix(f"{key}: "),
         origin=record.origin,
         at=record.known_from,
         metadata=record.metadata,
     )
-
-
-# ----------------------------------------------------------------------
-# The versions of what stands under a name: their ids follow from the name and count up from 0.
-#
-# So the present one of 10,000 entries, or of an entry that was set 10,000 times, is found with a
-# few reads by id. A version that was forgotten, or wiped since, keeps its number.
-# ----------------------------------------------------------------------
-
-#: Versions that are looked for in one read.
-_VERSIONS_AT_ONCE = 500
-#: 0, 1, 3, 7, ... more versions than there can be.
-_PROBES = [(1 << power) - 1 for power in range(32)]
-
-
-class Chain:
-    """All versions of one document or entry, as they are at this moment."""
-
-    def __init__(self, store: Store, owner: Scope, kind: str, name: str) -> None:
-        self._store = store
-        self._owner = owner
-        # With the owner: who sees the documents of several must not meet an id twice.
-        self._key = (TIER, owner.workspace, owner.user, kind, name)
-        self._count = self._counted()
-
-    @property
-    def next_id(self) -> str:
-        """The id of the next version."""
-        return self._id(self._count)
-
-    def current(self) -> Record | None:
-        """The version that holds now: the last one that is there, or none."""
-        high, at_once = self._count, 1
-        while high:
-            # Mostly it is the very last; those after it were forgotten.
-            low = max(0, high - at_once)
-            found = self._store.get(self._owner, [self._id(each) for each in range(low, high)])
-            if found:
-                return found[-1] if found[-1].known_to is None else None
-            high, at_once = low, _VERSIONS_AT_ONCE
-        return None
-
-    def versions(self, claim: object) -> list[Record]:
-        """The versions since it was added, oldest first; after a removal it begins anew."""
-        return [each for each in self.all() if each.data.get("claim", each.id) == claim]
-
-    def all(self) -> list[Record]:
-        """All versions that are there, oldest first."""
-        return self._store.get(self._owner, [self._id(each) for each in range(self._count)])
-
-    def _counted(self) -> int:
-        used = self._used(_PROBES)
-        high = next(each for each in _PROBES if each not in used)
-        low = max(used, default=-1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._used([middle]):
-                low = middle
-            else:
-                high = middle
-        return high
-
-    def _used(self, numbers: Iterable[int]) -> set[int]:
-        ids = {self._id(each): each for each in numbers}
-        there = {record.id for record in self._store.get(self._owner, [*ids])}
-        there |= self._store.forgotten(self._owner, [*ids]).keys()
-        return {ids[each] for each in there}
-
-    def _id(self, number: int) -> str:
-        return parts.digest(*self._key, str(number))
 
 
 _NAME_CHARS = 500
@@ -261,8 +192,10 @@ class _SentDocument:
     digest: str
 
 
-class Knowledge:
+class Knowledge(parts.Tier):
     """The knowledge base of a memory. Threads may share it."""
+
+    name = TIER
 
     def __init__(
         self,
@@ -273,10 +206,7 @@ class Knowledge:
         limits: Limits | None = None,
         reading: ReadLimits | None = None,
     ) -> None:
-        self._store = store
-        self._worker = worker
-        self._now = now
-        self._limits = limits or Limits()
+        super().__init__(store, worker, now=now, limits=limits)
         self._reading = reading or ReadLimits()
 
     def add(
@@ -301,16 +231,17 @@ class Knowledge:
         sent = _sent(source, name, format, most=self._reading.bytes)
         made: _Made | None = None
         for since in attempts(self._store, owner):
-            chain = Chain(self._store, owner, DOCUMENT, sent.name)
-            record = chain.current()
-            old = None if record is None else to_document(record)
+            before = self._store.versions(owner, claim_of_document(sent.name), current=True)[-1:]
+            old = to_document(before[0]) if before else None
             kept = given if metadata is not None or old is None else dict(old.metadata)
             said = (sent.digest, sent.format, kept)
             if old and (old.digest, old.format, old.metadata) == said:
                 return replace(old, duplicate=True)
             made = made or self._read(sent)
-            document = _version(chain.next_id, sent, made, old=old, metadata=kept, at=self._now())
-            if self._put(owner, document_records(document, made[1], old), since):
+            id, now = self._free_id(owner, DOCUMENT, sent.name, before), self._now()
+            document = _version(id, sent, made, old=old, metadata=kept, at=now)
+            records = [*document_records(document, made[1], before)]
+            if self._put(owner, records, at=now, since=since):
                 return document
         raise AssertionError("attempts end with an error")
 
@@ -348,22 +279,21 @@ class Knowledge:
         whose = parts.origin(origin)
         given = validate.checked_metadata(metadata, "metadata", self._limits, [])
         for since in attempts(self._store, owner):
-            chain = Chain(self._store, owner, ENTRY, name)
-            record = chain.current()
-            old = None if record is None else to_entry(record)
+            before = self._store.versions(owner, claim_of_entry(name), current=True)[-1:]
+            old = to_entry(before[0]) if before else None
             kept = given if metadata is not None or old is None else dict(old.metadata)
             if old and (old.value, old.origin, old.metadata) == (said, whose, kept):
                 return old
-            id = chain.next_id
-            entry = Entry(id, old.claim if old else id, name, said, whose, self._now(), kept)
-            if self._put(owner, [entry_record(entry, old)], since):
+            id, now = self._free_id(owner, ENTRY, name, before), self._now()
+            entry = Entry(id, old.claim if old else id, name, said, whose, now, kept)
+            if self._put(owner, [entry_record(entry, before)], at=now, since=since):
                 return entry
         raise AssertionError("attempts end with an error")
 
     def get(self, key: str, *, user: str | None = None, workspace: str = "default") -> Entry:
         """What stands under a key; NotFound when nothing does."""
         name = _line(key, "key", _KEY_CHARS)
-        record = Chain(self._store, _owner(workspace, user), ENTRY, name).current()
+        record = newest(self._store, _owner(workspace, user), claim_of_entry(name))
         if record is None:
             raise NotFound(f"there is no entry {name!r} in this scope")
         return to_entry(record)
@@ -390,12 +320,7 @@ class Knowledge:
     ) -> list[Version]:
         """What happened to a document or an entry, all its versions, oldest first."""
         owner = _owner(workspace, user)
-        lines = [
-            replace(line, record=each.id)
-            for each in self._versions(owner, id)
-            for line in self._store.history(owner, each.id)
-        ]
-        return sorted(lines, key=lambda line: line.at)
+        return history_of(self._store, owner, self._versions(owner, id))
 
     def remove(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Forget a document with its chunks, or an entry, given by the id of any version, with all
@@ -406,7 +331,7 @@ class Knowledge:
         now = self._now()
         versions = self._versions(owner, id)
         # The documents last: if this is cut short, they are still there to be removed again.
-        for some in _slices([each for version in versions for each in _pieces(version)]):
+        for some in _slices([each for version in versions for each in chunk_ids(version)]):
             self._store.forget_all(owner, some, at=now)
         self._store.forget_all(owner, [each.id for each in versions], at=now)
         return True
@@ -416,7 +341,7 @@ class Knowledge:
         now = self._now()
         (record,) = self._store.get(owner, [id])
         return sum(
-            len(self._store.restore_all(owner, some, at=now)) for some in _slices(_pieces(record))
+            len(self._store.restore_all(owner, some, at=now)) for some in _slices(chunk_ids(record))
         )
 
     def _read(self, sent: _SentDocument) -> _Made:
@@ -426,39 +351,30 @@ class Knowledge:
         cut = chunks(found.sections, title=found.title, most=limits.chunks, deadline=deadline)
         return found, cut
 
-    def _put(self, owner: Scope, made: Iterable[Derived], since: int) -> bool:
-        records = list(made)
-        done = self._store.put(
-            owner, records,
-            known_at=records[0].valid_from, steps=self._worker.steps, since=since, tiers=(TIER,),
-        )  # fmt: skip
-        self._worker.wake()
-        return done
+    def _free_id(self, owner: Scope, kind: str, name: str, old: Sequence[Record]) -> str:
+        """The id of the next version. With the owner: who sees the documents of several must not
+        meet an id twice."""
+        after = old[0].id if old else "0"
+        key = (TIER, owner.workspace, owner.user, kind, name, after)
+        return parts.free_id(self._store, owner, *key)[0]
 
     def _records(self, owner: Scope, kind: str) -> list[Record]:
         return self._store.listed(owner, tier=TIER, kind=kind)
 
     def _versions(self, owner: Scope, id: object) -> list[Record]:
-        """All versions of a document or an entry, the newest last."""
+        """All versions of a document or an entry since it was added, the newest last; after a
+        removal it begins anew."""
         given = parts.one(self._store, owner, id, "id", TIER)
-        if given.kind == DOCUMENT:
-            name = to_document(given).name
-        elif given.kind == ENTRY:
-            name = to_entry(given).key
-        else:
+        if given.kind not in (DOCUMENT, ENTRY):
             raise NotFound(f"{given.id!r} is a part of a document: name the document")
-        claim = given.data.get("claim", given.id)
-        return Chain(self._store, owner, given.kind, name).versions(claim) or [given]
+        every = versions_of(self._store, owner, given)
+        return [each for each in every if first_id(each) == first_id(given)]
 
 
 def _slices(ids: list[str]) -> Iterator[list[str]]:
     """So many at a time that other writers do not wait for long."""
     for start in range(0, len(ids), _AT_ONCE):
         yield ids[start : start + _AT_ONCE]
-
-
-def _pieces(version: Record) -> list[str]:
-    return chunk_ids(to_document(version)) if version.kind == DOCUMENT else []
 
 
 def _owner(workspace: object, user: object) -> Scope:

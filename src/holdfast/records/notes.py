@@ -26,6 +26,7 @@ from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
 from holdfast.records.transact import attempts
+from holdfast.records.versions import chain_data
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Metadata, Record, Scope
 
@@ -207,8 +208,10 @@ _Records = list[Record]
 _Planned = list[Derived]
 
 
-class Notes:
+class Notes(parts.Tier):
     """The notes of a memory. Threads may share it."""
+
+    name = "note"
 
     def __init__(
         self,
@@ -219,11 +222,8 @@ class Notes:
         strength: Strength,
         limits: Limits | None = None,
     ) -> None:
-        self._store = store
-        self._worker = worker
-        self._now = now
+        super().__init__(store, worker, now=now, limits=limits)
         self._strength = strength
-        self._limits = limits or Limits()
 
     def add(  # noqa: PLR0913 (the public contract)
         self,
@@ -253,8 +253,7 @@ class Notes:
             new = parts.derived(
                 id, "note", kind, said, origin=whose, at=when, data={}, metadata=given
             )
-            self._store.put(scope, [new], known_at=now, steps=self._worker.steps)
-            self._worker.wake()
+            self._put(scope, [new], at=now)
             known = self._store.get(scope, [id])[0]
         return self._shown(known, now)
 
@@ -297,12 +296,8 @@ class Notes:
             if is_over:
                 raise InvalidInput("id is that of a version that was replaced", field="id")
             new = _version(id_of_new, old, whose, content=said, kind=kind, metadata=given)
-            if self._store.put(
-                parts.writer_of(scope, old), [new],
-                known_at=self._now(), steps=self._worker.steps, since=head, tiers=("note",),
-            ):  # fmt: skip
+            if self._put(parts.writer_of(scope, old), [new], at=self._now(), since=head):
                 break
-        self._worker.wake()
         return self._shown(self._store.get(scope, [new.id])[0], self._now())
 
     def day(
@@ -387,7 +382,7 @@ def _version(id: str, old: Record, whose: str, *, content: str, **said: Any) -> 
     return parts.derived(
         id, "note", said["kind"], content,
         origin=parts.least((old.origin, whose)), at=old.valid_from, supersedes=(old.id,),
-        data={"claim": old.data.get("claim", old.id), "replaces": [old.id]},
+        data=chain_data(id, [old]),
         metadata=said["metadata"], visibility=old.visibility,
     )  # fmt: skip
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Protocol
 
 from holdfast.border import validate
 from holdfast.border.origins import ORIGINS, least, whose
+from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
@@ -39,6 +40,38 @@ class Background(Protocol):
 
     def wake(self) -> None:
         """Say that there is work."""
+
+
+class Tier:
+    """What the verbs of every tier work with. Threads may share it."""
+
+    #: The tier that they write.
+    name = ""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: Background,
+        *,
+        now: Callable[[], datetime],
+        limits: Limits | None = None,
+    ) -> None:
+        self._store = store
+        self._worker = worker
+        self._now = now
+        self._limits = limits or Limits()
+
+    def _put(
+        self, scope: Scope, records: Sequence[Derived], *, at: datetime, since: int | None = None
+    ) -> bool:
+        """Store records; False when the tier has changed after `since`, and nothing is stored."""
+        done = self._store.put(
+            scope, records,
+            known_at=at, steps=self._worker.steps, since=since, tiers=(self.name,),
+        )  # fmt: skip
+        if done:
+            self._worker.wake()
+        return done
 
 
 def text(value: object, name: str, most: int) -> str:

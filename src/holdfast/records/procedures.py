@@ -7,20 +7,19 @@ a new version that takes the place of the old one; the new steps have to prove t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from holdfast.border import validate
-from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.idempotency import once
-from holdfast.records.parts import Background
 from holdfast.records.transact import attempts
-from holdfast.store.protocols import Derived, Store
+from holdfast.records.versions import chain_data, first_id, newest
+from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
 
 #: What a procedure can be. `instruction` is none of them: nobody can write one by a verb.
@@ -84,8 +83,8 @@ class _ProcedureDraft:
         lines += [f"Tags: {', '.join(self.tags)}"] if self.tags else []
         return "\n".join(lines)
 
-    def data(self, *, claim: str, version: int, replaces: Sequence[str] = ()) -> dict[str, Any]:
-        """The system fields of the record."""
+    def data(self, id: str, *before: Record) -> dict[str, Any]:
+        """The system fields of the record of a version."""
         return {
             "title": self.title,
             "steps": list(self.steps),
@@ -93,30 +92,18 @@ class _ProcedureDraft:
             "tags": list(self.tags),
             "worked": 0,
             "failed": 0,
-            "version": version,
-            "claim": claim,
-            "replaces": list(replaces),
+            "version": max((each.data["version"] for each in before), default=0) + 1,
+            **chain_data(id, before),
         }
 
 
 _Procedures = list[Procedure]
 
 
-class Procedures:
+class Procedures(parts.Tier):
     """The procedures of a memory. Threads may share it."""
 
-    def __init__(
-        self,
-        store: Store,
-        worker: Background,
-        *,
-        now: Callable[[], datetime],
-        limits: Limits | None = None,
-    ) -> None:
-        self._store = store
-        self._worker = worker
-        self._now = now
-        self._limits = limits or Limits()
+    name = "procedure"
 
     def add(  # noqa: PLR0913 (the public contract)
         self,
@@ -145,10 +132,9 @@ class Procedures:
             return _to_procedure(known)
         new = parts.derived(
             id, "procedure", draft.kind, draft.content,
-            origin=whose, at=now, data=draft.data(claim=id, version=1), metadata=given,
+            origin=whose, at=now, data=draft.data(id), metadata=given,
         )  # fmt: skip
-        self._store.put(scope, [new], known_at=now, steps=self._worker.steps)
-        self._worker.wake()
+        self._put(scope, [new], at=now)
         return _to_procedure(self._store.get(scope, [id])[0])
 
     def list(
@@ -218,10 +204,8 @@ class Procedures:
             record = self._record(scope, id)
             self._check_current(scope, record)
             data = {**record.data, name: int(record.data.get(name, 0)) + 1}
-            if self._store.put(
-                parts.writer_of(scope, record), [parts.again(record, data)],
-                known_at=now, steps=self._worker.steps, since=since, tiers=("procedure",),
-            ):  # fmt: skip
+            writer = parts.writer_of(scope, record)
+            if self._put(writer, [parts.again(record, data)], at=now, since=since):
                 break
 
     def update(  # noqa: PLR0913 (the public contract)
@@ -259,12 +243,8 @@ class Procedures:
             if (draft.kind, draft.content) == (old.kind, old.content):
                 return _to_procedure(old)
             new = _version(new_id, old, draft, parts.least((old.origin, whose)), now)
-            if self._store.put(
-                parts.writer_of(scope, old), [new],
-                known_at=now, steps=self._worker.steps, since=since, tiers=("procedure",),
-            ):  # fmt: skip
+            if self._put(parts.writer_of(scope, old), [new], at=now, since=since):
                 break
-        self._worker.wake()
         return _to_procedure(self._store.get(scope, [new_id])[0])
 
     def _record(self, scope: Scope, id: object) -> Record:
@@ -276,9 +256,8 @@ class Procedures:
     def _check_current(self, scope: Scope, record: Record) -> None:
         if record.known_to is None:
             return
-        listed = self._store.listed(scope, tier="procedure")
-        newer = [each.id for each in listed if each.data.get("claim") == record.data.get("claim")]
-        told = f": {newer[-1]}" if newer else ""
+        newer = newest(self._store, scope, first_id(record))
+        told = f": {newer.id}" if newer else ""
         raise InvalidInput(f"id is that of a version that was replaced{told}", field="id")
 
 
@@ -307,9 +286,8 @@ def _changed(old: Record, given: Mapping[str, Any]) -> _ProcedureDraft:
 
 def _version(id: str, old: Record, draft: _ProcedureDraft, origin: str, at: datetime) -> Derived:
     """The record of a new version."""
-    data = draft.data(claim=old.data["claim"], version=old.data["version"] + 1, replaces=(old.id,))
     return parts.derived(
-        id, "procedure", draft.kind, draft.content, origin=origin, at=at, data=data,
+        id, "procedure", draft.kind, draft.content, origin=origin, at=at, data=draft.data(id, old),
         supersedes=(old.id,), metadata=old.metadata, visibility=old.visibility,
     )  # fmt: skip
 

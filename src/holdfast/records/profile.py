@@ -33,6 +33,7 @@ from holdfast.records.profile_values import (
     versions_by_claim,
 )
 from holdfast.records.transact import attempts
+from holdfast.records.versions import chain_data
 from holdfast.store.protocols import Change, Store
 from holdfast.types import Record, Scope
 
@@ -256,13 +257,13 @@ _LISTED = 2
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-class Profiles:
+class Profiles(parts.Tier):
     """The profiles of a memory's users. Threads may share it."""
 
+    name = "profile"
+
     def __init__(self, store: Store, worker: Background, *, now: Callable[[], datetime]) -> None:
-        self._store = store
-        self._worker = worker
-        self._now = now
+        super().__init__(store, worker, now=now)
         self._keep = Keep(store)
 
     def profile(
@@ -307,7 +308,7 @@ class Profiles:
         values = _values(value)
         whose = parts.origin(origin, sorted(BY_USER), agent=scope.agent)
         data = {"values": list(values)}
-        record = self._put(
+        record = self._set(
             scope, name, f"{name}: {', '.join(values)}", data=data, origin=whose, quiet=0
         )
         return _set_field(record)
@@ -355,7 +356,7 @@ class Profiles:
         # A model wrote it, so it is at most an agent's word.
         origin = parts.least(["agent", *(fact.origin for fact in found)])
         is_private = any(fact.visibility is not None for fact in found)
-        record = self._put(
+        record = self._set(
             scope, name, said, data={"facts": ids}, origin=origin, quiet=_LISTED, sources=sources,
             visibility=AGENT_ONLY if is_private else _seen_by(visibility, agent),
         )  # fmt: skip
@@ -373,7 +374,7 @@ class Profiles:
             self._store.forget(scope, each, at=self._now())
         return gone
 
-    def _put(
+    def _set(
         self,
         scope: Scope,
         kind: str,
@@ -396,21 +397,14 @@ class Profiles:
                 self._store, scope, "profile", kind, last.id if last else "", origin, content,
                 *whose,
             )  # fmt: skip
-            chain = {
-                "claim": str(last.data["claim"]) if last else id,
-                "replaces": [each.id for each in before],
-            }
             now = self._now()
             new = parts.derived(
-                id, "profile", kind, content, origin=origin, at=now, data={**data, **chain},
-                sources=sources, supersedes=chain["replaces"], quiet=quiet, visibility=visibility,
+                id, "profile", kind, content, origin=origin, at=now, sources=sources,
+                data={**data, **chain_data(id, before)}, supersedes=[each.id for each in before],
+                quiet=quiet, visibility=visibility,
             )  # fmt: skip
-            if self._store.put(
-                scope, [new], known_at=now, steps=self._worker.steps, since=since,
-                tiers=("profile",),
-            ):  # fmt: skip
+            if self._put(scope, [new], at=now, since=since):
                 break
-        self._worker.wake()
         return self._store.get(scope, [id])[0]
 
     def _open(self, scope: Scope, kind: str, visibility: str | None = None) -> list[Record]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN
+from holdfast.records.versions import first_id
 from holdfast.types import Record
 
 #: The six summaries, by the part of the document they stand in.
@@ -104,7 +105,7 @@ class Profile:
             "schemaVersion": 2,
             "status": "active",
             "scope": {"userId": self.user, "agentName": record.agent or "__default__"},
-            "revision": self.versions.get(claim(record), 1),
+            "revision": self.versions.get(first_id(record), 1),
         }
         if data.get("avoid"):
             fact["sourceError"] = data["avoid"]
@@ -120,14 +121,9 @@ def category(record: Record) -> str:
     return record.kind
 
 
-def claim(record: Record) -> str:
-    """The id of the first version of what a record claims."""
-    return str(record.data.get("claim") or record.id)
-
-
 def versions_by_claim(records: list[Record]) -> dict[str, int]:
     """How many versions there are of each claim."""
-    return dict(Counter(map(claim, records)))
+    return dict(Counter(map(first_id, records)))
 
 
 def _time(at: datetime | None) -> str:

@@ -182,3 +182,10 @@ def to_known_rule(record: Record) -> KnownRule:
     """A stored rule as the rules of supersession see it."""
     rule = record.data.get("rule") or record.content
     return KnownRule(record.id, rule, record.data.get("condition"), record.content)
+
+
+def rule_of(record: Record) -> Rule:
+    """A stored rule as it was given."""
+    told, condition = str(record.data.get("rule") or record.content), record.data.get("condition")
+    given = [each for each in rules_in(record.content) if each.rule == told]
+    return given[0] if given else Rule(record.content, told, condition, 1.0, False, 0)

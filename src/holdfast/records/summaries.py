@@ -26,6 +26,7 @@ from holdfast.language.tokens import count_tokens
 from holdfast.records import parts
 from holdfast.records.forecast import THRESHOLD, WINDOW, SessionStats, stats
 from holdfast.records.parts import Background
+from holdfast.records.versions import chain_data
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Record, Scope
 
@@ -279,8 +280,10 @@ class Compaction:
     tokens_after: int
 
 
-class Summaries:
+class Summaries(parts.Tier):
     """The summaries of a memory's sessions. Threads may share it."""
+
+    name = "note"
 
     def __init__(
         self,
@@ -290,9 +293,7 @@ class Summaries:
         now: Callable[[], datetime],
         summarise: Summarise | None = None,
     ) -> None:
-        self._store = store
-        self._worker = worker
-        self._now = now
+        super().__init__(store, worker, now=now)
         #: Retells a conversation; ModelError when it cannot, then its own sentences are told.
         self._summarise = summarise
 
@@ -422,8 +423,7 @@ class Summaries:
             scope, turns, before, id=id, text=retold or text, by="model" if retold else "rules"
         )
         owner = Scope(scope.workspace, scope.user, _agent(scope, turns), scope.session)
-        self._store.put(owner, [new], known_at=self._now(), steps=self._worker.steps)
-        self._worker.wake()
+        self._put(owner, [new], at=self._now())
         return next(iter(self._store.get(scope, [id])), None)
 
     def _retold(self, turns: Sequence[Event], text: str, budget: int) -> str | None:
@@ -477,10 +477,8 @@ def _derived(
     # Of several agents nobody's: seen by whoever asks without an agent.
     is_private = any(visibility_of(turn.data) is not None for turn in turns)
     hidden = "agent_only" if len(agents) > 1 or is_private else None
-    ended = [each.id for each in before if each.id != made["id"]]
     data = {
-        "claim": str(before[0].data["claim"]) if before else made["id"],
-        "replaces": ended,
+        **chain_data(made["id"], before),
         "by": made["by"],
         "asked_by": scope.agent,
         "turns": len(turns),
@@ -488,8 +486,8 @@ def _derived(
     return parts.derived(
         made["id"], "note", KIND, made["text"],
         origin=parts.least(turn.origin for turn in turns), at=turns[-1].at, data=data,
-        sources=[turn.id for turn in turns], supersedes=ended, quiet=1, visibility=hidden,
-        reason="summed up again" if ended else "",
+        sources=[turn.id for turn in turns], supersedes=[each.id for each in before],
+        quiet=1, visibility=hidden, reason="summed up again" if before else "",
     )  # fmt: skip
 
 

@@ -18,11 +18,11 @@ from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.border.origins import least
 from holdfast.errors import InvalidInput, NotFound, TooLarge
-from holdfast.index.postings import packed
-from holdfast.records.entries import indexed_terms
+from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
 from holdfast.records.transact import attempts
+from holdfast.records.versions import chain_data, first_id, history_of, versions_of
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import TEAM, Hit, Record, Scope, Version
 
@@ -37,9 +37,6 @@ _LINE_CHARS = 200
 _MOST_TAGS = 32
 _MOST_LISTED = 10_000
 _MOST_HITS = 200
-#: How sure we are of what a person wrote, and of the rest.
-_CONFIDENCE = {"user": 1.0, "agent": 0.8}
-_ROLES = {"user": "user", "agent": "assistant"}
 
 #: Finds entries: the question, who asks, the one type wanted (None: all), how many.
 Recall = Callable[[str, Scope, str | None, int], Sequence[Hit]]
@@ -67,15 +64,15 @@ class Entry:
     visibility: str | None = None
 
 
-class Team:
+class Team(parts.Tier):
     """The entries of the workspaces of a store. Threads may share it."""
+
+    name = TIER
 
     def __init__(
         self, store: Store, worker: Background, *, now: Callable[[], datetime], recall: Recall
     ) -> None:
-        self._store = store
-        self._worker = worker
-        self._now = now
+        super().__init__(store, worker, now=now)
         self._recall = recall
         self._ids = Ids()
 
@@ -124,7 +121,7 @@ class Team:
         )
         # At a time that was given the same has the same id: it may be there from an earlier try.
         if at is None or not self._store.get(_owner(asker.workspace), [id]):
-            self._put(asker.workspace, entry)
+            self._write(entry, asker.workspace)
         return entry
 
     def update(
@@ -155,13 +152,14 @@ class Team:
         if type is not None:
             new["type"] = choice(type, "type", TYPES)
         for since in attempts(self._store, _owner(asker.workspace)):
-            old = _entry(self._current(asker, id))
+            record = self._current(asker, id)
+            old = _entry(record)
             if replace(old, **new) == old:
                 return old
             now = self._now()
             origin = least([old.origin, _origin(asker)])
             entry = replace(old, id=self._ids.make(1, now)[0], at=now, origin=origin, **new)
-            if self._put(asker.workspace, entry, replaces=old.id, since=since):
+            if self._write(entry, asker.workspace, record, since=since):
                 return entry
         raise AssertionError("attempts end with an error")
 
@@ -172,8 +170,7 @@ class Team:
         owner = _owner(asker.workspace)
         if self._store.forgotten(owner, [id]):
             return False
-        claim = _claim(self._current(asker, id))
-        versions = [each for each in self._records(owner, current=False) if _claim(each) == claim]
+        versions = self._versions(asker, id)
         # The newest last: if this is cut short, the entry is still there to be removed again.
         for record in sorted(versions, key=lambda each: (each.known_to is None, each.known_from)):
             self._store.forget(owner, record.id, at=self._now())
@@ -211,18 +208,11 @@ class Team:
     ) -> list[Version]:
         """What happened to an entry, all its versions, oldest first."""
         asker = _asker(workspace, agent, None)
-        owner = _owner(asker.workspace)
-        claim = _claim(self._current(asker, id))
-        lines = [
-            replace(line, record=each.id)
-            for each in self._records(owner, current=False)
-            if _claim(each) == claim
-            for line in self._store.history(owner, each.id)
-        ]
-        return sorted(lines, key=lambda line: line.at)
+        return history_of(self._store, _owner(asker.workspace), self._versions(asker, id))
 
-    def _records(self, owner: Scope, *, current: bool) -> list[Record]:
-        return self._store.listed(owner, tier=TIER, current=current)
+    def _versions(self, asker: Scope, id: str) -> list[Record]:
+        """All versions of an entry that the asker may see."""
+        return versions_of(self._store, _owner(asker.workspace), self._current(asker, id))
 
     def _current(self, asker: Scope, id: str) -> Record:
         """The present version of what a record is a version of."""
@@ -230,23 +220,15 @@ class Team:
         id = validate.record_id(id)
         found = [each for each in self._store.get(owner, [id]) if _is_seen(each, asker)]
         if found and found[0].known_to is not None:
-            claim = _claim(found[0])
-            found = [each for each in self._records(owner, current=True) if _claim(each) == claim]
+            found = self._store.versions(owner, first_id(found[0]), current=True)
         if not found:
             raise NotFound(f"there is no entry {id!r} in this workspace")
         return found[-1]
 
-    def _put(
-        self, workspace: str, entry: Entry, *, replaces: str | None = None, since: int | None = None
-    ) -> bool:
+    def _write(self, entry: Entry, workspace: str, *old: Record, since: int | None = None) -> bool:
         # Everybody's, whoever wrote it: only what is private belongs to an agent.
         owner = replace(_owner(workspace), agent=entry.agent if entry.visibility else None)
-        done = self._store.put(
-            owner, [_derived(entry, replaces)],
-            known_at=entry.at, steps=self._worker.steps, since=since, tiers=(TIER,),
-        )  # fmt: skip
-        self._worker.wake()
-        return done
+        return self._put(owner, [_derived(entry, old)], at=entry.at, since=since)
 
     def list(
         self,
@@ -261,7 +243,7 @@ class Team:
         asker = _asker(workspace, agent, None)
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         wanted = _types(types)
-        records = self._records(_owner(asker.workspace), current=True)
+        records = self._store.listed(_owner(asker.workspace), tier=TIER)
         found = [_entry(each) for each in reversed(records) if _is_seen(each, asker)]
         if wanted is not None:
             found = [each for each in found if each.type in wanted]
@@ -273,34 +255,19 @@ def _id_of(at: datetime, told: Sequence[object]) -> str:
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _derived(entry: Entry, replaces: str | None) -> Derived:
+def _derived(entry: Entry, old: Sequence[Record]) -> Derived:
     text = f"{entry.title}\n\n{entry.content}" if entry.title else entry.content
-    row, length = packed(indexed_terms(entry.author, text))
     data: dict[str, Any] = {
         "title": entry.title,
         "tags": [*entry.tags],
         "author": entry.author,
         "agent": entry.agent,
-        "claim": entry.claim,
+        **chain_data(entry.id, old),
     }
-    return Derived(
-        id=entry.id,
-        tier=TIER,
-        kind=entry.type,
-        content=text,
-        data=data if replaces is None else {**data, "replaces": [replaces]},
-        confidence=_CONFIDENCE.get(entry.origin, 0.8),
-        importance=0.5,
-        origin=entry.origin,
-        terms=row,
-        length=length,
-        valid_from=entry.at,
-        sources=(),
-        role=_ROLES.get(entry.origin, "tool"),
-        name=entry.author,
-        supersedes=() if replaces is None else (replaces,),
-        visibility=entry.visibility,
-    )
+    return parts.derived(
+        entry.id, TIER, entry.type, text, origin=entry.origin, at=entry.at, data=data,
+        name=entry.author, supersedes=[each.id for each in old], visibility=entry.visibility,
+    )  # fmt: skip
 
 
 def _entry(record: Record) -> Entry:
@@ -309,7 +276,7 @@ def _entry(record: Record) -> Entry:
     tags = record.data.get("tags")
     return Entry(
         id=record.id,
-        claim=_claim(record),
+        claim=first_id(record),
         type=record.kind,
         title=title,
         content=record.content.removeprefix(f"{title}\n\n") if title else record.content,
@@ -322,10 +289,6 @@ def _entry(record: Record) -> Entry:
         at=record.known_from,
         visibility=record.visibility,
     )
-
-
-def _claim(record: Record) -> str:
-    return _word(record, "claim") or record.id
 
 
 def _word(record: Record, name: str) -> str | None:

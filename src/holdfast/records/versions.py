@@ -1,21 +1,56 @@
 """Versions of one thing, one after another: the last holds, each other one until the next began.
 
-So it is when they are stored. When one of them is forgotten or comes back it is made so again: what
-holds now, and at any time in the past, is said by one version alone.
+What they are versions of is their claim, by which the store finds them (`Store.versions`). A new
+one ends the one before in the transaction that stores it (`Derived.supersedes`; `transact.attempts`
+where somebody else may be faster). When one of them is forgotten or comes back, `line_up` makes it
+so again: what holds now, and at any time in the past, is said by one version alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
-from holdfast.store.protocols import Store
-from holdfast.types import Record, Scope
+from holdfast.store.protocols import Store, claim_of
+from holdfast.types import Record, Scope, Version
 
 _BACK = "what replaced it was forgotten"
 _OVER = "what replaces it is there"
 Parts = Callable[[Record], Sequence[str]]
+
+
+def first_id(record: Record) -> str:
+    """The id of the first version of what a record is a version of."""
+    first = record.data.get("claim")
+    return first if isinstance(first, str) and first else record.id
+
+
+def chain_data(id: str, before: Sequence[Record]) -> dict[str, Any]:
+    """What the data of a new version says of those that it replaces."""
+    if not before:
+        return {"claim": id}
+    return {"claim": first_id(before[-1]), "replaces": [each.id for each in before]}
+
+
+def versions_of(store: Store, scope: Scope, record: Record) -> list[Record]:
+    """All versions of what a record is a version of, oldest first."""
+    return store.versions(scope, claim_of(record) or record.id)
+
+
+def newest(store: Store, scope: Scope, claim: str) -> Record | None:
+    """The version that holds now; None when none does."""
+    return next(reversed(store.versions(scope, claim, current=True)), None)
+
+
+def history_of(store: Store, scope: Scope, versions: Iterable[Record]) -> list[Version]:
+    """What happened to some versions, oldest first; each line says to which."""
+    lines = [
+        replace(line, record=each.id) for each in versions for line in store.history(scope, each.id)
+    ]
+    return sorted(lines, key=lambda line: line.at)
 
 
 def line_up(

@@ -17,14 +17,13 @@ from holdfast.records.facts.follow import (
     CONFLICT,
     TIER,
     OwnerFacts,
-    chain,
     is_compared,
     is_of_one,
     is_unclear,
 )
 from holdfast.records.facts.plan import leaves_no_room, own_name
 from holdfast.records.facts.reading import FactQueries
-from holdfast.records.versions import is_open, line_up, was_taken_back
+from holdfast.records.versions import first_id, is_open, line_up, was_taken_back
 from holdfast.types import Record, Scope
 
 _OVER = "what replaces it is there"
@@ -62,13 +61,22 @@ class Recasting(FactQueries):
         Once more changes nothing."""
         for group in groups:
             facts = self._shelf.of(scope)
-            versions = _versions(facts, group)
+            versions = self._of_claim(scope, facts, group)
             told = {each.id for each in _of_slot(facts, group)}
             if any(each.id not in told for each in versions):
                 self._settle(scope, facts, versions, group.back)
             if group.slot:
                 facts = self._shelf.of(scope)
                 self._settle(scope, facts, _of_slot(facts, group), group.back)
+
+    def _of_claim(self, scope: Scope, facts: OwnerFacts, group: Group) -> builtins.list[Record]:
+        """The versions of a claim, with what those of them replaced that came back."""
+        found = {each.id: each for each in self._versions(scope, group.claim)}
+        back = [found[id] for id in group.back if id in found]
+        for id in [id for each in back for id in each.data.get("replaces") or ()]:
+            if (replaced := facts.records.get(id)) is not None:
+                found[id] = replaced
+        return [each for each in found.values() if _can_hold(each)]
 
     def _settle(
         self, scope: Scope, facts: OwnerFacts, versions: Iterable[Record], back: Collection[str]
@@ -106,7 +114,7 @@ class Recasting(FactQueries):
 
     def _takes(self, scope: Scope, later: Record, earlier: Record) -> bool:
         """Whether one of two facts, of which one came back, takes the place of the other."""
-        if earlier.id in (later.data.get("replaces") or ()) or chain(earlier) == chain(later):
+        if earlier.id in (later.data.get("replaces") or ()) or first_id(earlier) == first_id(later):
             return True
         if is_open(later) and is_open(earlier) and self._have_met(scope, later, earlier):
             return False
@@ -134,7 +142,7 @@ class Recasting(FactQueries):
         if not left or is_open(left[-1]):
             return
         last = left.pop()
-        is_late = last.known_to is None and chain(last) == last.id
+        is_late = last.known_to is None and first_id(last) == last.id
         if last.valid_to in ends or (is_late and all(map(taken_back, left))):
             return  # Over since what was taken back began, or before it was told.
         if facts.instead_of(last.id) or self._is_passed(scope, facts, last, taken_back):
@@ -173,18 +181,8 @@ def in_order(versions: Iterable[Record]) -> list[Record]:
 
 def _group(fact: Record) -> Group:
     if not is_of_one(fact):
-        return Group(chain(fact))
-    return Group(chain(fact), str(fact.data["slot"]), fact.agent, fact.visibility)
-
-
-def _versions(facts: OwnerFacts, group: Group) -> list[Record]:
-    """The versions of a claim, with what those of them replaced that came back."""
-    found = {each.id: each for each in facts.versions(group.claim)}
-    back = [found[id] for id in group.back if id in found]
-    for id in [id for each in back for id in each.data.get("replaces") or ()]:
-        if (replaced := facts.records.get(id)) is not None:
-            found[id] = replaced
-    return [each for each in found.values() if _can_hold(each)]
+        return Group(first_id(fact))
+    return Group(first_id(fact), str(fact.data["slot"]), fact.agent, fact.visibility)
 
 
 def _of_slot(facts: OwnerFacts, group: Group) -> list[Record]:

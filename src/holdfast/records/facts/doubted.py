@@ -17,8 +17,7 @@ from holdfast.language.statements.values import Clarification, Fact
 from holdfast.records.facts.plan import LOUD, again
 from holdfast.records.facts.shown import fact, is_shown
 from holdfast.records.facts.versions import answer_id
-from holdfast.records.rules import DOUBTFUL, kind_of, to_known_rule
-from holdfast.records.succession import rule_of
+from holdfast.records.rules import DOUBTFUL, kind_of, rule_of, to_known_rule
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 

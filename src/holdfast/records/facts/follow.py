@@ -166,12 +166,6 @@ class OwnerFacts(Follower):
         with self.lock:
             return [self.records[each] for each in sorted(self._instead.get(id, ()))]
 
-    def versions(self, claim: str) -> list[Record]:
-        """All versions of one claim, those learned first first."""
-        with self.lock:
-            found = [each for each in self.records.values() if chain(each) == claim]
-        return sorted(found, key=lambda each: (each.known_from, each.valid_from, each.id))
-
     def is_replaced(self, record: Record) -> bool:
         """Whether its agent holds another fact of its attribute that was told after it."""
         with self.lock:
@@ -241,11 +235,6 @@ class OwnerFacts(Follower):
             if count >= 2 or 2 * count >= min(len(terms), len(self._held[id][1]))
         ]
         return sorted(alike, key=lambda id: (-shared[id], id))
-
-
-def chain(record: Record) -> str:
-    """The id of the first version of a fact."""
-    return str(record.data.get("claim") or record.id)
 
 
 class FactCache:

@@ -26,7 +26,6 @@ from holdfast.records.facts.follow import (
     CONFLICT,
     TIER,
     OwnerFacts,
-    chain,
     is_of_one,
     known_of,
     likest,
@@ -41,6 +40,7 @@ from holdfast.records.facts.reconcile import (
     reconcile,
 )
 from holdfast.records.graph.check import distrust
+from holdfast.records.versions import first_id
 from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
 
@@ -133,7 +133,7 @@ def _place(  # noqa: PLR0917 (what a fact is placed among)
 def _before(new: Derived, bound: Record | Derived) -> Derived:
     """A fact that was over when another one began: a version of the same claim."""
     until = bound.valid_from if new.valid_to is None else min(new.valid_to, bound.valid_from)
-    claim = chain(bound) if isinstance(bound, Record) else str(bound.data["claim"])
+    claim = first_id(bound) if isinstance(bound, Record) else str(bound.data["claim"])
     return replace(
         new, valid_to=until, reason=_LATE, data={**new.data, "claim": claim, "reason": _LATE}
     )
@@ -353,7 +353,7 @@ class FactPlan:
             if each in self._records:
                 return str(self._records[each].data["claim"])
             if each in self._facts.records:
-                return chain(self._facts.records[each])
+                return first_id(self._facts.records[each])
         return id
 
     def _check_chain(self, id: str, target: str) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from holdfast.border import validate
 from holdfast.errors import NotFound
 from holdfast.language.statements.values import CATEGORIES, Clarification, Contradiction, Fact
 from holdfast.records.facts import doubted
-from holdfast.records.facts.follow import CONFLICT, TIER, FactCache, chain, is_unclear
+from holdfast.records.facts.follow import CONFLICT, TIER, FactCache, is_unclear
 from holdfast.records.facts.shown import STATUSES, fact, held, is_shown, status
 from holdfast.records.graph import check
+from holdfast.records.versions import first_id, history_of
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope, Version
 
@@ -84,14 +84,8 @@ class FactQueries:
         """What happened to a fact in all its versions, oldest first, each line with its text."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         record = self._record(scope, id)
-        versions = self._shelf.of(scope).versions(chain(record))
-        lines = [
-            (line.at, number, place, replace(line, record=each.id))
-            for number, each in enumerate(versions)
-            if is_shown(each, scope)
-            for place, line in enumerate(self._store.history(scope, each.id))
-        ]
-        return [line for *_, line in sorted(lines, key=lambda each: each[:3])]
+        versions = [each for each in self._versions(scope, record) if is_shown(each, scope)]
+        return history_of(self._store, scope, versions)
 
     def clarifications(
         self,
@@ -160,6 +154,12 @@ class FactQueries:
         if not found or found[0].tier != TIER or not is_shown(found[0], scope):
             raise NotFound(f"there is no fact {id!r} in this scope")
         return found[0]
+
+    def _versions(self, scope: Scope, fact: Record | str) -> builtins.list[Record]:
+        """All versions of a fact, or of the one with this first id, those learned first first."""
+        claim = fact if isinstance(fact, str) else first_id(fact)
+        found = self._store.versions(scope, claim)
+        return sorted(found, key=lambda each: (each.known_from, each.valid_from, each.id))
 
     def _clarification(self, scope: Scope, record: Record) -> Clarification:
         known = self._store.get(scope, [str(each) for each in record.data["about"]])

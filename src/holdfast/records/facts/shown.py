@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from holdfast.language.statements.values import Fact
-from holdfast.records.facts.follow import CONFLICT, chain, is_unclear
+from holdfast.records.facts.follow import CONFLICT, is_unclear
+from holdfast.records.versions import first_id
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
@@ -37,7 +38,7 @@ def fact(record: Record, status: str, **more: str) -> Fact:
         sources=record.sources,
         avoid=data.get("avoid") or "",
         due=None if not due else datetime.fromisoformat(due),
-        claim=chain(record),
+        claim=first_id(record),
         contradicts=tuple(data.get("contradicts") or ()),
         agent=record.agent,
         session=record.session,

@@ -23,7 +23,7 @@ from holdfast.records.facts import doubted
 from holdfast.records.facts.after_forget import Recasting
 from holdfast.records.facts.alike import Alike, Compare, Embed
 from holdfast.records.facts.disputes import PATIENCE, Disputes
-from holdfast.records.facts.follow import TIER, FactCache, chain, is_unclear
+from holdfast.records.facts.follow import TIER, FactCache, is_unclear
 from holdfast.records.facts.follow import OwnerFacts as Known
 from holdfast.records.facts.judge import Opinion, nobody
 from holdfast.records.facts.plan import FactPlan, Tools, hashed
@@ -42,7 +42,7 @@ from holdfast.records.graph.verbs import exists
 from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
 from holdfast.records.transact import attempts
-from holdfast.records.versions import was_taken_back
+from holdfast.records.versions import first_id, was_taken_back
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 
@@ -165,7 +165,7 @@ class Facts(Recasting):
         def work(plan: FactPlan) -> str:
             record = self._record(scope, id)
             made = edited_before(
-                self._shelf.of(scope).versions(chain(record)), record, said,
+                self._versions(scope, record), record, said,
                 origin=by, category=about, confidence=sure,
             )  # fmt: skip
             if made is not None:
@@ -369,11 +369,11 @@ class Facts(Recasting):
         """What an unclear fact would end, in the versions that hold now."""
         facts = self._shelf.of(scope)
         claims = {
-            chain(facts.records[each])
+            first_id(facts.records[each])
             for each in map(str, unclear.data.get("about", ()))
             if each in facts.records
         }
-        versions = [each for claim in sorted(claims) for each in facts.versions(claim)]
+        versions = [each for claim in sorted(claims) for each in self._versions(scope, claim)]
         return [each.id for each in versions if each.known_to is None and not is_unclear(each)]
 
     def _answered(self, scope: Scope, id: str, keep: str) -> str | None:

@@ -13,8 +13,8 @@ from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.language.statements.values import FactDraft
 from holdfast.records.entries import indexed_terms
-from holdfast.records.facts.follow import chain
 from holdfast.records.facts.plan import LOUD, QUIET, again, category_of, hashed
+from holdfast.records.versions import first_id
 from holdfast.store.protocols import Derived
 from holdfast.types import Record
 
@@ -40,7 +40,7 @@ def edited(
     data = {
         **kept,
         **{name: value for name, value in told.items() if value},
-        "claim": chain(record),
+        "claim": first_id(record),
         "replaces": [record.id],
         "outcome": "update",
         "reason": "edited",

@@ -24,7 +24,8 @@ from holdfast.memory.memory import Memory
 from holdfast.recall.context.pack import RESERVE_TOKENS
 from holdfast.records import parts
 from holdfast.records.facts.follow import CONFLICT
-from holdfast.records.profile_values import SECTIONS, USER_SECTIONS, Profile, claim
+from holdfast.records.profile_values import SECTIONS, USER_SECTIONS, Profile
+from holdfast.records.versions import first_id
 from holdfast.service.http.auth import Reader, Writer, header_text, narrowed, scope_args
 from holdfast.service.http.wire import (
     ClosedBody,
@@ -135,7 +136,7 @@ def ids_of(profile: Profile) -> dict[str, str]:
     """The ids of facts as the document has them, by those of their records."""
     found: dict[str, str] = {}
     for record in profile.facts:
-        id = _kept_source(record).get("id") or claim(record)
+        id = _kept_source(record).get("id") or first_id(record)
         # Of one claim two may hold: the second is called by its own id.
         found[record.id] = record.id if id in found.values() else id
     return found

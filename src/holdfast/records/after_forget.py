@@ -12,19 +12,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from holdfast.language.instructions.rules import MOST_RULES, Rule, rule_id, rules_in
+from holdfast.language.instructions.rules import MOST_RULES, rule_id, rules_in
 from holdfast.language.instructions.supersede import same, seeks, superseded, traits
-from holdfast.records.knowledge import (
-    DOCUMENT,
-    ENTRY,
-    Chain,
-    chunk_ids,
-    to_document,
-    to_entry,
-)
+from holdfast.records.knowledge import CHUNK, chunk_ids
 from holdfast.records.procedures import KINDS
-from holdfast.records.rules import to_known_rule
-from holdfast.records.versions import is_open, line_up, was_taken_back
+from holdfast.records.rules import rule_of, to_known_rule
+from holdfast.records.versions import is_open, line_up, versions_of, was_taken_back
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
@@ -150,15 +143,9 @@ def _place(rule: Record) -> _Place:
     return rule.valid_from, rule.known_from, turn, next(numbers, 0)
 
 
-def rule_of(record: Record) -> Rule:
-    """A stored rule as it was given."""
-    told, condition = str(record.data.get("rule") or record.content), record.data.get("condition")
-    given = [each for each in rules_in(record.content) if each.rule == told]
-    return given[0] if given else Rule(record.content, told, condition, 1.0, False, 0)
-
-
-class Succession:
-    """What comes after what, in all tiers but that of facts. Threads may share it."""
+class AfterForget:
+    """Versions and rules that go and come back, in all tiers but that of facts. Threads may share
+    it."""
 
     def __init__(self, store: Store, *, now: Callable[[], datetime]) -> None:
         self._store = store
@@ -196,20 +183,17 @@ class Succession:
 
     def _versions(self, scope: Scope, record: Record) -> list[Record]:
         """The versions of a memory that are there, oldest first; none of what has no versions."""
-        if record.tier == "knowledge" and record.kind in (DOCUMENT, ENTRY):
-            is_entry = record.kind == ENTRY
-            name = to_entry(record).key if is_entry else to_document(record).name
-            return Chain(self._store, scope, record.kind, name).all()
+        if record.tier == "knowledge" and record.kind != CHUNK:
+            return versions_of(self._store, scope, record)
         if record.tier == "procedure" and record.kind in KINDS:
-            claim = record.data.get("claim")
-            return [each for each in self._listed(scope, record) if each.data.get("claim") == claim]
+            return versions_of(self._store, scope, record)
         if record.tier == "profile" and "values" in record.data:
-            return [each for each in self._listed(scope, record) if each.agent == record.agent]
+            # Also of those before it was cleared.
+            listed = self._store.listed(
+                scope, tier="profile", kind=record.kind, current=False, archived=True
+            )
+            return [each for each in listed if each.agent == record.agent]
         return []
-
-    def _listed(self, scope: Scope, record: Record) -> list[Record]:
-        kind = record.kind if record.tier == "profile" else None  # A procedure may change its kind.
-        return self._store.listed(scope, tier=record.tier, kind=kind, current=False, archived=True)
 
 
 def _is_rule(record: Record) -> bool:
@@ -218,5 +202,4 @@ def _is_rule(record: Record) -> bool:
 
 def _parts(version: Record) -> Sequence[str]:
     """What begins and ends with a version."""
-    pieces = chunk_ids(to_document(version)) if version.kind == DOCUMENT else []
-    return [version.id, *pieces]
+    return [version.id, *chunk_ids(version)]
