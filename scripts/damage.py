@@ -14,7 +14,7 @@ from pathlib import Path
 
 import holdfast
 from holdfast.errors import HoldfastError
-from holdfast.service.cli.restore import restore_file
+from holdfast.service.cli.opening import restore_file
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from
 

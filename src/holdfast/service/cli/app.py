@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from holdfast import __version__
-from holdfast.service.cli import bench, graph, memory, recall, records, serve, upkeep
-from holdfast.service.cli.command import Group, top
+from holdfast.service.cli import graph, memory, records, serve, upkeep
+from holdfast.service.cli.command import Group
 from holdfast.service.cli.show import MEMORIES, RUNNING, UPKEEP
 
 app = typer.Typer(
@@ -35,35 +35,35 @@ def _options(
         raise typer.Exit
 
 
-#: Those that belong to no group.
+#: Those that belong to no group, in their order.
 _ORDER = {
     MEMORIES: "remember recall context explain status forget history feedback profile compact",
     UPKEEP: "doctor import export backup restore decay erase",
     RUNNING: "worker serve mcp",
 }
-_COMMANDS = {each.name: each for each in top.registered_commands}
+_COMMANDS = {
+    each.name: each
+    for module in (memory, records, upkeep, serve)
+    for each in module.top.registered_commands
+}
 
 for panel, names in _ORDER.items():
     for name in names.split():
         _COMMANDS[name].rich_help_panel = panel
         app.registered_commands.append(_COMMANDS[name])
 
-for panel, groups in {
-    MEMORIES: {
-        "graph": graph.graph,
-        "facts": records.facts,
-        "notes": records.notes,
-        "procedures": records.procedures,
-        "knowledge": records.knowledge,
-        "team": records.team,
-        "shares": records.shares,
-        "agents": records.agents,
-    },
-    UPKEEP: {"jobs": serve.jobs},
-    RUNNING: {"keys": serve.keys},
-}.items():
-    for name, group in groups.items():
-        app.add_typer(group, name=name, rich_help_panel=panel)
-app.add_typer(bench.bench, name="bench", rich_help_panel=UPKEEP)
-
-__all__ = ["app", "memory", "recall", "upkeep"]
+_GROUPS = {
+    "graph": (MEMORIES, graph.graph),
+    "facts": (MEMORIES, records.facts),
+    "notes": (MEMORIES, records.notes),
+    "procedures": (MEMORIES, records.procedures),
+    "knowledge": (MEMORIES, records.knowledge),
+    "team": (MEMORIES, records.team),
+    "shares": (MEMORIES, records.shares),
+    "agents": (MEMORIES, records.agents),
+    "jobs": (UPKEEP, serve.jobs),
+    "keys": (RUNNING, serve.keys),
+    "bench": (UPKEEP, upkeep.bench),
+}
+for name, (panel, group) in _GROUPS.items():
+    app.add_typer(group, name=name, rich_help_panel=panel)

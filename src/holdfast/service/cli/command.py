@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from holdfast.catalogue.verb import Parameter, Verb
     from holdfast.memory.memory import Memory
 
-#: The commands that belong to no group, in any order: app.py has it.
-top = typer.Typer()
-
 F = TypeVar("F", bound=Callable[[Any, Any], None])
 _REQUIRED: Any = inspect.Parameter.empty
 _VERBS_OWN: Any = object()
@@ -99,13 +96,13 @@ class VerbCommand:
     example: str
     show: Callable[[Any, Call], None]
     words: Words
-    #: Whether it may begin a memory, and whether it does what waits then.
-    creates: bool = False
+    #: Whether it may begin a memory, or with which option, and whether it does what waits then.
+    creates: bool | str = False
     settles: bool = False
     #: What is told instead of an empty answer.
     nothing: str = ""
-    #: What the verb is given, made of what was typed.
-    gives: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    #: What is done, where that is more than to ask the verb.
+    does: Callable[[Memory, dict[str, Any]], Any] | None = None
     #: The answer as --json prints it.
     data: Callable[[Any, Call], Any] | None = None
     #: Before it is printed: an answer may be refused, and more be told on stderr.
@@ -151,9 +148,13 @@ class VerbCommand:
     ) -> None:
         from holdfast.service.cli.opening import memory_at, settle  # noqa: PLC0415
 
-        with memory_at(db, config, must_exist=not self.creates) as memory:
-            asked = {name: value for name, value in given.items() if verb.has(name)}
-            found = verb.of(memory)(**(self.gives(asked) if self.gives else asked))
+        creates = given[self.creates] if isinstance(self.creates, str) else self.creates
+        with memory_at(db, config, must_exist=not creates) as memory:
+            if self.does is not None:
+                found = self.does(memory, given)
+            else:
+                asked = {name: value for name, value in given.items() if verb.has(name)}
+                found = verb.of(memory)(**asked)
             if self.settles:
                 settle(memory)
             call = Call(memory, given)
@@ -169,8 +170,8 @@ class VerbCommand:
 
 def verb(  # noqa: PLR0913 (one per field)
     app: typer.Typer, command: str, takes: str, example: str, *, verb: str = "",
-    creates: bool = False, settles: bool = False, nothing: str = "",
-    gives: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    creates: bool | str = False, settles: bool = False, nothing: str = "",
+    does: Callable[[Memory, dict[str, Any]], Any] | None = None,
     data: Callable[[Any, Call], Any] | None = None,
     first: Callable[[Any, Call], None] | None = None,
     **words: str | Option,
@@ -185,7 +186,7 @@ def verb(  # noqa: PLR0913 (one per field)
         made = VerbCommand(
             name, verb or command.replace(" ", "."), takes,
             f"Example: holdfast {command} {example}", show, words,
-            creates, settles, nothing, gives, data, first,
+            creates, settles, nothing, does, data, first,
         )  # fmt: skip
 
         def stub() -> None:

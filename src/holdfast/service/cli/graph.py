@@ -22,7 +22,6 @@ from holdfast.service.cli.show import (
     Workspace,
     columns,
     day,
-    document,
     line,
     note,
     several,
@@ -50,9 +49,6 @@ graph = typer.Typer(
     no_args_is_help=True,
 )
 
-MergeId = Annotated[
-    str, typer.Argument(metavar="ID", help="As `graph merges` shows it, or the full id.")
-]
 Entity = Annotated[
     str | None,
     typer.Option(
@@ -139,7 +135,7 @@ def _show(  # noqa: PLR0913 (one per option)
 
 @verb(
     graph, "graph merges", "user undone workspace agent", "--user ann",
-    gives=lambda typed: {**typed, "limit": _MOST_LISTED},
+    does=lambda memory, given: memory.graph.merges(**given, limit=_MOST_LISTED),
     nothing="no merges: every name of user {user} stands for itself",
     undone="Those that were undone, too.",
 )  # fmt: skip
@@ -163,27 +159,23 @@ def _merges(found: Sequence[Merge], call: Call) -> None:
     note(f"`holdfast graph unmerge ID --user {call['user']}` parts two again")
 
 
-@graph.command("unmerge", epilog="Example: holdfast graph unmerge 5f21c09a77d1 --user ann")
-def _unmerge(
-    *,
-    id: MergeId,
-    user: User,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Part two names again: the graph is as if they had never been taken for one."""
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+def _part(memory: Memory, given: dict[str, Any]) -> tuple[Merge, Merge]:
+    """The merge as it was, and as it is now."""
+    whose = {name: given[name] for name in ("user", "workspace", "agent")}
+    merges = memory.graph.merges(**whose, undone=True, limit=_MOST_LISTED)
+    meant = _merge_by_id(given["merge_id"], merges)
+    return meant, memory.graph.unmerge(meant.id, **whose)
 
-    whose: dict[str, Any] = {"user": user, "workspace": workspace, "agent": agent}
-    with memory_at(db, config) as memory:
-        meant = _merge_by_id(id, memory.graph.merges(**whose, undone=True, limit=_MOST_LISTED))
-        done = memory.graph.unmerge(meant.id, **whose)
-    if json:
-        document(done)
-    elif meant.undone_at is not None:
+
+@verb(
+    graph, "graph unmerge", "merge_id:id user workspace agent", "5f21c09a77d1 --user ann",
+    does=_part, data=lambda found, _: found[1],
+    merge_id=Option("As `graph merges` shows it, or the full id.", "ID"),
+)  # fmt: skip
+def _unmerge(found: tuple[Merge, Merge], _: Call) -> None:
+    """Part two names again: the graph is as if they had never been taken for one."""
+    meant, done = found
+    if meant.undone_at is not None:
         line("nothing to do: they were parted already")
     else:
         line(f"parted: {done.merged_name} and {done.into_name} are two again")

@@ -1,25 +1,27 @@
-"""What becomes of a memory: status, forget, history."""
+"""Memories: remember, recall, context, and what becomes of them."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 
-from holdfast.errors import HoldfastError, InvalidInput, NotFound
-from holdfast.service.cli.command import Call, Option, top, verb
+from holdfast.errors import InvalidInput
+from holdfast.recall.explain import in_words
+from holdfast.recall.query import WANTED_FILTERS
+from holdfast.service.cli.command import Call, Option, verb
 from holdfast.service.cli.show import (
     Agent,
     AsJson,
     ConfigFile,
     Db,
-    MemoryId,
     Session,
     User,
     Workspace,
@@ -30,17 +32,20 @@ from holdfast.service.cli.show import (
     note,
     pairs,
     progress,
+    safe,
     several,
     status_text,
 )
+from holdfast.types import Considered, Context, Explained, Hit, Hits, Metadata
 
 if TYPE_CHECKING:
     from holdfast.memory.memory import Memory
     from holdfast.records.stats import Stats
     from holdfast.records.summaries import Compaction
     from holdfast.types import Version
-    from holdfast.upkeep.acts import Done
-    from holdfast.upkeep.preview import Fading
+
+#: The commands that belong to no group.
+top = typer.Typer()
 
 
 _ID = "019aaf3e5c1b0000d0a1b2c3d4e5f607"
@@ -70,7 +75,7 @@ At = Annotated[
         show_default=False,
     ),
 ]
-Metadata = Annotated[
+Labels = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VALUE", help="Kept with it; may be repeated.", show_default=False),
 ]
@@ -97,7 +102,7 @@ def remember(  # noqa: PLR0913 (one per option)
     role: Role = "user",
     name: Name = None,
     at: At = None,
-    metadata: Metadata = None,
+    metadata: Labels = None,
     key: Key = None,
     no_wait: NoWait = False,
     json: AsJson = False,
@@ -153,11 +158,239 @@ def _embed(memory: Memory, event: str, user: str, workspace: str, *, far: bool) 
 
 
 # ----------------------------------------------------------------------
-# feedback, compact, decay and erase: what becomes of memories in time.
+# recall and context: memories for a question.
 # ----------------------------------------------------------------------
 
-#: As many days as a share may last: a hundred years.
-_MOST_DAYS = 36_500.0
+#: A longer memory is cut on the screen unless --full.
+_SHOWN_CHARACTERS = 400
+
+
+def _filters(given: Sequence[str] | None) -> dict[str, str | bool]:
+    """Filters as the verbs take them: what a word switches on is no text."""
+    found = pairs(given, "--filter")
+    words = {"true": True, "false": False}
+    return {
+        name: words.get(text, text) if name in WANTED_FILTERS else text
+        for name, text in found.items()
+    }
+
+
+_LIMIT = Option("At most so many memories, 1..200.", short="-n")
+_QUESTION: dict[str, Any] = {
+    "as_of": Option("Only what was said by then.", "TIME"),
+    "known_at": Option("Only what was stored by then.", "TIME"),
+    "tiers": "Only this tier: session, fact, note, profile, graph, procedure, knowledge or"
+    " workspace; may be repeated.",
+    "filters": Option(
+        "Only memories with this session, role, name, agent or kind; faded=true and archived=true"
+        " show what is hidden otherwise. May be repeated.",
+        "NAME=VALUE",
+        read=_filters,
+    ),
+    "explain": "Tell every source's rank and what each stage did, too.",
+}
+
+
+def _tell_degraded(hits: Hits, _: Call) -> None:
+    for reason in hits.degraded:
+        note(f"note: searched without {reason}")
+
+
+@verb(
+    top, "recall",
+    "text:query user limit workspace agent session as_of known_at tiers:tier filters:filter"
+    " full explain",
+    '"Where does Ann live?" --user ann', first=_tell_degraded,
+    data=lambda hits, _: {"count": len(hits), "degraded": hits.degraded, "hits": list(hits)},
+    text="What is asked.", limit=_LIMIT._replace(default=10),
+    full=Option("Do not cut long memories.", type=bool, default=False), **_QUESTION,
+)  # fmt: skip
+def _recall(hits: Hits, call: Call) -> None:
+    """Find the memories that answer a question, best first, with score and reason."""
+    if hits:
+        _show_hits(hits, full=call["full"])
+    else:
+        line(_why_nothing(call))
+
+
+@verb(
+    top, "context",
+    "messages:query user budget_tokens:budget format packaging limit workspace agent session as_of"
+    " known_at tiers:tier filters:filter explain",
+    '"Plan Ann\'s week" --user ann --budget 2000',
+    messages=Option("What is asked.", type=str),
+    budget_tokens=Option("At most so many tokens. Default: contextBudgetTokens.", "TOKENS"),
+    format="safe, astra or deerflow.",
+    packaging="auto, or full, overview or headline for every memory.", limit=_LIMIT,
+    **_QUESTION,
+)  # fmt: skip
+def _context(packed: Context, call: Call) -> None:
+    """Print the memories for the next model call, packed into a token budget."""
+    if packed.text:
+        line(packed.text)
+    note(_how_full(packed) if packed.hits or packed.dropped else _why_nothing(call))
+
+
+def _how_full(packed: Context) -> str:
+    count = several(len(packed.hits), "memory", "memories")
+    room = f"{packed.tokens} tokens, {len(packed.dropped)} did not fit"
+    return f"{count}, {room}; context {packed.id}"
+
+
+def _why_nothing(call: Call) -> str:
+    user, workspace = call["user"], call["workspace"]
+    # Not every memory is a turn: whoever has a note or a fact has something, too.
+    if any(call.memory.stats(user=user, workspace=workspace).tiers.values()):
+        return "nothing found"
+    where = "" if workspace == "default" else f" in workspace {workspace}"
+    return f"nothing remembered yet for user {user}{where}"
+
+
+def _caller_metadata(hit: Hit, *, full: bool) -> Metadata:
+    """What the caller gave with a memory; what the system keeps of a derived one only in full."""
+    if full or hit.tier == "session":
+        return hit.metadata
+    return hit.source_metadata[0] if hit.source_metadata else {}
+
+
+def _show_hits(hits: Sequence[Hit], *, full: bool) -> None:
+    for place, hit in enumerate(hits, 1):
+        who = f"{hit.name} ({hit.role})" if hit.name else hit.role
+        session = f"  session {hit.session}" if hit.session else ""
+        tier = "" if hit.tier == "session" else f"  {hit.tier}"
+        line(f"{place:>2}. {hit.score:.3f}  {day(hit.created_at)}  {who}{session}{tier}")
+        content = hit.content
+        if not full and len(content) > _SHOWN_CHARACTERS:
+            content = content[:_SHOWN_CHARACTERS] + " …"
+        for part in safe(content).splitlines() or [""]:
+            line("    " + part)
+        for name, value in _caller_metadata(hit, full=full).items():
+            line(f"    {name}: {value}")
+        line(f"    why: {in_words(hit.why)}")
+        line(f"    id: {hit.id}")
+
+
+# ----------------------------------------------------------------------
+# explain: what went into a context, and why.
+# ----------------------------------------------------------------------
+
+#: The sources that have a column of their own.
+_SOURCES = ("keyword", "vector", "graph")
+_HEADING = ("#", "score", "id", "memory", "told", *_SOURCES)
+#: Where there is room for it an id is shown whole, else by its end.
+_WIDE = 150
+_END_OF_ID = 8
+#: Notes narrower than this stand below their row.
+_NARROWEST_NOTES = 30
+_WHEN_PIPED = (_WIDE, 24)
+_LABEL = 10
+
+
+@verb(
+    top, "explain", "context_id user workspace", "5f21c09a77d1 --user ann",
+    context_id=Option("The context's id, or its last 6 digits or more.", "ID"),
+)  # fmt: skip
+def _explain(told: Explained, _: Call) -> None:
+    """Tell what was found for a context, what spoke for each memory, and what was left out.
+
+    `holdfast context` prints the id on stderr. A context is kept for `ledgerDays`.
+    """
+    width = shutil.get_terminal_size(_WHEN_PIPED).columns
+    for label, text in _head(told):
+        first, *more = textwrap.wrap(text, max(width - _LABEL, _NARROWEST_NOTES)) or [""]
+        line(f"{label:<{_LABEL}}{first}".rstrip())
+        for part in more:
+            line(" " * _LABEL + part)
+    if told.candidates:
+        line()
+        _table(told.candidates, width)
+
+
+def _head(told: Explained) -> Iterator[tuple[str, str]]:
+    inside = sum(each.level is not None for each in told.candidates)
+    yield "context", told.id
+    yield "made", f"{day(told.at)} UTC"
+    yield "question", told.query
+    yield "format", f"{told.format}, packaging {told.packaging}"
+    yield "tokens", f"{told.tokens} of {told.budget_tokens}"
+    found = several(len(told.candidates), "memory", "memories")
+    yield "found", f"{found}, {inside} told, {len(told.candidates) - inside} left out"
+    yield "profile", told.task_profile
+    yield "sha256", told.digest
+    if narrowed := _narrowed(told):
+        yield "asked", narrowed
+    if told.overrides:
+        yield "settings", ", ".join(f"{name} = {value}" for name, value in told.overrides.items())
+    for reason in told.degraded:
+        yield "without", reason
+
+
+def _narrowed(told: Explained) -> str:
+    parts: Mapping[str, object] = {
+        "as of": told.as_of and f"{day(told.as_of)} UTC",
+        "known at": told.known_at and f"{day(told.known_at)} UTC",
+        "agent": told.agent,
+        "session": told.session,
+        "tiers": told.tiers and ", ".join(told.tiers),
+        **told.filters,
+    }
+    return "; ".join(f"{name} {value}" for name, value in parts.items() if value)
+
+
+def _table(candidates: Sequence[Considered], width: int) -> None:
+    rows = [_row(place, each, wide=width >= _WIDE) for place, each in enumerate(candidates, 1)]
+    # A source that said nothing needs no column.
+    shown = [
+        column
+        for column, name in enumerate(_HEADING)
+        if name not in _SOURCES or any(row[column] for row in rows)
+    ]
+    cells = [[row[column] for column in shown] for row in (_HEADING, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(shown))]
+    indent = sum(widths) + 2 * len(widths)
+    below = width - indent < _NARROWEST_NOTES
+    notes = ["" if below else "notes", *(_notes(each.why) for each in candidates)]
+    for row, text in zip(cells, notes, strict=True):
+        start = "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)) + "  "
+        lead = " " * (widths[0] + 2 if below else indent)
+        wrapped = textwrap.wrap(text, max(width - len(lead), _NARROWEST_NOTES))
+        if not below:
+            start += wrapped.pop(0) if wrapped else ""
+        line(start.rstrip())
+        for part in wrapped:
+            line(lead + part)
+
+
+def _row(place: int, each: Considered, *, wide: bool) -> Sequence[str]:
+    told = each.level or f"left out: {each.reason}"
+    return (
+        str(place),
+        f"{each.score:.3f}",
+        each.id if wide else each.id[-_END_OF_ID:],
+        f"{each.tier}/{each.kind}",
+        f"{told}, {each.tokens} tokens" if each.tokens is not None else told,
+        *(_rank_text(each.why, source) for source in _SOURCES),
+    )
+
+
+def _rank_text(why: Mapping[str, Any], source: str) -> str:
+    """The rank that a source gave, where ranks were asked for, else its largest share of the best
+    memory's."""
+    parts = why.get("sources", why).get(source, {})
+    if "rank" in parts:
+        return f"#{parts['rank']}"
+    shares = [share for name, share in parts.items() if name != "score"]
+    return f"{max(shares):.2f}" if shares else ""
+
+
+def _notes(why: Mapping[str, Any]) -> str:
+    return in_words({name: told for name, told in why.items() if name not in _SOURCES})
+
+
+# ----------------------------------------------------------------------
+# feedback, compact, status, forget and history: what becomes of memories.
+# ----------------------------------------------------------------------
+
 _WORDS = {"good": 1, "+1": 1, "1": 1, "bad": -1, "-1": -1}
 
 
@@ -192,168 +425,6 @@ def _compact(made: Compaction, _: Call) -> None:
         f"{several(made.turns, 'turn', 'turns')} summed up, {made.kept} left as they are:"
         f" {made.tokens_before:,} -> {made.tokens_after:,} tokens"
     )
-
-
-@top.command("decay", epilog="Example: holdfast decay --user ann --days 90")
-def decay(  # noqa: PLR0913 (one per option)
-    *,
-    user: User,
-    days: Annotated[float, typer.Option(help="What fades within so many days.")] = 30.0,
-    run: Annotated[
-        bool, typer.Option("--run", help="Show what the nightly round would do now.")
-    ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="With --run: do it.")] = False,
-    undo: Annotated[
-        str | None,
-        typer.Option(metavar="RUN", help="Bring back what a run changed.", show_default=False),
-    ] = None,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Show what fades, and what the nightly round would put aside. Nothing is ever deleted."""
-    from holdfast.border import validate  # noqa: PLC0415
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-    from holdfast.upkeep.nightly import JOBS  # noqa: PLC0415
-    from holdfast.upkeep.preview import decay_preview  # noqa: PLC0415
-
-    _check_decay(days, undo, run=run, apply=apply)
-    scope = validate.scope(workspace=workspace, user=user)
-    with memory_at(db, config, here=True) as memory:
-        now = memory.now()
-        if undo is not None:
-            back = memory.life.undo(scope, undo, now=now)
-            if not back:
-                raise NotFound(f"there is nothing to bring back of a run {undo!r:.64}")
-            document(back) if json else line(f"{several(len(back), 'memory', 'memories')} back")
-            return
-        if run:
-            done = memory.life.run(now=now, names=JOBS, scope=scope, shadow=not apply)
-            _round(done, json=json)
-            return
-        asker = validate.scope(workspace=workspace, user=user, agent=agent)
-        found = decay_preview(memory.store, asker, now=now, days=days)
-    if json:
-        document(found)
-    else:
-        _show_fading(found, days)
-
-
-@top.command(
-    "erase",
-    help="Remove everything of a user from the store, physically and for good; prints a signed"
-    " receipt.",
-    epilog="Example: holdfast erase --user ann --yes > receipt.json",
-)
-def erase(
-    *,
-    user: User,
-    workspace: Workspace = "default",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask. There is no undo.")] = False,
-    verify: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Erase nothing: check a receipt of this user.", show_default=False
-        ),
-    ] = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    from holdfast.service.cli.opening import memory_at, store_at  # noqa: PLC0415
-    from holdfast.upkeep.erasure import verify as verified  # noqa: PLC0415
-
-    if verify is not None:
-        with store_at(db, config) as store:
-            good = verified(store, _receipt(verify), user=user)
-        document({"valid": good}) if json else line("valid" if good else "not a receipt of this")
-        raise typer.Exit(0 if good else 1)
-    with memory_at(db, config) as memory:
-        if not yes:  # On stderr: stdout is where the receipt goes.
-            _ask(f"Erase everything of user {user} in {workspace}, for good?")
-        made = memory.erase(user=user, workspace=workspace)
-    document(made.as_dict())
-    if not any(made.removed.values()):
-        note(f"note: there was nothing of user {user} in {workspace}")
-
-
-def _ask(question: str) -> None:
-    """Go on only after a yes. Typer's own question leaves a blank on stdout."""
-    note(f"{question} [y/N]")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        note("nothing was erased")
-        raise typer.Abort
-
-
-def _check_decay(days: float, undo: str | None, *, run: bool, apply: bool) -> None:
-    if apply and not run:
-        raise InvalidInput("--apply needs --run: first look, then do", field="apply")
-    if undo is not None and run:
-        raise InvalidInput("--undo and --run contradict each other", field="undo")
-    if not 0 <= days <= _MOST_DAYS:
-        raise InvalidInput(f"days must lie in 0..{_MOST_DAYS:g}, not {days:g}", field="days")
-
-
-def _show_fading(found: Sequence[Fading], days: float) -> None:
-    if not found:
-        line(f"nothing fades within {days:g} days")
-        return
-    rows = [
-        (each.id, day(each.hidden_at), f"{each.strength:.2f}", each.tier, each.content)
-        for each in found
-    ]
-    columns(rows, heading=("id", "hidden from (UTC)", "strength", "tier", "memory"))
-
-
-def _round(done: Sequence[Done], *, json: bool) -> None:
-    if json:
-        document([_job_json(one) for one in done])
-        return
-    acts = [(one, act) for one in done for act in one.acts]
-    if not acts:
-        line("nothing to do")
-        return
-    rows = [(one.job, act.deed, len(act.ids), act.reason) for one, act in acts]
-    columns(rows, heading=("job", "what", "memories", "why"))
-    for one in done:
-        if one.changed:
-            line(f"{one.job}: done; undo it with --undo {one.run!r}")
-    if any(one.shadow for one in done):
-        line("nothing was changed; --run --apply does it")
-
-
-def _job_json(one: Done) -> dict[str, object]:
-    """What a job did as JSON knows it; of a merge the text that stands for the others, unless an
-    agent keeps it to itself."""
-    acts = [
-        {
-            "deed": act.deed,
-            "ids": act.ids,
-            "reason": act.reason,
-            "content": act.record.content if act.record and not act.record.visibility else None,
-        }
-        for act in one.acts
-    ]
-    return {
-        "run": one.run,
-        "job": one.job,
-        "at": one.at,
-        "acts": acts,
-        "changed": one.changed,
-        "shadow": one.shadow,
-    }
-
-
-def _receipt(path: Path) -> dict[str, object]:
-    try:
-        found = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise HoldfastError(f"cannot read a receipt from {path}: {error}") from error
-    if not isinstance(found, dict):
-        raise HoldfastError(f"{path} holds no receipt")
-    return found
 
 
 @top.command("status", epilog="Example: holdfast status")
@@ -401,32 +472,26 @@ def status(
         line(f"{id}: {status_text(found)}")
 
 
-@top.command(
-    "forget", epilog="Example: holdfast forget 019aaf3e5c1b0000d0a1b2c3d4e5f607 --user ann"
-)
-def forget(
-    *,
-    id: MemoryId,
-    user: User,
-    undo: Annotated[bool, typer.Option("--undo", help="Bring a forgotten memory back.")] = False,
-    workspace: Workspace = "default",
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Hide a memory from every read at once; restorable for a while, then wiped."""
-    from holdfast.service.cli.opening import is_far, memory_at  # noqa: PLC0415
+def _forget_or_restore(memory: Memory, given: dict[str, Any]) -> bool:
+    act = memory.restore if given["undo"] else memory.forget
+    return act(given["id"], user=given["user"], workspace=given["workspace"])
 
-    with memory_at(db, config) as memory:
-        verb = memory.restore if undo else memory.forget
-        changed = verb(id, user=user, workspace=workspace)
-        long = "a while" if is_far(memory) else f"{memory.config.forget_days} days"
-    if json:
-        document({"id": id, "forgotten": not undo, "changed": changed})
-    elif undo:
+
+@verb(
+    top, "forget", "id user undo workspace", f"{_ID} --user ann", does=_forget_or_restore,
+    data=lambda changed, call: {
+        "id": call["id"], "forgotten": not call["undo"], "changed": changed,
+    },
+    undo=Option("Bring a forgotten memory back.", type=bool, default=False),
+)  # fmt: skip
+def _forget(changed: bool, call: Call) -> None:
+    """Hide a memory from every read at once; restorable for a while, then wiped."""
+    if call["undo"]:
         line("restored" if changed else "nothing to do: it was not forgotten")
     elif changed:
-        line(f"forgotten; for {long} `holdfast forget {id} --user {user} --undo` restores it")
+        long = "a while" if call.is_far else f"{call.memory.config.forget_days} days"
+        again = f"`holdfast forget {call['id']} --user {call['user']} --undo`"
+        line(f"forgotten; for {long} {again} restores it")
     else:
         line("nothing to do: it was forgotten already")
 

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.service.cli.command import Call, Group, Option, top, verb
+from holdfast.service.cli.command import Call, Group, Option, verb
 from holdfast.service.cli.show import (
-    Agent,
-    AsJson,
-    ConfigFile,
-    Db,
-    User,
-    Workspace,
     columns,
     day,
-    document,
     line,
     note,
     pairs,
@@ -28,6 +21,7 @@ from holdfast.service.cli.show import (
 
 if TYPE_CHECKING:
     from holdfast.language.statements.values import Clarification, Contradiction, Dispute, Fact
+    from holdfast.memory.memory import Memory
     from holdfast.records.knowledge import Document, Entry
     from holdfast.records.notes import Note
     from holdfast.records.procedures import Procedure
@@ -35,6 +29,9 @@ if TYPE_CHECKING:
     from holdfast.records.team import Entry as TeamEntry
     from holdfast.store.values import Share
     from holdfast.types import Hit
+
+#: The commands that belong to no group.
+top = typer.Typer()
 
 _ID = "019aaf3e5c1b0000d0a1b2c3d4e5f607"
 
@@ -229,57 +226,31 @@ def _show_notes(found: Sequence[Note]) -> None:
     )
 
 
-@top.command("profile", epilog="Example: holdfast profile --user ann")
-def _profile(  # noqa: PLR0913 (one per option)
-    *,
-    user: User,
-    set: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="FIELD=VALUE", help="Set a field by hand.", show_default=False
-        ),
-    ] = None,
-    clear: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--clear", metavar="FIELD", help="Take back what was set.", show_default=False
-        ),
-    ] = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", metavar="TIME", help="What held then.", show_default=False),
-    ] = None,
-    known_at: Annotated[
-        str | None,
-        typer.Option("--known-at", metavar="TIME", help="As known then.", show_default=False),
-    ] = None,
-    workspace: Workspace = "default",
-    agent: Agent = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
+def _set_and_clear(memory: Memory, given: dict[str, Any]) -> Profile:
+    from holdfast.service.cli.opening import settle  # noqa: PLC0415
+
+    whose = {name: given[name] for name in ("user", "workspace", "agent")}
+    for name, value in given["set"].items():
+        memory.profiles.set(name, value, **whose)
+    for name in given["clear"] or ():
+        if not memory.profiles.clear(name, **whose):
+            note(f"note: {name} was not set by hand")
+    settle(memory)
+    return memory.profile(**whose, as_of=given["as_of"], known_at=given["known_at"])
+
+
+@verb(
+    top, "profile", "user set clear as_of known_at workspace agent", "--user ann",
+    creates="set", does=_set_and_clear,
+    set=Option(
+        "Set a field by hand.", "FIELD=VALUE", type=list[str], default=None,
+        read=lambda typed: pairs(typed, "--set"),
+    ),
+    clear=Option("Take back what was set.", "FIELD", type=list[str], default=None),
+    known_at=Option("As known then.", "TIME"),
+)  # fmt: skip
+def _profile(found: Profile, _: Call) -> None:
     """Show what is known of a user: fields with their sources, and six summaries."""
-    from holdfast.service.cli.opening import memory_at, settle  # noqa: PLC0415
-
-    given = pairs(set, "--set")
-    with memory_at(db, config, must_exist=not given) as memory:
-        for name, value in given.items():
-            memory.profiles.set(name, value, user=user, workspace=workspace, agent=agent)
-        for name in clear or ():
-            if not memory.profiles.clear(name, user=user, workspace=workspace, agent=agent):
-                note(f"note: {name} was not set by hand")
-        settle(memory)
-        found = memory.profile(
-            user=user, workspace=workspace, agent=agent, as_of=as_of, known_at=known_at
-        )
-    if json:
-        document(found)
-    else:
-        _show_profile(found)
-
-
-def _show_profile(found: Profile) -> None:
     if not found.fields and not any(each.text for each in found.summaries.values()):
         line(f"nothing is known of user {found.user} yet")
         return
@@ -367,44 +338,35 @@ def _add_document(made: Document, _: Call) -> None:
         line(f"{made.name}: {made.format}, {pieces}, {made.tokens:,} tokens ({made.id})")
 
 
-@knowledge.command("list", epilog="Example: holdfast knowledge list --user ann")
-def _list_knowledge(
-    *,
-    prefix: Annotated[str, typer.Option(help="Only keys that begin so.", show_default=False)] = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many of each.")] = 100,
-    user: Annotated[
-        str | None,
-        typer.Option("--user", "-u", metavar="NAME", help=_WHOSE.help, show_default=False),
-    ] = None,
-    workspace: Workspace = "default",
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """List documents, newest first, and entries by their keys."""
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+def _documents_and_entries(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+    whose = {name: given[name] for name in ("user", "workspace", "limit")}
+    return {
+        "documents": memory.knowledge.documents(**whose),
+        "entries": memory.knowledge.entries(**given),
+    }
 
-    whose: dict[str, Any] = {"user": user, "workspace": workspace, "limit": limit}
-    with memory_at(db, config) as memory:
-        documents = memory.knowledge.documents(**whose)
-        entries = memory.knowledge.entries(prefix=prefix, **whose)
-    if json:
-        document({"documents": documents, "entries": entries})
-        return
+
+@verb(
+    knowledge, "knowledge list", "prefix limit user workspace", "--user ann",
+    verb="knowledge.entries", does=_documents_and_entries,
+    prefix="Only keys that begin so.", user=_WHOSE,
+    limit=Option("At most so many of each.", short="-n", default=100),
+)  # fmt: skip
+def _list_knowledge(found: dict[str, Any], _: Call) -> None:
+    """List documents, newest first, and entries by their keys."""
+    documents, entries = found["documents"], found["entries"]
     if not documents and not entries:
         line("the knowledge base is empty")
-    _show_knowledge(documents, entries)
-
-
-def _show_knowledge(documents: Sequence[Document], entries: Sequence[Entry]) -> None:
     if documents:
         rows = [(e.id, day(e.added_at), e.format, e.chunks, e.name) for e in documents]
         columns(rows, heading=("id", "added (UTC)", "format", "pieces", "document"))
+    if documents and entries:
+        line()
     if entries:
-        if documents:
-            line()
-        found = [(e.id, day(e.at), e.key, e.value) for e in entries]
-        columns(found, heading=("id", "set (UTC)", "key", "value"))
+        columns(
+            [(e.id, day(e.at), e.key, e.value) for e in entries],
+            heading=("id", "set (UTC)", "key", "value"),
+        )
 
 
 @verb(
@@ -444,7 +406,7 @@ _GRANTING = Option("Whose memory; without: the team's.", "NAME", "-u")
 @verb(
     team, "team write", "content type title tags:tag author workspace agent",
     '"We use Postgres." --type decision', creates=True, settles=True,
-    gives=lambda typed: {**typed, "user": typed["author"]},
+    does=lambda memory, given: memory.team.write(**given, user=given["author"]),
     content=Option("What everybody is to know.", "TEXT"),
     type=Option("decision, adr, standup, retrospective, incident or note.", default="note"),
     title="A heading.", author="Who wrote it.",
@@ -524,38 +486,12 @@ def _list_shares(found: Sequence[Share], _: Call) -> None:
     columns(rows, heading=("id", "to", "permission", "expires", "revoked", "segments"))
 
 
-@agents.command("trust", epilog="Example: holdfast agents trust --set researcher=0.8")
-def _trust(
-    *,
-    set: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="AGENT=0..1", help="Trust an agent so far.", show_default=False
-        ),
-    ] = None,
-    workspace: Workspace = "default",
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Show how far agents are trusted; an agent that is not listed has 0.5."""
-    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
-
-    given = {agent: _trusted(agent, text) for agent, text in pairs(set, "--set").items()}
-    with memory_at(db, config, must_exist=not given) as memory:
-        for agent, value in given.items():
-            memory.agents.set_trust(agent, value, workspace=workspace)
-        found = memory.agents.trust(workspace)
-    if json:
-        document(found)
-    elif not found:
-        line("no agent was given a trust of its own: all have 0.5")
-    else:
-        columns(sorted(found.items()), heading=("agent", "trust"))
-
-
-def _trusted(agent: str, text: str) -> float:
+def _trusts(typed: Sequence[str] | None) -> dict[str, float]:
     """Checked before anything is stored: of several all hold or none."""
+    return {agent: _share(agent, text) for agent, text in pairs(typed, "--set").items()}
+
+
+def _share(agent: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -564,3 +500,22 @@ def _trusted(agent: str, text: str) -> float:
         message = f"the trust in {agent} must be a number in 0..1, not {text[:64]!r}"
         raise InvalidInput(message, field="set")
     return value
+
+
+def _set_and_list(memory: Memory, given: dict[str, Any]) -> Mapping[str, float]:
+    for agent, value in given["set"].items():
+        memory.agents.set_trust(agent, value, workspace=given["workspace"])
+    return memory.agents.trust(given["workspace"])
+
+
+@verb(
+    agents, "agents trust", "set workspace", "--set researcher=0.8",
+    creates="set", does=_set_and_list,
+    nothing="no agent was given a trust of its own: all have 0.5",
+    set=Option(
+        "Trust an agent so far.", "AGENT=0..1", type=list[str], default=None, read=_trusts
+    ),
+)  # fmt: skip
+def _trust(found: Mapping[str, float], _: Call) -> None:
+    """Show how far agents are trusted; an agent that is not listed has 0.5."""
+    columns(sorted(found.items()), heading=("agent", "trust"))

@@ -21,7 +21,6 @@ import typer
 
 from holdfast.errors import Closed, ConfigError, ModelError, NotFound, Unavailable
 from holdfast.service import logs
-from holdfast.service.cli.command import top
 from holdfast.service.cli.show import (
     Agent,
     AsJson,
@@ -42,6 +41,9 @@ if TYPE_CHECKING:
     from holdfast.client.remote import Identity
     from holdfast.config import Config
     from holdfast.memory.memory import Memory
+
+#: The commands that belong to no group.
+top = typer.Typer()
 
 
 # ----------------------------------------------------------------------

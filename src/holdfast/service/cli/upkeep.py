@@ -1,17 +1,18 @@
-"""Commands for the operator: doctor, import, export, backup, restore."""
+"""For the operator: doctor, import, export, backup, restore, decay, erase and bench."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
+import orjson
 import typer
 
-from holdfast.errors import HoldfastError
-from holdfast.service.cli.command import top
+from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.service.cli.files import beside, is_database, whole_file
 from holdfast.service.cli.show import (
     Agent,
@@ -19,8 +20,10 @@ from holdfast.service.cli.show import (
     ConfigFile,
     Db,
     Session,
+    User,
     Workspace,
     columns,
+    day,
     document,
     line,
     note,
@@ -29,9 +32,18 @@ from holdfast.service.cli.show import (
 )
 
 if TYPE_CHECKING:
+    from holdfast.bench.data import LabelledSet
+    from holdfast.bench.run import SetResult
+    from holdfast.config import Config
+    from holdfast.models.base import Embedder
     from holdfast.store.protocols import Store
     from holdfast.transfer import Imported, Problem
     from holdfast.types import Finding
+    from holdfast.upkeep.acts import Done
+    from holdfast.upkeep.preview import Fading
+
+#: The commands that belong to no group.
+top = typer.Typer()
 
 #: More bad lines than this are counted, not listed, on the screen.
 _SHOWN_PROBLEMS = 20
@@ -197,7 +209,7 @@ def restore(
 ) -> None:
     """Put a backup in the place of --db; it is verified before anything is changed."""
     from holdfast.config import default_db, load_for_command_line  # noqa: PLC0415
-    from holdfast.service.cli.restore import restore_file  # noqa: PLC0415
+    from holdfast.service.cli.opening import restore_file  # noqa: PLC0415
 
     load_for_command_line(config)
     with progress("restoring"):
@@ -269,3 +281,336 @@ def _list(what: str, problems: Sequence[Problem], count: int) -> None:
         note(f"  line {each.line}: {each.reason}")
     if count > _SHOWN_PROBLEMS:
         note(f"  and {count - _SHOWN_PROBLEMS} more; --json lists them")
+
+
+# ----------------------------------------------------------------------
+# decay and erase: what fades, and what is gone for good.
+# ----------------------------------------------------------------------
+
+#: As many days as a share may last: a hundred years.
+_MOST_DAYS = 36_500.0
+
+
+@top.command("decay", epilog="Example: holdfast decay --user ann --days 90")
+def decay(  # noqa: PLR0913 (one per option)
+    *,
+    user: User,
+    days: Annotated[float, typer.Option(help="What fades within so many days.")] = 30.0,
+    run: Annotated[
+        bool, typer.Option("--run", help="Show what the nightly round would do now.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="With --run: do it.")] = False,
+    undo: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Bring back what a run changed.", show_default=False),
+    ] = None,
+    workspace: Workspace = "default",
+    agent: Agent = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Show what fades, and what the nightly round would put aside. Nothing is ever deleted."""
+    from holdfast.border import validate  # noqa: PLC0415
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+    from holdfast.upkeep.nightly import JOBS  # noqa: PLC0415
+    from holdfast.upkeep.preview import decay_preview  # noqa: PLC0415
+
+    _check_decay(days, undo, run=run, apply=apply)
+    scope = validate.scope(workspace=workspace, user=user)
+    with memory_at(db, config, here=True) as memory:
+        now = memory.now()
+        if undo is not None:
+            back = memory.life.undo(scope, undo, now=now)
+            if not back:
+                raise NotFound(f"there is nothing to bring back of a run {undo!r:.64}")
+            document(back) if json else line(f"{several(len(back), 'memory', 'memories')} back")
+            return
+        if run:
+            done = memory.life.run(now=now, names=JOBS, scope=scope, shadow=not apply)
+            _round(done, json=json)
+            return
+        asker = validate.scope(workspace=workspace, user=user, agent=agent)
+        found = decay_preview(memory.store, asker, now=now, days=days)
+    if json:
+        document(found)
+    else:
+        _show_fading(found, days)
+
+
+@top.command(
+    "erase",
+    help="Remove everything of a user from the store, physically and for good; prints a signed"
+    " receipt.",
+    epilog="Example: holdfast erase --user ann --yes > receipt.json",
+)
+def erase(
+    *,
+    user: User,
+    workspace: Workspace = "default",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask. There is no undo.")] = False,
+    verify: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Erase nothing: check a receipt of this user.", show_default=False
+        ),
+    ] = None,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    from holdfast.service.cli.opening import memory_at, store_at  # noqa: PLC0415
+    from holdfast.upkeep.erasure import verify as verified  # noqa: PLC0415
+
+    if verify is not None:
+        with store_at(db, config) as store:
+            good = verified(store, _receipt(verify), user=user)
+        document({"valid": good}) if json else line("valid" if good else "not a receipt of this")
+        raise typer.Exit(0 if good else 1)
+    with memory_at(db, config) as memory:
+        if not yes:  # On stderr: stdout is where the receipt goes.
+            _ask(f"Erase everything of user {user} in {workspace}, for good?")
+        made = memory.erase(user=user, workspace=workspace)
+    document(made.as_dict())
+    if not any(made.removed.values()):
+        note(f"note: there was nothing of user {user} in {workspace}")
+
+
+def _ask(question: str) -> None:
+    """Go on only after a yes. Typer's own question leaves a blank on stdout."""
+    note(f"{question} [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        note("nothing was erased")
+        raise typer.Abort
+
+
+def _check_decay(days: float, undo: str | None, *, run: bool, apply: bool) -> None:
+    if apply and not run:
+        raise InvalidInput("--apply needs --run: first look, then do", field="apply")
+    if undo is not None and run:
+        raise InvalidInput("--undo and --run contradict each other", field="undo")
+    if not 0 <= days <= _MOST_DAYS:
+        raise InvalidInput(f"days must lie in 0..{_MOST_DAYS:g}, not {days:g}", field="days")
+
+
+def _show_fading(found: Sequence[Fading], days: float) -> None:
+    if not found:
+        line(f"nothing fades within {days:g} days")
+        return
+    rows = [
+        (each.id, day(each.hidden_at), f"{each.strength:.2f}", each.tier, each.content)
+        for each in found
+    ]
+    columns(rows, heading=("id", "hidden from (UTC)", "strength", "tier", "memory"))
+
+
+def _round(done: Sequence[Done], *, json: bool) -> None:
+    if json:
+        document([_job_json(one) for one in done])
+        return
+    acts = [(one, act) for one in done for act in one.acts]
+    if not acts:
+        line("nothing to do")
+        return
+    rows = [(one.job, act.deed, len(act.ids), act.reason) for one, act in acts]
+    columns(rows, heading=("job", "what", "memories", "why"))
+    for one in done:
+        if one.changed:
+            line(f"{one.job}: done; undo it with --undo {one.run!r}")
+    if any(one.shadow for one in done):
+        line("nothing was changed; --run --apply does it")
+
+
+def _job_json(one: Done) -> dict[str, object]:
+    """What a job did as JSON knows it; of a merge the text that stands for the others, unless an
+    agent keeps it to itself."""
+    acts = [
+        {
+            "deed": act.deed,
+            "ids": act.ids,
+            "reason": act.reason,
+            "content": act.record.content if act.record and not act.record.visibility else None,
+        }
+        for act in one.acts
+    ]
+    return {
+        "run": one.run,
+        "job": one.job,
+        "at": one.at,
+        "acts": acts,
+        "changed": one.changed,
+        "shadow": one.shadow,
+    }
+
+
+def _receipt(path: Path) -> dict[str, object]:
+    try:
+        found = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise HoldfastError(f"cannot read a receipt from {path}: {error}") from error
+    if not isinstance(found, dict):
+        raise HoldfastError(f"{path} holds no receipt")
+    return found
+
+
+# ----------------------------------------------------------------------
+# bench: how good retrieval is on labelled conversations.
+# ----------------------------------------------------------------------
+
+bench = typer.Typer(
+    help="Measure how good retrieval is.",
+    epilog="Example: holdfast bench retrieval",
+    no_args_is_help=True,
+)
+
+_ON_SAMPLE = (
+    "Measured on the small conversation that comes with Holdfast: good for a first look, too"
+    " small to choose settings by. Name labelled sets with --data."
+)
+
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="A folder of labelled sets. Default: the sample conversation.",
+        show_default=False,
+    ),
+]
+Sets = Annotated[
+    str | None,
+    typer.Option(
+        "--sets",
+        metavar="NAMES",
+        help="Which sets, with commas; all: all there are. Default: locomo,beam-100k, if there.",
+        show_default=False,
+    ),
+]
+LimitQuestions = Annotated[
+    int | None,
+    typer.Option(
+        "--limit-questions",
+        metavar="N",
+        min=1,
+        help="Only the first N questions of a set.",
+        show_default=False,
+    ),
+]
+AblationQuestions = Annotated[
+    int,
+    typer.Option(
+        "--ablation-questions",
+        metavar="N",
+        min=1,
+        help="Ask each variation about N questions of a set, evenly spread.",
+    ),
+]
+NoAblation = Annotated[
+    bool, typer.Option("--no-ablation", help="Do not switch the parts off one by one.")
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache", metavar="FILE", help="Keep embeddings here for the next run.", show_default=False
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Write the report here: Markdown, JSON, SVG, rankings.",
+        show_default=False,
+    ),
+]
+
+
+@bench.command(
+    "retrieval", epilog="Example: holdfast bench retrieval --data sets --cache vectors.db"
+)
+def _retrieval(  # noqa: PLR0913 (a parameter an option)
+    *,
+    data: Data = None,
+    sets: Sets = None,
+    limit_questions: LimitQuestions = None,
+    ablation_questions: AblationQuestions = 200,
+    no_ablation: NoAblation = False,
+    cache: Cache = None,
+    out: Out = None,
+    json: AsJson = False,
+    config: ConfigFile = None,
+) -> None:
+    """Ask labelled questions through the public API and tell how much of the evidence came back."""
+    from holdfast.bench.page import WORDS, markdown  # noqa: PLC0415
+    from holdfast.bench.report import report, write  # noqa: PLC0415
+    from holdfast.config import load_for_command_line  # noqa: PLC0415
+
+    settings = load_for_command_line(config)
+    chosen = [each.first(limit_questions) for each in _labelled(data, sets)]
+    notes = _notes(data, limit_questions)
+    for each in notes:
+        note(each)
+    began = datetime.now(UTC)
+    with ExitStack() as stack:
+        embedder = _embedder(settings, cache, stack)
+        ablated = 0 if no_ablation else ablation_questions
+        results = _results(chosen, embedder, settings, ablated)
+    seconds = (datetime.now(UTC) - began).total_seconds()
+    told = report(
+        results, config=settings, embedder=embedder, at=began, seconds=seconds, notes=notes
+    )
+    if json:
+        document(told)
+    else:
+        line(markdown(told).partition(WORDS)[0].rstrip())
+    if out is not None:
+        for path in write(out, told, results):
+            note(f"wrote {path}")
+
+
+def _results(
+    chosen: Sequence[LabelledSet], embedder: Embedder, settings: Config, ablated: int
+) -> list[SetResult]:
+    from holdfast.bench.run import run_set  # noqa: PLC0415
+
+    results = []
+    for labelled in chosen:
+        with progress(labelled.name) as step:
+            found = run_set(
+                labelled, embedder=embedder, config=settings, ablated=ablated, progress=step
+            )
+        results.append(found)
+    return results
+
+
+def _labelled(data: Path | None, sets: str | None) -> list[LabelledSet]:
+    from holdfast.bench.data import chosen_sets, read_set, sample_set  # noqa: PLC0415
+
+    if data is None:
+        if sets is not None:
+            raise InvalidInput("--sets needs --data: the folder they are in", field="sets")
+        return [sample_set()]
+    names = None if sets is None else [name.strip() for name in sets.split(",") if name.strip()]
+    return [read_set(data / name) for name in chosen_sets(data, names)]
+
+
+def _notes(data: Path | None, limit_questions: int | None) -> list[str]:
+    """What the reader of the figures must know."""
+    notes = [] if data is not None else [_ON_SAMPLE]
+    if limit_questions is not None:
+        notes.append(f"Only the first {limit_questions} questions of a set were asked.")
+    return notes
+
+
+def _embedder(settings: Config, cache: Path | None, stack: ExitStack) -> Embedder:
+    from holdfast.wiring import make_embedder  # noqa: PLC0415
+
+    embedder = make_embedder(settings)
+    if cache is None:
+        return embedder
+    from holdfast.bench.cache import CachedEmbedder  # noqa: PLC0415
+
+    kept = CachedEmbedder(embedder, cache)
+    stack.callback(kept.close)
+    return kept
