@@ -18,7 +18,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import holdfast
-import holdfast.learn.factory
+import holdfast.learn.extract
 from holdfast.config import Config, Extraction, Jobs
 from holdfast.records.entries import index_row
 from holdfast.store.protocols import DumpedEvent

@@ -141,9 +141,9 @@ def make_generator(config: Config) -> Generator | None:
 def _reading(config: Config, extractor: Extractor | None) -> MakeReader:
     """The step that understands turns."""
     from holdfast.language.dates import spans
-    from holdfast.learn.factory import reading
+    from holdfast.learn.extract import make_extract
 
-    return reading(config, extractor=extractor, generator=make_generator(config), dates=spans)
+    return make_extract(config, extractor=extractor, generator=make_generator(config), dates=spans)
 
 
 def _shipped_embedder(model: str) -> Embedder | None:

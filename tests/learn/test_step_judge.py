@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.learn.step import PATIENCES
+from holdfast.learn.extract import JUDGE_TIMEOUTS
 from holdfast.records.facts.judge import MOST_QUESTIONS
 from tests.learn.chatting import Model, queue_again
 from tests.learn.stepping import ANN, RULES, START, Stepping
@@ -156,7 +156,7 @@ def test_a_claim_outlives_the_calls_of_its_judge(tmp_path: Path, model: Model) -
                 made.later(10)
             lasts[judge] = (made.now - START).total_seconds()
     assert lasts[False] >= 100
-    assert lasts[True] >= lasts[False] + PATIENCES * 100
+    assert lasts[True] >= lasts[False] + JUDGE_TIMEOUTS * 100
 
 
 # While a judge thinks

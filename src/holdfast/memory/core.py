@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
@@ -12,9 +12,9 @@ from holdfast.border.ids import Ids
 from holdfast.config import MIB, Config
 from holdfast.errors import Closed, ConfigError, NotFound
 from holdfast.language.terms import TERMS_VERSION
+from holdfast.learn.commit import Committer
 from holdfast.learn.echo_filter import recalled
 from holdfast.learn.embed import RECIPE
-from holdfast.learn.parts import Parts
 from holdfast.learn.worker import Reader, Worker
 from holdfast.models.base import Embedder, embedded
 from holdfast.recall.context.ledger import told_lately
@@ -42,8 +42,8 @@ from holdfast.types import Drained, Finding, Hits, Record, Scope, State
 from holdfast.upkeep.feedback import Uses
 from holdfast.upkeep.nightly import NightlyRound, Rules
 
-#: Makes the step that understands turns.
-MakeReader = Callable[[Parts], Reader]
+#: Makes the step that understands turns; it is given the digests of what recent contexts told.
+MakeReader = Callable[[Committer, Callable[[Scope], Collection[bytes]]], Reader]
 
 
 class Core:
@@ -88,9 +88,8 @@ class Core:
         self._make_tiers(embedder)
         self._worker.house.nightly = lambda now: self.life.run(now=now)
         if reading is not None:
-            self._worker.reader = reading(
-                Parts(store, self.graph, self.facts, self.notes, self._echoes, self._now)
-            )
+            committer = Committer(store, self.graph, self.facts, self.notes, self._now)
+            self._worker.reader = reading(committer, self._echoes)
         if worker:
             self._worker.start()
 

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import ModelUnavailable
-from holdfast.language.statements.values import Fact
-from holdfast.records.facts.judge import LlmJudge, Opinions, Verdict, prompt, settled, verdict
+from holdfast.language.statements.values import Fact, FactDraft
+from holdfast.records.facts.judge import LlmJudge, Opinions, Verdict, prompt, verdict
+from holdfast.store.protocols import Derived
 from tests.records.facts.stating import ANN, Stated
 
 
@@ -37,13 +38,17 @@ class Judged:
 
     def hear(self, text: str) -> Fact:
         """What became of a statement of today."""
-        stated = self.stated
-        draft = stated.draft(text)
-        stored = settled(
-            lambda opinion: stated.learn([draft], opinion=opinion),
-            Opinions(LlmJudge(self.ask), patience_s=60),
-        )
-        return stated.facts.get(stored[0].id, user="ann")
+        stored = self.learn(self.stated.draft(text))
+        return self.stated.facts.get(stored[0].id, user="ann")
+
+    def learn(self, draft: FactDraft) -> list[Derived]:
+        """Plan, ask what is open and plan again; then store."""
+        opinions, stated = Opinions(LlmJudge(self.ask), patience_s=60), self.stated
+        while True:
+            stated.facts.planned(ANN, [draft], now=stated.now, opinion=opinions.of)
+            if opinions.open is None:
+                return stated.learn([draft], opinion=opinions.of)
+            opinions.ask(opinions.open)
 
     def hear_both(self, known: str, new: str) -> tuple[Fact, Fact]:
         """One statement, and a day later another."""
@@ -174,14 +179,12 @@ def test_a_repeat_that_only_a_judge_saw_is_known_when_it_is_read_again(tmp_path:
     old = judged.hear("I drink green tea every morning.")
     stated.later()
     draft = stated.draft("Green tea is what I drink each day at dawn.")
-    opinions = Opinions(LlmJudge(judged.ask), patience_s=60)
-    (stored,) = settled(lambda opinion: stated.learn([draft], opinion=opinion), opinions)
+    (stored,) = judged.learn(draft)
     assert (stored.id, stored.sources) == (old.id, (*old.sources, *draft.sources))
     head = stated.store.head(ANN)
     # By a judge who would say otherwise, and without one.
     judged.answers.append('{"action": "supersede", "targets": ["f1"], "confidence": 1}')
-    again = Opinions(LlmJudge(judged.ask), patience_s=60)
-    assert settled(lambda opinion: stated.learn([draft], opinion=opinion), again) == []
+    assert judged.learn(draft) == []
     assert stated.learn([draft]) == []
     assert len(judged.asked) == 1
     assert stated.store.head(ANN) == head

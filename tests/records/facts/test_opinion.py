@@ -9,7 +9,7 @@ import pytest
 from holdfast.errors import ModelUnavailable
 from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
-from holdfast.records.facts.judge import MOST_QUESTIONS, Opinions, Unanswered, Verdict, settled
+from holdfast.records.facts.judge import MOST_QUESTIONS, Opinions, Verdict
 from holdfast.records.facts.reconcile import KnownFact, New, Outcome
 from holdfast.testing.store_suite import NOON
 
@@ -46,21 +46,25 @@ def known(*ids: str) -> list[KnownFact]:
 
 
 def opinion(opinions: Opinions, text: str, *ids: str) -> tuple[Outcome, float] | None:
-    return settled(lambda of: of(new(text), known(*ids)), opinions)
+    """What a plan hears in the end."""
+    found = opinions.of(new(text), known(*ids))
+    while opinions.open is not None:
+        opinions.ask(opinions.open)
+        found = opinions.of(new(text), known(*ids))
+    return found
 
 
-def test_a_plan_is_given_up_asked_about_and_made_anew() -> None:
-    bench, plans = Bench(SUPERSEDE), []
+def test_the_first_question_of_a_plan_is_open_until_it_is_asked() -> None:
+    bench = Bench(SUPERSEDE)
     opinions = bench.opinions()
-
-    def plan(of: object) -> int:
-        plans.append(1)
-        opinions.of(new("I like tea."), known("a", "b"))
-        return 7
-
-    assert settled(plan, opinions) == 7
-    assert len(plans) == 2
+    assert opinions.of(new("I like tea."), known("a", "b")) is None
+    assert opinions.of(new("I like milk."), known("a")) is None
+    assert opinions.open is not None
+    assert opinions.open.ids == ("a", "b")
+    opinions.ask(opinions.open)
     assert bench.asked == [("I like tea.", ["I like a.", "I like b."])]
+    assert opinions.open is None
+    assert opinions.of(new("I like tea."), known("a", "b")) is not None
 
 
 @pytest.mark.parametrize(
@@ -118,13 +122,3 @@ def test_what_was_not_shown_names_nothing() -> None:
 def test_another_error_is_not_taken_for_an_opinion() -> None:
     with pytest.raises(ZeroDivisionError):
         opinion(Bench(ZeroDivisionError()).opinions(), "I like tea.", "a")
-
-
-def test_without_a_judge_nobody_is_asked() -> None:
-    assert settled(lambda of: of(new("I like tea."), known("a")), None) is None
-
-
-def test_a_question_is_no_error_of_ours() -> None:
-    with pytest.raises(Unanswered) as caught:
-        Bench().opinions().of(new("I like tea."), known("a"))
-    assert caught.value.question.ids == ("a",)

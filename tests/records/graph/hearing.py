@@ -9,6 +9,8 @@ from typing import Any
 
 import holdfast
 from holdfast.language.vocabulary import Typed, entity_type, relation_type
+from holdfast.learn.commit import Committer, Learned
+from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.memory.memory import Memory
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.testing import HashEmbedder
@@ -39,24 +41,23 @@ class Heard:
         relations: Sequence[RelationDraft] = (),
         *,
         agent: str | None = None,
-        near: Sequence[str] = (),
     ) -> int:
         """Store drafts as heard in whatever turns wait; how many."""
         jobs = self.memory.store.claim_group(
             "extract", most=64, now=self.now, lease_s=60, max_attempts=9, quiet_s=0, wait_s=0,
             ignore_backoff=True,
         )  # fmt: skip
-        scope = Scope("default", "ann", agent=agent)
-        return self.memory.graph.learn(
-            scope, entities, relations, jobs=jobs, known_at=self.now, steps=[], near=near
-        )
+        drafts = Drafted(tuple(entities), tuple(relations))
+        made = self.memory
+        committer = Committer(made.store, made.graph, made.facts, made.notes, lambda: self.now)
+        return committer.commit(Learned(Scope("default", "ann", agent=agent), jobs, drafts), [])
 
-    def hear(self, *told: str, near: Sequence[str] = (), **given: Any) -> str:
+    def hear(self, *told: str, **given: Any) -> str:
         """One turn in which things were heard: "Bob: person" or "Bob supports Acme"."""
         event = self.turn(**given)
         things = [entity(each, event) for each in told if ":" in each]
         claims = [relation(each, event) for each in told if ":" not in each]
-        assert self.learn(things, claims, agent=given.get("agent"), near=near) == 1
+        assert self.learn(things, claims, agent=given.get("agent")) == 1
         return event
 
     def names(self, **asked: Any) -> list[str]:

@@ -55,7 +55,7 @@ def test_the_same_turns_again_change_nothing(heard: Heard) -> None:
     before = heard.memory.store.listed(ANN, tier="graph", current=False)
     head = heard.memory.store.head(ANN)
     heard.later()
-    planned = heard.memory.graph.heard(ANN, things, claims, now=heard.now)
+    planned = heard.memory.graph.plan_heard(ANN, things, claims, now=heard.now)
     by_id = {record.id: record for record in before}
     assert not [each for each in planned if each.record.kind == "merge"]
     assert {each.record.id for each in planned} <= by_id.keys()
@@ -107,7 +107,7 @@ def test_an_ambiguous_name_is_its_own_unless_one_is_near(heard: Heard) -> None:
     heard.hear("Bob Smith: person", "Bob Jones: person", "Ann Smith: person", "Ann Jones: person")
     heard.hear("Bob: person")
     assert "Bob" in heard.names()
-    heard.hear("Ann: person", near=["nobody", "Ann Jones"])
+    heard.hear("Ann: person", "Ann Jones: person")
     assert "Ann" not in heard.names()
     (merge,) = heard.memory.graph.merges(user="ann")
     assert (merge.into_name, merge.evidence[-1]) == ("Ann Jones", "spoken of nearby")
@@ -305,11 +305,11 @@ def test_who_a_text_speaks_of(heard: Heard) -> None:
     heard.hear("Bob Smith: person", "Acme: company", "Oslo: city")
     heard.hear("Bob: person")
     graph = heard.memory.graph
-    named = graph.spoken_of(Scope("default", "ann"), "Bob's view of Oslo", limit=2)
+    named = graph.entities_in(Scope("default", "ann"), "Bob's view of Oslo", limit=2)
     assert {node.name for node in named} == {"Bob Smith", "Oslo"}
-    assert len(graph.spoken_of(ANN, "nobody", limit=9)) == 3
-    assert "bob" in graph.called(ANN)
-    assert "eve" not in graph.called(ANN)
+    assert len(graph.entities_in(ANN, "nobody", limit=9)) == 3
+    assert "bob" in graph.known_names(ANN)
+    assert "eve" not in graph.known_names(ANN)
 
 
 def test_what_is_heard_all_the_time_keeps_a_bounded_list_of_turns(

@@ -1,4 +1,4 @@
-"""`as_of` and `known_at` of the graph, its turns for each agent, facts beside what was heard."""
+"""`as_of` and `known_at` of the graph, its turns for each agent, merges by likeness."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -10,7 +10,7 @@ import pytest
 from holdfast.errors import InvalidInput
 from holdfast.testing.store_suite import NOON, a_fact
 from holdfast.types import Record, Subgraph
-from tests.records.graph.hearing import ANN, DAY, Heard, entity, relation
+from tests.records.graph.hearing import ANN, DAY, Heard, entity
 
 HOUR = timedelta(hours=1)
 
@@ -148,7 +148,7 @@ def test_the_same_turn_again_supports_no_merge_twice(heard: Heard) -> None:
     heard.hear("Bob Smith: person")
     turn = heard.hear("Bob: person")
     before = heard.memory.store.head(ANN)
-    planned = heard.memory.graph.heard(ANN, [entity("Bob: person", turn)], [], now=heard.now)
+    planned = heard.memory.graph.plan_heard(ANN, [entity("Bob: person", turn)], [], now=heard.now)
     assert {each.record.kind for each in planned} == {"entity"}
     assert heard.memory.store.head(ANN) == before
 
@@ -164,67 +164,3 @@ def test_a_merge_by_hand_or_undone_gains_no_turns(heard: Heard) -> None:
     heard.memory.graph.unmerge(likeness.id, user="ann")
     heard.hear("Bob: person")
     assert heard.memory.store.get(ANN, [likeness.id])[0].sources == (turn,)
-
-
-def learn(heard: Heard, facts: Any, *drafts: Any) -> int:
-    jobs = heard.memory.store.claim_group(
-        "extract", most=64, now=heard.now, lease_s=60, max_attempts=9, quiet_s=0, wait_s=0,
-        ignore_backoff=True,
-    )  # fmt: skip
-    return heard.memory.graph.learn(
-        ANN, drafts, [], jobs=jobs, known_at=heard.now, steps=[], facts=facts
-    )
-
-
-def test_facts_are_stored_with_what_was_heard(heard: Heard) -> None:
-    turn = heard.turn()
-    fact = a_fact(61, sources=(turn,))
-    assert learn(heard, lambda: [fact], entity("Bob: person", turn)) == 1
-    assert [each.id for each in heard.memory.store.listed(ANN, tier="fact")] == [fact.id]
-    assert heard.names() == ["Bob"]
-    turn = heard.turn()
-    assert learn(heard, list) == 1
-    assert heard.memory.store.counts(steps=["extract"]).ready == 0
-
-
-@pytest.mark.parametrize("tier", ["fact", "graph"])
-def test_facts_are_made_again_when_another_was_faster(heard: Heard, tier: str) -> None:
-    turn = heard.turn()
-    asked: list[int] = []
-
-    def facts() -> list[Any]:
-        known = len(heard.memory.store.listed(ANN, tier=tier))
-        if not asked:  # Another process writes while the plan is made.
-            other = a_fact(70) if tier == "fact" else None
-            if other is None:
-                Other(heard).write()
-            else:
-                heard.memory.store.put(ANN, [other], known_at=heard.now, steps=[])
-        asked.append(known)
-        return [a_fact(61 + known, sources=(turn,))]
-
-    assert learn(heard, facts, entity("Bob: person", turn)) == 1
-    assert asked == [0, 1]
-    stored = {each.id for each in heard.memory.store.listed(ANN, tier="fact")}
-    assert a_fact(62).id in stored
-    assert a_fact(61).id not in stored
-
-
-class Other:
-    """What another process would do: the writing lock of this one does not hold it."""
-
-    def __init__(self, heard: Heard) -> None:
-        self._heard = heard
-
-    def write(self) -> None:
-        drafts = [entity("Eve: person", origin="agent")]
-        planned = self._heard.memory.graph.heard(ANN, drafts, [], now=self._heard.now)
-        records = [each.record for each in planned]
-        assert self._heard.memory.store.put(ANN, records, known_at=self._heard.now, steps=[])
-
-
-def test_without_facts_a_fact_of_another_does_not_matter(heard: Heard) -> None:
-    turn = heard.turn()
-    heard.memory.store.put(ANN, [a_fact(70)], known_at=heard.now, steps=[])
-    assert heard.learn([entity("Bob: person", turn)], [relation("Bob supports Acme", turn)]) == 1
-    assert sorted(heard.names()) == ["Acme", "Bob"]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from holdfast.errors import ModelError
 from holdfast.language.claims.relate import Thresholds, shared
@@ -118,15 +118,13 @@ def followed(
 # ----------------------------------------------------------------------
 # A judge's opinions on the facts of one group of turns: few questions, each answer kept.
 #
-# A plan never waits for a judge. It is given up at the first question that nobody has answered,
-# the judge is asked while nothing is locked and no transaction is open, and the plan is made anew
-# of what is known then: see `settled`. An answer holds for a later plan, too, unless what it is
-# about has changed. After a few questions, a failure or too long a time the rules decide the
-# rest.
+# A plan never waits for a judge. The first question that nobody has answered is noted, the judge
+# is asked while nothing is locked and no transaction is open, and the plan is made anew of what is
+# known then: see learn/commit.py. An answer holds for a later plan, too, unless what it is about
+# has changed. After a few questions, a failure or too long a time the rules decide the rest.
 # ----------------------------------------------------------------------
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 #: Questions for one group of turns.
 MOST_QUESTIONS = 4
@@ -140,14 +138,6 @@ class JudgeQuestion:
     about: tuple[str, str]
     ids: tuple[str, ...]
     texts: tuple[str, ...]
-
-
-class Unanswered(Exception):
-    """A plan has a question that nobody has answered: ask, and make the plan anew."""
-
-    def __init__(self, question: JudgeQuestion) -> None:
-        super().__init__()
-        self.question = question
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,20 +170,23 @@ class Opinions:
         self._seconds_left = patience_s
         self._clock = clock
         self._answers: dict[tuple[str, str], _JudgeReply] = {}
+        #: The first question of a plan that the judge has not answered.
+        self.open: JudgeQuestion | None = None
 
     def of(self, new: New, known: Sequence[KnownFact]) -> tuple[Outcome, float] | None:
-        """The opinion on a claim; `Unanswered` where the judge is to be asked first."""
+        """The opinion on a claim; None: there is none, or the judge is to be asked: `open`."""
         ids = tuple(each.id for each in known)
         about = (new.claim.text, new.claim.speaker)
         answer = self._answers.get(about)
         if answer is not None and answer.holds(ids):
             return answer.opinion
-        if self._left <= 0 or self._seconds_left <= 0:
-            return None
-        raise Unanswered(JudgeQuestion(about, ids, tuple(each.claim.text for each in known)))
+        if self.open is None and self._left > 0 and self._seconds_left > 0:
+            self.open = JudgeQuestion(about, ids, tuple(each.claim.text for each in known))
+        return None
 
     def ask(self, question: JudgeQuestion) -> None:
         """Ask the judge; whatever it does, the question counts. One that fails is left alone."""
+        self.open = None
         self._left -= 1
         began = self._clock()
         told: Verdict | None = None
@@ -206,17 +199,6 @@ class Opinions:
         self._seconds_left -= self._clock() - began
         opinion = None if told is None else _opinion(told, question.ids)
         self._answers[question.about] = _JudgeReply(frozenset(question.ids), opinion)
-
-
-def settled(plan: Callable[[Opinion], T], opinions: Opinions | None) -> T:
-    """What `plan` makes, asked again as often as it has a question; without a judge at once."""
-    if opinions is None:
-        return plan(nobody)
-    while True:  # Each round takes one of few questions.
-        try:
-            return plan(opinions.of)
-        except Unanswered as unanswered:
-            opinions.ask(unanswered.question)
 
 
 def _opinion(told: Verdict, ids: Sequence[str]) -> tuple[Outcome, float]:

@@ -21,12 +21,12 @@ from holdfast.language.claims.relate import Thresholds
 from holdfast.language.statements.values import CATEGORIES, Dispute, Fact, FactDraft
 from holdfast.records.facts import doubted
 from holdfast.records.facts.after_forget import Recasting
-from holdfast.records.facts.alike import Alike, Compare, Embed
+from holdfast.records.facts.alike import Alike, Embed
 from holdfast.records.facts.disputes import PATIENCE, Disputes
 from holdfast.records.facts.follow import TIER, FactCache, is_unclear
 from holdfast.records.facts.follow import OwnerFacts as Known
 from holdfast.records.facts.judge import Opinion, nobody
-from holdfast.records.facts.plan import FactPlan, Tools, hashed
+from holdfast.records.facts.plan import FactPlan, Likeness, Tools, hashed
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.facts.versions import (
     added_id,
@@ -73,7 +73,8 @@ class Facts(Recasting):
         self._worker = worker
         self._limits = limits or Limits()
         self._thresholds = thresholds or Thresholds()
-        self._alike = Alike(embed)
+        #: How alike texts are by their vectors.
+        self.alike = Alike(embed)
         self._disputes = Disputes(store, self._shelf)
         # Two writers in one process would only make each other plan again.
         self._writing = threading.Lock()
@@ -87,14 +88,15 @@ class Facts(Recasting):
         *,
         now: datetime,
         opinion: Opinion = nobody,
-        compare: Compare = "asking",
+        likeness: Likeness | None = None,
     ) -> list[Derived]:
         """What drafts make of the facts, not stored: for `store.learn(..., since=, tiers=TIERS)`,
         where `since` was read before this. The same again gives nothing; in doubt see `opinion`.
-        `compare`: whether an embedding model may be waited for; see `Alike.by`."""
+        Without a `likeness` the embedding model is waited for."""
         if not drafts:
             return []
-        plan = self._plan(scope, now, opinion, compare=compare)
+        tools = self._tools(scope, opinion, likeness)
+        plan = FactPlan(self._shelf.of(scope), scope, now, tools)
         plan.add_found(drafts)
         return plan.records()
 
@@ -336,16 +338,13 @@ class Facts(Recasting):
 
     # Inside
 
-    def _plan(
-        self, scope: Scope, now: datetime, opinion: Opinion = nobody, **how: Compare
-    ) -> FactPlan:
-        return FactPlan(self._shelf.of(scope), scope, now, self._tools(scope, opinion, **how))
-
-    def _tools(self, scope: Scope, opinion: Opinion = nobody, compare: Compare = "asking") -> Tools:
+    def _tools(
+        self, scope: Scope, opinion: Opinion = nobody, likeness: Likeness | None = None
+    ) -> Tools:
         return Tools(
             exists=lambda id: exists(self._store, scope, id),
             taken_back=lambda record: was_taken_back(self._store, scope, record),
-            likeness=self._alike.by(compare),
+            likeness=likeness or self.alike.likeness,
             opinion=opinion,
             limits=self._thresholds,
         )
@@ -355,7 +354,7 @@ class Facts(Recasting):
         with self._writing:
             for since in attempts(self._store, scope):
                 now = self._now()
-                plan = self._plan(scope, now)
+                plan = FactPlan(self._shelf.of(scope), scope, now, self._tools(scope))
                 made = work(plan)
                 records = [] if dry else plan.records()
                 if not records or self._store.put(

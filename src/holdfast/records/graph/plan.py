@@ -10,7 +10,7 @@ turns from before it was forgotten is not learned again at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
@@ -346,8 +346,6 @@ class GraphPlan:
     #: The names of the owner's entities, asked for when a name is not known exactly; None: names
     #: that are not the same are two entities.
     resolver: Callable[[], Resolver] | None = None
-    #: Names or ids of entities that the talk is about, the nearest first.
-    near: Collection[str] = ()
     #: When turns became known in which things were heard; those it leaves out are not there.
     turns: Callable[[Sequence[str]], Mapping[str, datetime]] = lambda _: {}
     #: Whether there is a record with this id, in any state.
@@ -359,16 +357,12 @@ class GraphPlan:
     _called: dict[str, str] = field(default_factory=dict)
     _known: dict[str, Record] = field(default_factory=dict)
     _names: Resolver | None = None
-    #: Entities, as they are shown, that this call or the talk is about.
+    #: Entities, as they are shown, that this call is about.
     _near: dict[str, None] = field(default_factory=dict)
     #: An entity -> the one it is shown as because of this call.
     _into: dict[str, str] = field(default_factory=dict)
     #: Known entities, and the turns in which this call heard of them again.
     _again: dict[str, DraftGroup] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        found = (self.graph.named(name) for name in self.near)
-        self._near.update(dict.fromkeys(self.graph.shown(each) for each in found if each))
 
     def add_entities(self, drafts: Sequence[EntityDraft]) -> list[str | None]:
         """The ids of these entities, in order; None for what is not to be learned again."""

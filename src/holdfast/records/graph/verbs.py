@@ -37,7 +37,7 @@ from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
 from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
-from holdfast.types import Edge, GraphReceipt, Job, Merge, Node, Record, Scope, Subgraph
+from holdfast.types import Edge, GraphReceipt, Merge, Node, Record, Scope, Subgraph
 
 # ----------------------------------------------------------------------
 # What `graph.write` answers: ids, and how much of it is new.
@@ -228,8 +228,6 @@ _MOST_LISTED = 10_000
 _EDGES_A_NODE = 20
 #: Whose word a draft is that does not say.
 _UNTOLD = "import"
-#: What a plan is made of: it is made again when something of these tiers has changed meanwhile.
-_PLANNED = ("graph",)
 
 
 class Graph:
@@ -243,8 +241,9 @@ class Graph:
         self._worker = worker
         self._now = now
         self._merges = Merges(store, graphs)
-        # Two writers in one process must not both make what they both name.
-        self._writing = threading.Lock()
+        #: Held while a plan is made and stored: two writers in one process must not both make what
+        #: they both name, and they share a resolver.
+        self.writing = threading.Lock()
 
     def write(
         self,
@@ -269,7 +268,7 @@ class Graph:
         warnings: list[str] = []
         things = check.entities(entities, warnings)
         claims = check.relations(relations, warnings)
-        with self._writing:
+        with self.writing:
             for since in attempts(self._store, scope):
                 plan = self._plan(scope, origin)
                 given, edges = plan.add_entities(things), plan.add_relations(claims)
@@ -300,50 +299,15 @@ class Graph:
             resolver=lambda: self._graphs.resolver(scope),
         )
 
-    def learn(  # noqa: PLR0913 (what store.learn takes)
-        self,
-        scope: Scope,
-        entities: Sequence[EntityDraft],
-        relations: Sequence[RelationDraft],
-        *,
-        jobs: Sequence[Job],
-        known_at: datetime,
-        steps: Sequence[str],
-        near: Collection[str] = (),
-        facts: Callable[[], Sequence[Derived]] | None = None,
-        error: str | None = None,
-        transient: bool = False,
-    ) -> int:
-        """Store what was heard in the turns of some jobs and finish these; how many were ours.
-
-        `near` names entities that the talk is about, the nearest first. `facts` makes the records
-        of what was stated in these turns: they follow from what is stored, so they are made anew
-        whenever the plan is. The same turns again change nothing.
-        """
-        tiers = _PLANNED if facts is None else (*_PLANNED, "fact")
-        with self._writing:
-            for since in attempts(self._store, scope):
-                planned = self.heard(scope, entities, relations, now=known_at, near=near)
-                records = [each.record for each in planned]
-                records += [] if facts is None else facts()
-                done = self._store.learn(
-                    scope, jobs, records, known_at=known_at, steps=steps, error=error,
-                    transient=transient, since=since, tiers=tiers,
-                )  # fmt: skip
-                if done is not None:
-                    return done
-        raise AssertionError("attempts end with an error")
-
-    def heard(
+    def plan_heard(
         self,
         scope: Scope,
         entities: Sequence[EntityDraft],
         relations: Sequence[RelationDraft],
         *,
         now: datetime,
-        near: Collection[str] = (),
     ) -> list[Planned]:
-        """What drafts would make of the graph, not stored."""
+        """The records that drafts from turns make of the graph, not stored; hold `writing`."""
         if not entities and not relations:
             return []
         plan = GraphPlan(
@@ -355,7 +319,6 @@ class Graph:
             scope.agent,
             heard=True,
             resolver=lambda: self._graphs.resolver(scope),
-            near=near,
             turns=lambda ids: {e.id: e.known_at for e in self._store.events(scope, ids)},
             exists=lambda each: exists(self._store, scope, each),
         )
@@ -363,11 +326,11 @@ class Graph:
         plan.add_relations(relations)
         return plan.records()
 
-    def called(self, scope: Scope) -> Container[str]:
+    def known_names(self, scope: Scope) -> Container[str]:
         """The names and aliases of an owner's entities, as they are compared."""
         return self._graphs.of(scope).called
 
-    def spoken_of(self, scope: Scope, text: str, *, limit: int) -> list[Node]:
+    def entities_in(self, scope: Scope, text: str, *, limit: int) -> list[Node]:
         """The entities that a text names, as whole words, then those learned last."""
         graph, now = self._graphs.of(scope), self._now()
         kept = graph.entity_spans.open(When(now, agent=graph.agent(scope.agent)))
@@ -521,7 +484,7 @@ class Graph:
         """Take two entities, given by names, aliases or ids, for one."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         names = check.name(a, "a", []), check.name(b, "b", [])
-        with self._writing:
+        with self.writing:
             return self._merges.make(scope, *names, self._now())
 
     def unmerge(
@@ -538,7 +501,7 @@ class Graph:
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         id = validate.word(merge_id, "merge_id")
-        with self._writing:
+        with self.writing:
             return self._merges.undo(scope, id, self._now())
 
     def _when(
