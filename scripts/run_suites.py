@@ -8,6 +8,7 @@ runs them today and here.
 """
 
 import contextlib
+import json
 import os
 import random
 import re
@@ -52,9 +53,11 @@ def other_day() -> Mapping[str, str]:
 
 # Parts of a file that take long are handed to whoever is free.
 UNIT = ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2", "--dist=worksteal"]
+# Which lines of the package ran; told by room at the end.
+COVERED = ["--cov=holdfast", "--cov-report="]
 
 SUITES = [
-    Suite("fast", [*UNIT, "-m", "not slow"], other_day),
+    Suite("fast", [*UNIT, "-m", "not slow", *COVERED], other_day),
     Suite("slow", [*UNIT, "-m", "slow"]),
     Suite("acceptance", ["tests/acceptance", "-n2"]),
     Suite("crash", ["tests/crash"]),  # alone on the machine: it kills and counts processes
@@ -82,9 +85,33 @@ def main(suites: Sequence[Suite]) -> int:
     print(f"\n{'suite':<12} {'seconds':>8}  result")
     for result in results:
         print(f"{result.name:<12} {result.seconds:>8.1f}  {result.closing_line}")
+    if any(suite.name == "fast" for suite in suites):
+        print(coverage())
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
     print(f"{total['passed']} passed, {total['failed']} failed{skipped}", flush=True)
     return 0 if total["passed"] and not total["failed"] else 1
+
+
+def coverage() -> str:
+    """How many lines of each room the fast tests ran."""
+    command = [sys.executable, "-m", "coverage", "json", "-q", "-o", "-"]
+    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if told.returncode:
+        return "coverage: not measured"
+    lines: Counter[str] = Counter()
+    covered: Counter[str] = Counter()
+    for file, found in json.loads(told.stdout)["files"].items():
+        where, _, *rooms, _ = Path(file).parts
+        if where != "src":  # The store suite is a test, wherever it can be imported from.
+            continue
+        room = rooms[0] if rooms else "top level"
+        lines[room] += found["summary"]["num_statements"]
+        covered[room] += found["summary"]["covered_lines"]
+    share = covered.total() / max(1, lines.total())
+    shares = (f"{name} {covered[name] / max(1, lines[name]):.0%}" for name in sorted(lines))
+    return (
+        f"coverage of the fast tests: {share:.1%} of {lines.total():,} lines ({', '.join(shares)})"
+    )
 
 
 def ran(suite: Suite) -> Result:
