@@ -28,9 +28,9 @@ class LeaksAcrossUsers(SqliteStore):
     """Reads a record whoever asks."""
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
-        with self._pool.reader() as connection:
-            owners = connection.execute("SELECT workspace, user FROM owners").fetchall()
-        found = [record for owner in owners for record in super().get(Scope(*owner), ids)]
+        found: list[Record] = []
+        for owner in self.owners():
+            found += super().get(owner, ids)
         return sorted(found, key=lambda record: ids.index(record.id))
 
 
@@ -67,8 +67,8 @@ class ForgetsTheKey(SqliteStore):
 class ShowsTheForgotten(SqliteStore):
     """Hands out events that were forgotten."""
 
-    def scan(self, scope: Scope, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        seen = super().scan(scope, after=after, limit=limit)
+    def scan(self, scope: Scope, **rest: Any) -> list[Event]:
+        seen = super().scan(scope, **rest)
         hidden = [job for job in self.jobs() if job.subject not in {event.id for event in seen}]
         mine = [
             job
@@ -121,7 +121,7 @@ class LearnsTooLate(SqliteStore):
 
     def learn(
         self, scope: Scope, jobs: Sequence[Job], records: Sequence[Derived], **rest: Any
-    ) -> int:
+    ) -> int | None:
         self.put(scope, records, known_at=rest["known_at"], steps=rest["steps"])
         return super().learn(scope, jobs, [], **rest)
 
@@ -131,7 +131,7 @@ class LearnsInTwoSteps(SqliteStore):
 
     def learn(
         self, scope: Scope, jobs: Sequence[Job], records: Sequence[Derived], **rest: Any
-    ) -> int:
+    ) -> int | None:
         mine = super().learn(scope, jobs, [], **rest)
         if mine:
             self.put(scope, records, known_at=rest["known_at"], steps=rest["steps"])
@@ -141,8 +141,8 @@ class LearnsInTwoSteps(SqliteStore):
 class TakesHearsayForDocuments(SqliteStore):
     """Makes a document of all that it is given."""
 
-    def put(self, scope: Scope, records: Sequence[Derived], **rest: Any) -> None:
-        super().put(scope, [told(each) for each in records], **rest)
+    def put(self, scope: Scope, records: Sequence[Derived], **rest: Any) -> bool:
+        return super().put(scope, [told(each) for each in records], **rest)
 
 
 class SeesNothingAgain(SqliteStore):
