@@ -123,7 +123,7 @@ def imported(memory: Memory, *lines: object, **options: Any) -> Imported:
 
 def fill(memory: Memory) -> None:
     """A bit of everything."""
-    said = [
+    said: list[dict[str, Any]] = [
         {"role": "user", "name": "Ann", "content": "Olá \u2028 <b>\r\n\t\x1b[31m 東京 🐈"},
         {
             "role": "assistant",
@@ -286,7 +286,8 @@ def test_the_copy_answers_like_the_original(open_at: Open) -> None:
     fill(memory)
     imported(copy, exported(memory))
     for user, workspace in (("ann", "default"), ("ann", "team"), ("bob 🐈", "default")):
-        asked = {"user": user, "workspace": workspace, "now": datetime(2030, 1, 1, tzinfo=UTC)}
+        asked: dict[str, Any] = {"user": user, "workspace": workspace}
+        asked["now"] = datetime(2030, 1, 1, tzinfo=UTC)
         assert memory.recall("same text noted", **asked) == copy.recall("same text noted", **asked)
     receipt = copy.remember("bob's " * 400, user="bob 🐈", session="s1", key="é")
     assert receipt.duplicate

@@ -304,10 +304,11 @@ def test_hearsay_that_is_told_becomes_a_document_and_stays_one(memory: Memory) -
 def test_hearsay_that_is_told_while_the_index_catches_up_is_there_once(memory: Memory) -> None:
     learn(memory, a_name(50))
 
-    def writes() -> Iterator[object]:
+    def writes() -> Iterator[None]:
         for i in range(8):
             heard = a_name(50, name=f"place{i}")
-            yield learn(memory, heard if i % 2 else told(heard))
+            learn(memory, heard if i % 2 else told(heard))
+            yield
 
     shelf = IndexCache(LateFeed(memory.store, writes()), most_bytes=1 << 30)  # type: ignore[arg-type]
     for _ in range(12):
@@ -360,7 +361,7 @@ def test_a_short_shelf_drops_the_least_used_and_still_answers(memory: Memory) ->
 def test_threads_search_while_one_catches_up(tmp_path: Path, memory: Memory) -> None:
     def write(_: int) -> list[str]:
         with open_memory(tmp_path) as other:
-            made = []
+            made: list[str] = []
             for i in range(30):
                 made += other.remember(f"cat number{i}", user="ann").events
                 if i % 3 == 2:

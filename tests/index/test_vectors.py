@@ -10,7 +10,8 @@ Matrix = NDArray[np.float32]
 
 
 def unit(rows: NDArray[np.float64]) -> Matrix:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    normed: NDArray[np.float64] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return normed.astype(np.float32)
 
 
 def random_units(count: int, dim: int, seed: int = 1) -> Matrix:

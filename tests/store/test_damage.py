@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -15,6 +14,7 @@ import holdfast
 from holdfast.errors import DamagedRow
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
+from holdfast.store.protocols import Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to
@@ -86,7 +86,7 @@ def spoil(path: Path, table: str, column: str, value: str) -> bool:
     return changed
 
 
-def finding(store: Any, name: str = "rows") -> Finding:
+def finding(store: Store, name: str = "rows") -> Finding:
     return next(each for each in store.check(index_row) if each.check == name)
 
 
@@ -141,7 +141,7 @@ def test_one_damaged_row_leaves_the_rest(
     aside = apsw.Connection(str(path))
     kept = aside.execute("SELECT source, reason, row FROM set_aside ORDER BY id").fetchall()
     aside.close()
-    assert (table, True) == (kept[0][0], kept[0][1].startswith(f"{column} is "))
+    assert (table, True) == (kept[0][0], str(kept[0][1]).startswith(f"{column} is "))
 
 
 @pytest.mark.parametrize("column", ["session", "agent"])
@@ -188,7 +188,7 @@ def test_a_bit_on_the_disk_is_found_and_named(tmp_path: Path) -> None:
     file = apsw.Connection(str(path))
     (row,) = file.execute("SELECT row FROM set_aside").fetchall()
     file.close()
-    raw = base64.b64decode(json.loads(row[0])["content"]["base64"])
+    raw = base64.b64decode(json.loads(str(row[0]))["content"]["base64"])
     assert raw[1:] == b" moved to Lisbon."
 
 

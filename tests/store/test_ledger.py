@@ -27,7 +27,8 @@ def test_the_oldest_notes_of_an_owner_go(tmp_path: Path) -> None:
     newest = store.context_notes(ANN, since=NOON, limit=1)[0]
     assert newest.at == NOON + timedelta(seconds=MOST_NOTES + 300)
     file = apsw.Connection(str(tmp_path / "m.db"))
-    counts = dict(file.execute("SELECT owner, count(*) FROM contexts GROUP BY owner").fetchall())
+    rows = file.execute("SELECT owner, count(*) FROM contexts GROUP BY owner")
+    counts = {owner: count for owner, count in rows}
     oldest = file.execute("SELECT min(at) FROM contexts WHERE owner = 2").get
     file.close()
     assert counts[1] == 3

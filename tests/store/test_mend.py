@@ -56,7 +56,7 @@ def damage(tmp_path: Path) -> Damage:
 
     def work(sql: str, *values: object) -> None:
         connection = apsw.Connection(str(tmp_path / "m.db"))
-        connection.execute(sql, values)  # type: ignore[arg-type]
+        connection.execute(sql, values)
         assert connection.changes()
         connection.close()
 

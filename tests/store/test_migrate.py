@@ -146,8 +146,8 @@ def test_what_was_done_in_a_golden_file_is_still_known(golden: Path) -> None:
 
 def test_what_the_service_kept_is_still_there(tmp_path: Path) -> None:
     served = Scope("served", "ann")
-    golden = shutil.copy(GOLDEN[0].with_name("0005.db"), tmp_path / "m.db")
-    with open_memory(golden) as memory:
+    shutil.copy(GOLDEN[0].with_name("0005.db"), tmp_path / "m.db")
+    with open_memory(tmp_path / "m.db") as memory:
         assert memory.store.api_keys()[1].tools == ("recall",)
         kept = memory.store.answer(served, "request-1")
         assert kept is not None
@@ -390,9 +390,9 @@ def test_an_export_made_before_there_were_derived_records_is_still_read(tmp_path
 
 
 def test_an_import_finds_the_versions_of_what_was_exported(tmp_path: Path) -> None:
-    golden, scope = shutil.copy(GOLDEN[6], tmp_path / "old.db"), Scope("changed", "ann")
-    lines = io.BytesIO()
-    with open_memory(golden) as old:
+    shutil.copy(GOLDEN[6], tmp_path / "old.db")
+    scope, lines = Scope("changed", "ann"), io.BytesIO()
+    with open_memory(tmp_path / "old.db") as old:
         export_to(old.store, lines)
     lines.seek(0)
     with open_memory(tmp_path / "m.db") as memory:

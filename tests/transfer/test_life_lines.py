@@ -18,7 +18,7 @@ from holdfast.store.protocols import Share
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.transfer import Imported, export_to, import_from
-from holdfast.types import TEAM, Scope
+from holdfast.types import TEAM, Record, Scope
 
 Open = Callable[[str], Memory]
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -228,6 +228,10 @@ def test_any_life_travels(tmp_path_factory: pytest.TempPathFactory, acts: list[A
             each.close()
 
 
+def always(strength: float) -> Callable[[Record], float]:
+    return lambda _: strength
+
+
 def live(memory: Memory, acts: list[Any]) -> None:
     store = memory.store
     turn = memory.remember("tea", user="ann").events[0]
@@ -238,7 +242,7 @@ def live(memory: Memory, acts: list[Any]) -> None:
         id, at = [turn, *(fact.id for fact in first)][which], born + timedelta(days=days)
         match action:
             case "used" | "praised":
-                store.touch(ANN, [id], at=at, action=action, strength=lambda _, d=days: d / 40)
+                store.touch(ANN, [id], at=at, action=action, strength=always(days / 40))
             case "archive":
                 store.archive(ANN, [id], at=at, reason="x" * days)
             case "unarchive" | "reopen":
