@@ -101,7 +101,7 @@ def test_the_seeds_examples_run_as_they_stand_with_a_key(tmp_path: Path) -> None
         stored = json.loads(service.run(with_key(SEED_INGEST), service.key))
         assert stored["memories_stored"] == 1
         # The two texts share no word: it is found by meaning, when the background work is done.
-        found = {"count": 0}
+        found: dict[str, Any] = {"count": 0}
         deadline = time.monotonic() + 60
         while not found["count"] and time.monotonic() < deadline:
             answer = service.run(with_key(SEED_SEARCH) + " -i", service.key)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import holdfast
+from holdfast.border.reserved import RESERVED_METADATA
 from holdfast.border.validate import (
-    RESERVED_METADATA,
     CheckedBatch,
     batch,
     body_digest,
@@ -444,7 +444,7 @@ def written_keys(source: str) -> set[str]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 if isinstance(target, ast.Subscript) and is_system(target.value):
-                    found |= {text_of(target.slice)} - {None}
+                    found |= {key for key in [text_of(target.slice)] if key is not None}
                 elif is_system(target):
                     found |= literal_keys(node.value)
         elif isinstance(node, ast.FunctionDef) and node.name in SYSTEM_NAMES:

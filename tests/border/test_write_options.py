@@ -35,7 +35,7 @@ def test_what_is_asked_for_is_kept() -> None:
         {"extract": False},
         {"extract": False, "overrides": {"extraction.provider": "rules"}},
     ):
-        unread = handling(PLAIN, agent=None, **given)  # type: ignore[arg-type]
+        unread = handling(PLAIN, agent=None, **given)
         assert (unread.is_read, unread.data) == (False, {"provider": "none"})
 
 

@@ -65,7 +65,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         return st.one_of([values(each) for each in inner])
     if origin is Literal:
         return st.sampled_from(inner)
-    if is_dataclass(origin):
+    if isinstance(origin, type) and is_dataclass(origin):
         hints = get_type_hints(origin)
         own = {each.name: values(hints[each.name]) for each in fields(origin) if each.init}
         return st.builds(origin, **own)

@@ -51,7 +51,7 @@ def client_of(memory: Memory, *, key: str = "", **options: Any) -> Iterator[Test
 def fill(memory: Memory) -> dict[str, str]:
     """Something of every kind for Ann; ids by what they are of."""
     ann: dict[str, Any] = {"user": "ann"}
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"content": "I moved to Lisbon.", "metadata": {"source_site": "mail.example"}},
         {"role": "assistant", "content": "Noted: you live in Lisbon."},
         {"content": "Always cite sources for every claim."},

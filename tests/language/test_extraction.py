@@ -132,8 +132,9 @@ def test_offsets_are_into_the_turn_and_twice_gives_the_same(pieces: list[list[st
     for turn, one in zip(turns, results, strict=True):
         for mention in one.mentions:
             assert turn.text[mention.start : mention.end] == mention.text
-        for found in (*one.relations, *one.preferences, *one.decisions, *one.dates):
-            assert 0 <= found.start < found.end <= len(turn.text)
+        for kind in (one.relations, one.preferences, one.decisions, one.dates):
+            for found in kind:
+                assert 0 <= found.start < found.end <= len(turn.text)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from re import _constants as code  # type: ignore[attr-defined]  # isort: skip
-from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
+from re import _constants as code  # isort: skip
+from re import _parser as parser  # isort: skip
 
 
 def _names(separator: str) -> str:

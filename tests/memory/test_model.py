@@ -40,8 +40,8 @@ STEPS = 25
 OWNERS = [("default", "ann"), ("default", "bob"), ("team", "ann")]
 OWNER = st.sampled_from(OWNERS)
 KEY = st.sampled_from(["k1", "k2"])
-AT = st.one_of(st.none(), st.integers(0, 100).map(lambda day: START + timedelta(days=day)))
 START = datetime(2025, 1, 1, tzinfo=UTC)
+AT = st.one_of(st.none(), st.integers(0, 100).map(lambda day: START + timedelta(days=day)))
 # Every step syncs; what a power cut does is another test's subject, so memory will do for a disk.
 RAM = Path("/dev/shm")
 FOLDER = str(RAM) if os.access(RAM, os.W_OK) else None
@@ -155,7 +155,7 @@ class Verbs(RuleBasedStateMachine):
     def remember_with_a_key(self, handle: int, owner: tuple[str, str], key: str) -> object:
         self.tick()
         token, message = self.a_message(None, "cat")
-        call = {"workspace": owner[0], "user": owner[1], "key": key}
+        call: dict[str, Any] = {"workspace": owner[0], "user": owner[1], "key": key}
         if (owner, key) in self.keys:
             with pytest.raises(Conflict):
                 self.handles[handle].remember(message, **call)
@@ -200,7 +200,7 @@ class Verbs(RuleBasedStateMachine):
         for verb in (memory.forget, memory.restore, memory.history, memory.status):
             with pytest.raises(NotFound):
                 verb(event, **scope)
-        hits = memory.recall(self.known[event].token, **scope)
+        hits = memory.recall(self.known[event].token, workspace=stranger[0], user=stranger[1])
         assert event not in {hit.id for hit in hits}
 
     # Reading

@@ -8,7 +8,6 @@ it listens; `GET /asked` tells all requests so far. Standard library alone.
 
 import json
 import re
-import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -375,8 +374,8 @@ def held(handler: Handler, body: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     # A client that left is no news.
-    ThreadingHTTPServer.handle_error = lambda *_: None  # type: ignore[method-assign,assignment]
+    ThreadingHTTPServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         print(server.server_port, flush=True)
         server.daemon_threads = True
-        sys.exit(server.serve_forever(poll_interval=0.05))
+        server.serve_forever(poll_interval=0.05)

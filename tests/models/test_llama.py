@@ -32,9 +32,8 @@ def address() -> Iterator[str]:
         yield address
 
 
-def a_generator(address: str, **options: float) -> RemoteGenerator:
-    given = {"timeout_s": 290, "max_answer_tokens": ANSWER_TOKENS, **options}
-    return RemoteGenerator(address, "smollm2", **given)
+def a_generator(address: str, timeout_s: float = 290) -> RemoteGenerator:
+    return RemoteGenerator(address, "smollm2", timeout_s=timeout_s, max_answer_tokens=ANSWER_TOKENS)
 
 
 def a_prompt(*texts: str) -> ExtractionPrompt:
@@ -62,10 +61,10 @@ def check_shown(found: ExtractedAnswer, prompt: ExtractionPrompt) -> None:
     assert {entity.ref for entity in found.entities} <= refs
     for fact in found.facts:
         assert set(fact.entities) <= refs
+        assert set(fact.turns) <= set(prompt.turns)
     for relation in found.relations:
         assert {relation.source, relation.target} <= refs
-    for each in (*found.facts, *found.relations):
-        assert set(each.turns) <= set(prompt.turns)
+        assert set(relation.turns) <= set(prompt.turns)
 
 
 def test_the_whole_prompt_of_extraction_is_answered_in_the_form_of_its_schema(address: str) -> None:
