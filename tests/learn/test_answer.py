@@ -4,6 +4,7 @@ import json
 import re
 import time
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,7 @@ TURNS = ("t1", "t2", "t3")
 KNOWN = {"e1": "Ann Reed", "e2": "Lisbon"}
 TEA = "Ann prefers tea to coffee."
 CAT = "Bo has a cat called Miso."
-GOOD = {
+GOOD: dict[str, list[dict[str, Any]]] = {
     "entities": [{"id": "n1", "name": "Bo", "type": "person", "aliases": ["Robert"]}],
     "facts": [
         {"text": TEA, "kind": "preference", "turns": ["t1"], "entities": ["e1"], "confidence": 0.9},

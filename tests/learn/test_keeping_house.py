@@ -1,5 +1,6 @@
 """House time: what is wiped goes by the time that the store has seen pass, not by a clock."""
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,7 +9,6 @@ import pytest
 
 import holdfast
 from holdfast.errors import NotFound, StoreError
-from holdfast.learn import worker
 from holdfast.memory.memory import Memory
 from holdfast.testing.fakes import HashEmbedder
 
@@ -91,7 +91,7 @@ def test_after_a_long_pause_house_time_runs_with_the_process(
     event = forgotten(memory)
     clock.now += timedelta(days=400)
     running = 0.0
-    monkeypatch.setattr(worker.time, "monotonic", lambda: running)
+    monkeypatch.setattr(time, "monotonic", lambda: running)
     memory.worker.house.round()
     for _ in range(29):
         running += 86_400.0
