@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.config import Config
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 
@@ -78,7 +79,7 @@ def test_who_asks_when_gets_what_mentions_a_time(memory: Memory) -> None:
 def test_a_score_is_the_weighted_mean_of_its_features(memory: Memory) -> None:
     memory.remember(turn("zebra"), user="ann")
     (hit,) = memory.recall("zebra", user="ann")
-    weights = holdfast.wiring.Config().blend
+    weights = Config().blend
     best_at = weights.window + weights.people + weights.cover + weights.role
     asked = best_at + weights.session + weights.speaker + weights.length
     length = math.log(1 + 1) / math.log(1 + 40)  # One term of forty.

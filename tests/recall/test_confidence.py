@@ -1,5 +1,7 @@
 """The confidence floor: 0.50 stays, 0.49 goes, a turn is never asked."""
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,7 +64,9 @@ ROWS = st.lists(st.tuples(st.sampled_from([SESSION, NOTE]), st.floats(0.0, 1.0, 
 
 
 @given(ROWS, st.floats(0.0, 1.0), st.randoms())
-def test_each_is_judged_by_itself(rows: list[tuple[int, float]], least: float, chance) -> None:
+def test_each_is_judged_by_itself(
+    rows: list[tuple[int, float]], least: float, chance: random.Random
+) -> None:
     stay = kept(*rows, least=least)
     assert stay == sorted(stay)
     shuffled = [Candidate(doc, 0.5) for doc in range(len(rows))]

@@ -66,7 +66,9 @@ def test_a_superseded_record_is_seen_only_in_its_time(
     learn(memory, PORTO, at=NOON + 20 * DAY)
     memory.drain()
     asked = {"as_of": as_of, "known_at": known_at}
-    moments = {name: NOON + day * DAY for name, day in asked.items() if day is not None}
+    moments: dict[str, Any] = {
+        name: NOON + day * DAY for name, day in asked.items() if day is not None
+    }
     assert found(memory, overrides={"fusion": fusion}, **moments) == expected
 
 

@@ -344,7 +344,7 @@ def test_the_default_budget_is_that_of_the_configuration(tmp_path: Path) -> None
 def test_the_talk_before_the_question_orders_the_facts_of_deerflow(tmp_path: Path) -> None:
     with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         memory.remember([{"content": "a grey cat"}, {"content": "a cat on a boat"}], user="ann")
-        talk = [
+        talk: list[dict[str, Any]] = [
             {"role": "user", "content": "Tell me about the boat."},
             {"role": "tool", "content": "grey grey grey"},
             {"role": "assistant", "content": "grey?", "tool_calls": [{"id": "1"}]},

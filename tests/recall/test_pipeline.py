@@ -1,6 +1,6 @@
 """Tiers weighed by the task under way: the formula, through the public door."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -101,11 +101,11 @@ class Overlap:
 
     model_id = "letters"
 
-    def __init__(self, answer: object = None) -> None:
+    def __init__(self, answer: Sequence[float] | None = None) -> None:
         self.answer = answer
         self.asked = 0
 
-    def rerank(self, query: str, texts: list[str]) -> object:
+    def rerank(self, query: str, texts: list[str]) -> Sequence[float]:
         self.asked += 1
         return [len(text) for text in texts] if self.answer is None else self.answer
 

@@ -18,7 +18,8 @@ def asked(filters: Any) -> Query:
 
 
 def test_without_filters_nothing_hidden_is_wanted() -> None:
-    for filters in (None, {}):
+    empty: dict[str, Any] = {}
+    for filters in (None, empty):
         found = asked(filters)
         assert (dict(found.filters), found.archived, found.faded) == ({}, False, False)
 

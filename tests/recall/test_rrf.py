@@ -19,11 +19,8 @@ def test_the_score_is_the_formula() -> None:
     fused = fuse(
         {"keyword": ["a", "b"], "vector": ["b", "c"]}, k=60, weights={"keyword": 2.0, "vector": 3.0}
     )
-    assert fused == [
-        ("b", pytest.approx(2 / 62 + 3 / 61)),
-        ("c", pytest.approx(3 / 62)),
-        ("a", pytest.approx(2 / 61)),
-    ]
+    assert [name for name, _ in fused] == ["b", "c", "a"]
+    assert [score for _, score in fused] == pytest.approx([2 / 62 + 3 / 61, 3 / 62, 2 / 61])
 
 
 def test_agreement_beats_a_single_first_place() -> None:

@@ -1,5 +1,6 @@
 """Near-duplicate removal: what is the same, what only looks like it, and who stays."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,7 +188,7 @@ def test_the_columns_of_a_real_index_will_do(tmp_path: Path) -> None:
     st.randoms(),
 )
 def test_one_of_each_stays_in_whatever_order_they_come(
-    rows: list[tuple[str, int, int, float]], protected: set[int], chance
+    rows: list[tuple[str, int, int, float]], protected: set[int], chance: random.Random
 ) -> None:
     texts, names, days, scores = zip(*rows, strict=True) if rows else ((), (), (), ())
     said = turns(*texts, names=names, days=days)

@@ -19,7 +19,7 @@ def lifts(text: str, *days: str) -> list[float]:
 def raised_by(text: str, days: list[str], *scores: float) -> list[float]:
     moment = a_moment(text, days)
     named = times(moment.query)
-    return lifted(np.array(scores), lift(moment.view, named)).tolist()
+    return [float(each) for each in lifted(np.array(scores), lift(moment.view, named))]
 
 
 def test_what_was_said_at_the_named_time_goes_first() -> None:
