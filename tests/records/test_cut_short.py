@@ -35,7 +35,7 @@ def rules(memory: Memory) -> str:
 
 
 def turns(memory: Memory) -> str:
-    ids = []
+    ids: list[str] = []
     for text in ("I live in Paris. Never use tables.", "I live in Rome now. You can use tables."):
         ids += memory.remember(text, user="ann").events
         memory.drain()

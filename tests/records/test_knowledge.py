@@ -17,6 +17,7 @@ from holdfast.language.tokens import count_tokens
 from holdfast.learn.worker import Worker
 from holdfast.memory.memory import Memory
 from holdfast.records.knowledge import Document, Knowledge, ReadLimits, chunk_ids
+from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.types import TEAM, Record, Scope
 from tests.records.documents import pdfs
@@ -216,6 +217,7 @@ def commits(memory: Memory, act: Callable[[], object]) -> int:
         made.append(True)
         return False  # True would turn it into a rollback.
 
+    assert isinstance(memory.store, SqliteStore)
     connection = memory.store._writer._connection
     connection.set_commit_hook(committed, id="test")
     act()

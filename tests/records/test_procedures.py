@@ -170,7 +170,7 @@ def test_a_replaced_version_names_the_one_in_its_place(procedures: Procedures) -
     third = procedures.update(second.id, title="Deploy it all", user="ann")
     for change in (procedures.used, procedures.update):
         with pytest.raises(InvalidInput, match=third.id) as refused:
-            change(first.id, user="ann")  # type: ignore[operator]
+            change(first.id, user="ann")
         assert refused.value.field == "id"
     assert procedures.get(first.id, user="ann").worked == 0
 
@@ -221,7 +221,7 @@ def test_an_instruction_of_the_user_is_no_procedure(memory: Memory, procedures: 
     (rule,) = memory.store.listed(ANN, tier="procedure", kind="instruction")
     for verb in (procedures.get, procedures.used, procedures.update):
         with pytest.raises(NotFound):
-            verb(rule.id, user="ann")  # type: ignore[operator]
+            verb(rule.id, user="ann")
     assert procedures.list(user="ann") == []
 
 

@@ -1,5 +1,6 @@
 """A plan that was overtaken is made again; nobody tries for ever."""
 
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -7,7 +8,6 @@ import pytest
 
 import holdfast
 from holdfast.errors import StoreBusy
-from holdfast.records import transact
 from holdfast.records.transact import MOST_TRIES, attempts
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
@@ -19,7 +19,7 @@ def test_each_attempt_is_of_the_moment_and_the_last_one_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(transact.time, "sleep", pauses.append)
+    monkeypatch.setattr(time, "sleep", pauses.append)
     with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(16), worker=False) as memory:
         seen = []
         tries = attempts(memory.store, ANN)

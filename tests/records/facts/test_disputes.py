@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,7 +126,7 @@ def test_a_dispute_of_which_one_side_has_ended_is_over(stated: Stated) -> None:
 def test_the_winner_is_a_pure_function(stated: Stated) -> None:
     facts = stated.store.listed(ANN, tier="fact", kind="context")
     since = stated.now
-    told = {"since": since, "now": since + 2 * DAY}
+    told: dict[str, Any] = {"since": since, "now": since + 2 * DAY}
     by_agent = {fact.agent: fact.id for fact in facts}
     assert winner(facts, {"cook": 0.6}, **told) == by_agent["cook"]
     assert winner(facts, {"cook": 0.4}, **told) == by_agent["guide"]

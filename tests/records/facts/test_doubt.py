@@ -85,9 +85,9 @@ def test_two_attributes_or_two_people_are_two_things() -> None:
 def test_what_denies_something_is_no_repeat_of_it() -> None:
     outcome = Outcome("add", "contradiction", contradicts=("f",))
     told = Outcome("noop", "judged", ("f",))
-    alike = {"likeness": lambda _: 1.0, "limits": LIMITS}
-    assert followed((told, 1.0), outcome, SAID, [FLAT], **alike) == outcome
-    assert followed((told, 1.0), IS_NEW, SAID, [FLAT], **alike) == told
+    for rules, expected in ((outcome, outcome), (IS_NEW, told)):
+        left = followed((told, 1.0), rules, SAID, [FLAT], likeness=lambda _: 1.0, limits=LIMITS)
+        assert left == expected
 
 
 def test_what_a_judge_leaves_as_it_is_still_contradicts() -> None:

@@ -49,8 +49,7 @@ def say(memory: Memory, text: str, number: int, agent: str | None = "a") -> str:
 
 def whisper(memory: Memory, text: str, number: int, agent: str = "a") -> str:
     told = {"content": text, "at": day(number).isoformat()}
-    given = {"user": "ann", "agent": agent, "visibility": "agent_only"}
-    (turn,) = memory.remember(told, **given).events
+    (turn,) = memory.remember(told, user="ann", agent=agent, visibility="agent_only").events
     memory.drain()
     return turn
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,15 +29,15 @@ LIMITS = Thresholds()
 TEXTS = [text for pair in PAIRS for text in (pair.known, pair.said)]
 
 
-def known(text: str, *, id: str = "k", at: datetime = NOON, **given: object) -> KnownFact:
-    return KnownFact(id, read_claim(text), at, **given)  # type: ignore[arg-type]
+def known(text: str, *, id: str = "k", at: datetime = NOON, **given: Any) -> KnownFact:
+    return KnownFact(id, read_claim(text), at, **given)
 
 
-def new(text: str, *, at: datetime = NOON + DAY, **given: object) -> New:
-    return New(read_claim(text), at, **given)  # type: ignore[arg-type]
+def new(text: str, *, at: datetime = NOON + DAY, **given: Any) -> New:
+    return New(read_claim(text), at, **given)
 
 
-def outcome(said: str, before: str, alike: float | None = None, **given: object) -> Outcome:
+def outcome(said: str, before: str, alike: float | None = None, **given: Any) -> Outcome:
     return reconcile(new(said, **given), [known(before)], lambda _: alike)
 
 
@@ -197,7 +198,7 @@ def test_a_judge_is_bound_by_the_same_rules() -> None:
     before = [known("I live in Paris.")]
     said = new("I live in Lyon.")
 
-    def told(action: str, alike: float, **given: object) -> Outcome:
+    def told(action: str, alike: float, **given: Any) -> Outcome:
         opinion = Outcome(action, "judged", ("k",))  # type: ignore[arg-type]
         return weighed(opinion, new("I live in Lyon.", **given), before, lambda _: alike)
 

@@ -375,7 +375,8 @@ def test_what_another_process_makes_while_a_plan_is_made_is_not_merged_with_itse
         holdfast.open(path, worker=False, embedder=HashEmbedder(16)) as other,
     ):
         graphs = one.graph._graphs
-        names, calls = graphs.resolver, []
+        names = graphs.resolver
+        calls: list[Scope] = []
 
         def and_then(scope: Scope) -> Resolver:
             if not calls:  # The graph is read; only then the other process writes.

@@ -35,7 +35,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def write(memory: Memory, *relations: str, **given: Any) -> holdfast.types.GraphReceipt:
     """Relations as "Birch_Wood supports Elm 0.5"."""
-    told = []
+    told: list[dict[str, Any]] = []
     for each in relations:
         source, type, target, *sure = (word.replace("_", " ") for word in each.split())
         told.append({"source": source, "type": type, "target": target})

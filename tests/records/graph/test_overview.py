@@ -46,13 +46,13 @@ def a_graph(
     """Entities by their letters, relations as two letters; those in `gone` and `over` ended, the
     two in `merged` are one; `matter` is their importance, where it is not 0.5."""
     ids = {name: f"{number:032x}" for number, name in enumerate(names)}
-    ended = {"valid_to": NOON - DAY, "valid_from": NOON - 2 * DAY}
+    ended: dict[str, Any] = {"valid_to": NOON - DAY, "valid_from": NOON - 2 * DAY}
     things, claims, merges = {}, {}, {}
     for name in names:
         given = {"importance": (matter or {}).get(name, 0.5), **(ended if name in gone else {})}
-        data = {"name": name, "type": "concept"}
+        data: dict[str, Any] = {"name": name, "type": "concept"}
         things[ids[name]] = entity(a_record("entity", ids[name], data=data, **given))
-    for number, (a, b) in enumerate(edges, 1000):
+    for number, (a, b) in enumerate(map(tuple, edges), 1000):
         data = {"source": ids[a], "type": "supports", "target": ids[b]}
         given = ended if a + b in over else {}
         claims[f"{number:032x}"] = relation(

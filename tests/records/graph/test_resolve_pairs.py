@@ -280,9 +280,9 @@ OTHER = {
 
 def pairs(told: dict[str, str]) -> list[tuple[str, str, str]]:
     return [
-        (type, *(name.strip() for name in line.split(" | ")))
+        (type, one.strip(), other.strip())
         for type, lines in told.items()
-        for line in lines.strip().splitlines()
+        for one, other in (line.split(" | ") for line in lines.strip().splitlines())
     ]
 
 

@@ -32,7 +32,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def write(memory: Memory, *relations: str, user: str = "ann", **given: Any) -> tuple[str, ...]:
     """Relations as "a supports b", with a time or a confidence after it; the ids of the edges."""
     at: datetime | None = given.pop("at", None)
-    told = []
+    told: list[dict[str, Any]] = []
     for each in relations:
         source, type, target, *sure = each.split()
         told.append({"source": source, "type": type, "target": target, "at": at})

@@ -80,12 +80,10 @@ def test_the_graph_is_findable_at_once_by_keyword(memory: Memory) -> None:
 
 
 def test_writing_twice_is_harmless(memory: Memory) -> None:
-    given = {
-        "entities": [{"name": "Ann", "type": "person", "aliases": ["Annie"]}],
-        "relations": [{"source": "Ann", "type": "plays_for", "target": "Falcons"}],
-    }
-    first = memory.graph.write(**given, user="ann")
-    again = memory.graph.write(**given, user="ann")
+    ann = {"name": "Ann", "type": "person", "aliases": ["Annie"]}
+    plays = {"source": "Ann", "type": "plays_for", "target": "Falcons"}
+    first = memory.graph.write([ann], [plays], user="ann")
+    again = memory.graph.write([ann], [plays], user="ann")
     assert set(again.entities) <= set(first.entities)
     assert again.edges == first.edges
     assert (first.created, again.created, again.reinforced) == (3, 0, 2)
@@ -301,8 +299,8 @@ def test_a_bad_field_is_named_and_nothing_is_stored(
 
 def test_limits_are_met_exactly(memory: Memory) -> None:
     things = [{"name": f"{i:0200d}", "type": "x" * 64, "summary": "s" * 4000} for i in range(3)]
-    things[0]["aliases"] = [f"alias {i}" for i in range(64)]
-    memory.graph.write(things, user="ann")
+    many = {**things[0], "aliases": [f"alias {i}" for i in range(64)]}
+    memory.graph.write([many, *things[1:]], user="ann")
     assert len(nodes(memory)) == 3
 
 
