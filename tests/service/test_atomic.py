@@ -112,8 +112,8 @@ def test_settings_of_an_ingest_are_applied(memory: Memory, client: TestClient) -
     (tea,) = memory.store.scan(ANN, after=turn.arrival)
     assert [each.data["provider"] for each in (turn, tea)] == ["none", "rules"]
     assert tea.metadata == turn.metadata
-    body = {"user_id": "ann", "conversation": "x"}
-    body |= {"config_override": {"extraction.provider": "llm"}}
+    wanted = {"extraction.provider": "llm"}
+    body = {"user_id": "ann", "conversation": "x", "config_override": wanted}
     assert "asks no language model" in refused(client.post(BASE + "/ingest", json=body), 400)
 
 

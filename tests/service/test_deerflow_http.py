@@ -412,7 +412,7 @@ def test_the_user_is_said_by_key_header_or_query(memory: Memory) -> None:
     twice = whole.get(BASE, headers=ANN, params={"user_id": "bob"})
     assert "differ" in refused(twice, 400)
     memory.facts.add("I work as a nurse.", user="Zoë")
-    named = given(whole.get(BASE, headers={"X-Holdfast-User": "Zoë".encode()}))
+    named = given(whole.get(BASE, headers={b"X-Holdfast-User": "Zoë".encode()}))
     assert said(named) == ["I work as a nurse."]
     with pytest.raises(InvalidInput, match="is not UTF-8"):  # The test client cannot send it.
         asyncio.run(_query_string(QueryString(), "\xff"))

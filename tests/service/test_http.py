@@ -591,7 +591,8 @@ def test_an_override_changes_the_answer_of_its_request_alone(client: TestClient)
 
 
 def test_without_an_override_no_header(client: TestClient) -> None:
-    for values in (None, {}):
+    empty: dict[str, object] = {}
+    for values in (None, empty):
         assert not [name for name in override(client, values).headers if "override" in name]
 
 

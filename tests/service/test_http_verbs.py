@@ -96,7 +96,7 @@ def test_a_cursor_that_is_none_is_refused(client: TestClient, cursor: str) -> No
 def test_a_cursor_fits_one_list_only(client: TestClient) -> None:
     for number in range(2):
         note(client, f"Note {number}.")
-    asked = {"user_id": "ann", "limit": 1}
+    asked: dict[str, str | int] = {"user_id": "ann", "limit": 1}
     cursor = client.get("/v1/notes", params=asked).json()["next"]
     for other in (
         client.get("/v1/notes", params={**asked, "faded": "true", "cursor": cursor}),
@@ -298,7 +298,7 @@ def test_a_foreign_id_is_one_that_does_not_exist(client: TestClient, memory: Mem
 
 
 def _minimal(name: str, method: str) -> dict[str, Any]:
-    more = {
+    more: dict[str, dict[str, str | int]] = {
         "feedback": {"value": 1},
         "update": {"text": "x"},
         "notes.update": {"content": "x"},

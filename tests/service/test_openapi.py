@@ -12,7 +12,7 @@ import pytest
 import schemathesis
 from fastapi.testclient import TestClient
 from httpx2 import Response
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 
 import holdfast
 from holdfast.catalogue.schemas import bounds_of
@@ -276,7 +276,7 @@ def asked_with(client: TestClient, verb: Any, parameter: Any, value: Any) -> Res
     told = {**example(verb), **there, **session, parameter.wire: value}
     places = {each.wire: each.place for each in verb.parameters}
     path = _NAME.sub(lambda name: quote(str(told[name[0][1:-1]]), safe=""), verb.path)
-    sent = {place: {} for place in ("query", "body", "header", "path")}
+    sent: dict[str, dict[str, Any]] = {place: {} for place in ("query", "body", "header", "path")}
     for name, each in told.items():
         sent[places.get(name, "body")][name] = each
     query = {

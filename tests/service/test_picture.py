@@ -77,7 +77,7 @@ def a_graph(*names: str, edges: str = "", **given: str) -> Subgraph:
             original=given.get("said", "knows"),
             valid_from=NOON,
         )
-        for n, (a, b) in enumerate(edges.split())
+        for n, (a, b) in enumerate(map(tuple, edges.split()))
     ]
     return Subgraph(tuple(nodes), tuple(told))
 

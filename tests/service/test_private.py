@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from holdfast.service.mcp.asker import Asker
 from holdfast.testing import HashEmbedder
 from holdfast.types import ALL_TIERS, Scope
 from tests.service.calling import Clock, client_of
+from tests.service.mcp.driving import text_of
 
 ANN = Scope("default", "ann")
 #: In everything that the agent a keeps to itself, and in nothing that is asked.
@@ -150,6 +152,10 @@ def _told(ask: Callable[[], Any]) -> str:
         return str(error)
 
 
+def _resource(memory: Memory, who: Asker, uri: str) -> str:
+    return text_of(resources.read_resource(memory, who, uri).contents[0])
+
+
 def _tellers(world: World, agent: str | None) -> set[str]:
     """The verbs that tell an agent of the secrets."""
     found = set()
@@ -157,7 +163,7 @@ def _tellers(world: World, agent: str | None) -> set[str]:
         who = {"agent": agent} if verb.has("agent") else {}
         for given in _asked(verb, world):
             asked = {**given, **who}
-            if MARK in _told(lambda verb=verb, asked=asked: verb.of(world.memory)(**asked)):
+            if MARK in _told(partial(verb.of(world.memory), **asked)):
                 found.add(verb.name)
     return found
 
@@ -228,23 +234,20 @@ def test_no_tool_and_no_resource_of_mcp_tells_others(world: World) -> None:
     memory, told = world.memory, {}
     for agent in ("a", None, "b"):
         who = Asker("default", "ann", agent, role="read")
-        texts = {}
+        texts: dict[str, str] = {}
         for tool in tools.offered(who):
             needs = tool.takes.get("required", ())
             unknown = [name for name in needs if name not in values]
             assert not unknown, f"{tool.name}: say in this test what {unknown} can be"
             for given in itertools.product(*(values[name] for name in needs)):
                 asked = dict(zip(needs, given, strict=True))
-                texts[tool.name] = texts.get(tool.name, "") + _told(
-                    lambda tool=tool, asked=asked, who=who: tool.run(memory, who, asked)
-                )
+                asking = partial(tool.run, memory, who, asked)
+                texts[tool.name] = texts.get(tool.name, "") + _told(asking)
         uris = [each.uri for each in resources.RESOURCES]
         uris += [f"holdfast://memory/{id}" for id in world.values["id"]]
         for uri in uris:
             name = uri.rpartition("/")[0]
-            texts[name] = texts.get(name, "") + _told(
-                lambda uri=uri, who=who: resources.read_resource(memory, who, uri).contents[0].text
-            )
+            texts[name] = texts.get(name, "") + _told(partial(_resource, memory, who, uri))
         told[agent] = {name for name, text in texts.items() if MARK in text}
     assert told["a"] >= {"recall", "context", "profile", "notes", "holdfast://memory"}
     assert (told[None], told["b"]) == (set(), set())

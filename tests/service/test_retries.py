@@ -43,7 +43,8 @@ class World:
     ids: Mapping[str, str]
 
     def copied(self, to: Path) -> Path:
-        return shutil.copy(self.db, to)
+        shutil.copy(self.db, to)
+        return to
 
 
 @pytest.fixture(scope="module")

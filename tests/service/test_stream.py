@@ -266,11 +266,12 @@ def test_a_key_has_only_so_many(memory: Memory, key: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(stream, "_MOST_OF_A_KEY", 1)
     another = create_key(memory.store)[1]
 
-    def status(of: str) -> int:
-        with Ear(port, of, "?user_id=ann") as ear:
-            return ear.status
-
     with live(create_app(memory)) as port:
+
+        def status(of: str) -> int:
+            with Ear(port, of, "?user_id=ann") as ear:
+                return ear.status
+
         with Ear(port, key, "?user_id=ann") as first:
             first.frame()
             with Ear(port, key, "?user_id=bob") as second:

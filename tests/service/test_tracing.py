@@ -42,7 +42,7 @@ def memory(
 
 def spans(collector: Receiver) -> dict[str, Span]:
     """What the collector got, by name."""
-    found = {}
+    found: dict[str, Span] = {}
     for headers, body in collector.got:
         assert headers["content-type"] == "application/x-protobuf"
         sent = ExportTraceServiceRequest.FromString(body)

@@ -15,6 +15,7 @@ import uvicorn
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import TextContent, TextResourceContents
 
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
@@ -54,7 +55,7 @@ class Driver:
     async def call(self, tool: str, **arguments: Any) -> Any:
         """What a tool gives: its text and its data say the same, and fit what it says it gives."""
         answer = await self.client.call_tool(tool, arguments)
-        text = answer.content[0].text
+        text = text_of(answer.content[0])
         assert not answer.is_error, text
         CHECKERS[tool].validate(answer.structured_content)
         assert_same(tool, text, answer.structured_content)
@@ -63,7 +64,7 @@ class Driver:
     async def refused(self, tool: str, **arguments: Any) -> str:
         """What a tool says of what it does not do."""
         answer = await self.client.call_tool(tool, arguments)
-        text: str = answer.content[0].text
+        text = text_of(answer.content[0])
         assert answer.is_error, text
         assert answer.structured_content is None, "it would not fit what the tool says it gives"
         assert "Traceback" not in text
@@ -74,7 +75,13 @@ class Driver:
 
     async def read(self, uri: str) -> Any:
         (held,) = (await self.client.read_resource(uri)).contents
-        return json.loads(held.text)
+        return json.loads(text_of(held))
+
+
+def text_of(content: object) -> str:
+    """The text of what an answer holds; nothing of ours is a picture or a sound."""
+    assert isinstance(content, TextContent | TextResourceContents)
+    return content.text
 
 
 def assert_same(tool: str, text: str, data: Any) -> None:
@@ -119,9 +126,8 @@ async def _run(client: Client, script: Script) -> None:
 def serving(memory: Memory, **options: Any) -> Iterator[str]:
     """The HTTP service over a memory on a free port of this machine; its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        settings = uvicorn.Config(
-            create_app(memory, **options), log_level="error", ws="none", lifespan="on"
-        )
+        app = create_app(memory, **options)
+        settings = uvicorn.Config(app, log_level="error", ws="none", lifespan="on")
         service = uvicorn.Server(settings)
         thread = threading.Thread(target=service.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -131,7 +137,7 @@ def serving(memory: Memory, **options: Any) -> Iterator[str]:
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
-            for end in settings.app.state.on_stop:  # As serving.py does with a signal.
+            for end in app.state.on_stop:  # As serving.py does with a signal.
                 service.servers[0].get_loop().call_soon_threadsafe(end)
             service.should_exit = True
             thread.join(20)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -203,7 +203,7 @@ def test_the_guard_stands_before_it(memory: Memory, url: str) -> None:
         assert post(key, host="evil.example").status_code == 403
         assert post(key, x_holdfast_user="bob").status_code == 403
         assert post(key, x_holdfast_user="x" * 600).status_code == 400
-        latin = {"authorization": f"Bearer {key}", "x-holdfast-user": b"J\xfcrgen"}
+        latin = {b"authorization": f"Bearer {key}".encode(), b"x-holdfast-user": b"J\xfcrgen"}
         refusal = http.post("/mcp", content=json.dumps(INITIALIZE).encode(), headers=latin)
         assert (refusal.status_code, "is not UTF-8" in refusal.text) == (400, True)
         assert post(key, b"x" * 30_000).status_code == 413
@@ -218,7 +218,8 @@ def test_the_guard_stands_before_it(memory: Memory, url: str) -> None:
         listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
         assert post(other, listing, mcp_session_id=session).status_code == 404
         assert post(key, listing, mcp_session_id=session).status_code == 200
-        for bad in ([], 1, "x", None, {}, {"jsonrpc": "2.0"}, [INITIALIZE], {"id": {}}):
+        wrong: list[Any] = [[], 1, "x", None, {}, {"jsonrpc": "2.0"}, [INITIALIZE], {"id": {}}]
+        for bad in wrong:
             assert 400 <= post(key, bad).status_code < 500
             assert 400 <= post(key, bad, mcp_protocol_version="2026-07-28").status_code < 500
 
@@ -461,7 +462,7 @@ WHOLE = {"type": "http.response.body", "body": b"a"}
 def test_there_is_one_whole_answer_though_the_session_ends_meanwhile(
     sent: list[dict[str, Any]], error: type[Exception] | None, statuses: list[int]
 ) -> None:
-    heard: list[dict[str, Any]] = []
+    heard: list[MutableMapping[str, Any]] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         for each in sent:
@@ -469,7 +470,7 @@ def test_there_is_one_whole_answer_though_the_session_ends_meanwhile(
         if error is not None:
             raise error
 
-    async def hear(message: dict[str, Any]) -> None:
+    async def hear(message: MutableMapping[str, Any]) -> None:
         heard.append(message)
 
     sessions = Sessions(1, 1, 60.0, _nothing)

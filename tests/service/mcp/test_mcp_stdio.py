@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 import holdfast
 from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
-from tests.service.mcp.driving import MODES, Driver, run, serving
+from tests.service.mcp.driving import MODES, Driver, run, serving, text_of
 from tests.service.mcp.test_tools import NAMES, READING
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def test_what_one_process_stored_the_next_one_finds(tmp_path: Path, mode: str) -
         assert "I moved to Lisbon." in [hit["content"] for hit in hits]
         assert BOB in (await mcp.read("memory://knowledge-graph"))["entities"]
         asked = await mcp.client.get_prompt("with_memory", {"question": "Where did I move?"})
-        assert "Lisbon" in asked.messages[0].content.text
+        assert "Lisbon" in text_of(asked.messages[0].content)
 
     async def is_empty(mcp: Driver) -> None:
         assert (await mcp.call("recall", query="Where did I move?"))["hits"] == []

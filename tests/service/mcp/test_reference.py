@@ -8,7 +8,7 @@ from mcp import Client
 from holdfast.memory.memory import Memory
 from holdfast.service.mcp.asker import Asker
 from holdfast.service.mcp.reference import TOOLS
-from tests.service.mcp.driving import ANN, MODES, Driver, drive
+from tests.service.mcp.driving import ANN, MODES, Driver, drive, text_of
 
 BOB = {"name": "Bob", "entityType": "Person", "observations": ["Likes tea", "Speaks Dutch"]}
 ACME = {"name": "Acme", "entityType": "Company", "observations": ["Makes anvils"]}
@@ -288,7 +288,7 @@ def test_what_the_reference_server_does_not_know_is_passed_over(memory: Memory, 
         assert shown.input_schema["additionalProperties"] is False
         assert shown.output_schema is not None
         # Nothing of it is taken for ours either: who asks is who writes.
-        usual = {each: [] for each in shown.input_schema.get("required", ())}
+        usual: dict[str, Any] = {each: [] for each in shown.input_schema.get("required", ())}
         usual |= {"query": ""} if tool.name == "search_nodes" else {}
         more = {"surprise": 1, "id": "x", "fact_id": {}, "user_id": "ann", "content": "x"}
         assert await mcp.call(tool.name, **usual, **more) == await mcp.call(tool.name, **usual)
@@ -354,7 +354,7 @@ def test_texts_are_as_the_reference_server_writes_them(memory: Memory) -> None:
     async def script(mcp: Driver) -> None:
         async def text(tool: str, **arguments: Any) -> str:
             answer = await mcp.client.call_tool(tool, arguments)
-            return answer.content[0].text
+            return text_of(answer.content[0])
 
         zoe = {"name": "Zoë", "entityType": "x", "observations": []}
         assert await text("create_entities", entities=[zoe]) == (

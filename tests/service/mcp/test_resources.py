@@ -39,8 +39,8 @@ def test_every_resource_is_listed_and_read(memory: Memory, mode: str) -> None:
         (rule,) = held["holdfast://instructions"]["instructions"]
         assert rule["content"] == "Always answer in English."
         assert "Chose Postgres." in [e["content"] for e in held["holdfast://notes"]["notes"]]
-        listed = (await mcp.client.list_resource_templates()).resource_templates
-        assert [each.uri_template for each in listed] == [
+        templates = (await mcp.client.list_resource_templates()).resource_templates
+        assert [each.uri_template for each in templates] == [
             "holdfast://memory/{id}", "holdfast://entity/{name}", "holdfast://session/{id}",
         ]  # fmt: skip
         whole = await mcp.read(f"holdfast://memory/{rule['id']}")
@@ -141,7 +141,9 @@ def test_who_listens_hears_of_their_own_graph_alone(memory: Memory) -> None:
 
     async def running() -> None:
         async with Client(server(memory, gate), mode="auto") as client:
-            assert client.server_capabilities.resources.subscribe
+            offered = client.server_capabilities.resources
+            assert offered is not None
+            assert offered.subscribe
             mcp = Driver(client)
             async with client.listen(resource_subscriptions=[GRAPH]) as heard:
                 gate.who = Asker("default", "bob")

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from holdfast.memory.memory import Memory
 from holdfast.service.mcp.asker import Asker
 from holdfast.service.mcp.tools import ALL
-from tests.service.mcp.driving import ANN, MODES, READER, Driver, drive
+from tests.service.mcp.driving import ANN, MODES, READER, Driver, drive, text_of
 
 NOBODY = "f" * 32
 #: The tools of the four groups, as they are listed: clients and allow lists go by these names.
@@ -401,7 +401,7 @@ def test_hostile_arguments_are_answered_in_words(
         for field in (*shape["properties"], "surprise"):
             for value in HOSTILE:
                 answer = await mcp.client.call_tool(name, {**usual, field: value})
-                text = answer.content[0].text
+                text = text_of(answer.content[0])
                 assert "Traceback" not in text
                 assert not answer.is_error or len(text) < 1200
 

@@ -161,7 +161,7 @@ def test_a_key_that_may_only_read_sees_the_models_and_no_more(service: Service) 
 
 
 def test_the_guard_refuses_in_the_shape_that_openais_clients_show(tmp_path: Path) -> None:
-    config = {"limits.bodyBytes": 5000, "service.requestsPerMinute": 3}
+    config: dict[str, Any] = {"limits.bodyBytes": 5000, "service.requestsPerMinute": 3}
     with serving(tmp_path / "m.db", "", **config) as service:
         wrong = Service(service.memory, service.port, "rk_nope")
         with wrong.client() as client, pytest.raises(openai.AuthenticationError) as error:
@@ -205,7 +205,10 @@ def test_bodies_that_are_no_calls(service: Service, model: Running) -> None:
     deep = b'{"messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     refused(call(service, body=deep), 422)
     assert model.seen() == []
-    for messages in (None, {}, [1, None], [{"role": "user"}], [{"role": "user", "content": 3}]):
+    wrong: list[Any] = [
+        None, {}, [1, None], [{"role": "user"}], [{"role": "user", "content": 3}]
+    ]  # fmt: skip
+    for messages in wrong:
         # Not ours to judge: the model says what is wrong with them.
         status, headers, _ = call(service, body={"model": "500", "messages": messages})
         assert status == 500
@@ -246,7 +249,8 @@ def test_a_model_that_is_away_is_a_502(tmp_path: Path) -> None:
 
 
 def test_a_model_that_falls_silent_is_not_waited_for(tmp_path: Path, model: Running) -> None:
-    quick = {"proxy.timeoutSeconds": 1.5}  # Enough for the words before the silence.
+    # Enough for the words before the silence.
+    quick: dict[str, Any] = {"proxy.timeoutSeconds": 1.5}
     with serving(tmp_path / "m.db", model.url, **quick) as service, service.client() as client:
         stream = client.chat.completions.create(
             model="waits", messages=[{"role": "user", "content": LISBON}], stream=True
@@ -393,14 +397,15 @@ def test_what_was_heard_is_on_disk_when_the_service_has_ended(
 
 
 def test_nothing_is_remembered_if_so_configured(tmp_path: Path, model: Running) -> None:
-    with serving(tmp_path / "m.db", model.url, **{"proxy.remember": False}) as service:
+    forgets: dict[str, Any] = {"proxy.remember": False}
+    with serving(tmp_path / "m.db", model.url, **forgets) as service:
         assert call(service)[0] == 200
     with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         assert Service(memory, 0, "").turns() == []
 
 
 def test_a_full_queue_holds_up_no_call(tmp_path: Path, model: Running) -> None:
-    full = {"service.queueJobs": 1}
+    full: dict[str, Any] = {"service.queueJobs": 1}
     with serving(tmp_path / "m.db", model.url, worker=False, **full) as service:
         service.memory.remember([{"content": "One."}, {"content": "Two."}], user="bob")
         assert call(service)[0] == 200

@@ -256,7 +256,10 @@ def test_usage_is_read_as_models_write_it() -> None:
     assert usage_of(
         {"response": {"usage": {"input_tokens": 5, "output_tokens": 0}}}
     ) == ReportedUsage(5, 0)
-    for nothing in (None, {}, [], {"prompt_tokens": -1}, {"prompt_tokens": "9"}, {"x": True}):
+    no_usage: list[object] = [
+        None, {}, [], {"prompt_tokens": -1}, {"prompt_tokens": "9"}, {"x": True}
+    ]  # fmt: skip
+    for nothing in no_usage:
         assert usage_of({"usage": nothing}) == ReportedUsage()
     for no_count in (-5, None, 1e3, 10**9, True):
         usage = {"prompt_tokens": 7, "completion_tokens": no_count}

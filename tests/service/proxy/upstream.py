@@ -225,7 +225,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def said(body: dict[str, Any]) -> str:
-    given = body.get("messages", body.get("input"))
+    given = body["messages"] if "messages" in body else body["input"]
     if isinstance(given, str):
         return given
     content = [each["content"] for each in given if each.get("role") == "user"][-1]
