@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.instructions.handed import shows
+from holdfast.language.instructions.own_words import shows
 from holdfast.language.instructions.rules import rules_in
 
 RULE = "Always answer in one sentence."

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.instructions.rules import Rule, data, rule_id, rules_in, topic
-from holdfast.language.instructions.tag import JOINT
+from holdfast.language.instructions.rules import JOINT, Rule, data, rule_id, rules_in, topic
 
 SPLITS = [
     json.loads(line)

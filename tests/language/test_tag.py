@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.instructions.tag import JOINT, FoundRule, detect
+from holdfast.language.instructions.rules import JOINT, FoundRule, detect
 
 
 def rules(text: str) -> list[FoundRule]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.language.instructions.tag import detect
+from holdfast.language.instructions.rules import detect
 
 SET = Path(__file__).with_name("instructions.jsonl")
 MARKERS = (

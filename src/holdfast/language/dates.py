@@ -1,7 +1,7 @@
 """The times a question names, as half-open UTC intervals relative to now.
 
 Two steps. First the expressions that stand for a time of their own are found ("March",
-"8 May 2023", "two weeks ago"); what they stand for is in expressions.py. Then the words before each
+"8 May 2023", "two weeks ago") and what each stands for. Then the words before each
 are looked at: they narrow it ("early"), open it to one side ("since", "before"), move it ("the day
 after") or join two ("between ... and ..."). A bare month or year is weak: without such a word it
 may be a verb, a name or a number.
@@ -32,7 +32,7 @@ from holdfast.language.sentences import STOPS
 # ----------------------------------------------------------------------
 # What an expression of time stands for: "8 May 2023", "last week", "two months ago".
 #
-# Each public function reads one kind of expression, found by the patterns of intervals.py,
+# Each public function reads one kind of expression, found by the patterns below,
 # relative to now; it gives None where the words are no time after all, and raises ValueError or
 # OverflowError where there is no such time. A week starts on Monday; the seasons are those of the
 # north; intervals are half-open and in UTC.

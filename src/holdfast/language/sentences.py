@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 #: The marks that end a sentence; in a pattern `[{STOPS}]`, and `[^{STOPS}]` goes on to the next.
 STOPS = ".!?"
@@ -25,6 +26,19 @@ _END_OR_DASH = re.compile(rf"{_ENDS}|(?<!\s)\s++[-–—]{{1,2}}\s+")
 _ABBREVIATED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|approx|[a-z])\.$", re.I)
 #: So many characters before the end of a sentence tell whether it is an abbreviation.
 _BEHIND = 8
+_SENTENCE = re.compile(rf"[^{STOPS}\n]+[{STOPS}]?")
+# A full stop after a title or an initial, or within a word, ends no sentence.
+_SENTENCE_OF_NAMES = re.compile(
+    rf"(?:[^{STOPS}\n]|(?<=\b[A-Z])\.|(?<=\b[DMS][rst])\.|(?<=\bMrs)\.|\.(?=\w))+[{STOPS}]?"
+)
+
+
+@lru_cache(maxsize=64)
+def sentence_spans(text: str, *, names: bool = False) -> tuple[tuple[int, int], ...]:
+    """Where the sentences of a text as it is written begin and end, each with its mark; with
+    `names`, those of "Dr. Bell" and "J. Ode" go on, and so does "plan B. Then ..."."""
+    pattern = _SENTENCE_OF_NAMES if names else _SENTENCE
+    return tuple(found.span() for found in pattern.finditer(text))
 
 
 def cut(line: str, *, dashes: bool = False) -> Iterator[tuple[int, int]]:

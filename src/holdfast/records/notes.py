@@ -18,8 +18,7 @@ from holdfast.border import validate
 from holdfast.border.write_options import visibility_of
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.language.instructions.handed import shows
-from holdfast.language.instructions.own_words import spoken
+from holdfast.language.instructions.own_words import shows, spoken
 from holdfast.language.sentences import STOPS
 from holdfast.language.statements.values import FactDraft
 from holdfast.records import parts

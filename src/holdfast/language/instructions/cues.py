@@ -1,4 +1,4 @@
-"""The words by which `tag` knows a standing rule: each cue with its weight and its reason.
+"""The words by which `rules` knows a standing rule: each cue with its weight and its reason.
 
 Everything is matched on a lower-case sentence whose quotations are blanked. No pattern has nested
 unbounded repeats: a hostile sentence costs no more than a long one.

@@ -3,19 +3,23 @@
 A rule in a mail that the user pastes is the sender's rule. What is shown is told by its marks
 (fences, quotation marks, tags, speaker labels, mail headers) and by how it is handed over
 ("Translate into French: ..."). In doubt it is pasted: a rule missed can be said again, while one
-that somebody else wrote would be followed from then on. This module knows nothing about rules.
+that somebody else wrote would be followed from then on. `spoken` gives the user's own words,
+`is_handed` and `shows` tell whether a turn hands over somebody else's.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues
-from holdfast.language.sentences import STOPS
+from holdfast.language.lexicon import LANGUAGES, WEEKDAY, any_of
+from holdfast.language.sentences import STOPS, cut
 
 # A fence ends with the mark it began with; with text between backticks on one line it is no fence.
 _FENCE = re.compile(r"[ \t]*(?P<quote>(?:>[ \t]*)*)(?P<mark>`{3,}(?!.*`)|~{3,})(?P<rest>.*)")
@@ -114,26 +118,49 @@ _FOR_NAME = re.compile(r"\b(?:for|by|of) [A-Z][a-z]")
 Paste = Literal["", "due", "paragraph", "document", "mail"]
 
 
-def spoken(text: str) -> Iterator[tuple[int, str, str]]:
-    """What the user says: (where it starts, verbatim, lower case with quotations blanked)."""
-    turn = _LineReader()
-    for start, line, low, block in _lines(text):
-        for at, said in turn.hear(line, low, block=block):
-            yield start + at, line[at : at + len(said)], said
+class Said(NamedTuple):
+    """A part of a line that the user says."""
+
+    #: Where it starts in the turn.
+    start: int
+    verbatim: str
+    #: In lower case, of the same length, with quotations blanked.
+    low: str
+
+
+class _TurnLine(NamedTuple):
+    start: int
+    verbatim: str
+    low: str
+    #: Code, or between two dividers.
+    is_block: bool
+
+
+# Several readers ask for the same turn, one after the other.
+@lru_cache(maxsize=16)
+def spoken(text: str) -> tuple[Said, ...]:
+    """What the user says of a turn, line by line."""
+    reader = _LineReader()
+    return tuple(
+        Said(line.start + at, line.verbatim[at : at + len(low)], low)
+        for line in _lines(text)
+        for at, low in reader.hear(line.verbatim, line.low, block=line.is_block)
+    )
 
 
 def all_lines(text: str) -> Iterator[tuple[int, str]]:
     """All lines but code, also those of others: (where each starts, lower case, no quotations)."""
-    return ((start, low) for start, _, low, block in _lines(text) if not block)
+    return ((line.start, line.low) for line in _lines(text) if not line.is_block)
 
 
-def _lines(text: str) -> Iterator[tuple[int, str, str, bool]]:
+@lru_cache(maxsize=16)
+def _lines(text: str) -> tuple[_TurnLine, ...]:
     lines = text.splitlines()
     starts = accumulate(map(len, text.splitlines(keepends=True)), initial=0)
     blocks = _blocks(lines)
     bare = ("" if block else line for line, block in zip(lines, blocks, strict=True))
     plain = _plain("\n".join(bare)).split("\n")
-    yield from zip(starts, lines, plain, blocks, strict=False)
+    return tuple(map(_TurnLine, starts, lines, plain, blocks))
 
 
 class _LineReader:
@@ -290,3 +317,439 @@ def _without_tagged(text: str) -> str:
             parts += text[at:start], _INSIDE.sub("_", text[start:end])
             at = end
     return "".join((*parts, text[at:]))
+
+
+# ----------------------------------------------------------------------
+# Whether a turn hands over a text that somebody else wrote, so that a rule in it may be theirs.
+#
+# Whoever shows a text says so around it. What stands beside a rule is asked three questions:
+#
+#     work    is something to be done with a text ("Translate to French.", "Which is clearer?")?
+#     source  is it told where a text comes from ("got this from the bank", "the poster says")?
+#     voice   does somebody else speak, or is spoken to ("Dear Ms Albrecht", "guests must ...")?
+#
+#     doubt = the sum of what was found;    from 2.0 upwards the rule is not taken for the user's
+#
+# One clear sign is enough, two faint ones are. What is not plainly the user's own talk is a faint
+# sign itself: in doubt it is asked back, and a rule can be said again. What is said of texts to
+# come counts for nothing ("when I forward you a mail, ..."). Matched in lower case, with quotations
+# blanked. No pattern has nested unbounded repeats.
+# ----------------------------------------------------------------------
+
+# Things with words on them, in them or made of them.
+_TEXTS = (
+    r"(?:abstract|ad|advert|advertisement|affiliate|announcement|answer sheet|app store|article"
+    r"|assignment|bio|blog|book|booklet|brochure|bulletin|bumper sticker|caption|card|chapter|chat"
+    r"|chorus|circular|clause|clip|code comment|column|commandments?|comment|comments"
+    r"|commit message"
+    r"|contract|conversation|cookbook|copy|cover letter|cv|description|dialog|dialogue|diary"
+    r"|disclaimer|dm|doc|document|docs|draft|e-?mail|entry|essay|excerpt|faq|fine print|flyer"
+    r"|footer|form|fortune cookie|forum|graffiti|guide|guidelines?|handbook|handout|headline"
+    r"|homework|horoscope|inbox|inscription|instructions?|interview|invitation|invoice|joke"
+    r"|journal|label|leaflet|lease|letter|letterbox|line|lines|listing|log|lyrics|magazine|mail"
+    r"|manifesto|manual|manuscript|memo|menu|message|messages|minutes|monologue|motto|newsletter"
+    r"|newspaper|note|notes|notice|noticeboard|novel|obituary|offer letter|page|pamphlet|paper"
+    r"|paragraph|passage|pdf|petition|pitch|placard|plaque|podcast|poem|policy|pop-?up|post|poster"
+    r"|postcard|post-?it|prayer|press release|printout|prompt|prompts|prospectus|proverb|quote"
+    r"|readme|recipe|release notes|reply|repo|report|review|reviews|rulebook|rules|saying"
+    r"|screenplay|screenshot|script|section|sentence|sermon|sign|slack|slide|slides|slogan|snippet"
+    r"|song|speech|statement|sticker|sticky|story|subject lines?|subtitles|survey|t-?shirt|tattoo"
+    r"|template|terms|testimonial|text|texts|thread|ticket|toast|transcript|translation|tweet"
+    r"|user agreement|utterance|verse|version|video|voice ?mail|voice message|wall|warning"
+    r"|web ?page|web ?site|whatsapp|whiteboard|wiki|wording|writing)"
+)
+_A_TEXT = rf"\b{_TEXTS}s?\b"
+_MORE_LANGUAGES = """
+bulgarian croatian estonian farsi icelandic latvian lithuanian serbian slovak slovenian englische
+französische deutsch deutsche
+"""
+_LANGUAGE = rf"(?:{any_of(LANGUAGES, _MORE_LANGUAGES)})"
+# What is at hand; not "this week".
+_THIS = (
+    rf"(?:(?:this|these|those)\b(?! {WEEKDAY}| (?:week|month|year"
+    r"|morning|evening|afternoon|time|summer|winter|spring|autumn|weekend|way|far|chat"
+    r"|conversation|and all)\b)|(?:the )?following\b|\bbelow\b|\battached\b)"
+)
+
+# Before the verb of a request.
+_ASKS = (
+    r"(?:(?:please|pls|plz|hi|hello|hey|ok|okay|so|now|and|then|just|also|kindly|quick(?:ly)?"
+    r"|(?:can|could|would|will) (?:you|u|ya)|help me(?: to)?|i need (?:you )?to|i(?:'d"
+    r"| would) like you to"
+    r"|i want you to|i have to|act as an? [\w ]{1,30}? and|let's|mind)[,!:]?\s+){0,6}"
+)
+# Done to texts and to nothing else: needs no object.
+_TEXT_WORK = (
+    r"(?:translat(?:e|ion)|übersetze?n?|proof-?read(?:ing)?|summari[sz]e|summary|sum (?:it "
+    r"|this )?up"
+    r"|tl;? ?dr|gist|paraphrase|rephrase|reword|re-?write|shorten|simplify|transcribe|copy-?edit"
+    r"|spell-?check|fact-?check|critique|grammar|typos?|bullet points?|headline|red flags?"
+    r"|count the (?:words|letters|vowels|syllables|characters))\b"
+)
+# Done to anything: a text must be the object.
+_ANY_WORK = (
+    r"(?:analy[sz]e|answer|assess|break|categori[sz]e|check|clarify|classify|clean|comment"
+    r"|compare|condense|continue|convert|correct|decode|decipher|edit|evaluate|expand|explain"
+    r"|extract|fix|format|go over|go through|grade|have a look|highlight|identify|improve|interpret"
+    r"|judge|look|mark|outline|parse|polish|pull|put|rank|rate|read|react|refute|reply|respond"
+    r"|review|score|sort|spot|tidy|tighten|tone|turn|fill|complete|underline|unpack)\b"
+)
+# Makes something new, unless it is made of what is at hand.
+_MAKES = (
+    r"(?:compose|create|draft|find|finish|generate|give|guess|list|make|name|pick|say|suggest"
+    r"|tell me"
+    r"|write)\b"
+)
+_AT_HAND = rf"(?:{_THIS}|\b(?:it|that)\b)"
+_OF_TEXT = (
+    rf"(?:{_TEXT_WORK}|{_ANY_WORK}[^{STOPS}]{{0,80}}?(?:{_AT_HAND}|{_A_TEXT})"
+    rf"|{_ANY_WORK} (?:in)?to (?!me\b|you\b)\w|{_MAKES}[^{STOPS}]{{0,80}}?{_AT_HAND})"
+)
+WORK = re.compile(
+    rf"(?:^|, |[:;-] )\W{{0,5}}{_ASKS}(?:{_OF_TEXT}|(?:a |the )?{_LANGUAGE} (?:version"
+    rf"|translation)\b"
+    rf"|(?:in|into|to|auf|ins) {_LANGUAGE}\b)|\b(?:kannst|könntest) du\b|\bbitte\b"
+    rf"|\b(?:can|could|would|will) (?:you|someone|anyone) (?:\w{{1,20}} ){{0,2}}?{_OF_TEXT}"
+    rf"|\b(?:need|want) (?:a |an |the )?(?:\w{{1,20}} ){{0,3}}?(?:summary|translation|headline|gist"
+    rf"|action"
+    rf" items|reply|comeback|no|answer) (?:to|of|for|from|only|on)\b|\bthe {_LANGUAGE} (?:for"
+    rf"|word)\b"
+)
+# A question whose matter is a text, or what is said in it.
+ABOUT = re.compile(
+    rf"\b(?:spelling|mistakes?|wording|phrasing|punctuation|register)\b[^.!]{{0,40}}\?"
+    rf"|\b(?:don't|can't|cannot|didn't|couldn't) (?:really |quite |even )?(?:understand|make (?:out"
+    rf"|sense)|figure"
+    rf"|read (?:this|it|that|the|his|her)|get (?:it|this|that|the|what))\b|\b(?:sanity|quick"
+    rf"|spell) ?check\b"
+    rf"|\b(?:any truth|truth in|scam|scammy|legit|phishing|fake|hoax|fraud|genuine|spam"
+    rf"|passive[- ]aggressive|cliché|cheesy"
+    rf"|enforceable|legally binding|gdpr|plagiari\w+|rhetorical|typos?)\b"
+    rf"|^\W{{0,5}}(?:thoughts|opinions?|feedback|true or false|fact or fiction|any thoughts"
+    rf"|comments)\b"
+    rf"|\bwhat(?:'s| is| does| do| did| would| could| can| should| might)\b[^?]{{0,40}}?"
+    rf"\b(?:mean|make of|think of|stand for|going on here|catch)\b"
+    rf"|\bwhat (?:do|can|should|could|would|shall) i (?:\w+ ){{0,2}}?(?:answer|reply|say|write"
+    rf"|respond|do (?:with|about)|tell)\b"
+    rf"|\bhow (?:should|would|do|can|could|shall|might|to)\b[^?]{{0,30}}?\b(?:reply|respond|answer"
+    rf"|put (?:it|this|that)|phrase|read (?:it|this|that)|react|translate|take (?:it|this|that)"
+    rf"|interpret|word)\b"
+    rf"|\b(?:write|writing|say|answer|reply|respond|get) (?:something (?:nice )?)?back\b"
+    rf"|\bwho (?:is|'s|are) right\b|\bwhich (?:of|one|version)\b|\bwho (?:writes?|said|wrote"
+    rf"|does that)\b"
+    rf"|\bwhere (?:does )?(?:that|this|it)(?:'s| is)? ?(?:comes? )?from\b"
+    rf"|\bdo you know (?:it|if that|if this|where|what this)\b"
+    rf"|\bwhat (?:song|film|book|language|font|poem|tone|style|meter|dialect)\b"
+    rf"|\b(?:is|are|was|does|do|did|sounds?|looks?|seems?|reads?|should i|am i|isn't|doesn't) "
+    rf"[^?]{{0,60}}?{_THIS}"
+    rf"|\b(?:can|could|may|must|is|are|do|does|did|should|would|will|has|have|was) (?:he|she"
+    rf"|they)\b"
+    rf"|\bis (?:it|that|he|she) (?:\w+ )?(?:me|legal|normal|allowed|rude|true|real|serious|joking"
+    rf"|too|even|actually|funny|ok|okay|fair|safe|balanced|a joke|from|why)\b"
+    rf"|\bdoes (?:that|it) (?:\w+ )?(?:mean|bind|apply|count|make sense|follow|say|sound)\b"
+    rf"|\bshould i (?:worry|laugh|cry|be|respond|reply|answer|report|ignore|believe|trust|sign"
+    rf"|click|pay)\b"
+    rf"|\bread that as\b|\bin which tone\b|\bsound(?:s|ed)? (?:angry|rude|like|friendlier|nicer)\b"
+)
+# Where a text comes from.
+_SAYS = (
+    r"(?:sends?|sent|writes?|wrote|written|forwards?|forwarded|forwarding|e-?mailed|texted|texts"
+    r"|messaged|posted|posts|shared|handed|left|says?|said|told|tells|reads(?! (?:this|it|my|over"
+    r"|along))|states?|stated|goes"
+    r"|put up|hung|stuck|taped|scribbled|printed|displayed|answered|replied|dm'?e?d|announced"
+    r"|circulated|dropped|pinned|typed|scrawled|published|tweeted|commented|suggested|claims?"
+    r"|claimed|demands?|demanded|insists?|wants?|reminded|informed|asked|signed|slipped|submitted"
+    r"|gave (?:me|us|him|her|them|everyone)|mailed|edited)"
+)
+_OTHERS = (
+    r"(?:he|she|they|somebody|someone|some \w{1,40}|people|the (?:\w{1,40} ){1,4}?"
+    r"|my (?:\w{1,40}(?:'s)? ){1,4}?|our (?:\w{1,40}(?:'s)? ){1,4}?|his|her (?:\w{1,40} )"
+    r"|their (?:\w{1,40} )|an? (?:\w{1,40} ){1,3}?|it|who|which"
+    r"|that|[\w'-]{1,30}'s (?:\w{1,40} ){1,3}?)"
+)
+SOURCE = re.compile(
+    rf"\b{_OTHERS} ?(?:\w{{1,40}}ly |just |once |now |also |always |keeps? |has |have |had "
+    rf"|only ){{0,8}}{_SAYS}\b"
+    rf"|\b(?:got|received|found|saw|spotted|came across|copied|pasted|noticed|overheard"
+    rf"|inherited|discovered|screenshotted|ran|opened|getting|fetched|scanned|typed"
+    rf"|stumbled)\b[^{STOPS}]{{0,60}}?"
+    rf"(?:\b(?:this|these)\b|{_A_TEXT})"
+    rf"|^\W{{0,5}}(?:got|received|found|saw|spotted|overheard|copied|seen|read|pasted) (?:this"
+    rf"|these|it|a"
+    rf"|an|in|on|the)\b"
+    rf"|\b(?:this|that|it|these|those|here)(?:'s| is| are| was| were| came| popped| arrived| landed"
+    rf"| appeared| goes| comes| showed)(?: \w+){{0,4}}? (?:(?:from|off) (?!you\b|now\b|here\b)"
+    rf"|in the|on the|on a|what|by|in my|up"
+    rf"|{_TEXTS})\b"
+    rf"|\bhere(?:'s| is| are| goes| comes| you go)\b(?! (?:my|the) (?:code|function|class|query"
+    rf"|script|error))"
+    rf"|\bit(?:'s| is| was) (?:from|off|copied|by)\b"
+    rf"|^\W{{0,5}}(?:[\w'-]{{1,20}} ){{1,4}}?from (?:the|our|my|an?|his|her|their)\b"
+    rf"|\bthere(?:'s| is| was| were| are) [^{STOPS}]{{0,40}}?{_A_TEXT}"
+    rf"|{_A_TEXT} (?:\w+ ){{0,4}}?(?:from|by|has|had|contains?|arrived|came|landed|starts|ends"
+    rf"|begins"
+    rf"|went|goes|on my|i got|we (?:got|received)|just|of my|of our)\b"
+    rf"|\b(?:reviewing|reading|editing|translating|grading|moderating|marking|transcribing"
+    rf"|proofreading|staring at|looking at|typing)\b"
+    rf"|\b(?:has|had|bears|carries) (?:a|an|the|this) (?:\w+ ){{0,2}}?{_TEXTS}\b"
+    rf"|\b(?:new|updated|these) (?:\w+ ){{0,2}}?(?:rules|terms)\b|\btype it out\b"
+    rf"|\bliterally what\b"
+)
+# Somebody else speaks, or is spoken to.
+VOICE = re.compile(
+    r"^\W{0,5}(?:dear|dearest) \w+|^\W{0,5}(?:hi|hello|hey|good (?:morning|evening|afternoon|day)) "
+    r"(?:team|all|everyone|everybody|folks|guys|mum|mom|dad|dear|friends?|valued|there (?!,)"
+    r"|partner"
+    r"|mrs?\b|ms\b|dr\b)|^\W{0,5}(?:gentlemen|ladies|friends|attention|minutes)\b"
+    r"|\b(?:kind|best|warm) regards\b|\byours (?:sincerely|faithfully|truly)\b|^\W{0,5}(?:regards"
+    r"|cheers"
+    r"|kisses|sincerely|best|love|yours|your (?:mother|father|aunt|uncle|friend)),? \w*\W{0,5}$"
+    r"|\bvalued customer|\b(?:our|friendly) team\b|\bwe (?:at|refer|noticed|regret|are sorry"
+    r"|updated"
+    r"|count on|value|propose)\b|\bthe undersigned\b|^\W{0,5}ref\b|^\W{0,5}subject\b|^\W{0,5}§"
+    r"|\b(?:assistants?|ai|ais|bots?|robots?|chatbots?|language models?|llms?|machines?) (?:reading"
+    r"|processing|evaluating|used|should|must|shall|is|are)\b"
+)
+TEXT = re.compile(_A_TEXT)
+HERE = re.compile(rf"\b{_THIS}")
+WONDERS = re.compile(
+    r"\W{0,5}(?:(?:and|or|but|so) )?(?:what|how|why|who|where|which|is|are|does|do|did|can|could"
+    r"|should"
+    r"|any idea)\b"
+)
+ENGLISH = re.compile(
+    r"\b(?:a|an|and|are|at|by|for|from|have|i|i'm|in|is|it|it's|me|my|no|not|of|on|or|so|that|the"
+    r"|this|to|was|we"
+    r"|what|when|with|you|your|how|do|does|please|pls|thanks|be|been|all|but|if|just|never"
+    r"|always)\b"
+)
+# A question about something that was just shown.
+ASKED_OF = re.compile(
+    r"\b(?:this|that|these|those|it(?! again)|he|she|they|them|him|her|his|their)\b"
+)
+# Something is to be done with what is there, unless it is made anew or asked for.
+ACTS = re.compile(
+    rf"(?:^|, |: )\W{{0,5}}{_ASKS}(?:{_ANY_WORK}|{_MAKES}|[a-z]{{2,20}}(?:-?i?fy|i[sz]e)\b|tone"
+    rf"|reduce"
+    rf"|remove|replace|add)"
+)
+NEW = re.compile(
+    rf"\W{{0,5}}{_ASKS}(?!(?:have|take) a\b)(?:[a-z]{{2,20}} (?:(?:me|us) )?(?:a|an|some|any|one"
+    rf"|two"
+    rf"|three|four|five|ten|\d+|about|how"
+    rf"|why|what|whether|which|who)\b(?!.{{0,200}}\b(?:out of|of the|from the|from it|about it"
+    rf"|for it)\b))"
+)
+LASTING = re.compile(
+    r"\b(?:always|never|ever|every|each|all|any|when(?:ever)?|if|future|everything|anything|now on"
+    r"|with me)\b"
+)
+OTHER_PEOPLE = re.compile(
+    r"\b(?:members?|guests?|customers?|visitors?|staff|employees?|readers?|the users?|participants?"
+    r"|tenants?"
+    r"|residents?|pupils?|players?|everyone|everybody|applicants?|passengers?|clients?|patients?"
+    r"|us)\b"
+)
+# The user speaks of themselves, or to the assistant.
+OWN = re.compile(
+    r"\b(?:i|i'm|i've|i'd|i'll|im|ive|id|my|me|mine|myself|you|your|you're|thanks|thank|thx|sorry"
+    r"|ok"
+    r"|okay|hate|remember|note|anything|everything|whatever|things)\b"
+)
+_OPENS = (
+    r"\W{0,5}(?:(?:and|so|but|in fact|please|pls|thanks|sorry|well|because|since|as"
+    r"|also|anyway),? ){0,4}"
+)
+# A reason begins with the user; what is announced with a colon must be wished by them.
+SELF = re.compile(
+    rf"{_OPENS}(?:{cues.STYLE_VERB}|i|i'm|im|i've|i'd|i'll|my|we|we're|our|you|you're|your|hate|love"
+    rf"|let's|remember|note|keep in mind"
+    r"|anything|everything|whatever|things|all|every|each|any|nobody|it's|that's|it \w+s me)\b"
+)
+ASKS_SELF = re.compile(
+    rf"{_OPENS}(?:(?:i|i'd|i'm) (?:\w{{1,12}} )?(?:like|want|prefer|insist|ask|expect|mean|repeat"
+    rf"|asking|love|said|say)"
+    r"|you (?:can|may|should|must|know)|let's|remember|note|keep in mind|be|act|in fact i)\b"
+)
+TALKS = re.compile(
+    r"\b(?:answer|reply|respond|write|say|tell|explain|speak|talk|call|address|suggest|recommend"
+    r"|mention|ask|remind"
+    r"|translat|summari[sz]|cit|quot|format|use|using|give|show|list|spell|phras|refer|correct|warn"
+    r"|assum|treat|describ"
+    r"|discuss|convert|round|apologi[sz]|sign)(?:e|es|s|ing|ed)?\b"
+)
+TALK_WORDS = cues.MANNER | cues.ALL
+WORD = re.compile(r"[a-z][a-z'_-]*")
+LABEL = re.compile(
+    r"\W{0,5}(?:(?:one|two|three|a few|some|first(?: of all)?|last|another|quick|my|general"
+    r"|important"
+    r"|ground|house"
+    r"|standing|little|small|more|last|just|and|also|ok|okay|for the record|heads|by the way"
+    r"|btw),? ){0,4}"
+    r"(?:things?|one|wish(?:es)?|requests?|rules?|notes?|favou?rs?|points?|reminders?|preferences?"
+    r"|important|up"
+    r"|record|units|style|tone|length|format(?:ting)?|listen|look|seriously|once and for all"
+    r"|ps)\W{0,5}$"
+)
+# What is said of texts to come, or of what is done at any time: no text is there yet.
+TO_COME = re.compile(
+    r"\b(?:when(?:ever)?|if|each time|every ?time|any ?time|once|as soon as|unless|until|before"
+    rf"|after) (?:\w{{1,20}}ing|i|you|we|it|a|an|any|my|someone|somebody)\b[^{STOPS},:;]*"
+    r"|\b(?:whatever|anything|everything|things|all|what|those|texts?|mails?|emails?|letters?"
+    r"|messages"
+    r"|articles|reviews?|posts|reports|documents|photos|links|pages) (?:that )?(?:i|you"
+    rf"|we)\b[^{STOPS},:;]*"
+    rf"|\bfor (?!the\b)(?:(?!and\b)\w{{1,30}} ){{1,5}}?(?:that )?i\b(?!')[^{STOPS},:;]*"
+)
+# Surely a text, or a question about one, in a turn without any rule.
+SIGNED = re.compile(
+    r"^\W{0,5}dear (?:mr|mrs|ms|dr|all|sir|madam|customer|\w+,)|^\W{0,5}(?:kind "
+    r"|best )?regards,? \w+"
+)
+ABOUT_TEXT = re.compile(
+    r"^\W{0,5}(?:thoughts|legit|is this (?:legit|real|genuine|a scam)|true or false)\b[^?]*\?"
+    r"|\b(?:on|in|of) (?:a|the|our|my|his|her|their) (?:\w{1,20} )?"
+    r"(?:poster|leaflet|flyer|notice|sticker|sign|newsletter|group chat|letterbox|noticeboard)\b"
+    r"|\bwhat do they mean\b|\bwho writes th\w+\b"
+    r"|\bhow would you reply\b"
+)
+
+
+#: From here on a rule is not taken for the user's own.
+DOUBT = 2.0
+CLEAR, FAINT = 2.0, 1.0
+_FEW_WORDS, _MANY_WORDS = 3, 6
+#: Of the words of an English sentence, how many are of the commonest.
+_LEAST_ENGLISH = 0.15
+
+# Whoever hands over a long text says so at one of its ends.
+_HEAD, _TAIL = 4_000, 4_000
+_AT_A_TEXT = re.compile(
+    r"\b(?:sent(?: me| us)?|wrote|gave (?:me|us)|(?<!you )(?<!we )(?<!'ve )got|found|is|does|was"
+    r"|about|saw|like) this\b(?! (?:is|week|year)\b)"
+)
+_LONGEST = 600  # Characters of a sentence that are looked at.
+
+
+class Place(NamedTuple):
+    """A sentence with a request: where it begins, in lower case; where in it the openings end
+    ("when I ask, ..."), and where the thought begins that holds the request."""
+
+    start: int
+    sentence: str
+    opened: int
+    asked: int
+
+
+def is_handed(lines: Iterable[tuple[int, str]], rules: Sequence[Place]) -> bool:
+    """Whether a turn with these lines (where each starts; in lower case, quotations blanked) hands
+    over a text, so that the rules in it are in doubt."""
+    total = sum(_opening(each.sentence[: each.opened]) for each in rules)
+    total += sum(_frame(each.sentence[each.opened : each.asked]) for each in rules)
+    total += sum(_announced(each.sentence) for each in rules)
+    if total >= DOUBT:
+        return True
+    others = list(_others(list(lines), rules))
+    if others or len(rules) > 1:
+        total += sum(_asked_now(each.sentence) for each in rules)
+    if others:
+        total += sum(_voiced(each.sentence) for each in rules)
+    for sentence in others:
+        if total >= DOUBT:
+            return True
+        total += _beside(sentence)
+    return total >= DOUBT
+
+
+def _others(lines: Sequence[tuple[int, str]], rules: Sequence[Place]) -> Iterator[str]:
+    """The sentences beside the rules, at both ends of a long turn."""
+    size = lines[-1][0] + len(lines[-1][1])
+    starts = [each.start for each in rules]
+    for at, sentence in _sentences(lines):
+        if _HEAD <= at < size - _TAIL:
+            continue
+        before = bisect_left(starts, at + len(sentence)) - 1
+        if before < 0 or at >= starts[before] + len(rules[before].sentence):
+            yield sentence[:_LONGEST]
+
+
+def _announced(sentence: str) -> float:
+    """The same of a request that follows a colon in its sentence: "Check my homework: ..."."""
+    head, colon, _ = sentence.partition(": ")
+    is_work = colon and ACTS.match(head) and not LASTING.search(head)
+    return CLEAR if is_work else 0.0
+
+
+def _asked_now(sentence: str) -> float:
+    """The same of a request among other sentences, which may be work to be done on them."""
+    return CLEAR if WORK.match(sentence) and not LASTING.search(sentence) else 0.0
+
+
+def _voiced(sentence: str) -> float:
+    """The same of whom a request is for: how to wash a mug is no matter of an assistant's."""
+    is_talk = TALKS.search(sentence) or not TALK_WORDS.isdisjoint(WORD.findall(sentence))
+    return FAINT if not is_talk or OTHER_PEOPLE.search(sentence) else 0.0
+
+
+def _beside(sentence: str) -> float:
+    """How much a sentence beside a rule says that a text of another is there."""
+    told = TO_COME.sub(" ", sentence).strip()
+    if _points(told) or VOICE.search(told) or HERE.search(told) or _is_foreign(told):
+        return CLEAR
+    if told.endswith("?") or WONDERS.match(told):
+        return FAINT if ASKED_OF.search(told) else 0.0
+    if (acts := ACTS.search(told)) and not NEW.match(told[acts.start() :]):
+        return CLEAR
+    is_own = OWN.search(told) or told.count(" ") < _FEW_WORDS
+    return 0.0 if is_own and not TEXT.search(told) else FAINT
+
+
+def _opening(before: str) -> float:
+    """The same of what opens a request: "On the poster in the lift: ..."."""
+    return CLEAR if _points(TO_COME.sub(" ", before).strip()) else 0.0
+
+
+def _frame(before: str) -> float:
+    """The same of what stands before a request in its sentence: a reason of the user's ("I'm
+    dyslexic, so ..."), or who says it."""
+    told = TO_COME.sub(" ", before).strip(" ,;-")
+    head, colon, _ = told.partition(":")
+    if LABEL.match(head) or (not colon and told.count(" ") < _FEW_WORDS):
+        return 0.0
+    if _points(told) or HERE.search(told):
+        return CLEAR
+    return 0.0 if (ASKS_SELF if colon else SELF).match(head) else CLEAR
+
+
+def _is_foreign(told: str) -> bool:
+    """Whether a sentence is in another language than English: around an English rule, or beside."""
+    words = told.count(" ") + 1
+    return words >= _MANY_WORDS and len(ENGLISH.findall(told)) < words * _LEAST_ENGLISH
+
+
+def _points(told: str) -> bool:
+    return bool(WORK.search(told) or ABOUT.search(told) or SOURCE.search(told))
+
+
+def _sentences(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    for at, line in lines:
+        for start, end in cut(line):
+            if line[start:end].strip():
+                yield at + start, line[start:end]
+
+
+def shows(text: str) -> bool:
+    """Whether a turn surely hands over a text: who speaks of themselves in it need not be the user.
+    Stricter than `is_handed`, which is asked only where there is a rule."""
+    return any(_surely(sentence[:_LONGEST]) for _, sentence in _sentences(all_lines(text)))
+
+
+def _surely(sentence: str) -> bool:
+    told = TO_COME.sub(" ", sentence).strip()
+    if _AT_A_TEXT.search(told) and (ABOUT.search(told) or SOURCE.search(told)):
+        return True
+    if told.count(" ") > _MANY_WORDS * 2:
+        return False
+    if SIGNED.search(told) or ABOUT_TEXT.search(told):
+        return True
+    return bool(WORK.match(told) and not LASTING.search(told))

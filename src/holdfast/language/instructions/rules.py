@@ -1,18 +1,440 @@
-"""The standing rules of a text as values: what is to be done, when, and what it is about.
+"""The standing rules in what a user says, found in any wording, without a model.
 
-`tag` finds them, `split` takes them apart. Only text of user origin may be passed in: authority
-comes from the channel, never from the text. This module knows nothing about storage.
+A turn is read sentence by sentence. Code, quotations, pasted material (`own_words`) and what others
+are said to have said never count: there the user does not speak to the assistant. What is left is
+scored by three questions, each a few weights:
+
+    form        is it a request to the assistant ("use ...", "I'd rather you ...", "no ... please")?
+    generality  does it hold beyond this turn ("whenever", "when I ask", "emojis", "in French")?
+    occasion    does it point at the thing at hand ("this", "below", "tonight", "a poem")?
+
+    score = form + generality - occasion;    a rule from 2.0 upwards
+
+The weights are set by hand: 2 is enough alone, 1 needs a companion. English, and a few cues of
+Chinese; the words are in `cues`. Only text of user origin may be passed in: authority comes from
+the channel, never from the text. This module knows nothing about roles or storage.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
+from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues
-from holdfast.language.instructions.tag import JOINT, detect
+from holdfast.language.instructions.own_words import Place, all_lines, is_handed, spoken
+from holdfast.language.sentences import cut
+
+# ----------------------------------------------------------------------
+# Tell the rule from its condition: "Use tabs in Python" is "Use tabs", "in Python".
+#
+# A condition says when a rule holds: a clause ("when I ask about history") or a situation ("in
+# emails", "during reviews") before or after the request. What only limits the rule ("unless I say
+# so", "if possible") stays with it: as a condition it would match the very opposite. "In French"
+# is how to answer, not when; the difference is made by what follows the preposition.
+# ----------------------------------------------------------------------
+
+Span = tuple[int, int]
+
+_EDGES = " ,;:.!?"
+#: Between two conditions of one rule that do not stand side by side.
+JOINT = "; "
+
+# Said of the whole sentence, not of its condition.
+_CLOSING = re.compile(
+    r"(?<![\s,])(?:[\s,]++(?:from (?:now|here|today|this point) on(?:wards?)?|going forward"
+    r"|in (?:the )?future"
+    r"|again|any ?more|please|instead|too)){1,6}\W*$"
+)
+_SHORTEST_RULE = 3  # Characters; a condition cannot begin before the request has.
+# No condition but manners of speaking: they stay with the rule.
+_LIMIT = re.compile(
+    r"(?:unless|only (?:when|if)|instead of|rather than)\b|(?:when(?:ever)?|if|where(?:ver)?) "
+    r"(?:at all )?(?:possible|needed|necessary|appropriate|applicable|relevant|you can|useful"
+    r"|required)\b(?! by)"
+)
+_CLAUSE = re.compile(
+    r"(?<=\s)(?:when(?:ever)?|if|every (?:single )?time|each time|any ?time|as soon as|in case"
+    r"|as long as|before|while|once|unless)\s+(?=\S)"
+)
+# The clause is what is asked or wished: "check if I ...", "I'd like it if you ...".
+_ASKED = re.compile(
+    r"\b(?:(?:ask|check|see|know|wonder|say)(?: me)?|(?:appreciate|like|love|prefer|hate|enjoy|help"
+    r"|helps|bothers|annoys|great|nice|good|helpful|important)(?: it| me)*|even|only)\s+$"
+)
+# "before" and "once" open a clause only with a subject or a verb: "the cause before the fix".
+_NEEDS_SUBJECT = re.compile(r"(?:before|once)\s+(?!(?:i|we|you|any|each|every|i'm|\w+ing)\b)")
+_PREPOSITION = re.compile(r"(?<=\s)(in|for|during|on|at|about|regarding)\s+")
+_TIMES = re.compile(r"(?:\w+days|weekends|holidays|vacation|work|night|home|school)\b")
+_ANSWER_TO = re.compile(
+    r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?|questions?|summar(?:y|ies)|advice)\s+$"
+)
+_OBJECT_FOR = re.compile(
+    r"(?:^|\b(?:ask|asking|check|look|wait|search|apologi[sz]e|apologi[sz]ing|account|aim|go|opt"
+    r"|write|thank|sorry))\s+$"
+)
+_NO_SITUATION = re.compile(
+    r"(?:me|you|us|him|her|them|it|now|good|free|short|example|instance|sure|once|ever|granted"
+    r"|clarity|emphasis|the|this|that|these|those|a|an|your|general|detail|full|brief|total|mind"
+    r"|advance|order|future|turn|addition|between|front|bold|italics|quotes|one|two|three|four"
+    r"|five|terms of|capital|block|small|lower|upper|\d\S*)\b"
+)
+_COMPLEMENT = re.compile(r"(?<!\s)\s++(?:to|from|with|of|that|i|we|you|about|for|and|please)\b")
+_DETERMINERS = re.compile(r"(?:(?:all|any|every|each|of|my|our|future)\s+)+")
+# How to answer, although it is a plural or a name.
+_FORM_WORDS = """
+brackets case chunks columns csv degrees format gmt hours millions minutes order parts pdf
+percentages person pieces points rows seconds sections stages steps style terms thousands utc xml
+"""
+_FORMS = frozenset(_FORM_WORDS.split())
+_MASS = frozenset({"class", "code", "conversation", "private", "prose", "public", "writing"})
+_EVERYTHING = frozenset({"answers", "messages", "output", "replies", "responses"})
+_APPLIES = re.compile(
+    r"(?:\w+ )?(?:use|avoid|no|add|put|skip|prefer|don't|never|stop|leave|keep)\b"
+)
+
+
+def parts(sentence: str, low: str, at: int, openings: list[Span]) -> tuple[str, str | None]:
+    """(rule, condition), verbatim; `low` is the sentence in lower case with quotations blanked.
+
+    `at` is where the request begins, `openings` are the clauses before it.
+    """
+    conditions = [span for span in openings if not _LIMIT.match(low, span[0])]
+    limits = [span[0] for span in openings if _LIMIT.match(low, span[0])]
+    end = _condition_start(low, at, sentence)
+    if end < len(low):
+        closing = _CLOSING.search(low, end)
+        conditions.append((end, closing.start() if closing else len(low)))
+    rule = sentence[min([at, *limits]) : end].strip(_EDGES)
+    found = [sentence[slice(*span)].strip(_EDGES) for span in conditions]
+    return rule, JOINT.join(found) or None
+
+
+def _condition_start(low: str, at: int, sentence: str) -> int:
+    """Where the conditions after the request begin, or the end of the sentence."""
+    end = _clause_start(low, at)
+    limit = low.find(" unless ", at)
+    if 0 <= limit < end:
+        return len(low)
+    return _situation_start(low, at, end, sentence)
+
+
+def _clause_start(low: str, at: int) -> int:
+    for clause in _CLAUSE.finditer(low, at + _SHORTEST_RULE):
+        start = clause.start()
+        if _LIMIT.match(low, start):
+            break
+        if _NEEDS_SUBJECT.match(low, start):
+            continue
+        if clause.group().startswith(("if ", "when ")) and _ASKED.search(low[at:start]):
+            continue
+        return start
+    return len(low)
+
+
+def _situation_start(low: str, at: int, end: int, sentence: str) -> int:
+    for found in _PREPOSITION.finditer(low, at + _SHORTEST_RULE, end):
+        start, after = found.span()
+        phrase = low[after:end].strip(_EDGES)
+        if _is_situation(found[1], low[at:start], phrase, capital=sentence[after].isupper()):
+            return start
+    return end
+
+
+def _is_situation(preposition: str, before: str, phrase: str, *, capital: bool) -> bool:
+    if preposition == "during":
+        return True
+    if preposition in ("on", "at"):
+        return _TIMES.match(phrase) is not None
+    if preposition in ("about", "regarding"):
+        return _ANSWER_TO.search(before) is not None
+    if not phrase or _NO_SITUATION.match(phrase):
+        return False
+    if preposition == "for":
+        return " " in before.strip() and _OBJECT_FOR.search(before) is None
+    return _is_place(before, phrase, capital=capital)
+
+
+def _is_place(before: str, phrase: str, *, capital: bool) -> bool:
+    """Whether "in ..." says where: kinds of text ("emails"), or a name after "use ..."."""
+    kind = _DETERMINERS.sub("", phrase)
+    noun_phrase = _COMPLEMENT.split(kind)[0]
+    words = noun_phrase.split()
+    bare = noun_phrase == kind
+    if not words or (bare and words[-1] in _EVERYTHING | _FORMS):
+        return False
+    if words[-1] in _MASS:
+        return True
+    if words[-1] not in _EVERYTHING and not cues.MANNER.isdisjoint(words):
+        return False
+    if words[-1].endswith("s") and not words[-1].endswith("ss"):
+        return True
+    return capital and _APPLIES.match(before) is not None
+
+
+Kind = Literal["rule", "action_grant", "injection"]
+
+THRESHOLD = 2.0
+_NOTHING: Span = (0, 0)
+#: What "the ..." may name in a rule: what is not wanted is a part of any answer.
+_KNOWN = cues.MANNER | cues.PARTS | cues.ALL
+_FIRM = 2.0  # A condition that alone makes a request general.
+_LONGEST_SENTENCE = 600  # Characters; what runs longer is pasted text, not a rule.
+# A rule in the middle of a megabyte is no rule: of a long text only both ends are read.
+HEAD, TAIL = 16_000, 8_000
+_LONG_WORDS = 30  # Rules are short: a longer sentence must be more explicit.
+
+_WORD = re.compile(r"[a-z][a-z'_-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRule:
+    """One instruction in a text; `rule`, `condition` and `sentence` are verbatim parts of it.
+
+    Two conditions that do not stand side by side are joined by `JOINT`.
+    """
+
+    kind: Kind
+    rule: str
+    condition: str | None
+    sentence: str
+    #: From 0.5, just enough, to 1.
+    score: float
+    #: It changes an earlier rule ("you can use emojis again"): look for the one it ends.
+    replaces: bool = False
+    #: Whether the user says it; else it may be part of a text that the turn hands over.
+    own: bool = True
+
+
+def detect(text: str) -> list[FoundRule]:
+    """The instructions in a text, in order.
+
+    Pass text of user origin only: authority comes from the channel, never from the text. The same
+    words from a tool, a document or the assistant are data, whatever they claim to be.
+    """
+    found: list[FoundRule] = []
+    places: list[Place] = []
+    for at, sentence, low in _sentences(text):
+        one, (opened, asked) = _read_sentence(sentence, low)
+        if one:
+            found.append(one)
+            places.append(Place(at, low, opened, asked))
+    if not any(one.kind == "rule" for one in found) or not is_handed(all_lines(text), places):
+        return found
+    return [replace(one, own=False) for one in found]
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str, str]]:
+    for start, said, low in spoken(text):
+        for at, end in cut(low):
+            if start + at < HEAD or start + at >= len(text) - TAIL:
+                yield start + at + _indent(said, at), *_trimmed(said, low, at, end)
+
+
+def _indent(line: str, start: int) -> int:
+    return len(line) - start - len(line[start:].lstrip())
+
+
+def _trimmed(line: str, low: str, start: int, end: int) -> tuple[str, str]:
+    start = min(start + _indent(line, start), end)
+    sentence = line[start:end].rstrip()
+    return sentence, low[start : start + len(sentence)]
+
+
+def _read_sentence(sentence: str, low: str) -> tuple[FoundRule | None, Span]:
+    """What is asked for in a sentence, and what stands there between the openings and the thought
+    that asks for it."""
+    if not 3 < len(sentence) <= _LONGEST_SENTENCE:
+        return None, _NOTHING
+    low = _asserted(low)
+    if kind := _whole(low):
+        return FoundRule(kind, sentence, None, sentence, 1.0, replaces=kind == "rule"), _NOTHING
+    if cues.HAN.search(low):
+        return _read_chinese(sentence, low), _NOTHING
+    labelled = low.rstrip("_").endswith(":")  # Behind it stands what a speaker says.
+    if labelled or _is_question(low) or cues.OWN_LIFE.match(low) or cues.REPORTED.search(low):
+        return None, _NOTHING
+    scored = [(_score(low, asked), asked) for asked in _requests(low)]
+    score, asked = max(scored, key=lambda each: each[0], default=(0.0, None))
+    if asked is None or score < THRESHOLD:
+        return None, _NOTHING
+    rule, condition = parts(sentence, low, asked.at, asked.conditions)
+    sure = min(1.0, score / (2 * THRESHOLD))
+    replaces = cues.REPLACES.search(low) is not None
+    return FoundRule("rule", rule, condition, sentence, sure, replaces), (asked.opened, asked.start)
+
+
+def _whole(low: str) -> Kind | None:
+    """The kind of a sentence that one pattern settles; as a rule, it ends an earlier one."""
+    if cues.ENDS_ALL.match(low):
+        return "rule"  # Of one's own rules one may take back all; that is no attack.
+    if any(hint in low for hint in cues.INJECTION_HINTS) and cues.INJECTION.search(low):
+        return "injection"
+    if _is_grant(low):
+        return "action_grant"
+    return "rule" if cues.ENDS.match(low) else None
+
+
+def _is_grant(low: str) -> bool:
+    if low.endswith("?"):
+        return False
+    if cues.GRANT.search(low) or cues.GRANTED.search(low):
+        return True
+    return bool(cues.UNASKED.search(low) and cues.ACTS.search(low))
+
+
+def _asserted(low: str) -> str:
+    """Without the question mark of "..., ok?": what is asked for is not asked."""
+    tag = cues.TAG.search(low)
+    return low[: tag.start()] + "." * (len(low) - tag.start()) if tag else low
+
+
+def _is_question(low: str) -> bool:
+    return low.endswith("?") and bool(cues.ASKS.match(low) or not cues.REQUEST.search(low))
+
+
+def _score(low: str, asked: _AskedFor) -> float:
+    weight = asked.weight
+    if asked.form > 0 and asked.start > asked.opened and cues.PERSONAL.match(low):
+        # "I'm dyslexic, so ...": a lasting reason.
+        weight += 1.5 if cues.REMINDS.match(low) else 1.0
+    elif asked.form > 0 and cues.SINCE.search(low, asked.at):
+        weight += 1.0
+    if tail := cues.TAIL.search(low, asked.at + 3):
+        weight += _condition_weight(low[tail.start() :])
+    general = bool(
+        cues.GENERAL.search(low, asked.start) or cues.GENERAL.search(low, 0, asked.opened)
+    )
+    if asked.form < 0 and weight < _FIRM and not general:
+        return 0.0  # "Could you ...?" is about now, unless it says otherwise.
+    occasion = _occasion(low, asked, weight, general)
+    return asked.form + weight + _generality(low, asked.at, general) - occasion
+
+
+class _AskedFor(NamedTuple):
+    """What is asked for: its form, where it begins, and what stands before it."""
+
+    form: float
+    at: int
+    #: Where the first thought of the sentence begins, behind its openings.
+    opened: int
+    #: Where the thought begins that asks: the same place, or further on.
+    start: int
+    conditions: list[Span]
+    #: How general its openings are.
+    weight: float
+
+
+def _requests(low: str) -> Iterator[_AskedFor]:
+    """What may be a request in the sentence: its first thought, and each that follows."""
+    start, conditions, weight = _openings(low, 0)
+    firm = weight >= _FIRM or cues.FROM_NOW.search(low, 0, start) is not None
+    form = _first_form(low, start, firm=firm, when=max(weight, float(firm)))
+    if form is not None:
+        yield _AskedFor(form, start, start, start, conditions, weight)
+    reason = cues.PERSONAL.match(low) is not None
+    for turn in (cues.REASONED if reason else cues.TURNS).finditer(low, start):
+        at, more, also = _openings(low, turn.end())
+        form = _first_form(low, at, firm=reason or also >= _FIRM, when=also)
+        if form is not None:
+            yield _AskedFor(form, at, start, turn.end(), [*conditions, *more], weight + also)
+
+
+def _openings(low: str, at: int) -> tuple[int, list[Span], float]:
+    """Where the request starts, the spans of its conditions, and how general its openings are."""
+    weight = 0.0
+    conditions: list[Span] = []
+    for _ in range(4):
+        if filler := cues.FILLER.match(low, at):
+            at = filler.end()
+        if onward := cues.ONWARD.match(low, at):
+            at = onward.end()
+        elif reason := cues.REASON.match(low, at):
+            at = reason.end()
+            weight += 1
+        elif clause := cues.CONDITION.match(low, at):
+            span = clause.span(clause.lastindex or 0)
+            weight += _condition_weight(low[slice(*span)])
+            conditions.append(span)
+            at = clause.end()
+        else:
+            break
+    return at, conditions, weight
+
+
+def _condition_weight(clause: str) -> float:
+    if cues.ONCE_WHEN.match(clause):
+        return -2.0
+    if cues.STRONG_WHEN.match(clause):
+        return 2.0
+    return 1.0 if cues.WEAK_WHEN.match(clause) else 0.0
+
+
+def _first_form(low: str, at: int, *, firm: bool, when: float) -> float | None:
+    """The form of what stands here; behind a firm condition any verb is a request."""
+    form = _form(low, at)
+    if form is None and when >= 1 and cues.WANTS.match(low, at):
+        return 1.0
+    if form is not None or not firm:
+        return form
+    if cues.AGREED.match(low, at):
+        return 1.0  # "When I say go, you start", "if I say quick I mean one word".
+    return 0.5 if cues.ANY_VERB.match(low, at) else None
+
+
+def _form(low: str, at: int) -> float | None:
+    for weight, pattern in cues.FORMS:
+        if pattern.match(low, at):
+            return weight
+    return None
+
+
+def _generality(low: str, at: int, general: bool) -> float:
+    words = _WORD.findall(low)
+    manner = 1.0 if not (cues.MANNER.isdisjoint(words) and cues.ALL.isdisjoint(words)) else 0.0
+    classes = 1.0 if cues.CLASSES.search(low, at) or cues.LIMITS.search(low, at) else 0.0
+    plural = 0.5 if cues.PLURAL.search(low, at) else 0.0
+    if cues.NEGATES.match(low, at) and cues.MINE.search(low, at):
+        plural = 0.5
+    if cues.BARE.match(low, at):
+        plural = max(plural, 1.0 - manner / 2)
+    return 2.0 * general + manner + classes + plural - (1.5 if len(words) > _LONG_WORDS else 0.0)
+
+
+def _occasion(low: str, asked: _AskedFor, condition: float, general: bool) -> float:
+    """How much points at the thing at hand; under a condition, less of it counts."""
+    at, bound = asked.at, condition >= 1
+    end = reason.start() if (reason := cues.WHY.search(low, at)) else len(low)
+    at_hand = cues.AT_HAND.search(low, at, end) is not None
+    known = _KNOWN if cues.NEGATES.match(low, at) else cues.MANNER
+    definite = any(m[1] not in known for m in cues.DEFINITE.finditer(low, at, end))
+    made = 0.0
+    if not bound and cues.MAKES.match(low, at):
+        made = 3.0
+    elif not bound and not general and cues.ORDERS.match(low, at):
+        made = 2.0 if cues.SHOWS.match(low, at) else 1.0 if cues.ONE.match(low, at) else 0.0
+    if condition >= _FIRM or asked.form >= _FIRM:
+        return at_hand * (1.0 if bound else 2.0) + made  # One thing may be named in it.
+    return at_hand * (1.0 if bound else 2.0) + definite * (0.5 if bound else 1.0) + made
+
+
+def _read_chinese(sentence: str, low: str) -> FoundRule | None:
+    if cues.HAN_LIFE.search(low) or not (cues.HAN_RULE.search(low) and cues.HAN_ASK.search(low)):
+        return None
+    when = cues.HAN_WHEN.search(low)
+    rule = sentence[when.end() :] if when and when.start() < 4 else sentence
+    return FoundRule(
+        "rule",
+        rule.strip(" ,，。！!"),
+        sentence[slice(*when.span())] if when else None,
+        sentence,
+        0.75,
+        bool(cues.HAN_REPLACES.search(low)),
+    )
+
 
 #: Of one text: nobody follows more that were given at once, and each is compared with those known.
 MOST_RULES = 100

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from holdfast.language.names.spans import Mention, Span
-from holdfast.language.relations import phrases as vocabulary
-from holdfast.language.relations.phrases import MentionedRelation, Speakers, roles, typed
+from holdfast.language.relations import patterns as vocabulary
+from holdfast.language.relations.patterns import MentionedRelation, Speakers, roles, typed
 
 #: A token of a parse; untyped here because spaCy is an extra.
 Token = Any

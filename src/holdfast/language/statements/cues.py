@@ -1,6 +1,6 @@
 """The words by which a sentence is known to state a lasting fact, and of which category.
 
-Everything is matched on one clause in lower case whose quotations are blanked. `signal_cues` hint
+Everything is matched on one clause in lower case whose quotations are blanked. `signals` hint
 what a turn may show and forgive much; here a clause must state the thing itself, because what is
 kept is believed. No pattern has nested unbounded repeats.
 """
@@ -8,15 +8,11 @@ kept is believed. No pattern has nested unbounded repeats.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from holdfast.language.lexicon import MONTHS, NEAREST_KIN, PET, RELATIVES, SEASONS, WEEKDAY, any_of
-from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
 # The words by which a clause states nothing that lasts, whatever else stands in it.
-#
-# Matched as in `fact_cues`: on one clause in lower case whose quotations are blanked.
 # ----------------------------------------------------------------------
 
 #: Who speaks of themselves, in either language.
@@ -68,28 +64,12 @@ POINTS = re.compile(
     r"|were|'s))"
 )
 
-_QUOTED = re.compile(
-    r"\"[^\"]{2,}(?:\"|$)|\u201c[^\u201d]{2,}(?:\u201d|$)|\u00ab[^\u00bb]{2,}(?:\u00bb|$)|「[^」]+」?"
-)
-_SPEAKS = re.compile(
-    rf"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us|you|your)\b|[{STOPS}]\W*$", re.I
-)
-
-
-# Asked of a line for each of its sentences.
-@lru_cache(maxsize=16)
-def quotes_somebody(text: str) -> bool:
-    """Whether somebody else's words stand in it: a quotation that speaks, not the title of a book.
-    Who they are about nobody can tell."""
-    return any(_SPEAKS.search(found[0][1:-1]) for found in _QUOTED.finditer(text))
-
 
 # ----------------------------------------------------------------------
 # What is told in passing: how somebody or something is, what became of it, what is planned.
 #
-# Matched as in `fact_cues`, on one clause in lower case whose quotations are blanked. Here a
-# clause begins with what it is about: a name, "my sister", "the bank", a pronoun. Only events of
-# lasting weight count (moved, signed, died, approved); how nice something is, does not.
+# Here a clause begins with what it is about: a name, "my sister", "the bank", a pronoun. Only
+# events of lasting weight count (moved, signed, died, approved); how nice something is, does not.
 # ----------------------------------------------------------------------
 
 _LEAD = (
@@ -250,7 +230,7 @@ CHOSEN = re.compile(
     r"|paying|renewing|renting) (?!that|this|it|anywhere|there)\w"
 )
 WANTED = re.compile(r"\b(?:i|we) (?:want|need) .{2,60}, not \w|\b(?:i|we) want (?:\w+ ){1,3}only\b")
-#: What the speaker did, has, or does for a living, beside `fact_cues`.
+#: What the speaker did, has, or does for a living, beside CONTEXT.
 DONE = re.compile(
     rf"\b(?:i|we)(?:'ve| have)? {_OFT}(?:signed(?! up)|paid|sold|married|passed"
     r"|moved (?:in|out|house)|submitted|cancelled|canceled|handed in|inherited|hired|fired"
@@ -398,7 +378,7 @@ CONSTRAINT = _any(
     r"对[^，。]{1,8}过敏|我们?(?:必须|不能|不可以|不得)(?![^，。]{0,4}(?:理解|确定|同意))|我(?:的|们的)?预算",
 )
 
-#: Not whether the clause says one ("decided"), but in which forms beside those of `rules_stance`.
+#: Beside what `extraction.decisions` finds: other forms of a decision.
 DECISION = _any(
     r"(?:我们?|团队|大家)[^，。]{0,5}(?:决定|选择了|选了|选用|选定|商量好|下定决心|敲定|说好了)|就这么(?:定|办)|那就(?:用|选|定)",
     r"\b(?:i|we)(?:'ve| have)? (?:ruled out|turned down|decided against)\b",
@@ -518,7 +498,7 @@ NAMED = re.compile(
     r"(?:[.,!]|$|,? (?:from|an?|and (?i:i'm|i am|my|i))\b)"
 )
 
-#: Beside what `rules_stance` finds: tastes that name no verb of liking.
+#: Beside what `extraction.preferences` finds: tastes that name no verb of liking.
 PREFERENCE = _any(
     rf"\b(?:i|we)(?:'d| would) (?:{_SOFT})(?:rather|prefer)\b(?! not (?:say|to say))",
     r"\bmy (?:\w+ ){0,2}?(?:favou?rites?|preferred|go-to|preference|guilty pleasure) .{0,60}?"

@@ -17,19 +17,18 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from itertools import islice, pairwise
 
 from holdfast.border.validate import storable
-from holdfast.language.extraction import Date, Extracted
-from holdfast.language.instructions.handed import shows
-from holdfast.language.instructions.own_words import spoken
+from holdfast.language.extraction import Date, Extracted, decisions
+from holdfast.language.instructions.own_words import shows, spoken
 from holdfast.language.lexicon import CARDINALS, MONTH_STARTS, WEEKDAY, WEEKDAY_STARTS, any_of
 from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, P, between
 from holdfast.language.sentences import STOPS, cut
 from holdfast.language.statements import cues
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
-from holdfast.language.statements.stance import decisions
 from holdfast.language.statements.values import BY_USER, USERS_OWN, FactDraft
 from holdfast.language.terms import STOP_WORDS, fold, terms
 from holdfast.types import Event
@@ -546,6 +545,14 @@ _BEFORE_NAME = re.compile(
 )
 
 
+_QUOTED = re.compile(
+    r"\"[^\"]{2,}(?:\"|$)|\u201c[^\u201d]{2,}(?:\u201d|$)|\u00ab[^\u00bb]{2,}(?:\u00bb|$)|「[^」]+」?"
+)
+_SPEAKS = re.compile(
+    rf"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us|you|your)\b|[{STOPS}]\W*$", re.I
+)
+
+
 def facts_of(
     turns: Sequence[Event],
     found: Sequence[Extracted],
@@ -636,7 +643,7 @@ class _Drafts:
         said before it."""
         line, sentence = place
         unsafe = refused(sentence.text, origin=self._event.origin) in _UNSAFE
-        if unsafe or cues.quotes_somebody(line.text):  # Cutting must not make it harmless.
+        if unsafe or _quotes_somebody(line.text):  # Cutting must not make it harmless.
             return
         count = len(found)
         for known, clause in pairwise((before, *parts)):
@@ -856,3 +863,11 @@ class _Drafts:
 
     def _is_known(self, name: str) -> bool:
         return same(name) == same(self._speaker) or self._known(same(name))
+
+
+# Asked of a line for each of its sentences.
+@lru_cache(maxsize=16)
+def _quotes_somebody(text: str) -> bool:
+    """Whether somebody else's words stand in it: a quotation that speaks, not the title of a book.
+    Who they are about nobody can tell."""
+    return any(_SPEAKS.search(found[0][1:-1]) for found in _QUOTED.finditer(text))

@@ -9,7 +9,7 @@
 
 A turn is read sentence by sentence. Questions, suppositions, code, and what stands in quotation
 marks or behind a ">" show nothing. Pass the user's own turns only. A signal is a hint: it raises
-what may be learned, and its absence forbids nothing. The words are in `signal_cues`.
+what may be learned, and its absence forbids nothing.
 """
 
 from __future__ import annotations
