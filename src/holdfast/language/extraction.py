@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from holdfast.language.dates import Date, TimeSpan
 from holdfast.language.names.spans import Kinds, KnownNames, Mention, Names, Span, Turn
 from holdfast.language.relations import patterns
 from holdfast.language.relations.patterns import MentionedRelation, Speakers, distinct
@@ -129,40 +130,8 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
             yield start, text[start:end]
 
 
-class NamedTime(Protocol):
-    """A time that a text names: from `start` up to but not including `end`."""
-
-    @property
-    def start(self) -> datetime:
-        """When it begins."""
-
-    @property
-    def end(self) -> datetime:
-        """When it is over."""
-
-    @property
-    def phrase(self) -> str:
-        """The words that name it."""
-
-    @property
-    def exact(self) -> bool:
-        """False where the words are vague."""
-
-
 #: The times that a text names, as it was said at a time; `dates.spans` is one.
-ReadDates = Callable[[str, datetime], Sequence[NamedTime]]
-
-
-@dataclass(frozen=True, slots=True)
-class Date:
-    """A time as a text names it, and the half-open interval that it stands for."""
-
-    text: str
-    start: int
-    end: int
-    from_: datetime
-    to: datetime
-    exact: bool
+ReadDates = Callable[[str, datetime], Sequence[TimeSpan]]
 
 
 @dataclass(frozen=True, slots=True)

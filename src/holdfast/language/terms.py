@@ -16,6 +16,8 @@ from threading import Lock
 
 import snowballstemmer
 
+from holdfast.language.lexicon import word_set
+
 #: Literals are looked for in the beginning of a question: what follows is pasted. Characters.
 _LOOKED_AT = 4000
 #: Changes whenever the same text would give other terms; stored with the index.
@@ -45,7 +47,8 @@ _COMBINING = re.compile(
 )
 _MAX_TERM = 64  # A longer "word" is noise (base64, a hash of a hash): its start is enough.
 
-_STOP = """
+_ENDINGS = ("'s", "'ll", "'ve", "'re", "'d", "'m")
+STOP_WORDS = word_set("""
 a about after again all also am an and any are as at be because been before being but by can could
 did do does doing don down during each few for from further had has have having he her here hers
 him his how i if in into is it its just let may me might more most must my no nor not now of off
@@ -53,9 +56,7 @@ on once only or other our ours out over own same shall she should so some such t
 theirs them then there these they this those through to too under until up us very was we were
 what when where which while who whom why will with would you your yours ll ve re s t d m im ive
 dont didnt doesnt isnt wasnt arent cant couldnt wont wouldnt youre thats whats
-"""
-_ENDINGS = ("'s", "'ll", "'ve", "'re", "'d", "'m")
-STOP_WORDS = frozenset(_STOP.split())
+""")
 
 _stemmer = snowballstemmer.stemmer("english")
 _stemming = Lock()  # The stemmer keeps its word in itself: two threads would mix theirs.

@@ -18,8 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from holdfast.language.claims import words
 from holdfast.language.claims.slots import (
+    ALIKE,
+    NEUTRAL,
+    PAST_TO_PRESENT,
+    ROLES,
     USER,
     Hold,
     Measure,
@@ -32,8 +35,164 @@ from holdfast.language.claims.slots import (
     owner_of,
     template,
 )
+from holdfast.language.lexicon import GRANDPARENTS, KIN, WEEKDAY, word_set
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, quoted, terms
+
+# ----------------------------------------------------------------------
+# Turns of phrase that say how a statement holds: no longer, instead, again, perhaps, once.
+# ----------------------------------------------------------------------
+
+#: Forms that only the past tense has, not the participle alone.
+_PASTS = frozenset(PAST_TO_PRESENT) - {"been", "am", "done", "gone", "become", "come", "run"}
+#: What any statement is put with: counts for nothing when two are compared.
+_SCAFFOLD = word_set("""
+actual alreadi also am and any anyth anyon be current do does ever even get go got had has have i it
+just lot made make moment never no not now nowaday one person quit real realli still take thing time
+use user veri way well work-as year-old day-to-day call name pay
+""")
+_OTHERS = f"""
+{KIN} {GRANDPARENTS} parent sibling child granny friend colleague coworker neighbour neighbor baby
+classmate client customer guest intern assistant man woman boy girl guy family folks dog cat
+"""
+#: They are at several places, and move by themselves.
+_PEOPLE = (
+    ROLES
+    | {form for one in _OTHERS.split() for form in (one, f"{one}s", ALIKE.get(one, one))}
+    | {"kid", "kids", "children", "people"}
+)
+#: Switched to something these are set otherwise, not others.
+_DEVICES = word_set("""
+phone laptop computer tablet watch camera car bike house flat apartment printer router keyboard tv
+server team company account project app site website codebase
+""")
+_UNCERTAIN = re.compile(
+    r"\b(?:i (?:think|guess|believe|suppose|assume)|maybe|perhaps|probably|possibly|(?:not|un)sure"
+    r"|might|may be|apparently|(?:it )?seems?|could be|(?:just )?(?:kidding|joking)|if i remember"
+    r"|as far as i know)\b",
+    re.I,
+)
+#: In a story, at another time, at another place: not how it is.
+_SUPPOSED = re.compile(
+    r"\b(?:for this (?:exercise|example|game|story|scenario)"
+    r"|in (?:my|the|this|our|a) (?:novel|story|dream|game|simulation|scenario|role-?play)"
+    r"|(?:at|in) my (?:old|last|previous|former|first)"
+    r"|starting (?:next|in|from)|from next|pretend|imagine|suppos(?:e|ing)|hypothetically"
+    r"|let us say|role-?play)\b",
+    re.I,
+)
+_WISH = re.compile(
+    r"\b(?:want(?:s|ed)?|hop(?:e|es|ing)|plan(?:s|ning)? (?:to|on)|going to (?!school|work|church)"
+    r"|gonna|looking forward|upcoming|will|would|wish|dream of|considering|if|should|could|might"
+    r"|thinking (?:of|about)|intend)\b",
+    re.I,
+)
+#: Openings by which somebody takes back what was said before.
+_CORRECTS = re.compile(
+    r"(?:(?:oh|ah|hm+|well|okay|ok)[,:;.!]*\s+)?"
+    r"(?:(?:sorry|oops|wait|no|nope|actually|correction|rather|to correct (?:myself|that)"
+    r"|i (?:meant(?: to say)?(?: that)?|mean))(?:[,:;.!]+\s*|\s+)"
+    r"|(?:i (?:was|am) (?:wrong|mistaken)(?: about that| there)?"
+    r"|i (?:(?:have )?made a mistake|misspoke|misread(?: it| that)?|miscounted|mistyped"
+    r"|misremembered|got (?:it|that) wrong)|my (?:mistake|bad)"
+    r"|that (?:was|is) (?:wrong|not right|not correct|incorrect|a mistake|a typo)"
+    r"|let me correct (?:that|myself)|i (?:double-)?checked)[,:;.!]+\s*)+",
+    re.I,
+)
+_CORRECTED = re.compile(
+    r"[,;]\s*(?:i|we) (?:misread|wrote|typed|forgot|misremembered|mixed|confused|misheard|got|was"
+    r" wrong|made a mistake|miscounted|misspoke)\b[^,;]*$",
+    re.I,
+)
+#: Of these openings those that can mean nothing else; "no" may answer a question.
+_SURELY = re.compile(
+    r"\b(?:correct(?:ion)?|wrong|mistaken?|mis\w+|meant|my bad|typo|not right|incorrect)\b", re.I
+)
+_NOT_THAT = re.compile(r",\s*(?:and )?not ([^,;.]{1,60})$", re.I)
+_NOT_FIRST = re.compile(r"not ([^,;.]{1,60}),\s+", re.I)
+_ENDED = re.compile(
+    r"\bno longer\b|\bany ?more\b|\b(?:stopped|quit|ceased|gave up)\b(?= \w+ing\b| \w+$)", re.I
+)
+_SWITCH = re.compile(
+    r"\b(?:switch|chang|migrat|transferr?|mov|upgrad|convert)(?:e|ed|ing)?\b"
+    r"(?P<what>[^,;.]{0,40}?)(?:\bfrom (?P<left>[^,;.]{1,60}?) )?(?:over )?\b(?:to|into)\b",
+    re.I,
+)
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|in place of) "
+    r"(?P<left>(?:the |my |our |an? )?[\w'-]+(?: [\w'-]+)?)",
+    re.I,
+)
+_REPLACED = re.compile(r"\breplaced (?P<left>[^,;.]{1,60}?) (?:with|by)\b", re.I)
+_ANOTHER = re.compile(r"\bto (?:another|a new|a different) (?P<left>[\w-]+)", re.I)
+_LATELY = re.compile(
+    r"\b(?:now|nowadays|these days|currently|at the moment|lately|by now|(?:from|since) now on"
+    r"|from now|as of (?:today|now)|this (?:year|month|week|term|season))\b",
+    re.I,
+)
+#: One time, a time to come, or one long ago: what holds now does not change by it.
+_ONCE = re.compile(
+    r"\b(?:today|tonight|tomorrow|this (?:time|once|morning|afternoon|evening|week|weekend)|soon"
+    r"|for (?:once|now|a (?:day|week|bit|while))|temporarily|next (?:week|month|year|time|summer"
+    r"|winter|spring|autumn|fall|term)|when (?:i|we) (?:was|were)|as (?:an? )?(?:child|kid|teenager"
+    r"|student|boy|girl)|(?:years?|months|decades) ago|back (?:then|when|in)|in (?:19|20)\d\d"
+    r"|used to|originally|at first|once(?! an?\b| per\b)|last (?:week|year|summer|winter"
+    r"|spring|autumn|fall|time)"
+    r"|in \w+ (?:days|weeks|months|years)|almost|nearly|had)\b",
+    re.I,
+)
+#: From now on; what is so "at the moment" or "this month" may be so for that time only.
+_ANEW = re.compile(
+    r"(?<!\buntil )(?<!\bup to )(?<!\bfor )\bnow\b(?! and (?:then|again)\b| that\b)"
+    r"|\b(?:nowadays|these days|as of today)\b",
+    re.I,
+)
+#: Beside what there is, not in its place.
+_BESIDE = re.compile(
+    r"\b(?:also|too|as well|another|besides|both|in addition"
+    r"|(?<!every )(?:second|other))\b",
+    re.I,
+)
+_HABIT = re.compile(rf"\b(?:every {WEEKDAY}s?|{WEEKDAY}s)\b", re.I)
+#: One more of what there is: whatever it is said of, it takes nobody's place.
+_OTHER = re.compile(r"\b(?:my|our|the|\w+'s|his|her) other\b|\banother\b", re.I)
+_AGAIN = re.compile(r"\bagain\b(?!st)", re.I)
+_MEATS = "meat chicken beef pork bacon"
+#: What somebody does not take who is one of these, as terms.
+_AVOIDED = {
+    "vegetarian": word_set(_MEATS, "fish"),
+    "vegan": word_set(_MEATS, "fish cheese egg dairi"),
+    "pescatarian": word_set(_MEATS),
+    "teetot": word_set("alcohol wine beer"),
+}
+#: Says when or how a statement holds, not what it says.
+_ASIDE = re.compile(
+    r"\b(?:now|nowadays|these days|currently|at the moment|lately|actually|really|still|already"
+    r"|just|also|simply|definitely|of course|any ?more|no longer|again|this (?:year|term|season)"
+    r"|(?:stopped|quit|ceased|gave up)(?= \w+ing\b))\b"
+    r"|\bsince (?:the|my|our) [\w-]+(?: [\w-]+)?$",
+    re.I,
+)
+#: One of these is in every aside.
+_ASIDES = word_set("""
+now nowadays these currently moment lately actually really still already just also simply definitely
+course anymore more longer again year term season since stopped quit ceased gave
+""")
+_NEGATED = re.compile(
+    r"\b(?:not(?! (?:just|only|merely|sure)\b)|never|no|none|without|nobody|nothing|neither)\b",
+    re.I,
+)
+_DISLIKES = re.compile(
+    r"\b(?:hates?|dislikes?|despises?|detests?|can not stand|hated|disliked)\b", re.I
+)
+_LIKES = re.compile(
+    r"\b(?:likes?|loves?|enjoys?|adores?|prefers?|fond of|liked|loved|enjoyed)\b", re.I
+)
+#: Between a subject and its verb.
+_AUXILIARY = word_set("""
+am is are was were be been have has had do does did not never can will would also now really just
+still always often usually already currently actually mostly no longer
+""")
 
 # ----------------------------------------------------------------------
 # Turns of phrase by which one thing changes: it was moved, dropped, finished, or is so again.
@@ -148,14 +307,14 @@ def course(told: Sequence[str], clauses: Sequence[str]) -> Course:
 
 def is_open(clause: str, whole: str) -> bool:
     """Whether a clause does not say that something is so: it denies, wishes or asks."""
-    if words.NEGATED.search(clause) is not None:
+    if _NEGATED.search(clause) is not None:
         return True
-    return words.WISH.search(whole) is not None or whole.rstrip().endswith("?")
+    return _WISH.search(whole) is not None or whole.rstrip().endswith("?")
 
 
 def is_single(clause: str) -> bool:
     """Whether a clause speaks of one time, of a time to come or long ago: it changes nothing."""
-    return words.ONCE.search(clause) is not None
+    return _ONCE.search(clause) is not None
 
 
 def moved(clause: str, speaker: str = USER) -> Shift | None:
@@ -192,7 +351,7 @@ def _shift(found: re.Match[str], speaker: str) -> Shift | None:
     if found["verb"].lower() in ("moved", "moves", "relocated", "transferred"):
         key = f"{owner_of(thing, speaker)}{key_words(thing)}@{form}"
         return Shift(Slot(key, "noted", to, form)) if not _is_person(thing) else None
-    if form != "name" or thing.lower().rsplit(maxsplit=1)[-1] in words.DEVICES:
+    if form != "name" or thing.lower().rsplit(maxsplit=1)[-1] in _DEVICES:
         return None
     return Shift(Slot(f"{owner_of(thing, speaker)}{key_words(thing)}", "noted", to, form))
 
@@ -207,7 +366,7 @@ def _amount(
         return Shift(firm) if firm.hold == "changing" else None
     kinds = "+".join(sorted(each.kind for each in values))
     of = {*key_words(thing).split(), *key_words(rest).split()}
-    of = (of - words.SCAFFOLD - words.NEUTRAL) or of
+    of = (of - _SCAFFOLD - NEUTRAL) or of
     if not of:
         return None
     owner = owner_of(thing, speaker).removesuffix("/")
@@ -222,7 +381,7 @@ def _is_definite(thing: str) -> bool:
 
 def _is_person(thing: str) -> bool:
     """Whether it is a person: people move by themselves, and are at two places."""
-    return thing.lower().rsplit(maxsplit=1)[-1] in words.PEOPLE
+    return thing.lower().rsplit(maxsplit=1)[-1] in _PEOPLE
 
 
 def _choice_slot(clause: str) -> str:
@@ -383,11 +542,11 @@ def read_claim(text: str, speaker: str = USER, own: str = "") -> Claim:
     body, corrects, denied = _uncorrected(plain)
     clauses = _clauses(body)
     told = [_aside(each) for each in clauses]
-    ended = next((each for each in clauses if words.ENDED.search(each)), None)
-    is_told = words.SUPPOSED.search(plain) is None
+    ended = next((each for each in clauses if _ENDED.search(each)), None)
+    is_told = _SUPPOSED.search(plain) is None
     filled = _filled(told, clauses, speaker) if is_told else _Filled()
     behind, core = _left_behind(plain), _main(clauses)
-    another = words.ANOTHER.search(plain)
+    another = _ANOTHER.search(plain)
     every = comparable_terms(" ".join(told))
     return Claim(
         text=text,
@@ -402,19 +561,19 @@ def read_claim(text: str, speaker: str = USER, own: str = "") -> Claim:
         form=filled.form,
         renewed=filled.renewed,
         shifted=filled.shifted,
-        is_habit=words.HABIT.search(filled.clause) is not None,
-        again=words.AGAIN.search(core) is not None,
+        is_habit=_HABIT.search(filled.clause) is not None,
+        again=_AGAIN.search(core) is not None,
         course=course(told, clauses),
         polarity=_polarity(core),
         replaces=bool(ended or behind or another or filled.shifted or _ARRIVED.search(body)),
         corrects=corrects,
-        surely=corrects and (bool(denied) or words.SURELY.search(plain) is not None),
+        surely=corrects and (bool(denied) or _SURELY.search(plain) is not None),
         ended=ended is not None,
-        lately=words.LATELY.search(body) is not None,
-        uncertain=words.UNCERTAIN.search(plain) is not None,
+        lately=_LATELY.search(body) is not None,
+        uncertain=_UNCERTAIN.search(plain) is not None,
         is_past=_is_past(core),
-        is_wish=not is_told or words.WISH.search(core) is not None,
-        is_liking=bool(words.LIKES.search(core) or words.DISLIKES.search(core)),
+        is_wish=not is_told or _WISH.search(core) is not None,
+        is_liking=bool(_LIKES.search(core) or _DISLIKES.search(core)),
         first_person=_SUBJECT.search(body) is not None,
         left=behind | denied | _avoiding(core),
         another=comparable_terms(another["left"]) if another else frozenset(),
@@ -439,8 +598,8 @@ def comparable_terms(text: str) -> frozenset[str]:
     """The terms of a text that count: verbs in one form, measures by their value."""
     found, rest = measured(text)
     plainly = fold(rest).replace("-", " ")
-    alike = " ".join(words.ALIKE.get(word, word) for word in _WORD.findall(plainly))
-    plain = {each for each in terms(alike) if each not in words.SCAFFOLD}
+    alike = " ".join(ALIKE.get(word, word) for word in _WORD.findall(plainly))
+    plain = {each for each in terms(alike) if each not in _SCAFFOLD}
     return frozenset(plain | {each.value for each in found})
 
 
@@ -448,13 +607,13 @@ def _uncorrected(text: str) -> tuple[str, bool, frozenset[str]]:
     """The statement without the words of correction around it, whether there were any, and what
     it denies."""
     body, denied = text, ""
-    if (opening := words.CORRECTS.match(body)) is not None:
+    if (opening := _CORRECTS.match(body)) is not None:
         body = body[opening.end() :]
-    if (not_first := words.NOT_FIRST.match(body)) is not None:
+    if (not_first := _NOT_FIRST.match(body)) is not None:
         body, denied = body[not_first.end() :], not_first[1]
-    if (after := words.CORRECTED.search(body)) is not None:
+    if (after := _CORRECTED.search(body)) is not None:
         body = body[: after.start()]
-    if (not_that := words.NOT_THAT.search(body)) is not None:
+    if (not_that := _NOT_THAT.search(body)) is not None:
         body, denied = body[: not_that.start()], not_that[1]
     corrects = body != text or re.search(r"\bactually\b", body, re.I) is not None
     return body, corrects, comparable_terms(denied)
@@ -468,9 +627,9 @@ def _clauses(text: str) -> list[str]:
 
 def _aside(clause: str) -> str:
     """A clause without the words that only say when it holds."""
-    if words.ASIDES.isdisjoint(_WORD.findall(clause.lower())):
+    if _ASIDES.isdisjoint(_WORD.findall(clause.lower())):
         return clause
-    return " ".join(words.ASIDE.sub(" ", clause).split())
+    return " ".join(_ASIDE.sub(" ", clause).split())
 
 
 def _main(clauses: list[str]) -> str:
@@ -488,13 +647,13 @@ def _subject(clause: str) -> frozenset[str]:
 def _verb(clause: str) -> str:
     found = _SPEAKER.search(clause)
     after = _WORD.findall(clause[found.end() :].lower()) if found else []
-    word = next((each for each in after if each not in words.AUXILIARY), "")
-    return next(iter(terms(words.ALIKE.get(word, word))), "")
+    word = next((each for each in after if each not in _AUXILIARY), "")
+    return next(iter(terms(ALIKE.get(word, word))), "")
 
 
 def _polarity(clause: str) -> int:
-    sign = -1 if words.NEGATED.search(clause) else 1
-    disliked = words.DISLIKES.search(clause)
+    sign = -1 if _NEGATED.search(clause) else 1
+    disliked = _DISLIKES.search(clause)
     if disliked and "can not stand" not in disliked.group().lower():
         sign = -sign
     return sign
@@ -503,7 +662,7 @@ def _polarity(clause: str) -> int:
 def _is_past(clause: str) -> bool:
     before = ""
     for word in _WORD.findall(clause.lower()):
-        if word in words.PASTS and before not in _PERFECT:
+        if word in _PASTS and before not in _PERFECT:
             return True
         is_form = word.endswith("ed") and word not in _NO_VERB and not word.endswith("eed")
         if is_form and before not in _NO_PAST:
@@ -516,14 +675,14 @@ def _is_past(clause: str) -> bool:
 
 def _avoiding(clause: str) -> frozenset[str]:
     """What somebody is no more who takes something again: "vegetarian" of "I eat meat again"."""
-    taken = comparable_terms(clause) if words.AGAIN.search(clause) else frozenset[str]()
-    return frozenset(one for one, avoided in words.AVOIDED.items() if avoided & taken)
+    taken = comparable_terms(clause) if _AGAIN.search(clause) else frozenset[str]()
+    return frozenset(one for one, avoided in _AVOIDED.items() if avoided & taken)
 
 
 def _left_behind(text: str) -> frozenset[str]:
     """What the text itself names as left behind."""
     found: set[str] = set()
-    for pattern in (words.SWITCH, words.INSTEAD, words.REPLACED):
+    for pattern in (_SWITCH, _INSTEAD, _REPLACED):
         if (match := pattern.search(text)) is not None and match["left"]:
             found |= comparable_terms(match["left"])
     return frozenset(found)
@@ -533,14 +692,14 @@ def _filled(told: list[str], clauses: list[str], speaker: str) -> _Filled:
     """The first slot that a clause fills; wishes, denials, questions and the past fill none."""
     loose = _Filled()
     for clause, whole in zip(told, clauses, strict=True):
-        if is_open(clause, whole) or words.OTHER.search(clause):
+        if is_open(clause, whole) or _OTHER.search(clause):
             continue
         if (shift := moved(clause, speaker)) is not None:
             return _shifted(shift, clause)
         is_past = _is_past(clause) and not _arrived(clause)
         slot = None if is_past else find(clause, speaker=speaker)
         if slot is not None and slot.hold != "loose":
-            is_beside = slot.hold == "changing" and words.BESIDE.search(whole) is not None
+            is_beside = slot.hold == "changing" and _BESIDE.search(whole) is not None
             return _of(replace(slot, hold="loose") if is_beside else slot, clause, whole)
         if not is_past and (counted := _counted(clause, whole, speaker)) is not None:
             return counted
@@ -582,9 +741,9 @@ def _shifted(shift: Shift, clause: str) -> _Filled:
 
 def _renewed(whole: str) -> bool:
     """Whether a clause says that it is so from now on, not only once or besides."""
-    if is_single(whole) or words.BESIDE.search(whole):
+    if is_single(whole) or _BESIDE.search(whole):
         return False
-    return words.ANEW.search(whole) is not None or is_renewed(whole)
+    return _ANEW.search(whole) is not None or is_renewed(whole)
 
 
 def _counted(clause: str, whole: str, speaker: str) -> _Filled | None:

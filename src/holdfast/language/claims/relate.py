@@ -17,11 +17,34 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.language.claims.claim import Claim, comparable_terms, is_some
-from holdfast.language.claims.slots import measured
-from holdfast.language.claims.words import LANDS, NEUTRAL, QUALIFIED
+from holdfast.language.claims.slots import NEUTRAL, measured
+from holdfast.language.lexicon import word_set
 from holdfast.language.terms import fold
 
 Relation = Literal["same", "more", "other", "denied", "over", "corrected", "none"]
+
+#: Countries and larger: somebody who lives in one lives in a town of it as well.
+LANDS = word_set("""
+afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahrain
+bangladesh belarus belgium belize benin bhutan bolivia bosnia botswana brazil brunei bulgaria
+burundi cambodia cameroon canada chad chile china colombia congo croatia cuba cyprus czechia denmark
+djibouti ecuador egypt england eritrea estonia ethiopia fiji finland france gabon gambia germany
+ghana greece greenland grenada guatemala guinea guyana haiti honduras hungary iceland india
+indonesia iran iraq ireland israel italy jamaica japan jordan kazakhstan kenya kosovo kuwait
+kyrgyzstan laos latvia lebanon lesotho liberia libya liechtenstein lithuania luxembourg madagascar
+malawi malaysia maldives mali malta mauritius mexico moldova monaco mongolia montenegro morocco
+mozambique myanmar namibia nepal netherlands nicaragua niger nigeria norway oman pakistan panama
+paraguay peru philippines poland portugal qatar romania russia rwanda samoa scotland senegal serbia
+singapore slovakia slovenia somalia spain sudan suriname sweden switzerland syria taiwan tajikistan
+tanzania thailand togo tunisia turkey turkmenistan uganda ukraine uruguay uzbekistan venezuela
+vietnam wales yemen zambia zimbabwe uk usa us britain america europe asia africa scandinavia
+""")
+#: For whom, when or where a figure holds.
+QUALIFIED = re.compile(
+    r"\b(?:on|at|for|in|before|after|during|when|if|until|with|without|excluding|including|from)"
+    r" (?P<of>.+)",
+    re.I,
+)
 
 _UNIT = re.compile(r"\d[\d.,]*k? ([a-z]{3,})")
 _USED_TO = re.compile(r"\bused to\b", re.I)

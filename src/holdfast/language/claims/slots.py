@@ -16,28 +16,133 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from holdfast.language.claims.words import (
-    ALIKE,
-    ATTRIBUTES,
-    CURRENCIES,
-    DIGITAL,
-    EVENTS,
-    LABELLED,
-    MANNER,
-    MANY,
-    MEASURED,
-    NEUTRAL,
-    NUMBERS,
-    RANKED,
-    RANKS,
-    ROLES,
-    SITUATED,
-    STABLE,
-    THINGS,
+from holdfast.language.lexicon import (
+    CARDINALS,
+    COUPLE,
+    MONTH,
+    ORDINALS,
+    WEEKDAY,
+    WEEKDAYS,
+    plural,
+    word_set,
 )
-from holdfast.language.lexicon import MONTH, WEEKDAY, WEEKDAYS, plural, word_set
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, terms
+
+# ----------------------------------------------------------------------
+# The kinds of nouns that tell slots apart, and words for one thing. Only what grammar or the world
+# fixes for everybody stands here; nothing is of one person or topic.
+# ----------------------------------------------------------------------
+
+#: Present form -> past forms, for verbs whose stem changes.
+_IRREGULAR = """
+be:was,were,been am:am become:became begin:began,begun bite:bit,bitten break:broke,broken
+bring:brought build:built buy:bought catch:caught choose:chose,chosen come:came do:did,done
+draw:drew,drawn drink:drank,drunk drive:drove,driven eat:ate,eaten fall:fell,fallen feel:felt
+fight:fought find:found fly:flew,flown forget:forgot,forgotten get:got,gotten give:gave,given
+go:went,gone grow:grew,grown have:had hear:heard hold:held keep:kept know:knew,known lead:led
+leave:left lend:lent lose:lost make:made mean:meant meet:met pay:paid ride:rode,ridden ring:rang
+run:ran say:said see:saw,seen sell:sold send:sent sing:sang,sung sit:sat sleep:slept
+speak:spoke,spoken spend:spent stand:stood steal:stole,stolen swim:swam,swum take:took,taken
+teach:taught tell:told think:thought throw:threw,thrown understand:understood wake:woke,woken
+wear:wore,worn win:won write:wrote,written
+"""
+#: Words for one thing.
+_ALIKE = """
+allergy:allergic,allergies colour:color,colors,colours favourite:favorite,favourites,favorites
+mother:mum,mom,mommy,mummy father:dad,daddy phone:cellphone,smartphone,mobile
+name:called,named,spelled
+like:love,loves,enjoy,enjoys,likes,adore,adores,loved,liked,enjoyed,loving,liking,enjoying
+like:hate,hates,dislike,dislikes,despise,despises,detest,detests,hated,disliked fly:flown,flying
+child:children,kid,kids person:people tv:television
+"""
+
+
+def _forms(lines: str) -> dict[str, str]:
+    return {
+        form: one
+        for one, _, forms in (each.partition(":") for each in lines.split())
+        for form in forms.split(",")
+    }
+
+
+PAST_TO_PRESENT = _forms(_IRREGULAR)
+ALIKE = {**PAST_TO_PRESENT, **_forms(_ALIKE)}
+_NUMBERS = f"""
+zero {CARDINALS} thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
+"""
+NUMBERS = {word: str(number) for number, word in enumerate(_NUMBERS.split())} | {
+    "thirty": "30", "forty": "40", "fifty": "50", "hundred": "100", "dozen": "12",
+}  # fmt: skip
+#: A figure after one of these tells which one it is, not how many.
+LABELLED = word_set("""
+step part chapter phase question equation option section page item task problem exercise figure
+table unit module project episode season test example
+""")
+#: Of these the ordinal is a value: "the third floor"; before any other noun it tells which.
+RANKED = r"(?:floor|grade|place|year|class|row|league|trimester|of)"
+RANKS = {word: str(number) for number, word in enumerate(ORDINALS.split(), 1)}
+CURRENCIES = (
+    r"(?:euros?|dollars?|pounds?|francs?|yen|rupees?|kronor|kroner|crowns?|usd|eur|gbp|chf)"
+)
+#: Of these a person has one at a time: whoever comes later has taken the place.
+ROLES = word_set(f"""
+manager boss supervisor dentist doctor gp therapist teacher landlord landlady {COUPLE} spouse coach
+trainer tutor mentor advisor adviser accountant lawyer hairdresser barber vet pediatrician
+paediatrician principal headteacher successor predecessor optician physio physiotherapist caretaker
+captain chair chairman roommate flatmate
+""")
+#: "In" says of these in which language they are, or how far.
+DIGITAL = frozenset({"site", "website", "database", "app", "api", "service", "code", "blog"})
+#: Of these each is at one place, or with one company, at a time.
+SITUATED = word_set("""
+office studio store shop workshop practice clinic headquarters hq warehouse factory branch school
+house flat apartment cabin cottage garage room desk bed locker storage garden allotment
+insurance account mortgage pension contract policy subscription plan savings internet broadband
+bike bicycle car van boat caravan motorbike scooter piano laptop passport suitcase wallet luggage
+site website server database app api service backup backups repo repository code domain blog
+meeting wedding party conference class course lesson training practice workshop ceremony reception
+exam interview appointment retreat funeral concert
+""")
+#: With a time or a sum these say only that it is so: "the launch is planned for May".
+NEUTRAL = word_set("plan schedul due set start begin leav depart happen book cost")
+#: Of these there is one after the other, as stems.
+EVENTS = word_set(
+    "flight train bus appoint meet call interview exam lesson shift session class trip match"
+)
+#: Of these people a person has several, as stems.
+MANY = word_set("""
+friend colleagu cowork cousin neighbour neighbor client custom student classmat uncl aunt nephew
+niec grandchild grandson granddaught
+""")
+#: Abstract attributes: whatever follows is their value, but for a word on how they are.
+ATTRIBUTES = word_set("""
+address birthday breed code colour deadline diet email employer goal handle hometown job major
+nickname occupation password position profession role status target timezone title type username
+version
+""")
+#: Attributes that are measured: only a figure is their value.
+MEASURED = word_set("""
+age budget dose fee height income limit number pin port price record rent salary score size weight
+""")
+#: Things of which one is in use; a bare word after them is how they are, not which they are.
+THINGS = word_set("""
+apartment bank bicycle bike book browser camera car city class club company computer country course
+editor flat game gym hobby house keyboard laptop office os phone plan printer project provider room
+router school seat server song subject tablet team theme university watch website
+""")
+#: After a noun and "is": how it is or what it does, not what it is.
+MANNER = re.compile(
+    r"(?:too|very|so|quite|rather|really|pretty|always|often|usually|\w+ing|good|bad|great|fine|ok"
+    r"|okay|high|low|big|small|new|old|wrong|right|correct|incorrect|secret|public|private|unknown"
+    r"|unclear|terrible|perfect|important|easy|hard|difficult|close|far|near|expensive|cheap|ready"
+    r"|done|missing|broken|late|early|in|on|at|under|over|from|for|about|with|to)\b",
+    re.I,
+)
+#: What does not change with time: said otherwise later, one of both is wrong.
+STABLE = frozenset(
+    {"name", "birthday", "birthplace", "anniversary", "maiden", "surname", "birthdate"}
+)
 
 # ----------------------------------------------------------------------
 # The values in a clause that can be measured: numbers, times, days, dates, sums of money.
@@ -165,10 +270,9 @@ _CALLED = re.compile(rf"{_WHO} {_BE} (?:called|named|spelled|spelt) (?P<v>.+)", 
 _COPULA = re.compile(rf"(?P<a>(?:my|our|the|[\w-]+'s) .+?) {_BE} (?P<v>.+)", re.I)
 _INVERTED = re.compile(rf"(?P<v>.+?) {_BE} (?P<a>(?:my|our) .+)", re.I)
 _FIRST_PERSON = frozenset({"i", "we"})
-_OTHERS = """
+_PRONOUNS = word_set("""
 he she they it you this that there these those who which what everyone nobody its his her their your
-"""
-_PRONOUNS = frozenset(_OTHERS.split())
+""")
 _DETERMINER = re.compile(r"^(?:my|our|the|an?|his|her|their|its) ", re.I)
 _OWNER = re.compile(r"(\w)'s\b")
 _INDEFINITE = re.compile(r"\ban? \w")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.language.lexicon import WEEKDAY
+from holdfast.language.lexicon import WEEKDAY, word_set
 from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
@@ -347,21 +347,10 @@ OWN_LIFE = re.compile(
 )
 
 # A sentence without any of these is no injection; looking them up is twenty times as fast.
-INJECTION_HINTS = (
-    *(
-        "ignor",
-        "disregard",
-        "forget",
-        "overrid",
-        "bypass",
-        "disobey",
-        "follow",
-        "system",
-        "assistant",
-    ),
-    *("developer", "[", "<", "you are", "mode", "prompt", "above", "have no", "had no", "safety"),
-    *("content", "restrictions", "hidden"),
-)
+INJECTION_HINTS = word_set("""
+ignor disregard forget overrid bypass disobey follow system assistant developer [ < mode prompt
+above safety content restrictions hidden
+""") | {"you are", "have no", "had no"}
 INJECTION = re.compile(
     r"^\W*(?:system|assistant|developer)\s*:|</?(?:system|assistant|instructions?)>|\[/?inst\]"
     r"|<\|[a-z_]+\|>|\bnew system (?:instruction|prompt|message)|\b(?:ignore|disregard|forget"
@@ -535,7 +524,7 @@ ONCE_WHEN = re.compile(
 )
 
 # Words about how to answer: a request with one of them is about manner.
-_MANNER = """
+MANNER = word_set("""
 abbreviations acronyms adjectives adverbs advice agree american amounts analogies answer answers
 apologise apologising apologize apologizing arabic ascii assume basics beginner bengali blunt
 bluntly brief briefly british bullet bullets buzzword buzzwords calm camelcase cantonese caps casual
@@ -557,8 +546,7 @@ small-talk snake_case sources spaces spanish speculate spelling spoilers step-by
 succinct sugarcoat suggestions summaries swahili swear swedish tables tabs talk tamil temperatures
 tense terse thai tone turkish type-hints typed ukrainian units uppercase urdu verbose vietnamese
 voice welsh words wordy working yaml yen yoruba
-"""
-MANNER = frozenset(_MANNER.split())
+""")
 GENERAL = re.compile(
     r"\b(?:always|never|ever|whenever|every ?time|each time|from (?:now|here|today|this point) on"
     r"|going forward|in (?:the )?future|for future|by default|as a (?:general )?(?:rule|default)"
@@ -621,12 +609,11 @@ DEFINITE = re.compile(
     r"\bthe (?!words?\b|phrase\b|term\b|first time\b|usual\b|same\b|way\b)([a-z]+)"
 )
 # Parts that any answer has.
-_PARTS = """
+PARTS = word_set("""
 answer answers beginning bit bottom chatter commas conclusion details disclaimers emojis end ending
 explanation fluff form greeting greetings hello intro jokes numbers point pleasantries preamble
 question questions reasoning recipes rest sentences sources summary top
-"""
-PARTS = frozenset(_PARTS.split())
+""")
 ONE = re.compile(
     r"(?:(?!the )\w+ ){1,2}(?:me |us )?(?:a|an|some|one|two|three|four|five|ten|\d+)\b(?! (?:time"
     r"|at|\w+ at a time|\w+ per\b))"

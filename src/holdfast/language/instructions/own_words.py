@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues
-from holdfast.language.lexicon import LANGUAGES, WEEKDAY, any_of
+from holdfast.language.lexicon import LANGUAGES, WEEKDAY, any_of, word_set
 from holdfast.language.sentences import STOPS, cut
 
 # A fence ends with the mark it began with; with text between backticks on one line it is no fence.
@@ -58,15 +58,17 @@ _ROLE = re.compile(
     r"|(?!i\b|as i\b).+ (?:replied|wrote|writes|said|says|answered|asked|responded|told me)"
 )
 # Labels of what the user says, "Note: ...", beside the words of manner, "Tone: ...".
-_OWN_LABELS = """
+_OWN = (
+    word_set("""
 again also always and anyway btw but code coding correction dates default email emails finally first
 formatting forward fyi general generally heads-up hint honestly important instruction instructions
 key last later length listen look mails maths n.b. naming nb never no note notes now ok okay one
 only onward p.s. please pls preference preferences ps psa python quick recipes remember reminder
 request requests requirement requirements rule rules second seriously so sql style suggestion thing
 things third tip tips travel update urgent warning wish wishes work writing yes
-"""
-_OWN = frozenset(_OWN_LABELS.split()) | cues.MANNER
+""")
+    | cues.MANNER
+)
 
 _THINGS = (
     r"(?:announcement|article|blog|chat|comment|contract|conversation|copy|description|doc|document"

@@ -26,6 +26,7 @@ from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues
 from holdfast.language.instructions.own_words import Place, all_lines, is_handed, spoken
+from holdfast.language.lexicon import word_set
 from holdfast.language.sentences import cut
 
 # ----------------------------------------------------------------------
@@ -85,11 +86,10 @@ _NO_SITUATION = re.compile(
 _COMPLEMENT = re.compile(r"(?<!\s)\s++(?:to|from|with|of|that|i|we|you|about|for|and|please)\b")
 _DETERMINERS = re.compile(r"(?:(?:all|any|every|each|of|my|our|future)\s+)+")
 # How to answer, although it is a plural or a name.
-_FORM_WORDS = """
+_FORMS = word_set("""
 brackets case chunks columns csv degrees format gmt hours millions minutes order parts pdf
 percentages person pieces points rows seconds sections stages steps style terms thousands utc xml
-"""
-_FORMS = frozenset(_FORM_WORDS.split())
+""")
 _MASS = frozenset({"class", "code", "conversation", "private", "prose", "public", "writing"})
 _EVERYTHING = frozenset({"answers", "messages", "output", "replies", "responses"})
 _APPLIES = re.compile(

@@ -21,7 +21,7 @@ from typing import Literal
 
 from holdfast.language.instructions import cues
 from holdfast.language.instructions.rules import Rule, topic
-from holdfast.language.lexicon import CARDINALS, LANGUAGES, any_of
+from holdfast.language.lexicon import CARDINALS, LANGUAGES, any_of, word_set
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------
@@ -203,11 +203,10 @@ _CLAUSE = re.compile(
 )
 _SEQUENCE = re.compile(r"\b(?:before|after)\b", re.I)
 _WORD = re.compile(r"[a-z']+")
-_OPENING_WORDS = """
+_BEFORE_VERB = word_set("""
 actually always and can could do don't feel fine free from i i'd it's just let's like may never now
 ok okay on only please should so the to want we will would you
-"""
-_BEFORE_VERB = frozenset(_OPENING_WORDS.split())
+""")
 
 
 # All rules in force are read for each new one: a cache smaller than their number never hits.
@@ -348,11 +347,10 @@ _RELEASE = re.compile(
     re.I,
 )
 # Orders of which one object at a time can be obeyed; "remind me of ..." can be obeyed twice.
-_ORDERS = """
+_ONE_OBJECT = word_set("""
 assume begin convert default end express finish format list order present put rank round set sign
 sort start summarise summarize treat use write
-"""
-_ONE_OBJECT = frozenset(_ORDERS.split())
+""")
 
 Topics = Literal["equal", "wider", "other"]
 

@@ -27,6 +27,7 @@ from holdfast.language.lexicon import (
     WEEKDAYS,
     any_of,
     plural,
+    word_set,
 )
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import STOP_WORDS
@@ -51,7 +52,9 @@ unbelievable unfortunately welcome well whoa woah wonderful woo woohoo wow wowza
 yep yes yikes yo yum yummy yup
 """
 # Function words beyond the stop words, and common verbs that ask or tell.
-_OPENING = """
+OPENERS = (
+    frozenset(_SPOKEN.split())
+    | word_set("""
 according across actually add afterwards ago all allow almost along already although always among
 amid and another anybody anyone anything apart appreciate around ask aside at away back basically
 because become been before begin behind believe below beside besides between beyond both bring
@@ -77,25 +80,29 @@ ultimately under unless unlike until up upon us use used using usually various v
 want was watch we went were what whatever when whenever where whereas wherever whether which
 whichever while who whoever whole whom whose why will with within without won wonder work would
 write yesterday yet you young your yours yourself zero
-"""
-_DATES = f"""
+""")
+    | STOP_WORDS
+)
+_DATE_WORDS = word_set(f"""
 {MONTHS} {SHORT_MONTHS} {WEEKDAYS} {plural(WEEKDAYS)} mon tue tues wed thu thur thurs fri {SEASONS}
 am pm bc ad bce ce
-"""
+""")
 # Written with capitals, but shorthand and not names.
-_SHORTHAND = """
+_NO_NAMES = (
+    _DATE_WORDS
+    | word_set("""
 aka asap ama atm brb btw diy dj eta faq fyi gps id idk imo irl lol mvp nsfw omg ok pc pdf pr qa rn
 rip rsvp so tba tbd tbh tgif tldr tv url vip vs wfh wip ii iii er cv hr pt ps
-"""
-OPENERS = frozenset(_SPOKEN.split()) | frozenset(_OPENING.split()) | STOP_WORDS
-_DATE_WORDS = frozenset(_DATES.split())
-_NO_NAMES = _DATE_WORDS | frozenset(_SHORTHAND.split()) | {"i"}
+""")
+    | {"i"}
+)
 #: Never the first word of a name, wherever it stands: "Hey Jon", "Thanks Gina".
 NEVER_FIRST = frozenset(_SPOKEN.split()) | {"i"}
 #: Forms of verbs and adverbs that open a sentence far more often than names have them.
 SUFFIX = re.compile(r"(?:.{3}ing|.{3}ly|n['’]t|['’](?:ll|ve|re|d|m|s))\Z")
-_SMALL = "a an the of and or in on at to for from with by de la le del du der die das und et y"
-SMALL_IN_TITLES = frozenset(_SMALL.split())
+SMALL_IN_TITLES = word_set(
+    "a an the of and or in on at to for from with by de la le del du der die das und et y"
+)
 
 
 _CONTRACTED = re.compile(r"(?:n['’]t|['’](?:ll|ve|re|d|m|s))\Z", re.IGNORECASE)
@@ -285,8 +292,7 @@ _WORD = re.compile(
 )
 # What may stand between two words of one name.
 _GAP = re.compile(r" |-| & |\. (?=[A-Z])")
-_JOINTS = "of the de la del von van der den di da du le el al y &"
-_CONNECTORS = frozenset(_JOINTS.split())
+_CONNECTORS = word_set("of the de la del von van der den di da du le el al y &")
 _MOST_CONNECTORS = 2
 #: So many characters before a word tell whether it opens a sentence.
 _BEHIND = 8

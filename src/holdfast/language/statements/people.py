@@ -13,10 +13,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.language.lexicon import GRANDPARENTS, KIN, PETS, SURE_MONTHS, WEEKDAYS, any_of
+from holdfast.language.lexicon import (
+    GRANDPARENTS,
+    KIN,
+    PETS,
+    SURE_MONTHS,
+    WEEKDAYS,
+    any_of,
+    word_set,
+)
 from holdfast.language.sentences import STOPS
 
-_NOT_NAMES = f"""
+_NEVER = word_set(f"""
 american argentinian australian austrian bangladeshi belgian brazilian british bulgarian canadian
 catalan chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian
 ethiopian european filipino finnish french german ghanaian greek hungarian icelandic indian
@@ -40,8 +48,7 @@ programmer researcher sales scientist secretary singer student surgeon teacher t
 therapist translator tutor vet waiter waitress writer
 senior junior lead head chief vice assistant associate deputy principal
 {WEEKDAYS} {SURE_MONTHS}
-"""
-_NEVER = frozenset(_NOT_NAMES.split())
+""")
 _NAME = (
     r"[A-Z][\w'\u2019-]{1,60}"
     r"(?: (?:van |de |von |der |da |el ){0,3}[A-Z][\w'\u2019-]{1,60}){0,2}"
