@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import Extractor, RulesExtractor
 from holdfast.language.names.spans import Turn
-from holdfast.language.relations.patterns import NUMBER_LABELS
+from holdfast.language.relations import NUMBER_LABELS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.values import FactDraft
 from holdfast.learn.nlp import MODEL, NlpExtractor

@@ -10,7 +10,7 @@ import pytest
 from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
-from holdfast.language.relations.patterns import MentionedRelation, Speakers, distinct, typed
+from holdfast.language.relations import MentionedRelation, Speakers, distinct, typed
 from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES
 
 HERE = Path(__file__).parent

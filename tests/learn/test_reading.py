@@ -9,7 +9,7 @@ import pytest
 from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
-from holdfast.language.relations.patterns import MentionedRelation
+from holdfast.language.relations import MentionedRelation
 from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.learn.drafts_from_rules import own_name, read_turns
 from holdfast.types import ORIGIN_OF_ROLE, Event

@@ -14,8 +14,12 @@ from typing import Protocol
 
 from holdfast.language.dates import Date, TimeSpan
 from holdfast.language.names.spans import Kinds, KnownNames, Mention, Names, Span, Turn
-from holdfast.language.relations import patterns
-from holdfast.language.relations.patterns import MentionedRelation, Speakers, distinct
+from holdfast.language.relations import (
+    MentionedRelation,
+    Speakers,
+    distinct,
+    pattern_relations,
+)
 from holdfast.language.sentences import STOPS, sentence_spans
 
 # ----------------------------------------------------------------------
@@ -186,7 +190,7 @@ class RulesExtractor:
             assembled(
                 turn,
                 found,
-                patterns.find(turn.text, found, whose(turn, people)),
+                pattern_relations(turn.text, found, whose(turn, people)),
                 self._dates,
             )
             for turn, found in zip(turns, mentions, strict=True)

