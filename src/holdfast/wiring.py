@@ -17,7 +17,7 @@ from holdfast.models.base import Embedder
 
 if TYPE_CHECKING:
     from holdfast.language.extraction import Extractor
-    from holdfast.models.llm import Generator
+    from holdfast.models.base import Generator
     from holdfast.recall.stages.rerank import Reranker
     from holdfast.store.protocols import Store
 
@@ -125,7 +125,7 @@ def make_generator(config: Config) -> Generator | None:
     """The language model that the configuration names, if any."""
     if not config.extraction.asks_llm:
         return None
-    from holdfast.models.llm import RemoteGenerator
+    from holdfast.models.remote import RemoteGenerator
 
     llm = config.extraction.llm
     return RemoteGenerator(

@@ -30,9 +30,10 @@ from holdfast.learn.drafts_from_llm import Drafted, drafted
 from holdfast.learn.llm.answer import parse_answer
 from holdfast.learn.llm.extractor import LlmExtractor, asking
 from holdfast.learn.llm.prompt import KnownEntity, build
+from holdfast.models.base import Generated, TokenUsage
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Price, Purse
-from holdfast.models.llm import Generated, RemoteGenerator, TokenUsage
+from holdfast.models.remote import RemoteGenerator
 from holdfast.store.protocols import Spent
 from holdfast.types import Event, Scope
 

@@ -12,9 +12,9 @@ import pytest
 
 from holdfast.errors import ModelError, ModelUnavailable, NotAsked, OverBudget, Refused
 from holdfast.learn.llm.extractor import LlmExtractor
+from holdfast.models.base import Generated
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Price, Purse, Size
-from holdfast.models.llm import Generated
 from holdfast.store.protocols import Spent, Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.types import Event, Scope

@@ -9,7 +9,8 @@ from holdfast.errors import ModelError, ModelUnavailable, Unreadable
 from holdfast.language.tokens import count_tokens
 from holdfast.learn.llm.answer import USER, ExtractedAnswer, parse_answer
 from holdfast.learn.llm.prompt import ExtractionPrompt, KnownEntity, build
-from holdfast.models.llm import Generated, RemoteGenerator
+from holdfast.models.base import Generated
+from holdfast.models.remote import RemoteGenerator
 from holdfast.types import Event
 from tests.models.llama_server import CONTEXT_TOKENS, running
 

@@ -29,7 +29,7 @@ from holdfast.learn.llm.answer import (
     ExtractedAnswer,
 )
 from holdfast.learn.llm.prompt import ExtractionPrompt
-from holdfast.models.llm import TokenUsage
+from holdfast.models.base import TokenUsage
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.records.graph.resolve import PARTLY, SAME
 from holdfast.types import Event

@@ -33,7 +33,7 @@ from holdfast.learn.filter import learnable
 from holdfast.learn.llm.extractor import LlmExtractor, asking
 from holdfast.learn.llm.prompt import KnownEntity
 from holdfast.learn.nlp import extractor_named
-from holdfast.models.llm import Generator
+from holdfast.models.base import Generator
 from holdfast.records.facts.judge import LlmJudge, Opinions
 from holdfast.store.protocols import Store
 from holdfast.types import Event, Job, Metadata, Scope

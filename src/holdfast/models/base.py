@@ -1,10 +1,11 @@
-"""Embedder: what turns text into vectors, and the promises every one of them keeps."""
+"""Embedders and language models: the promises that every one of them keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,3 +100,40 @@ def refuse_row(wrong: NDArray[np.bool_], fault: str) -> None:
     """Raise for the first row marked as wrong."""
     if wrong.any():
         raise ModelError(f"the model's vector {int(wrong.argmax())} {fault}")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """What one call took, in tokens of the model."""
+
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What the model wrote, and what it took."""
+
+    text: str
+    usage: TokenUsage
+    #: The model stopped because the answer reached its limit.
+    cut: bool = False
+    #: The endpoint gave no usage that can be believed: it was counted with our own counter.
+    estimated: bool = False
+
+
+class Generator(Protocol):
+    """Instructions and a text to an answer; `ModelError` when it cannot. Threads may share it."""
+
+    @property
+    def model_id(self) -> str:
+        """Which model."""
+
+    @property
+    def max_answer_tokens(self) -> int:
+        """The longest answer that is asked for."""
+
+    def generate(
+        self, system: str, text: str, *, schema: Mapping[str, Any] | None = None
+    ) -> Generated:
+        """The model's answer to `text` under the instructions `system`."""

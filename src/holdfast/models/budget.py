@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import NotAsked, OverBudget, Refused
 from holdfast.language.tokens import count_tokens
-from holdfast.models.base import Embedder, typed_errors
+from holdfast.models.base import Embedder, Generated, Generator, typed_errors
 from holdfast.models.breaker import Breaker
-from holdfast.models.llm import Generated, Generator
 from holdfast.store.protocols import Spending, Spent
 from holdfast.types import Scope
 

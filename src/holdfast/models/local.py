@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -115,49 +115,42 @@ def split_words(text: str) -> list[str]:
 class _Table(dict[int, str]):
     """Character to what it becomes, worked out when first met."""
 
+    def __init__(self, becomes: Callable[[str], str]) -> None:
+        super().__init__()
+        self._becomes = becomes
+
     def __missing__(self, point: int) -> str:
-        result = self.replace(chr(point))
+        result = self._becomes(chr(point))
         if len(self) < CACHED_CHARACTERS:
             self[point] = result
         return result
 
-    def replace(self, character: str) -> str:
-        raise NotImplementedError
 
-
-class _Cleaned(_Table):
+def _clean(character: str) -> str:
     """Without control characters, every space the same, CJK characters as words of their own."""
-
-    def replace(self, character: str) -> str:
-        if character in "\t\n\r":
-            return " "
-        if character == "\ufffd" or unicodedata.category(character) in {"Cc", "Cf", "Co", "Cs"}:
-            return ""
-        if character.isspace():
-            return " "
-        point = ord(character)
-        if any(low <= point <= high for low, high in _CJK):
-            return f" {character} "
-        return character
+    if character in "\t\n\r":
+        return " "
+    if character == "\ufffd" or unicodedata.category(character) in {"Cc", "Cf", "Co", "Cs"}:
+        return ""
+    if character.isspace():
+        return " "
+    point = ord(character)
+    return f" {character} " if any(low <= point <= high for low, high in _CJK) else character
 
 
-class _Bare(_Table):
+def _without_accent(character: str) -> str:
     """Without the accents that NFD has set apart."""
-
-    def replace(self, character: str) -> str:
-        return "" if unicodedata.category(character) == "Mn" else character
+    return "" if unicodedata.category(character) == "Mn" else character
 
 
-class _Split(_Table):
+def _apart(character: str) -> str:
     """With spaces around punctuation."""
-
-    def replace(self, character: str) -> str:
-        if character in _ASCII_PUNCTUATION or unicodedata.category(character)[0] == "P":
-            return f" {character} "
-        return character
+    if character in _ASCII_PUNCTUATION or unicodedata.category(character)[0] == "P":
+        return f" {character} "
+    return character
 
 
-_CLEANED, _BARE, _SPLIT = _Cleaned(), _Bare(), _Split()
+_CLEANED, _BARE, _SPLIT = _Table(_clean), _Table(_without_accent), _Table(_apart)
 
 
 FOLDER = Path(__file__).with_name("minilm")

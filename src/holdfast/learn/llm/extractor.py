@@ -27,9 +27,9 @@ from holdfast.learn.llm.prompt import (
     build,
     groups,
 )
+from holdfast.models.base import Generated, Generator
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Paid, Price, Purse
-from holdfast.models.llm import Generated, Generator
 from holdfast.store.protocols import Spending
 from holdfast.types import Event, Scope
 

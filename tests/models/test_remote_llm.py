@@ -14,7 +14,8 @@ from urllib.request import urlopen
 import pytest
 
 from holdfast.errors import ConfigError, ModelError, ModelUnavailable, Refused
-from holdfast.models.llm import Generated, RemoteGenerator, TokenUsage
+from holdfast.models.base import Generated, TokenUsage
+from holdfast.models.remote import RemoteGenerator
 
 KEY = "sk-very-secret-key"
 SECRET = "Ann hides the key under the blue pot"
