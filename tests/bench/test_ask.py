@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Memory
-from holdfast.bench.ask import USER, by_holdfast, by_plain, by_variation, turns_of
 from holdfast.bench.data import Question
 from holdfast.bench.methods import PLAIN, VARIATIONS
+from holdfast.bench.run import USER, by_holdfast, by_plain, by_variation, turns_of
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.safe import Item, line
 from holdfast.testing import HashEmbedder

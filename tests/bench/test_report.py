@@ -10,14 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from holdfast.bench.ask import MethodAnswer, PackedContext
 from holdfast.bench.cache import CachedEmbedder
 from holdfast.bench.data import Question
 from holdfast.bench.methods import Variation
 from holdfast.bench.metrics import BUDGETS_TOKENS
 from holdfast.bench.page import markdown
 from holdfast.bench.report import commit, report, settings, write
-from holdfast.bench.run import Ablation, SetResult
+from holdfast.bench.run import Ablation, MethodAnswer, PackedContext, SetResult
 from holdfast.config import Config, Embedding, names
 from holdfast.testing import HashEmbedder
 

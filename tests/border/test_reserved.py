@@ -24,7 +24,7 @@ SOURCE = Path(holdfast.__file__).parent
 FOLLOWED = {
     "learn/filter.py": (*turn_filter._TOOL_KEYS, *turn_filter._HIDDEN_KEYS),
     "service/dialects/atomic_rows.py": (),  # text_or_none: its calls are scanned.
-    "bench/ask.py": ("turn",),
+    "bench/run.py": ("turn",),
 }
 #: Functions that read a key of a metadata that they are given.
 READERS = {"text_or_none"}

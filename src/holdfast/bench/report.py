@@ -14,7 +14,6 @@ from typing import Any
 import orjson
 
 import holdfast
-from holdfast.bench.ask import MethodAnswer, PackedContext
 from holdfast.bench.cache import CachedEmbedder
 from holdfast.bench.data import Question
 from holdfast.bench.methods import HOLDFAST, offered
@@ -27,9 +26,8 @@ from holdfast.bench.metrics import (
     mean,
     percentile,
 )
-from holdfast.bench.page import markdown
-from holdfast.bench.plot import plot
-from holdfast.bench.run import Ablation, SetResult
+from holdfast.bench.page import markdown, plot
+from holdfast.bench.run import Ablation, MethodAnswer, PackedContext, SetResult
 from holdfast.border import private
 from holdfast.config import Config, names
 from holdfast.models.base import Embedder
