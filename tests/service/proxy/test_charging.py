@@ -14,9 +14,7 @@ import pytest
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.keys import create_key
-from holdfast.service.proxy.relay import Overheard
-from holdfast.service.proxy.routes import Chat, Responses
-from holdfast.service.proxy.shape import ReportedUsage, tokens_sent
+from holdfast.service.proxy.shape import Chat, Overheard, ReportedUsage, Responses, tokens_sent
 from holdfast.store.protocols import Spent
 from holdfast.store.sqlite import connection as store_connection
 from holdfast.testing import HashEmbedder

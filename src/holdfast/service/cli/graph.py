@@ -255,15 +255,15 @@ def _nothing(asked: dict[str, Any], type: str | None) -> str:
 
 
 def _draw(found: Subgraph, chosen: str, turns: dict[str, Event], heading: str) -> str:
-    from holdfast.service.picture import plain  # noqa: PLC0415
+    from holdfast.service import graph_text  # noqa: PLC0415
 
     if chosen == "svg":
-        from holdfast.service.picture.svg import svg  # noqa: PLC0415
+        from holdfast.service.graph_svg import svg  # noqa: PLC0415
 
         return svg(found, heading=heading)
     if chosen == "table":
-        return plain.table(found, turns, width=shutil.get_terminal_size(_WHEN_PIPED).columns)
-    return plain.mermaid(found) if chosen == "mermaid" else plain.as_json(found)
+        return graph_text.table(found, turns, width=shutil.get_terminal_size(_WHEN_PIPED).columns)
+    return graph_text.mermaid(found) if chosen == "mermaid" else graph_text.as_json(found)
 
 
 def _hand_over(text: str, chosen: str, out: Path | None, *, force: bool) -> None:

@@ -1,131 +1,221 @@
 """One call passed on: the model's status, headers and bytes go back as they come.
 
-When the caller goes away the model is hung up on; when the model breaks off, so does the answer.
-Only what would speak for this server to a browser or belongs to one connection is left out.
+The model is reached over HTTP/1.1 with asyncio and h11, which the server has anyway. Connections
+are kept; one that the model closed meanwhile is replaced once, unseen. When the caller goes away
+the model is hung up on; when the model breaks off, so does the answer. Only what would speak for
+this server to a browser or belongs to one connection is left out.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import aclosing
+import ssl
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
-import orjson
+import h11
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from holdfast.errors import ModelUnavailable, NotAsked
+from holdfast.errors import ConfigError, ModelUnavailable, NotAsked
 from holdfast.models.budget import Size
 from holdfast.service.http.errors import openai
 from holdfast.service.http.limits import Charge
 from holdfast.service.proxy.shape import (
+    Overheard,
     OverheardAnswer,
     ReportedUsage,
     Shape,
-    tokens_of,
     tokens_sent,
-    usage_of,
 )
-from holdfast.service.proxy.upstream import Headers, Upstream, UpstreamCall, UpstreamResponse
 
-# An answer overheard while it passes through: as one JSON document, or as server-sent events.
-#
-# Nothing here delays, changes or refuses it. What cannot be read, or is larger than any answer,
-# is not remembered.
+Headers = Sequence[tuple[bytes, bytes]]
 
-_MOST_BYTES = 16 * 1024 * 1024
-_DONE = b"[DONE]"
+_MOST_KEPT = 32
+_MOST_HEAD_BYTES = 64 * 1024
+_READ_BYTES = 64 * 1024
+_CONNECT_SECONDS = 10.0
 
 
-class Overheard:
-    """What is understood of an answer of one shape; without one, what it took alone."""
+@dataclass(frozen=True, slots=True)
+class UpstreamCall:
+    """What is sent: `target` is the path and query after the model's own address."""
 
-    def __init__(self, shape: Shape | None, *, streamed: bool) -> None:
-        self._shape = shape
-        self._streamed = streamed
-        self._draft = OverheardAnswer()
-        self._held = bytearray()
-        self._data: list[bytes] = []
-        self._deaf = False
-        self._told = ReportedUsage()
-        #: Whether words came after the model last said what the answer took.
-        self._said_more = False
+    method: str
+    target: str
+    headers: Headers
+    body: bytes = b""
 
-    def feed(self, chunk: bytes) -> None:
-        """Listen to the next bytes."""
-        if self._deaf:
-            return
-        self._held += chunk
-        if self._streamed and b"\n" in chunk:
-            for event in self._events():
-                self._hear(event)
-        if len(self._held) > _MOST_BYTES:
-            self._deaf = True
-            self._held.clear()
 
-    def answer(self) -> OverheardAnswer | None:
-        """The answer, if all of it was there."""
-        self._end()
-        return self._draft if self._draft.whole and not self._deaf else None
+@dataclass(frozen=True, slots=True)
+class UpstreamResponse:
+    """What comes back; the names of headers in small letters, the chunks as they come."""
 
-    def took(self) -> ReportedUsage:
-        """What the call took, as the model says; without its word the answer is as it looks."""
-        self._end()
-        told, looks = self._told, tokens_of(self._size_bytes())
-        if told.answer is None:
-            return ReportedUsage(told.prompt, looks)
-        return ReportedUsage(
-            told.prompt, max(told.answer, looks) if self._said_more else told.answer
-        )
+    status: int
+    headers: Headers
+    chunks: AsyncGenerator[bytes]
 
-    def _size_bytes(self) -> int:
-        if self._shape is None:
-            return 0
-        return _MOST_BYTES if self._deaf else self._draft.size_bytes
 
-    def _end(self) -> None:
-        if not self._streamed and self._held:
-            self._hear(bytes(self._held))
-            self._held.clear()
+class Upstream:
+    """One OpenAI-compatible endpoint."""
 
-    def _hear(self, document: bytes) -> None:
-        if document == _DONE:
-            self._draft.whole = True
-            return
-        before, told = self._draft.size_bytes, self._understood(document)
-        if told.answer is not None:
-            self._said_more = False
-        elif self._draft.size_bytes > before:
-            self._said_more = True
-        self._told = self._told.then(told)
-
-    def _understood(self, document: bytes) -> ReportedUsage:
+    def __init__(self, url: str, *, timeout_s: float) -> None:
         try:
-            value = orjson.loads(document)
-        except orjson.JSONDecodeError:  # Cut off, or no JSON at all: something was said.
-            self._draft.size_bytes += len(document)
-            return ReportedUsage()
-        if not isinstance(value, Mapping):
-            return ReportedUsage()
-        if self._shape is not None:
-            hear = self._shape.hear_event if self._streamed else self._shape.hear
-            hear(value, self._draft)
-        return usage_of(value)
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise ConfigError("proxy.url is not an address") from error
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+            raise ConfigError("proxy.url must be like http://127.0.0.1:8080/v1")
+        self._tls = ssl.create_default_context() if parts.scheme == "https" else None
+        self._host = parts.hostname
+        self._port = port or (443 if self._tls else 80)
+        self._authority = parts.netloc.encode("ascii", "replace")
+        self._path = parts.path.rstrip("/")
+        self._patience = timeout_s
+        self._kept: list[_Line] = []
 
-    def _events(self) -> Iterator[bytes]:
-        """The data of the events that are there to the end."""
-        *lines, rest = self._held.split(b"\n")
-        self._held = rest
-        for each in lines:
-            line = bytes(each).rstrip(b"\r")
-            if line.startswith(b"data:"):
-                self._data.append(line[5:].removeprefix(b" "))
-            elif not line and self._data:
-                event, self._data = b"\n".join(self._data), []
-                yield event
+    @asynccontextmanager
+    async def ask(self, call: UpstreamCall) -> AsyncIterator[UpstreamResponse]:
+        """The answer to a call, as long as the block; ModelUnavailable when there is none."""
+        with _errors_in_words():
+            line, head = await self._send(call)
+        try:
+            yield UpstreamResponse(head.status_code, list(head.headers), line.chunks())
+        finally:
+            if line.is_free() and len(self._kept) < _MOST_KEPT:
+                self._kept.append(line)
+            else:
+                line.close()
+
+    async def close(self) -> None:
+        """Close what is kept."""
+        kept, self._kept = self._kept, []
+        for line in kept:
+            await line.wait_closed()
+
+    async def _send(self, call: UpstreamCall) -> tuple[_Line, h11.Response]:
+        request = self._request(call)
+        while self._kept:
+            line = self._kept.pop()
+            if not line.is_there():
+                line.close()
+                continue
+            with suppress(ConnectionError, h11.RemoteProtocolError):  # It left just now.
+                return line, await _head(line, request, call.body)
+        try:
+            line = await self._connect()
+        except (TimeoutError, OSError) as error:
+            raise NotAsked("the model behind the proxy cannot be reached") from error
+        return line, await _head(line, request, call.body)
+
+    def _request(self, call: UpstreamCall) -> h11.Request:
+        headers = [(b"host", self._authority), *call.headers]
+        if call.method != "GET":
+            headers.append((b"content-length", b"%d" % len(call.body)))
+        return h11.Request(method=call.method, target=self._path + call.target, headers=headers)
+
+    async def _connect(self) -> _Line:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            reader, writer = await asyncio.open_connection(
+                self._host, self._port, ssl=self._tls, limit=4 * _READ_BYTES
+            )
+        return _Line(reader, writer, self._patience)
+
+
+class _Line:
+    """A connection and what HTTP knows of it."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: float
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._patience = patience
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD_BYTES)
+
+    def is_there(self) -> bool:
+        """Whether the other side has not hung up."""
+        return not (self._reader.at_eof() or self._writer.is_closing())
+
+    def is_free(self) -> bool:
+        """Whether another call may use it, which it is made ready for."""
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    async def ask(self, request: h11.Request, body: bytes) -> h11.Response:
+        """Send a request; the head of its answer."""
+        http = self._http
+        sent = [http.send(request), http.send(h11.Data(body)), http.send(h11.EndOfMessage())]
+        # Not waited for: an endpoint may refuse a body that it has not read to the end.
+        self._writer.write(b"".join(each for each in sent if each))
+        while isinstance(event := await self._event(), h11.InformationalResponse):
+            pass
+        if not isinstance(event, h11.Response):
+            raise h11.RemoteProtocolError("the endpoint closed the connection")
+        return event
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """The body of the answer, as it comes."""
+        with _errors_in_words():
+            while isinstance(event := await self._event(), h11.Data):
+                yield bytes(event.data)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._writer.close()
+
+    async def wait_closed(self) -> None:
+        """Hang up, and wait until it is so."""
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+    async def _event(self) -> h11.Event | type[h11.PAUSED]:
+        while True:
+            event = self._http.next_event()
+            if event is not h11.NEED_DATA:
+                assert not isinstance(event, type) or event is h11.PAUSED
+                return event
+            async with asyncio.timeout(self._patience):
+                data = await self._reader.read(_READ_BYTES)
+            self._http.receive_data(data)
+
+
+async def _head(line: _Line, request: h11.Request, body: bytes) -> h11.Response:
+    try:
+        return await line.ask(request, body)
+    except BaseException:
+        line.close()
+        raise
+
+
+@contextmanager
+def _errors_in_words() -> Iterator[None]:
+    """What fails on the way becomes one error, told in words."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise ModelUnavailable("the model behind the proxy does not answer") from error
+    except OSError as error:
+        raise ModelUnavailable("the model behind the proxy cannot be reached") from error
+    except h11.ProtocolError as error:
+        raise ModelUnavailable("the model behind the proxy broke off") from error
 
 
 _OF_CONNECTION = frozenset(
@@ -215,20 +305,20 @@ class Relay(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as tasks:
             if not (self._bill and self._bill.to_the_end):
-                tasks.start_soon(_hung_up, receive, tasks.cancel_scope)
-            refused = await self._relayed(send)
+                tasks.start_soon(_wait_for_hang_up, receive, tasks.cancel_scope)
+            refused = await self._relay(send)
             if refused is not None:
                 refused.raw_headers.extend(self._more)
                 await refused(scope, receive, send)
             tasks.cancel_scope.cancel()
 
-    async def _relayed(self, send: Send) -> Response | None:
+    async def _relay(self, send: Send) -> Response | None:
         """Pass the answer on; what to say instead if there is none."""
         started = False
         try:
-            async with self._upstream.asked(self._call) as answer:
+            async with self._upstream.ask(self._call) as answer:
                 started = True
-                await self._passed_on(answer, send)
+                await self._pass_on(answer, send)
         except ModelUnavailable as error:
             if self._bill and isinstance(error, NotAsked):
                 self._bill.charge.settle(None)
@@ -239,9 +329,9 @@ class Relay(Response):
                 self._bill.pay(ReportedUsage())
         return None
 
-    async def _passed_on(self, answer: UpstreamResponse, send: Send) -> None:
+    async def _pass_on(self, answer: UpstreamResponse, send: Send) -> None:
         overheard = self._listener(answer)
-        headers = [*_passed_back(answer.headers), *self._more]
+        headers = [*_headers_back(answer.headers), *self._more]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         try:
             async with aclosing(answer.chunks) as chunks:
@@ -269,7 +359,7 @@ class Relay(Response):
         return Overheard(self._shape, streamed=kind.startswith(b"text/event-stream"))
 
 
-async def _hung_up(receive: Receive, scope: anyio.CancelScope) -> None:
+async def _wait_for_hang_up(receive: Receive, scope: anyio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
@@ -279,7 +369,7 @@ def _part(body: bytes, *, more: bool) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
-def _passed_back(headers: Headers) -> list[tuple[bytes, bytes]]:
+def _headers_back(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [
         (name, value)
         for name, value in headers

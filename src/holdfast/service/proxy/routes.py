@@ -34,154 +34,24 @@ from holdfast.models.budget import Limit, Size
 from holdfast.service.http.auth import check_within, header_text, key_of, may
 from holdfast.service.http.limits import Allowance
 from holdfast.service.http.wire import parse_json
-from holdfast.service.proxy.relay import Payer, Relay, refusal, to_send
+from holdfast.service.proxy.relay import (
+    Payer,
+    Relay,
+    Upstream,
+    UpstreamCall,
+    refusal,
+    to_send,
+)
 from holdfast.service.proxy.shape import (
+    Chat,
     ChatTurn,
-    Json,
     OverheardAnswer,
+    Responses,
     Shape,
-    bytes_said,
-    cleaned,
-    text_of,
     tokens_of,
     tokens_sent,
-    turns_of,
-    without_blocks,
 )
-from holdfast.service.proxy.upstream import Upstream, UpstreamCall
 from holdfast.types import ApiKey, Context, Role, Scope
-
-# Chat completions: memory is one more system message, after those that the caller begins with.
-#
-# Templates of some models take only one, at the beginning: for those it joins the caller's.
-
-_INSTRUCTING = ("system", "developer")
-
-
-class Chat:
-    """`POST /chat/completions`; `join`: memory joins the last of the messages it would follow."""
-
-    path = "/chat/completions"
-
-    def __init__(self, *, join: bool = False) -> None:
-        self._join = join
-
-    def turns(self, body: Json) -> list[ChatTurn]:
-        """The conversation so far."""
-        return turns_of(body.get("messages"))
-
-    def told(self, body: Json, block: str) -> dict[str, Any]:
-        """The body with the memories in it, and no others of ours."""
-        messages = body.get("messages")
-        if not isinstance(messages, list):
-            return dict(body)
-        kept: list[Any] = [new for each in messages if (new := cleaned(each)) is not None]
-        place = _after_instructions(kept)
-        own = kept[place - 1].get("content") if self._join and place else None
-        if block and isinstance(own, str):
-            kept[place - 1] = {**kept[place - 1], "content": f"{own}\n\n{block}"}
-        elif block:
-            kept.insert(place, {"role": "system", "content": block})
-        return {**body, "messages": kept}
-
-    def hear(self, answer: Json, draft: OverheardAnswer) -> None:
-        """Note what a whole answer says: of several choices the first."""
-        _name(answer, draft)
-        draft.size_bytes = bytes_said(answer.get("choices"))
-        choice = _first(answer)
-        message = choice.get("message")
-        if isinstance(message, Mapping):
-            draft.pieces = [text_of(message.get("content"))]
-            draft.whole = True
-
-    def hear_event(self, event: Json, draft: OverheardAnswer) -> None:
-        """Note what a chunk says."""
-        _name(event, draft)
-        draft.size_bytes += bytes_said(event.get("choices"))
-        choice = _first(event)
-        delta = choice.get("delta")
-        if isinstance(delta, Mapping) and isinstance(delta.get("content"), str):
-            draft.pieces.append(delta["content"])
-        if choice.get("finish_reason") is not None:
-            draft.whole = True
-
-
-def _after_instructions(messages: list[Any]) -> int:
-    for place, each in enumerate(messages):
-        if not isinstance(each, Mapping) or each.get("role") not in _INSTRUCTING:
-            return place
-    return len(messages)
-
-
-def _first(answer: Json) -> Json:
-    choices = answer.get("choices")
-    for each in choices if isinstance(choices, list) else ():
-        if isinstance(each, Mapping) and each.get("index", 0) == 0:
-            return each
-    return {}
-
-
-def _name(answer: Json, draft: OverheardAnswer) -> None:
-    if not draft.id and isinstance(answer.get("id"), str):
-        draft.id = answer["id"]
-
-
-# Responses: memory stands at the end of the instructions.
-
-#: The events that hold the whole answer; before them it is not finished.
-_ENDS = ("response.completed", "response.incomplete")
-_WHOLE = ("completed", "incomplete")
-
-
-class Responses:
-    """`POST /responses`."""
-
-    path = "/responses"
-
-    def turns(self, body: Json) -> list[ChatTurn]:
-        """The conversation so far, as far as it is sent: the model may keep what was before."""
-        given = body.get("input")
-        return turns_of([{"role": "user", "content": given}] if isinstance(given, str) else given)
-
-    def told(self, body: Json, block: str) -> dict[str, Any]:
-        """The body with the memories in it, and no others of ours."""
-        told, given = dict(body), body.get("input")
-        if isinstance(given, list):
-            told["input"] = [new for each in given if (new := cleaned(each)) is not None]
-        elif isinstance(given, str):
-            told["input"] = without_blocks(given)
-        own = body.get("instructions")
-        if own is not None and not isinstance(own, str):
-            return told
-        instructions = "\n\n".join(each for each in (without_blocks(own or ""), block) if each)
-        if instructions != (own or ""):
-            told["instructions"] = instructions
-        return told
-
-    def hear(self, answer: Json, draft: OverheardAnswer) -> None:
-        """Note what a whole answer says."""
-        if isinstance(answer.get("id"), str):
-            draft.id = answer["id"]
-        draft.size_bytes = bytes_said(answer.get("output"))
-        if answer.get("status") not in _WHOLE:
-            return
-        output = answer.get("output")
-        said = [
-            text_of(item.get("content"))
-            for item in (output if isinstance(output, list) else ())
-            if isinstance(item, Mapping) and item.get("type") == "message"
-        ]
-        draft.pieces = ["\n".join(text for text in said if text)]
-        draft.whole = True
-
-    def hear_event(self, event: Json, draft: OverheardAnswer) -> None:
-        """Note what an event says: the last one says all."""
-        answer, piece = event.get("response"), event.get("delta")
-        if isinstance(piece, str):
-            draft.size_bytes += len(piece.encode("utf-8", "replace"))
-        if event.get("type") in _ENDS and isinstance(answer, Mapping):
-            self.hear(answer, draft)
-
 
 # What was said through the proxy is remembered when the answer is through, on threads of its own.
 #
@@ -231,7 +101,7 @@ class TurnKeeper:
             return
         whose = hash((heard.scope.workspace, heard.scope.user)) % _THREADS
         try:
-            self._threads[whose].submit(self._kept, heard, answer)
+            self._threads[whose].submit(self._remember_or_log, heard, answer)
         except RuntimeError:  # Closed: the service ends while this call was still under way.
             log.error("a turn of the proxy was not remembered: the service ended")
 
@@ -241,7 +111,7 @@ class TurnKeeper:
         for each in self._threads:
             each.shutdown()
 
-    def _kept(self, heard: AnsweredCall, answer: OverheardAnswer | None) -> None:
+    def _remember_or_log(self, heard: AnsweredCall, answer: OverheardAnswer | None) -> None:
         try:
             self._remember(heard, answer)
         except Exception as error:  # noqa: BLE001 (nobody waits for it: the log is told)
@@ -256,13 +126,13 @@ class TurnKeeper:
         for number, turn in enumerate(heard.turns):
             so_far.update(_plain([turn.role, turn.name, turn.text]))
             if turn.new and number >= len(heard.turns) - _MOST_NEW:
-                self._stored(scope, turn.message(), so_far.hexdigest())
+                self._store_turn(scope, turn.message(), so_far.hexdigest())
         text = "".join(answer.pieces) if answer else ""
         if answer and text.strip():
             so_far.update(_plain([answer.id, text]))
-            self._stored(scope, {"role": "assistant", "content": text}, so_far.hexdigest())
+            self._store_turn(scope, {"role": "assistant", "content": text}, so_far.hexdigest())
 
-    def _stored(self, scope: Scope, message: dict[str, Any], key: str) -> None:
+    def _store_turn(self, scope: Scope, message: dict[str, Any], key: str) -> None:
         for pause in (*_PAUSES, None):
             try:
                 self._memory.remember(
@@ -355,21 +225,21 @@ class MemoryProxy:
             if self._upstream:
                 await self._upstream.close()
 
-    async def passed(self, request: Request, *, role: Role, target: str) -> Response:
+    async def pass_on(self, request: Request, *, role: Role, target: str) -> Response:
         """A call that has nothing to do with memory."""
         upstream = self._model(request, role)
         if request.method == "GET":
             return Relay(upstream, self._call(request, target, b""), headers={})
         body = await request.body()
-        bill = await _billed(request, body)
+        bill = await _bill_for(request, body)
         return Relay(upstream, self._call(request, target, body), headers={}, bill=bill)
 
-    async def answered(self, request: Request, shape: Shape) -> Response:
+    async def answer_with_memory(self, request: Request, shape: Shape) -> Response:
         """A call with its memories, which is remembered."""
         upstream = self._model(request, "write")
-        asked = await _within_limits(request, await self._asked(request, shape))
+        asked = await _within_limits(request, await self._parse_call(request, shape))
         body, headers = await self._with_memory(asked)
-        bill = await _billed(request, body)
+        bill = await _bill_for(request, body)
         if any(asked.body.get(name) is not None for name in _UNSEEN):
             bill = replace(bill, to_the_end=bill.sent is not None)
         heard = None
@@ -398,7 +268,7 @@ class MemoryProxy:
             theirs = ""  # One of ours, which is nobody else's business.
         return theirs or own if "x-api-key" in headers else own or theirs
 
-    async def _asked(self, request: Request, shape: Shape) -> ProxiedCall:
+    async def _parse_call(self, request: Request, shape: Shape) -> ProxiedCall:
         scope = _scope(key_of(request), request.headers)
         budget = _budget(request.headers.get(_BUDGET), self._config.budget_tokens)
         raw = await request.body()
@@ -416,7 +286,7 @@ class MemoryProxy:
         block, said = "", "unavailable"
         with anyio.move_on_after(_PATIENCE_S):
             block, said = await anyio.to_thread.run_sync(
-                self._remembered, asked, abandon_on_cancel=True
+                self._memory_block, asked, abandon_on_cancel=True
             )
         if asked.room is not None and block:
             size_bytes = len(block.encode("utf-8", "replace")) + _AROUND_BYTES
@@ -424,7 +294,7 @@ class MemoryProxy:
                 block, said = "", "off"
         return await _work_on(partial(_body_with_memory, asked, block), asked.raw), {_MEMORY: said}
 
-    def _remembered(self, asked: ProxiedCall) -> tuple[str, str]:
+    def _memory_block(self, asked: ProxiedCall) -> tuple[str, str]:
         if not asked.budget:
             return "", "off"
         if not any(each.role == "user" for each in asked.turns):
@@ -441,7 +311,7 @@ class MemoryProxy:
         scope, most = asked.scope, self._memory.config.limits.query_bytes
         last = max(place for place, each in enumerate(asked.turns) if each.role == "user")
         talk = [each.message() for each in asked.turns[: last + 1][-_TALK_TURNS:]]
-        talk[-1]["content"] = _shortened(talk[-1]["content"], most)
+        talk[-1]["content"] = _within_bytes(talk[-1]["content"], most)
         return self._memory.context(
             talk, user=scope.user, workspace=scope.workspace, agent=scope.agent,
             session=scope.session, budget_tokens=asked.budget,
@@ -453,25 +323,25 @@ def router(memory: Memory, clock: Callable[[], datetime]) -> APIRouter:
     proxy, chat = MemoryProxy(memory, clock), Chat(join=memory.config.proxy.join)
     routes = APIRouter(prefix="/v1/proxy", tags=["proxy"], lifespan=proxy.running)
 
-    @routes.post("/chat/completions", openapi_extra=_documented("messages", _EXAMPLE))
+    @routes.post("/chat/completions", openapi_extra=_openapi_extra("messages", _EXAMPLE))
     async def chat_completions(request: Request) -> Response:
         """A chat completion with memory."""
-        return await _shaped(proxy.answered(request, chat))
+        return await _in_openai_shape(proxy.answer_with_memory(request, chat))
 
-    @routes.post("/responses", openapi_extra=_documented("input", "Where do I live?"))
+    @routes.post("/responses", openapi_extra=_openapi_extra("input", "Where do I live?"))
     async def responses(request: Request) -> Response:
         """A response with memory."""
-        return await _shaped(proxy.answered(request, Responses()))
+        return await _in_openai_shape(proxy.answer_with_memory(request, Responses()))
 
-    @routes.post("/embeddings", openapi_extra=_documented("input", "Lisbon", memory=False))
+    @routes.post("/embeddings", openapi_extra=_openapi_extra("input", "Lisbon", memory=False))
     async def embeddings(request: Request) -> Response:
         """Embeddings, as the model makes them."""
-        return await _shaped(proxy.passed(request, role="write", target="/embeddings"))
+        return await _in_openai_shape(proxy.pass_on(request, role="write", target="/embeddings"))
 
     @routes.get("/models")
     async def models(request: Request) -> Response:
         """The models that can be asked."""
-        return await _shaped(proxy.passed(request, role="read", target="/models"))
+        return await _in_openai_shape(proxy.pass_on(request, role="read", target="/models"))
 
     @routes.get("/models/{model:path}")
     async def one_model(request: Request, model: str) -> Response:
@@ -479,7 +349,7 @@ def router(memory: Memory, clock: Callable[[], datetime]) -> APIRouter:
         if not all(part.strip(".") for part in model.split("/")):
             return refusal(404, _NO_PATH)
         target = "/models/" + quote(model, safe="/", errors="replace")
-        return await _shaped(proxy.passed(request, role="read", target=target))
+        return await _in_openai_shape(proxy.pass_on(request, role="read", target=target))
 
     @routes.api_route("/{path:path}", methods=_METHODS, include_in_schema=False)
     async def nothing(path: str) -> Response:
@@ -516,7 +386,7 @@ async def _within_limits(request: Request, asked: ProxiedCall) -> ProxiedCall:
     return replace(asked, room=room, budget=min(asked.budget, room * 3 // 4))
 
 
-async def _billed(request: Request, body: bytes) -> Payer:
+async def _bill_for(request: Request, body: bytes) -> Payer:
     """Charge what is sent to a key with a limit, before; Throttled when its day is used up."""
     allowance: Allowance = request.app.state.allowance
     key = key_of(request)
@@ -531,7 +401,7 @@ async def _work_on(work: Callable[[], _T], raw: bytes) -> _T:
     return work() if len(raw) < _SMALL_BYTES else await run_in_threadpool(work)
 
 
-async def _shaped(answered: Awaitable[Response]) -> Response:
+async def _in_openai_shape(answered: Awaitable[Response]) -> Response:
     """The answer, or what is wrong with the call, in the shape that its caller knows."""
     try:
         return await answered
@@ -568,7 +438,7 @@ def _budget(value: str | None, default: int) -> int:
     return validate.whole_number(number, _BUDGET, 0, _MOST_BUDGET)
 
 
-def _shortened(text: str, most_bytes: int) -> str:
+def _within_bytes(text: str, most_bytes: int) -> str:
     """A question within its limit: what a long text is about stands at its ends."""
     most = most_bytes // 4  # UTF-8 has at most 4 bytes a character.
     if len(text) <= most:
@@ -579,7 +449,7 @@ def _shortened(text: str, most_bytes: int) -> str:
 
 def _body_with_memory(asked: ProxiedCall, block: str) -> bytes:
     """The body as it is sent: the caller's own bytes when nothing had to be changed."""
-    told = asked.shape.told(asked.body, block)
+    told = asked.shape.with_memory(asked.body, block)
     if told == asked.body:
         return asked.raw
     try:
@@ -589,7 +459,7 @@ def _body_with_memory(asked: ProxiedCall, block: str) -> bytes:
         raise HTTPException(400, "the body holds a number that is out of range") from None
 
 
-def _documented(field: str, example: Any, *, memory: bool = True) -> dict[str, Any]:
+def _openapi_extra(field: str, example: Any, *, memory: bool = True) -> dict[str, Any]:
     """What OpenAPI says of a body that is the model's to understand, and of our headers."""
     schema = {
         "type": "object",

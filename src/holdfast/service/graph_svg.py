@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.service.picture.plain import COLOURS, edge_text, kind, plain, short, tally, title
+from holdfast.service.graph_text import COLOURS, edge_text, kind, plain, short, tally, title
 from holdfast.types import Edge, Node, Subgraph
 
 # Where the boxes of a drawing go: linked ones near each other, none on top of another.

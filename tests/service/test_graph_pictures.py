@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast.language.vocabulary import ENTITY_TYPES
-from holdfast.service.picture.plain import COLOURS, as_json, mermaid, plain, short, table
-from holdfast.service.picture.svg import svg
+from holdfast.service.graph_svg import svg
+from holdfast.service.graph_text import COLOURS, as_json, mermaid, plain, short, table
 from holdfast.types import Edge, Event, Node, Subgraph
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

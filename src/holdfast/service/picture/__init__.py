@@ -1,1 +1,0 @@
-"""The knowledge graph as text and as a drawing."""
