@@ -36,6 +36,11 @@ class Asker:
         """Whose changes they hear of."""
         return self.workspace, self.user or ""
 
+    @property
+    def place(self) -> dict[str, Any]:
+        """The scope words of what is nobody's own."""
+        return {"workspace": self.workspace, "agent": self.agent}
+
     def may(self, role: Role, name: str) -> bool:
         """Whether a tool is theirs to call."""
         is_enough = ROLES.index(self.role) >= ROLES.index(role)
@@ -58,7 +63,7 @@ class Asker:
                 " X-Holdfast-User, a key of one user, or holdfast mcp --user NAME)",
                 field="user_id",
             )
-        return {"user": chosen, "workspace": self.workspace, "agent": self.agent}
+        return {"user": chosen, **self.place}
 
 
 def allowed(named: Iterable[str], known: Collection[str], where: str) -> frozenset[str] | None:

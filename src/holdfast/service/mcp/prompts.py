@@ -10,8 +10,8 @@ from mcp import types
 
 from holdfast.catalogue.codec import dumps
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.service.mcp import tools_memory
 from holdfast.service.mcp.asker import Asker
+from holdfast.service.mcp.tools import ALL
 from holdfast.types import Role
 
 
@@ -33,7 +33,7 @@ class Prompt:
 def with_memory(memory: Any, who: Asker, question: str) -> str:
     """A question after everything that is known about it."""
     who.certain()
-    known = tools_memory.context(memory, who, {"question": question})
+    known = ALL["context"].run(memory, who, {"question": question})
     return f"{known['text']}\n\n{question}" if known["text"] else question
 
 
@@ -41,8 +41,8 @@ def what_do_you_know(memory: Any, who: Asker, _: str) -> str:
     """What is known of the user, to be told in words."""
     who.certain()
     known = {
-        "profile": tools_memory.profile(memory, who, {}),
-        "notes": tools_memory.notes(memory, who, {"limit": 20})["notes"],
+        "profile": ALL["profile"].run(memory, who, {}),
+        "notes": ALL["notes"].run(memory, who, {"limit": 20})["notes"],
     }
     return (
         "Tell me in plain words what you know about me, by topic, and what you are not sure of."

@@ -13,8 +13,7 @@ import orjson
 
 from holdfast.service.mcp import tool
 from holdfast.service.mcp.asker import Asker
-from holdfast.service.mcp.tool import GRAPH, Schema, Tool
-from holdfast.service.mcp.tools_memory import Given
+from holdfast.service.mcp.tool import GRAPH, Given, Schema, Tool
 
 _ENTITY = tool.record(
     {

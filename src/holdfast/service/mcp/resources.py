@@ -14,9 +14,9 @@ from mcp import types
 
 from holdfast.catalogue.codec import dumps
 from holdfast.errors import NotFound
-from holdfast.service.mcp import reference, tools_graph, tools_memory
 from holdfast.service.mcp.asker import Asker
 from holdfast.service.mcp.tool import GRAPH, INSTRUCTIONS, NOTES, PROFILE
+from holdfast.service.mcp.tools import ALL, hit_of
 
 _JSON = "application/json"
 _MOST_RULES = 100
@@ -76,7 +76,7 @@ RESOURCES: tuple[Resource, ...] = (
         "Knowledge graph",
         "All entities, what was observed of them, and their relations.",
         "read_graph",
-        lambda memory, who: reference.read_graph(memory, who, {}),
+        lambda memory, who: ALL["read_graph"].run(memory, who, {}),
     ),
     Resource(
         PROFILE,
@@ -84,7 +84,7 @@ RESOURCES: tuple[Resource, ...] = (
         "Profile of the user",
         "Who the user is: fields and summaries.",
         "profile",
-        lambda memory, who: tools_memory.profile(memory, who, {}),
+        lambda memory, who: ALL["profile"].run(memory, who, {}),
     ),
     Resource(
         NOTES,
@@ -92,7 +92,7 @@ RESOURCES: tuple[Resource, ...] = (
         "Recent notes",
         "The last 50 notes, newest first.",
         "notes",
-        lambda memory, who: tools_memory.notes(memory, who, {}),
+        lambda memory, who: ALL["notes"].run(memory, who, {}),
     ),
     Resource(
         INSTRUCTIONS,
@@ -108,12 +108,12 @@ RESOURCES: tuple[Resource, ...] = (
 def one_memory(memory: Any, who: Asker, id: str) -> Any:
     """A memory with its sources."""
     (hit,) = memory.expand([id], **who.scope())
-    return {**tools_memory.hit_of(hit), "sources": hit.sources}
+    return {**hit_of(hit), "sources": hit.sources}
 
 
 def entity(memory: Any, who: Asker, name: str) -> Any:
     """An entity and those it is related to."""
-    found = tools_graph.graph_traverse(memory, who, {"start": name, "depth": 1})
+    found = ALL["graph_traverse"].run(memory, who, {"start": name, "depth": 1})
     if not found["entities"]:
         raise NotFound(f"there is no entity {name[:200]}")
     return found

@@ -31,9 +31,9 @@ from holdfast import __version__
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.service.mcp import prompts, resources
 from holdfast.service.mcp.asker import Asker
-from holdfast.service.mcp.greeting import INSTRUCTIONS, NAME, TITLE
 from holdfast.service.mcp.tool import FOLLOWED, complaint
 from holdfast.service.mcp.tools import ALL, offered
+from holdfast.service.mcp.wire import INSTRUCTIONS, NAME, TITLE
 
 # ----------------------------------------------------------------------
 # What a client is told of the work, if it wants to hear: `notifications/message`.

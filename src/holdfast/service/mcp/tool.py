@@ -12,8 +12,11 @@ from typing import Any
 import orjson
 from mcp import types
 
-from holdfast.catalogue.codec import dumps
+from holdfast.catalogue.codec import dumps, enveloped
 from holdfast.catalogue.kinds import kind_of
+from holdfast.catalogue.schemas import bounds_of
+from holdfast.catalogue.verb import Parameter, Verb
+from holdfast.config import Limits
 from holdfast.errors import HoldfastError, InvalidInput, ModelError, StoreError, TooLarge
 from holdfast.service.mcp.asker import Asker
 from holdfast.types import Role
@@ -73,6 +76,23 @@ def record(fields: Mapping[str, Schema], required: Sequence[str] = (), **more: A
     if required:
         shape["required"] = [*required]
     return {**shape, "additionalProperties": False, **more}
+
+
+def whole_record(fields: Mapping[str, Schema], *, may_lack: Sequence[str] = ()) -> Schema:
+    """An object with all of these fields, but for those that may be missing."""
+    return record(fields, [each for each in fields if each not in may_lack])
+
+
+ID = text("An id.")
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+TIME: Schema = {"type": "string", "format": "date-time"}
+
+
+def counted(name: str, about: str, items: Schema) -> Schema:
+    """A list under its name, and how long it is."""
+    return whole_record({name: listed(about, items), "count": COUNT})
 
 
 def check(schema: Schema, value: Any, name: str = "", *, extras: bool = False) -> Any:
@@ -143,8 +163,9 @@ _WIRE_NAME = {"user": "user_id", "workspace": "workspace_id", "session": "sessio
 _NUMBER = re.compile(r"\[\d+\]")
 _NONE: Mapping[str, str] = MappingProxyType({})
 
+Given = dict[str, Any]
 #: A memory (or the client of one), who asks and the arguments -> a value that JSON can hold.
-Run = Callable[[Any, Asker, dict[str, Any]], Any]
+Run = Callable[[Any, Asker, Given], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,3 +286,65 @@ def _plain(text: str) -> str:
     """Short, and such that UTF-8 can hold it: it may quote a lone surrogate."""
     short = text if len(text) <= _MOST_MESSAGE_CHARS else text[:_MOST_MESSAGE_CHARS] + "…"
     return short.encode("utf-8", "replace").decode()
+
+
+# ----------------------------------------------------------------------
+# Tools that ask one verb of the catalogue: types, limits and defaults are the verb's.
+# ----------------------------------------------------------------------
+
+_EVERYBODY = ("user", "workspace", "agent")
+
+
+def verb_tool(
+    name: str,
+    title: str,
+    about: str,
+    verb: Verb[..., Any],
+    takes: Mapping[str, str | Schema],
+    *,
+    show: Callable[[Any], Any] | None = None,
+    adds: Callable[[Asker], Given] = lambda _: {},
+    scope: Sequence[str] = _EVERYBODY,
+    **more: Any,
+) -> Tool:
+    """A tool of a verb.
+
+    `takes` tells a model of parameters, by their names on the wire; `messages:question` is called
+    question. `show` makes the answer of what the verb gives, `adds` is what the caller does not
+    choose.
+    """
+    wire = {each.wire: each for each in verb.parameters}
+    offered = {other or key: wire[key] for key, other in map(_split, takes)}
+    fields = {
+        called: _schema(verb, offered[called], words) if isinstance(words, str) else words
+        for called, words in zip(offered, takes.values(), strict=True)
+    }
+
+    def run(memory: Any, who: Asker, given: Given) -> Any:
+        whose = who.scope(given.get("user_id")) if "user" in scope else who.place
+        asked = {offered[key].name: value for key, value in given.items() if key in offered}
+        found = verb.of(memory)(**{each: whose[each] for each in scope}, **{**adds(who), **asked})
+        return enveloped(found, verb.answer) if show is None else show(found)
+
+    needed = [e for e, each in offered.items() if each.required and "default" not in fields[e]]
+    return Tool(name, title, about, run, record(fields, needed), role=verb.role, **more)
+
+
+def _split(key: str) -> tuple[str, str]:
+    name, _, other = key.partition(":")
+    return name, other
+
+
+def _schema(verb: Verb[..., Any], parameter: Parameter, about: str) -> Schema:
+    """What a model is told of a parameter."""
+    (kind,) = parameter.kind.names & {"array"} or parameter.kind.names - {"null"}
+    known = bounds_of(verb, parameter, Limits())
+    told: Schema = {each: known[each] for each in ("minimum", "maximum") if each in known}
+    if "enum" in known:
+        told["enum"] = [each for each in known["enum"] if each is not None]
+    if kind == "array":
+        among = known.get("items", {}).get("enum")
+        told["items"] = {"type": "string", **({"enum": among} if among else {})}
+    if parameter.default not in (None, "", ()):
+        told["default"] = parameter.default
+    return {"type": kind, "description": about, **told}

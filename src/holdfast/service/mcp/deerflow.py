@@ -9,10 +9,9 @@ from typing import Any
 
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.statements.values import CATEGORIES
-from holdfast.service.mcp import answers, tool
+from holdfast.service.mcp import tool
 from holdfast.service.mcp.asker import Asker
-from holdfast.service.mcp.tool import PROFILE, Tool
-from holdfast.service.mcp.tools_memory import Given
+from holdfast.service.mcp.tool import ID, PROFILE, TEXT, TIME, Given, Tool, counted, whole_record
 from holdfast.service.whole import forget_fact
 
 #: What stands for a category that is not one of ours; the given one is kept beside it.
@@ -123,6 +122,31 @@ def _fact(memory: Any, scope: dict[str, Any], id: str) -> Any:
         raise NotFound(f"Fact not found: {id[:64]}") from None
 
 
+_FACT = whole_record(
+    {
+        "id": ID,
+        "content": TEXT,
+        "category": TEXT,
+        "confidence": tool.share("How sure it is."),
+        "createdAt": TIME,
+        "source": tool.text("The session it was heard in, manual or unknown."),
+    }
+)
+_ADDED = whole_record(
+    {
+        "fact_id": ID,
+        "status": tool.choice("clarify: it is not in force.", ("added", "clarify")),
+        "question": tool.text("With clarify: what to ask the user."),
+    },
+    may_lack=("question",),
+)
+_UPDATED = whole_record(
+    {
+        "fact_id": tool.text("The id of the new version."),
+        "status": tool.choice("What was done.", ("updated",)),
+    }
+)
+_DELETED = whole_record({"fact_id": ID, "status": tool.choice("What was done.", ("deleted",))})
 _FACT_ID = tool.text("The id of a fact, from memory_search.")
 _CATEGORY = f"What it is about: {', '.join(CATEGORIES)}, or a word of your own."
 
@@ -142,7 +166,7 @@ TOOLS: tuple[Tool, ...] = (
             ["query"],
         ),
         json_errors=True,
-        gives=answers.FACT_SEARCH,
+        gives=counted("results", "Facts, best first.", _FACT),
     ),
     Tool(
         "memory_add",
@@ -166,7 +190,7 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(PROFILE,),
         json_errors=True,
-        gives=answers.FACT_ADD,
+        gives=_ADDED,
     ),
     Tool(
         "memory_update",
@@ -189,7 +213,7 @@ TOOLS: tuple[Tool, ...] = (
         idempotent=False,
         touches=(PROFILE,),
         json_errors=True,
-        gives=answers.FACT_UPDATE,
+        gives=_UPDATED,
     ),
     Tool(
         "memory_delete",
@@ -203,6 +227,6 @@ TOOLS: tuple[Tool, ...] = (
         destructive=True,
         touches=(PROFILE,),
         json_errors=True,
-        gives=answers.FACT_DELETE,
+        gives=_DELETED,
     ),
 )

@@ -14,8 +14,8 @@ from mcp.types import JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from holdfast.memory.memory import Memory
-from holdfast.service.mcp.greeting import DISCOVERED, HANDSHAKES, greeted
 from holdfast.service.mcp.server import One, server
+from holdfast.service.mcp.wire import DISCOVERED, HANDSHAKES, greeting_for
 from tests.service.mcp.driving import ANN
 from tests.service.mcp.test_mcp_stdio import COMMAND, HELLO, talk
 
@@ -64,7 +64,7 @@ def test_every_version_is_known() -> None:
     ],
 )
 def test_it_says_what_the_sdk_says(memory: Memory, sent: dict[str, Any]) -> None:
-    found = greeted(json.dumps(sent).encode())
+    found = greeting_for(json.dumps(sent).encode())
     assert found is not None
     id, line = found
     assert id == sent["id"]
@@ -85,7 +85,7 @@ def test_it_says_what_the_sdk_says(memory: Memory, sent: dict[str, Any]) -> None
     ],
 )  # fmt: skip
 def test_what_is_not_as_expected_is_left_to_the_sdk(sent: Any) -> None:
-    assert greeted(sent if isinstance(sent, bytes) else json.dumps(sent).encode()) is None
+    assert greeting_for(sent if isinstance(sent, bytes) else json.dumps(sent).encode()) is None
 
 
 def test_nothing_heavy_is_loaded_for_it() -> None:
