@@ -15,8 +15,7 @@ from holdfast.types import Context, Drained, Hit, Receipt, Scope, Status, Versio
 from holdfast.version import VERSION
 
 if TYPE_CHECKING:
-    from holdfast.client.aio import AsyncClient
-    from holdfast.client.remote import Client
+    from holdfast.client.remote import AsyncClient, Client
     from holdfast.memory.memory import Memory
     from holdfast.wiring import open
 
@@ -40,7 +39,7 @@ __all__ = [
 
 #: Where what is loaded late lives.
 _LATE = {
-    "AsyncClient": "holdfast.client.aio",
+    "AsyncClient": "holdfast.client.remote",
     "Client": "holdfast.client.remote",
     "Memory": "holdfast.memory.memory",
     "open": "holdfast.wiring",

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.catalogue.codec import decoded, dumps, enveloped, opened, parts_of
+from holdfast.catalogue.codec import dumps, envelope, from_json, open_envelope, parts_of
 from holdfast.catalogue.verbs import ALL
 from holdfast.types import Explained, Hit, Hits
 
@@ -88,7 +88,7 @@ def collections(origin: Any, inner: Sequence[Any]) -> st.SearchStrategy[Any]:
 @given(data=st.data())
 def test_an_object_comes_back_as_it_was(kind: Any, data: st.DataObject) -> None:
     value = data.draw(values(kind))
-    assert decoded(kind, orjson.loads(dumps(value))) == value
+    assert from_json(kind, orjson.loads(dumps(value))) == value
 
 
 @pytest.mark.parametrize("verb", ALL, ids=lambda verb: verb.name)
@@ -100,7 +100,9 @@ def test_what_a_verb_gives_comes_back_as_it_was(verb: Any, data: st.DataObject) 
         value.degraded, value.task_profile = ("vector: away",), "debate"
     else:
         value = data.draw(values(verb.returns))
-    found = opened(verb.returns, orjson.loads(dumps(enveloped(value, verb.answer))), verb.answer)
+    found = open_envelope(
+        verb.returns, orjson.loads(dumps(envelope(value, verb.answer))), verb.answer
+    )
     if isinstance(value, Hits):
         # Why a part could not be asked is the operator's business.
         assert (found.degraded, found.task_profile) == (("vector",), value.task_profile)
@@ -111,7 +113,7 @@ def test_what_a_verb_gives_comes_back_as_it_was(verb: Any, data: st.DataObject) 
 
 def test_what_an_older_client_does_not_know_is_left_out() -> None:
     sent = {"id": "1", "content": "x", "tier": "fact", "kind": "fact", "score": 1, "confidence": 1}
-    found = decoded(Hit, {**sent, "created_at": "2026-03-01T10:00:00Z", "colour": "red"})
+    found = from_json(Hit, {**sent, "created_at": "2026-03-01T10:00:00Z", "colour": "red"})
     assert found == Hit("1", "x", "fact", "fact", 1.0, 1.0, datetime(2026, 3, 1, 10, tzinfo=UTC))
 
 

@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from holdfast.catalogue.codec import dumps, opened
+from holdfast.catalogue.codec import dumps, open_envelope
 from holdfast.catalogue.verb import Verb
 from holdfast.catalogue.verbs import ALL
 from holdfast.memory.memory import Memory
@@ -62,7 +62,7 @@ def test_a_verb_that_reads_is_the_verb_in_python(name: str, world: World, asked:
     expected = verb.of(asked.memory)(**given)
     answer = ask(asked.client, verb, given)
     assert answer.status_code == verb.status, answer.text
-    alike(opened(verb.returns, answer.json(), verb.answer), expected, world)
+    alike(open_envelope(verb.returns, answer.json(), verb.answer), expected, world)
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -75,7 +75,7 @@ def test_a_verb_that_writes_is_the_verb_in_python(name: str, world: World, tmp_p
     with world.copy(tmp_path / "there.db") as memory, client_of(memory) as client:
         answer = ask(client, verb, given, **key)
         assert answer.status_code == verb.status, answer.text
-        alike(opened(verb.returns, answer.json(), verb.answer), expected, world)
+        alike(open_envelope(verb.returns, answer.json(), verb.answer), expected, world)
         assert memory.store.stats() == left
         if key:
             again(client, verb, given, answer)

@@ -35,7 +35,7 @@ def dumps(value: Any) -> bytes:
         return orjson.dumps(_sendable(value), default=_plain, option=_OPTIONS)
 
 
-def enveloped(value: Any, name: str) -> Any:
+def envelope(value: Any, name: str) -> Any:
     """What a verb gives as the object that travels: bare values get a name."""
     if isinstance(value, Hits) and not name:
         told = parts_of(value.degraded)
@@ -70,10 +70,10 @@ def parts_of(degraded: Sequence[str]) -> tuple[str, ...]:
     return tuple(each.partition(":")[0] for each in degraded)
 
 
-def opened(kind: Any, value: Any, name: str) -> Any:
-    """Undo `enveloped`, as the type that the verb is annotated with."""
+def open_envelope(kind: Any, value: Any, name: str) -> Any:
+    """Undo `envelope`, as the type that the verb is annotated with."""
     if kind is Hits:
-        hits = Hits(decoded(Sequence[Hit], value["hits"]))
+        hits = Hits(from_json(Sequence[Hit], value["hits"]))
         hits.degraded = tuple(value["degraded"])
         hits.task_profile = value["task_profile"]
         return hits
@@ -85,40 +85,40 @@ def opened(kind: Any, value: Any, name: str) -> Any:
         }
         value = {**value, "metadata": {**value["metadata"], **beside}}
     if is_dataclass(kind) and not name:
-        return decoded(kind, value)
+        return from_json(kind, value)
     origin = get_origin(kind) or kind
     bare = "items" if origin in (list, tuple, *_LISTS) else "value"
-    return decoded(kind, value[name or bare])
+    return from_json(kind, value[name or bare])
 
 
-def decoded(kind: Any, value: Any) -> Any:
+def from_json(kind: Any, value: Any) -> Any:
     """A JSON value as a value of a type; what is not known of an object is left out."""
     if kind is Any or value is None:
         return value
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if origin in (Union, types.UnionType):
         chosen = [each for each in inner if each is not type(None)]
-        return decoded(chosen[0], value) if len(chosen) == 1 else _one_of(chosen, value)
+        return from_json(chosen[0], value) if len(chosen) == 1 else _one_of(chosen, value)
     if is_dataclass(origin):
         return _object(origin, value)
     if origin is tuple:
         one = len(inner) == 2 and inner[1] is ...
         each = [inner[0]] * len(value) if one else list(inner) or [Any] * len(value)
-        return tuple(decoded(kind, item) for kind, item in zip(each, value, strict=True))
+        return tuple(from_json(kind, item) for kind, item in zip(each, value, strict=True))
     return _collection(origin, inner, value)
 
 
 def _collection(origin: Any, inner: Sequence[Any], value: Any) -> Any:
     if origin in _LISTS:
-        return [decoded(inner[0] if inner else Any, each) for each in value]
+        return [from_json(inner[0] if inner else Any, each) for each in value]
     if origin in (dict, Mapping):
-        return {key: decoded(inner[1] if inner else Any, each) for key, each in value.items()}
+        return {key: from_json(inner[1] if inner else Any, each) for key, each in value.items()}
     return _scalar(origin, value)
 
 
 def _object(kind: Any, value: Mapping[str, Any]) -> Any:
     known = _hints(kind)
-    return kind(**{k: decoded(known[k], v) for k, v in value.items() if k in known})
+    return kind(**{k: from_json(known[k], v) for k, v in value.items() if k in known})
 
 
 def _scalar(kind: Any, value: Any) -> Any:
@@ -139,7 +139,7 @@ def _one_of(chosen: Sequence[Any], value: Any) -> Any:
         if (get_origin(kind) or kind) in (str, Literal) and isinstance(value, str):
             return value
         if is_dataclass(kind) and isinstance(value, dict):
-            return decoded(kind, value)
+            return from_json(kind, value)
     return value
 
 

@@ -214,7 +214,7 @@ class Schemas:
         self._names: dict[Any, str] = {}
 
     def answer(self, returns: Any, name: str, *, pages: bool) -> Schema:
-        """What a verb answers with: see `codec.enveloped`."""
+        """What a verb answers with: see `codec.envelope`."""
         if returns is Hits:
             listed = {"hits": self.of(list[Hit]), "degraded": self.of(list[str])}
             return _object({**listed, "task_profile": self.of(str)})

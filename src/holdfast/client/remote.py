@@ -1,25 +1,39 @@
-"""Every verb of a memory, once, as methods of a client; and the blocking client itself.
+"""The clients: every verb of a memory as a method, blocking and awaitable.
 
 The tables are those of `catalogue/verbs.py`; a test compares them with it, and with `Memory` and
-its parts, name by name and parameter by parameter.
+its parts, name by name and parameter by parameter. `recall = remote(verbs.RECALL)` has the
+parameters and the type of `Memory.recall`: on a part of a `Client` it returns when it is answered,
+on one of an `AsyncClient` it is awaited.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial, wraps
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from types import MethodType, TracebackType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    NoReturn,
+    ParamSpec,
+    Self,
+    TypeVar,
+    overload,
+)
 
 from holdfast.catalogue import verbs
-from holdfast.catalogue.verb import verb
-from holdfast.client.asking import ServiceCaller, error_of, to_request
-from holdfast.client.part import Blocking, VerbGroup, Way, by, remote
+from holdfast.catalogue.verb import Verb, verb
+from holdfast.client.caller import ServiceCaller, error_of, to_request
 from holdfast.client.transport import HttpRequest, Transport
 from holdfast.config import api_key as key_of_environment
 from holdfast.errors import ServiceError
@@ -31,6 +45,93 @@ from holdfast.records.summaries import Summaries
 from holdfast.types import Drained
 
 # ----------------------------------------------------------------------
+# Verbs as methods, typed once for two ways of calling.
+# ----------------------------------------------------------------------
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Calls that an AsyncClient may have under way; others wait for their turn.
+_THREADS = 32
+
+
+class Calls:
+    """How functions of a caller are called."""
+
+    def __init__(self, caller: ServiceCaller) -> None:
+        self.caller = caller
+
+
+class Blocking(Calls):
+    """Calls return when they are answered."""
+
+    def run(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+        """Call a function of a caller."""
+        return function(self.caller, *args, **kwargs)
+
+
+class Awaiting(Calls):
+    """Calls are awaited: the same functions, each on a thread, so that no loop waits for them."""
+
+    def __init__(self, caller: ServiceCaller) -> None:
+        super().__init__(caller)
+        self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="holdfast-client")
+
+    async def run(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+        """Call a function of a caller."""
+        call = partial(function, self.caller, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self.threads, call)
+
+
+Way = TypeVar("Way", bound=Calls)
+
+
+class VerbGroup(Generic[Way]):
+    """Some verbs, and the way to call them."""
+
+    def __init__(self, way: Way) -> None:
+        self._way = way
+
+
+class Remote(Generic[P, R]):
+    """A verb as a method. Made with `remote` or `by`."""
+
+    def __init__(self, like: Callable[..., Any], function: Callable[..., Any]) -> None:
+        @wraps(like)
+        def method(part: VerbGroup[Any], *args: Any, **kwargs: Any) -> Any:
+            return part._way.run(function, *args, **kwargs)
+
+        self._method = method
+
+    @overload
+    def __get__(self, part: None, owner: type) -> Callable[..., Any]: ...
+    @overload
+    def __get__(self, part: VerbGroup[Blocking], owner: type) -> Callable[P, R]: ...
+    @overload
+    def __get__(
+        self, part: VerbGroup[Awaiting], owner: type
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+    def __get__(self, part: VerbGroup[Any] | None, owner: type) -> Callable[..., Any]:
+        return self._method if part is None else MethodType(self._method, part)
+
+
+def remote(verb: Verb[P, R]) -> Remote[P, R]:
+    """A verb of the catalogue."""
+
+    def function(caller: ServiceCaller, *args: Any, **kwargs: Any) -> R:
+        return caller.ask(verb, *args, **kwargs)
+
+    return Remote(verb.function, function)
+
+
+def by(
+    like: Callable[Concatenate[Any, P], R], function: Callable[Concatenate[ServiceCaller, P], R]
+) -> Remote[P, R]:
+    """A verb that takes more than one request: called as `like`, done by `function`."""
+    return Remote(like, function)
+
+
+# ----------------------------------------------------------------------
 # Verbs that are more than one question and its answer: uploads, waiting, the clock.
 # ----------------------------------------------------------------------
 
@@ -39,7 +140,7 @@ _ONE_DRAIN = 10.0
 
 
 def add_document(
-    asker: ServiceCaller,
+    caller: ServiceCaller,
     source: str | bytes | Path,
     *,
     name: str | None = None,
@@ -54,7 +155,7 @@ def add_document(
     if isinstance(data, str):  # What is a text here comes as bytes there.
         format = format_of(data, called or "", format)
         data = data.encode("utf-8", "surrogatepass")
-    return asker.ask(
+    return caller.ask(
         verbs.ADD_DOCUMENT,
         data,
         name=called,
@@ -65,37 +166,37 @@ def add_document(
     )
 
 
-def drain(asker: ServiceCaller, timeout: float | None = None) -> Drained:
+def drain(caller: ServiceCaller, timeout: float | None = None) -> Drained:
     """Let the service work off what waits, a while at a time."""
     began = time.monotonic()
     done = dead = 0
     while True:
         spent = time.monotonic() - began
-        part = _drained(asker, _ONE_DRAIN if timeout is None else max(timeout - spent, 0.0))
+        part = _drain_once(caller, _ONE_DRAIN if timeout is None else max(timeout - spent, 0.0))
         done, dead, spent = done + part.done, dead + part.dead, time.monotonic() - began
         if not part.pending or (timeout is not None and spent >= timeout):
             return Drained(done, dead, spent, part.pending)
 
 
-def _drained(asker: ServiceCaller, seconds: float) -> Drained:
+def _drain_once(caller: ServiceCaller, seconds: float) -> Drained:
     request = to_request(verbs.DRAIN, {"timeout": min(seconds, _ONE_DRAIN)})
-    answer = asker.loaded(request, patience=_ONE_DRAIN)
-    found: Drained = asker.read(Drained, answer)
+    answer = caller.fetch_json(request, patience=_ONE_DRAIN)
+    found: Drained = caller.read(Drained, answer)
     return found
 
 
-def now(asker: ServiceCaller) -> datetime:
+def now(caller: ServiceCaller) -> datetime:
     """The time by the clock of the service, to the second."""
-    reply = asker.transport.exchange(HttpRequest("GET", "/health"))
+    reply = caller.transport.exchange(HttpRequest("GET", "/health"))
     told = reply.headers.get("date")
     if told is None:
         if reply.status >= 400:
-            raise error_of(reply, asker.transport.address)
-        raise ServiceError(f"{asker.transport.address} does not tell the time")
+            raise error_of(reply, caller.transport.address)
+        raise ServiceError(f"{caller.transport.address} does not tell the time")
     return parsedate_to_datetime(told).astimezone(UTC)
 
 
-def warm(asker: ServiceCaller) -> None:
+def warm(caller: ServiceCaller) -> None:
     """Nothing: a service loads its model when it starts."""
 
 
@@ -116,15 +217,15 @@ class Identity:
 
 def whoami(url: str, api_key: str | None = None) -> Identity:
     """Whose key this is; without one, that of HOLDFAST_API_KEY. Denied if it opens nothing."""
-    asking = asker(url, api_key)
+    caller = service_caller(url, api_key)
     try:
-        told: Any = asking.loaded(HttpRequest("GET", "/v1/whoami"))
+        told: Any = caller.fetch_json(HttpRequest("GET", "/v1/whoami"))
     finally:
-        asking.transport.close()
+        caller.transport.close()
     try:
         return Identity(told["workspace_id"], told["user_id"], told["role"])
     except (KeyError, TypeError):
-        raise ServiceError(f"{asking.transport.address} does not say whose key this is") from None
+        raise ServiceError(f"{caller.transport.address} does not say whose key this is") from None
 
 
 #: What only a memory in this process has.
@@ -282,7 +383,19 @@ class Verbs(VerbGroup[Way]):
     update = remote(verbs.UPDATE)
     warm = by(Core.warm, warm)
 
-    def __init__(self, way: Way) -> None:
+    #: Blocking or awaiting.
+    _calls: type[Way]
+
+    def __init__(
+        self,
+        url: str,
+        api_key: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: int = 4,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        way = self._calls(service_caller(url, api_key, timeout=timeout, retries=retries, tls=tls))
         super().__init__(way)
         self.agents = AgentVerbs(way)
         self.facts = FactVerbs(way)
@@ -299,7 +412,7 @@ class Verbs(VerbGroup[Way]):
     @property
     def address(self) -> str:
         """Where the service is."""
-        return self._way.asker.transport.address
+        return self._way.caller.transport.address
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.address!r})"
@@ -314,20 +427,11 @@ class Verbs(VerbGroup[Way]):
 class Client(Verbs[Blocking]):
     """A memory behind a service. Threads may share it. Usually made with `holdfast.open`."""
 
-    def __init__(
-        self,
-        url: str,
-        api_key: str | None = None,
-        *,
-        timeout: float = 30.0,
-        retries: int = 4,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        super().__init__(Blocking(asker(url, api_key, timeout=timeout, retries=retries, tls=tls)))
+    _calls = Blocking
 
     def close(self) -> None:
         """Close the connections. Twice is fine."""
-        self._way.asker.transport.close()
+        self._way.caller.transport.close()
 
     def __enter__(self) -> Self:
         return self
@@ -341,7 +445,35 @@ class Client(Verbs[Blocking]):
         self.close()
 
 
-def asker(url: str, api_key: str | None, **more: Any) -> ServiceCaller:
+class AsyncClient(Verbs[Awaiting]):
+    """A memory behind a service, for asyncio: `await memory.recall(...)`.
+
+    There is one implementation: a call runs on a thread of the client's own, over the connections
+    that the blocking client uses too. A call that is cancelled is not waited for; what it asked for
+    may still happen.
+    """
+
+    _calls = Awaiting
+
+    async def close(self) -> None:
+        """Close the connections, when the calls under way have ended. Twice is fine."""
+        self._way.caller.transport.close()
+        # A thread of ours may still be at work: the loop must not wait for it.
+        await asyncio.to_thread(self._way.threads.shutdown)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def service_caller(url: str, api_key: str | None, **more: Any) -> ServiceCaller:
     """Who asks the service at an address; without a key, with that of HOLDFAST_API_KEY."""
     key = key_of_environment() if api_key is None else api_key
     return ServiceCaller(Transport(str(url), key, **more))

@@ -21,7 +21,7 @@ from starlette.types import Scope as AsgiScope
 
 from holdfast.border import validate
 from holdfast.border.ids import cursor_at, place_of
-from holdfast.catalogue.codec import dumps, enveloped
+from holdfast.catalogue.codec import dumps, envelope
 from holdfast.catalogue.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
 from holdfast.catalogue.verbs import ALL
 from holdfast.errors import InvalidInput, ScopeError
@@ -234,7 +234,7 @@ def page(
     shown = list(items[start:end])
     more = end < len(items) and shown
     following = cursor_at((_name(shown[-1]), end), of=of) if more else None
-    return {**enveloped(shown, verb.answer), "next": following}
+    return {**envelope(shown, verb.answer), "next": following}
 
 
 def _name(item: Any) -> str:
@@ -384,7 +384,7 @@ def _call_once(
             subject = next((given[name] for name in _IDS if name in given), None)
             subject = subject or getattr(value, "id", None)
             note_action(request, key, verb.name, subject, user=given.get("user"))
-        return dumps(enveloped(value, verb.answer))
+        return dumps(envelope(value, verb.answer))
 
     name = request.headers.get("idempotency-key")
     if name is None or not is_kept(verb):
@@ -425,7 +425,7 @@ def _if_match(
     asked = {name: value for name, value in given.items() if name in known}
     with _COMPARING:
         value = sibling.of(memory)(**asked)
-        if not is_named(tag, etag_of(dumps(enveloped(value, sibling.answer)))):
+        if not is_named(tag, etag_of(dumps(envelope(value, sibling.answer)))):
             raise HTTPException(412, "it has changed since: ask for it again")
         yield
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from mcp import types
 
-from holdfast.catalogue.codec import dumps, enveloped
+from holdfast.catalogue.codec import dumps, envelope
 from holdfast.catalogue.kinds import kind_of
 from holdfast.catalogue.schemas import bounds_of
 from holdfast.catalogue.verb import Parameter, Verb
@@ -324,7 +324,7 @@ def verb_tool(
         whose = who.scope(given.get("user_id")) if "user" in scope else who.place
         asked = {offered[key].name: value for key, value in given.items() if key in offered}
         found = verb.of(memory)(**{each: whose[each] for each in scope}, **{**adds(who), **asked})
-        return enveloped(found, verb.answer) if show is None else show(found)
+        return envelope(found, verb.answer) if show is None else show(found)
 
     needed = [e for e, each in offered.items() if each.required and "default" not in fields[e]]
     return Tool(name, title, about, run, record(fields, needed), role=verb.role, **more)

@@ -22,7 +22,7 @@ import orjson
 
 from holdfast import errors
 from holdfast.border import validate
-from holdfast.catalogue.codec import opened
+from holdfast.catalogue.codec import open_envelope
 from holdfast.catalogue.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
 from holdfast.client.transport import HttpRequest, Reply, Transport
 from holdfast.config import Config, names
@@ -145,27 +145,27 @@ class ServiceCaller:
     def ask(self, verb: Verb[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What a verb gives for these arguments."""
         given = arguments(verb, args, kwargs)
-        value = self.loaded(to_request(verb, given))
+        value = self.fetch_json(to_request(verb, given))
         found = self.read(verb.returns, value, verb.answer)
         return _as_called(found, _own_key(verb, given))  # type: ignore[no-any-return]
 
-    def loaded(self, request: HttpRequest, *, patience: float = 0.0) -> Any:
+    def fetch_json(self, request: HttpRequest, *, patience: float = 0.0) -> Any:
         """The JSON that answers a request."""
         reply = self.transport.exchange(request, patience=patience)
         if not 200 <= reply.status < 300:
             raise error_of(reply, self.transport.address, has_key=self.transport.has_key)
-        return self._parsed(reply)
+        return self._json_of(reply)
 
     def read(self, kind: Any, value: Any, name: str = "") -> Any:
         """A value of a type, out of the JSON that a verb gave."""
         try:
-            return opened(kind, value, name)
+            return open_envelope(kind, value, name)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ServiceError(
                 f"{self.transport.address}: the answer is not of this version of Holdfast"
             ) from None
 
-    def _parsed(self, reply: Reply) -> Any:
+    def _json_of(self, reply: Reply) -> Any:
         try:
             return orjson.loads(reply.body)
         except ValueError:
@@ -195,14 +195,14 @@ def to_request(verb: Verb[..., Any], given: Mapping[str, Any]) -> HttpRequest:
     for each, value in said:
         if each.place == "path":
             target = target.replace("{" + each.wire + "}", _segment(each, value))
-    if query := [(each.wire, text) for each, value in said for text in _queried(each, value)]:
+    if query := [(each.wire, text) for each, value in said for text in _query_texts(each, value)]:
         target += "?" + urlencode(query)
     if verb.method in BODILESS:
         body = b""
     elif verb.raw:
         body = given[verb.raw]
     else:
-        body = encoded({each.wire: value for each, value in said if each.place == "body"})
+        body = to_json({each.wire: value for each, value in said if each.place == "body"})
     if callable(progress := given.get("progress")):
         _tell(progress, given)
     return HttpRequest(verb.method, target, body, _headers(verb, given))
@@ -222,7 +222,7 @@ def _argument(parameter: Parameter, given: Mapping[str, Any]) -> Any:
     return _overrides(value) if parameter.name == "overrides" else value
 
 
-def _queried(parameter: Parameter, value: Any) -> list[str]:
+def _query_texts(parameter: Parameter, value: Any) -> list[str]:
     return _texts(parameter, value) if parameter.place == "query" else []
 
 
@@ -260,7 +260,7 @@ def key_headers(key: object = None) -> dict[str, str | bytes]:
     return {KEY: name.encode()}
 
 
-def encoded(body: Mapping[str, Any]) -> bytes:
+def to_json(body: Mapping[str, Any]) -> bytes:
     """A body as JSON; InvalidInput names what cannot be sent."""
     try:
         return _json(body)
@@ -307,7 +307,7 @@ def _texts(parameter: Parameter, value: Any) -> list[str]:
     """What stands for a value in a query: a list is told one by one."""
     checked = parameter.kind.check(_jsonable(parameter, value), parameter.name)
     if isinstance(checked, dict):
-        return [encoded(checked).decode()]
+        return [to_json(checked).decode()]
     texts = list(_query_values(checked if isinstance(checked, list) else [checked]))
     if any("\0" in text or not _is_utf8(text) for text in texts):
         raise InvalidInput(

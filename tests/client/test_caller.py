@@ -11,7 +11,7 @@ import pytest
 from holdfast.catalogue import verbs
 from holdfast.catalogue.verb import Verb
 from holdfast.catalogue.verbs import ALL
-from holdfast.client.asking import arguments, to_request
+from holdfast.client.caller import arguments, to_request
 from holdfast.client.transport import HttpRequest
 from holdfast.errors import ConfigError, HoldfastError, InvalidInput, TooLarge
 
