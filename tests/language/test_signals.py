@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.statements.signals import SIGNALS, signals, signals_in
+from holdfast.language.statements.signals import SIGNALS, signals
 
 Said = list[tuple[str, frozenset[str]]]
 
@@ -84,11 +84,6 @@ def test_what_is_asked_supposed_or_quoted_shows_nothing(text: str) -> None:
 def test_several_sentences_show_several_signals() -> None:
     turn = "No, that's wrong. I\u2019m a nurse.\nWe decided to move. 我喜欢茶。"
     assert signals(turn) == {"correction", "identity", "decision", "preference"}
-
-
-def test_several_turns_are_heard_together() -> None:
-    assert signals_in(["I prefer tea.", "ok", "My name is Bo."]) == {"preference", "identity"}
-    assert signals_in([]) == frozenset()
 
 
 @given(st.text())

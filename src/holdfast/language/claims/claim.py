@@ -74,10 +74,9 @@ _UNCERTAIN = re.compile(
 )
 #: In a story, at another time, at another place: not how it is.
 _SUPPOSED = re.compile(
-    r"\b(?:for this (?:exercise|example|game|story|scenario)"
-    r"|in (?:my|the|this|our|a) (?:novel|story|dream|game|simulation|scenario|role-?play)"
-    r"|(?:at|in) my (?:old|last|previous|former|first)"
-    r"|starting (?:next|in|from)|from next|pretend|imagine|suppos(?:e|ing)|hypothetically"
+    r"\b(?:for this (?:exercise|example|game|story|scenario)|in (?:my|the|this|our|a) (?:novel"
+    r"|story|dream|game|simulation|scenario|role-?play)|(?:at|in) my (?:old|last|previous|former"
+    r"|first)|starting (?:next|in|from)|from next|pretend|imagine|suppos(?:e|ing)|hypothetically"
     r"|let us say|role-?play)\b",
     re.I,
 )
@@ -89,14 +88,12 @@ _WISH = re.compile(
 )
 #: Openings by which somebody takes back what was said before.
 _CORRECTS = re.compile(
-    r"(?:(?:oh|ah|hm+|well|okay|ok)[,:;.!]*\s+)?"
-    r"(?:(?:sorry|oops|wait|no|nope|actually|correction|rather|to correct (?:myself|that)"
-    r"|i (?:meant(?: to say)?(?: that)?|mean))(?:[,:;.!]+\s*|\s+)"
-    r"|(?:i (?:was|am) (?:wrong|mistaken)(?: about that| there)?"
-    r"|i (?:(?:have )?made a mistake|misspoke|misread(?: it| that)?|miscounted|mistyped"
-    r"|misremembered|got (?:it|that) wrong)|my (?:mistake|bad)"
-    r"|that (?:was|is) (?:wrong|not right|not correct|incorrect|a mistake|a typo)"
-    r"|let me correct (?:that|myself)|i (?:double-)?checked)[,:;.!]+\s*)+",
+    r"(?:(?:oh|ah|hm+|well|okay|ok)[,:;.!]*\s+)?(?:(?:sorry|oops|wait|no|nope|actually|correction"
+    r"|rather|to correct (?:myself|that)|i (?:meant(?: to say)?(?: that)?|mean))(?:[,:;.!]+\s*"
+    r"|\s+)|(?:i (?:was|am) (?:wrong|mistaken)(?: about that| there)?|i (?:(?:have "
+    r")?made a mistake|misspoke|misread(?: it| that)?|miscounted|mistyped|misremembered|got (?:it"
+    r"|that) wrong)|my (?:mistake|bad)|that (?:was|is) (?:wrong|not right|not correct|incorrect"
+    r"|a mistake|a typo)|let me correct (?:that|myself)|i (?:double-)?checked)[,:;.!]+\s*)+",
     re.I,
 )
 _CORRECTED = re.compile(
@@ -134,11 +131,10 @@ _LATELY = re.compile(
 _ONCE = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:time|once|morning|afternoon|evening|week|weekend)|soon"
     r"|for (?:once|now|a (?:day|week|bit|while))|temporarily|next (?:week|month|year|time|summer"
-    r"|winter|spring|autumn|fall|term)|when (?:i|we) (?:was|were)|as (?:an? )?(?:child|kid|teenager"
-    r"|student|boy|girl)|(?:years?|months|decades) ago|back (?:then|when|in)|in (?:19|20)\d\d"
-    r"|used to|originally|at first|once(?! an?\b| per\b)|last (?:week|year|summer|winter"
-    r"|spring|autumn|fall|time)"
-    r"|in \w+ (?:days|weeks|months|years)|almost|nearly|had)\b",
+    r"|winter|spring|autumn|fall|term)|when (?:i|we) (?:was|were)|as (?:an? )?(?:child|kid"
+    r"|teenager|student|boy|girl)|(?:years?|months|decades) ago|back (?:then|when|in)|in (?:19"
+    r"|20)\d\d|used to|originally|at first|once(?! an?\b| per\b)|last (?:week|year|summer|winter"
+    r"|spring|autumn|fall|time)|in \w+ (?:days|weeks|months|years)|almost|nearly|had)\b",
     re.I,
 )
 #: From now on; what is so "at the moment" or "this month" may be so for that time only.

@@ -78,8 +78,7 @@ _NO_VERB = (
 )
 _AUX = (
     r"(?:will|would|can|could|may|might|must|shall|should|is|are|was|were|am|be|been|has|have|had"
-    r"|do|does"
-    r"|did|isn't|aren't|wasn't|weren't|won't|can't|don't|doesn't|didn't)\b"
+    r"|do|does|did|isn't|aren't|wasn't|weren't|won't|can't|don't|doesn't|didn't)\b"
 )
 _PAST = r"(?:\w{1,20}[^e]ed|\w{1,20}ing)\b(?<!bring)(?<!embed)(?<!shed)"
 ANY_VERB = re.compile(
@@ -115,8 +114,7 @@ _YOURS = (
 )
 _OUGHT = (
     r"(?:should|must|shall|(?:has|have|needs?|ought|is|are) to|can (?:be|stay|always)|stays?|goes?"
-    r"|go"
-    r"|belongs?|comes?|ends?|starts?)\b"
+    r"|go|belongs?|comes?|ends?|starts?)\b"
 )
 _WISH = (
     r"i(?:'d| would)?(?: really| only| just)* "
@@ -180,15 +178,13 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (
             2.0,
             r"i (?:really |just |would )?(?:always|never|no longer|don't(?: ever)?) (?:want|need"
-            r"|wish"
-            r"|like|care) to (?:hear|see|read|be (?:told|asked|reminded|called|addressed))\b",
+            r"|wish|like|care) to (?:hear|see|read|be (?:told|asked|reminded|called|addressed))\b",
         ),
         (-1.0, r"i (?:always|generally|usually) (?:want|expect|prefer) (?!to\b|my\b)"),
         (
             1.5,
             r"i(?:'d| would) be (?:really |very |so )?(?:grateful|glad|happy|pleased|thankful"
-            r"|delighted)"
-            r"(?: if| for| that)\b",
+            r"|delighted)(?: if| for| that)\b",
         ),
         (1.5, rf"{_WISH}(?: it)?(?: if| that)? you\b"),
         (
@@ -434,8 +430,7 @@ FILLER = re.compile(
     r"(?:(?:ok(?:ay)?|hi|hello|hey|thanks|thank you|also|and|but|so|then|actually|btw|anyway|oh"
     r"|well|yes|yeah|sorry|by the way|one (?:more )?thing(?: though)?|for the record|honestly"
     r"|instead|do me a favou?r(?: and)?|i(?:'ve)? changed my mind|please|pls|kindly|remember to"
-    r"|be sure to|make sure (?:to"
-    r"|you|that you)|(?:don't|do not) forget to)\b[,:;.!-]*\s+)+"
+    r"|be sure to|make sure (?:to|you|that you)|(?:don't|do not) forget to)\b[,:;.!-]*\s+)+"
 )
 ONWARD = re.compile(
     r"(?:from (?:now|here|today|this point) on(?:ward|wards)?(?: out)?|going forward|in (?:the"
@@ -518,9 +513,7 @@ ONCE_WHEN = re.compile(
     r"|these)\b|(?:when|if|before) (?:you (?:have (?!to)|need|still|get|can|could|want|look|go|see"
     r"|were|'re done)|you're (?:done|ready|finished|in|back|free|there)|possible|i (?:was|were|had"
     r"|get|run|click)|it\b(?! comes|'s about| is about)|the\b(?! (?:topic|subject|question"
-    r"|conversation|answer|price"
-    r"|source|result) ))"
-    r"|at (?:six|\d)"
+    r"|conversation|answer|price|source|result) ))|at (?:six|\d)"
 )
 
 # Words about how to answer: a request with one of them is about manner.
@@ -550,18 +543,15 @@ voice welsh words wordy working yaml yen yoruba
 GENERAL = re.compile(
     r"\b(?:always|never|ever|whenever|every ?time|each time|from (?:now|here|today|this point) on"
     r"|going forward|in (?:the )?future|for future|by default|as a (?:general )?(?:rule|default)"
-    r"|in general|generally|at all times|any ?more|no longer|throughout|unless i|until i|every"
-    r" single|every time|not even|everywhere|everything else|(?:everything|anything|whatever"
+    r"|in general|generally|at all times|any ?more|no longer|throughout|unless i|until i"
+    r"|every single|every time|not even|everywhere|everything else|(?:everything|anything|whatever"
     r"|all) (?:that )?(?:i|you) \w+|(?:don't|do not|never|not) [^.]{1,60} again|whatever (?:we|i"
-    r"|you|it|else)|for good|no exceptions?"
-    r"|without exception|no matter|regardless|forever|permanently|all the time|as long as i"
-    r"|as a habit"
-    r"|a habit to|from (?:today|this (?:day|moment|point))|(?:all|any|every) (?:later|other|future"
-    r"|next)"
-    r"|all the times|for the future|on principle|our (?:chats|conversations|talks|messages)"
-    r"|from time to time|now and (?:then|again)|occasionally|first(?=[.,!]|$)|otherwise|so many"
-    r"|(?:in|for|to|with|of) (?:all|any|every|each) (?:my|your|future)"
-    r"|(?:can|ok|okay|fine|free|allowed|welcome)\b.{0,600}\bagain)\b"
+    r"|you|it|else)|for good|no exceptions?|without exception|no matter|regardless|forever"
+    r"|permanently|all the time|as long as i|as a habit|a habit to|from (?:today|this (?:day|moment"
+    r"|point))|(?:all|any|every) (?:later|other|future|next)|all the times|for the future"
+    r"|on principle|our (?:chats|conversations|talks|messages)|from time to time|now and (?:then"
+    r"|again)|occasionally|first(?=[.,!]|$)|otherwise|so many|(?:in|for|to|with|of) (?:all|any"
+    r"|every|each) (?:my|your|future)|(?:can|ok|okay|fine|free|allowed|welcome)\b.{0,600}\bagain)\b"
 )
 # How far a wish goes: said of one's answers at large rather than of one thing.
 LIMITS = re.compile(
@@ -590,8 +580,7 @@ PLURAL = re.compile(
 )
 PERSONAL = re.compile(
     r"(?:i'm|i am|i have|i've|my|keep in mind|remember:?(?: that)? i|note that i|i (?:don't|can't"
-    r"|hate"
-    r"|prefer|use|work|live|read|teach|like|need|only|go)|hate|we're|we are|we have)\b"
+    r"|hate|prefer|use|work|live|read|teach|like|need|only|go)|hate|we're|we are|we have)\b"
 )
 REMINDS = re.compile(r"(?:keep in mind|remember|note that)\b")
 # The thing at hand.

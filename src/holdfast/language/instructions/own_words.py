@@ -343,17 +343,16 @@ _TEXTS = (
     r"(?:abstract|ad|advert|advertisement|affiliate|announcement|answer sheet|app store|article"
     r"|assignment|bio|blog|book|booklet|brochure|bulletin|bumper sticker|caption|card|chapter|chat"
     r"|chorus|circular|clause|clip|code comment|column|commandments?|comment|comments"
-    r"|commit message"
-    r"|contract|conversation|cookbook|copy|cover letter|cv|description|dialog|dialogue|diary"
-    r"|disclaimer|dm|doc|document|docs|draft|e-?mail|entry|essay|excerpt|faq|fine print|flyer"
-    r"|footer|form|fortune cookie|forum|graffiti|guide|guidelines?|handbook|handout|headline"
-    r"|homework|horoscope|inbox|inscription|instructions?|interview|invitation|invoice|joke"
-    r"|journal|label|leaflet|lease|letter|letterbox|line|lines|listing|log|lyrics|magazine|mail"
-    r"|manifesto|manual|manuscript|memo|menu|message|messages|minutes|monologue|motto|newsletter"
-    r"|newspaper|note|notes|notice|noticeboard|novel|obituary|offer letter|page|pamphlet|paper"
-    r"|paragraph|passage|pdf|petition|pitch|placard|plaque|podcast|poem|policy|pop-?up|post|poster"
-    r"|postcard|post-?it|prayer|press release|printout|prompt|prompts|prospectus|proverb|quote"
-    r"|readme|recipe|release notes|reply|repo|report|review|reviews|rulebook|rules|saying"
+    r"|commit message|contract|conversation|cookbook|copy|cover letter|cv|description|dialog"
+    r"|dialogue|diary|disclaimer|dm|doc|document|docs|draft|e-?mail|entry|essay|excerpt|faq"
+    r"|fine print|flyer|footer|form|fortune cookie|forum|graffiti|guide|guidelines?|handbook"
+    r"|handout|headline|homework|horoscope|inbox|inscription|instructions?|interview|invitation"
+    r"|invoice|joke|journal|label|leaflet|lease|letter|letterbox|line|lines|listing|log|lyrics"
+    r"|magazine|mail|manifesto|manual|manuscript|memo|menu|message|messages|minutes|monologue|motto"
+    r"|newsletter|newspaper|note|notes|notice|noticeboard|novel|obituary|offer letter|page|pamphlet"
+    r"|paper|paragraph|passage|pdf|petition|pitch|placard|plaque|podcast|poem|policy|pop-?up|post"
+    r"|poster|postcard|post-?it|prayer|press release|printout|prompt|prompts|prospectus|proverb"
+    r"|quote|readme|recipe|release notes|reply|repo|report|review|reviews|rulebook|rules|saying"
     r"|screenplay|screenshot|script|section|sentence|sermon|sign|slack|slide|slides|slogan|snippet"
     r"|song|speech|statement|sticker|sticky|story|subject lines?|subtitles|survey|t-?shirt|tattoo"
     r"|template|terms|testimonial|text|texts|thread|ticket|toast|transcript|translation|tweet"
@@ -383,10 +382,9 @@ _ASKS = (
 # Done to texts and to nothing else: needs no object.
 _TEXT_WORK = (
     r"(?:translat(?:e|ion)|übersetze?n?|proof-?read(?:ing)?|summari[sz]e|summary|sum (?:it "
-    r"|this )?up"
-    r"|tl;? ?dr|gist|paraphrase|rephrase|reword|re-?write|shorten|simplify|transcribe|copy-?edit"
-    r"|spell-?check|fact-?check|critique|grammar|typos?|bullet points?|headline|red flags?"
-    r"|count the (?:words|letters|vowels|syllables|characters))\b"
+    r"|this )?up|tl;? ?dr|gist|paraphrase|rephrase|reword|re-?write|shorten|simplify|transcribe"
+    r"|copy-?edit|spell-?check|fact-?check|critique|grammar|typos?|bullet points?|headline"
+    r"|red flags?|count the (?:words|letters|vowels|syllables|characters))\b"
 )
 # Done to anything: a text must be the object.
 _ANY_WORK = (
@@ -399,8 +397,7 @@ _ANY_WORK = (
 # Makes something new, unless it is made of what is at hand.
 _MAKES = (
     r"(?:compose|create|draft|find|finish|generate|give|guess|list|make|name|pick|say|suggest"
-    r"|tell me"
-    r"|write)\b"
+    r"|tell me|write)\b"
 )
 _AT_HAND = rf"(?:{_THIS}|\b(?:it|that)\b)"
 _OF_TEXT = (
@@ -457,11 +454,10 @@ ABOUT = re.compile(
 _SAYS = (
     r"(?:sends?|sent|writes?|wrote|written|forwards?|forwarded|forwarding|e-?mailed|texted|texts"
     r"|messaged|posted|posts|shared|handed|left|says?|said|told|tells|reads(?! (?:this|it|my|over"
-    r"|along))|states?|stated|goes"
-    r"|put up|hung|stuck|taped|scribbled|printed|displayed|answered|replied|dm'?e?d|announced"
-    r"|circulated|dropped|pinned|typed|scrawled|published|tweeted|commented|suggested|claims?"
-    r"|claimed|demands?|demanded|insists?|wants?|reminded|informed|asked|signed|slipped|submitted"
-    r"|gave (?:me|us|him|her|them|everyone)|mailed|edited)"
+    r"|along))|states?|stated|goes|put up|hung|stuck|taped|scribbled|printed|displayed|answered"
+    r"|replied|dm'?e?d|announced|circulated|dropped|pinned|typed|scrawled|published|tweeted"
+    r"|commented|suggested|claims?|claimed|demands?|demanded|insists?|wants?|reminded|informed"
+    r"|asked|signed|slipped|submitted|gave (?:me|us|him|her|them|everyone)|mailed|edited)"
 )
 _OTHERS = (
     r"(?:he|she|they|somebody|someone|some \w{1,40}|people|the (?:\w{1,40} ){1,4}?"
@@ -521,9 +517,8 @@ WONDERS = re.compile(
 )
 ENGLISH = re.compile(
     r"\b(?:a|an|and|are|at|by|for|from|have|i|i'm|in|is|it|it's|me|my|no|not|of|on|or|so|that|the"
-    r"|this|to|was|we"
-    r"|what|when|with|you|your|how|do|does|please|pls|thanks|be|been|all|but|if|just|never"
-    r"|always)\b"
+    r"|this|to|was|we|what|when|with|you|your|how|do|does|please|pls|thanks|be|been|all|but|if|just"
+    r"|never|always)\b"
 )
 # A question about something that was just shown.
 ASKED_OF = re.compile(
@@ -548,15 +543,13 @@ LASTING = re.compile(
 )
 OTHER_PEOPLE = re.compile(
     r"\b(?:members?|guests?|customers?|visitors?|staff|employees?|readers?|the users?|participants?"
-    r"|tenants?"
-    r"|residents?|pupils?|players?|everyone|everybody|applicants?|passengers?|clients?|patients?"
-    r"|us)\b"
+    r"|tenants?|residents?|pupils?|players?|everyone|everybody|applicants?|passengers?|clients?"
+    r"|patients?|us)\b"
 )
 # The user speaks of themselves, or to the assistant.
 OWN = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|im|ive|id|my|me|mine|myself|you|your|you're|thanks|thank|thx|sorry"
-    r"|ok"
-    r"|okay|hate|remember|note|anything|everything|whatever|things)\b"
+    r"|ok|okay|hate|remember|note|anything|everything|whatever|things)\b"
 )
 _OPENS = (
     r"\W{0,5}(?:(?:and|so|but|in fact|please|pls|thanks|sorry|well|because|since|as"
@@ -575,23 +568,18 @@ ASKS_SELF = re.compile(
 )
 TALKS = re.compile(
     r"\b(?:answer|reply|respond|write|say|tell|explain|speak|talk|call|address|suggest|recommend"
-    r"|mention|ask|remind"
-    r"|translat|summari[sz]|cit|quot|format|use|using|give|show|list|spell|phras|refer|correct|warn"
-    r"|assum|treat|describ"
-    r"|discuss|convert|round|apologi[sz]|sign)(?:e|es|s|ing|ed)?\b"
+    r"|mention|ask|remind|translat|summari[sz]|cit|quot|format|use|using|give|show|list|spell|phras"
+    r"|refer|correct|warn|assum|treat|describ|discuss|convert|round|apologi[sz]|sign)(?:e|es|s|ing"
+    r"|ed)?\b"
 )
 TALK_WORDS = cues.MANNER | cues.ALL
 WORD = re.compile(r"[a-z][a-z'_-]*")
 LABEL = re.compile(
     r"\W{0,5}(?:(?:one|two|three|a few|some|first(?: of all)?|last|another|quick|my|general"
-    r"|important"
-    r"|ground|house"
-    r"|standing|little|small|more|last|just|and|also|ok|okay|for the record|heads|by the way"
-    r"|btw),? ){0,4}"
-    r"(?:things?|one|wish(?:es)?|requests?|rules?|notes?|favou?rs?|points?|reminders?|preferences?"
-    r"|important|up"
-    r"|record|units|style|tone|length|format(?:ting)?|listen|look|seriously|once and for all"
-    r"|ps)\W{0,5}$"
+    r"|important|ground|house|standing|little|small|more|last|just|and|also|ok|okay|for the record"
+    r"|heads|by the way|btw),? ){0,4}(?:things?|one|wish(?:es)?|requests?|rules?|notes?|favou?rs?"
+    r"|points?|reminders?|preferences?|important|up|record|units|style|tone|length|format(?:ting)?"
+    r"|listen|look|seriously|once and for all|ps)\W{0,5}$"
 )
 # What is said of texts to come, or of what is done at any time: no text is there yet.
 TO_COME = re.compile(

@@ -192,10 +192,9 @@ _NEGATIVE = re.compile(
 )
 # A new thought begins at a comma only where an order follows: "no tables, lists or emojis".
 _ORDER = (
-    r"(?:and |just |please |then ){0,4}(?:add|answer|be|call|do|don't|explain|get|give|go|i"
-    r"|keep|leave"
-    r"|less|make|more|never|no|not|only|put|reply|respond|show|skip|speak|start|stop|switch|use|write"
-    r"|you|\w+ (?:is|are))\b"
+    r"(?:and |just |please |then ){0,4}(?:add|answer|be|call|do|don't|explain|get|give|go|i|keep"
+    r"|leave|less|make|more|never|no|not|only|put|reply|respond|show|skip|speak|start|stop|switch"
+    r"|use|write|you|\w+ (?:is|are))\b"
 )
 _CLAUSE = re.compile(
     rf"[;:\u2013\u2014，。]|\s-\s|,? but\b|,(?= {_ORDER})"

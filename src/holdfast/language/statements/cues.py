@@ -75,8 +75,7 @@ POINTS = re.compile(
 _LEAD = (
     r"^(?:(?:and|but|so|also|well|oh|hey|ok|okay|yeah|yes|yep|no|nah|ugh|hm+|luckily|sadly"
     r"|unfortunately|anyway|btw|by the way|fyi|update|turns out|(?:good|bad|big"
-    r"|great) news(?: first)?|then"
-    r"|plus|now|tbh)[,.!:]* )*"
+    r"|great) news(?: first)?|then|plus|now|tbh)[,.!:]* )*"
 )
 _OFT = (
     r"(?:(?:also|now|currently|still|just|really|recently|finally|already|both|never|always|only"
@@ -97,16 +96,15 @@ _ROLES = (
 #: What becomes of things and people and is not undone by tomorrow.
 _EVENT = (
     r"(?:approved|rejected|(?:counter|co-?)?signed|paid|cancell?ed|confirmed|agreed|refused"
-    r"|resigned"
-    r"|quit|retired|died|passed away|passed|failed|graduated|moved|left (?:the|us|for|me|his|her)"
-    r"|broke (?:down|up|his|her|my)|broke|got (?:married|engaged|divorced|promoted|fired|paid|sick"
-    r"|in|into|a (?:new )?(?:job|dog|cat|puppy|kitten|visa|offer))|gets? (?:married|divorced)"
-    r"|had (?:a baby|surgery|twins|a stroke|an operation)|gave birth|bought|sold|opened|closed|shut"
-    r"|launched|hired|fired|joined|started (?:at|school|work|an?|in|his|her)|finished|split up"
-    r"|postponed|rescheduled|increased|raised|lowered|cut (?:him|her|them|us|my|our)|adopted"
-    r"|won|lost (?:his|her|the|their)"
-    r"|was (?:diagnosed|born|hired|fired|promoted|accepted|rejected|approved|cancell?ed|stolen"
-    r"|delivered|signed|sold)|has been (?:diagnosed|promoted|cancell?ed|approved|postponed))"
+    r"|resigned|quit|retired|died|passed away|passed|failed|graduated|moved|left (?:the|us|for|me"
+    r"|his|her)|broke (?:down|up|his|her|my)|broke|got (?:married|engaged|divorced|promoted|fired"
+    r"|paid|sick|in|into|a (?:new )?(?:job|dog|cat|puppy|kitten|visa|offer))|gets? (?:married"
+    r"|divorced)|had (?:a baby|surgery|twins|a stroke|an operation)|gave birth|bought|sold|opened"
+    r"|closed|shut|launched|hired|fired|joined|started (?:at|school|work|an?|in|his|her)|finished"
+    r"|split up|postponed|rescheduled|increased|raised|lowered|cut (?:him|her|them|us|my|our)"
+    r"|adopted|won|lost (?:his|her|the|their)|was (?:diagnosed|born|hired|fired|promoted|accepted"
+    r"|rejected|approved|cancell?ed|stolen|delivered|signed|sold)|has been (?:diagnosed|promoted"
+    r"|cancell?ed|approved|postponed))"
 )
 _NOT_YET = r"(?:hasn't|haven't|has not|have not|hadn't|had not|didn't|won't|will not)"
 _PENDING = (
@@ -194,10 +192,9 @@ PRICE = re.compile(
 NEVER = re.compile(
     r"\b(?:i|we)(?:'ve| have) never (?!thought|felt|heard|seen (?:any|such|so|it)|been (?:so|more"
     r"|this|happ|better|good|able|one|a )|realized|realised|met any|looked|wanted|understood"
-    r"|experienced|really|quite|had (?:any|such|so|this))[a-z]+"
-    r"|\b(?:i|we) never (?:learned|learnt|got|had|owned|went|finished|drank|smoked|lived|worked"
-    r"|married|studied|played|travell?ed|flew|drove)\b(?! (?:any|such|to (?:see|say|know)|why|how"
-    r"|the point)\b)"
+    r"|experienced|really|quite|had (?:any|such|so|this))[a-z]+|\b(?:i|we) never (?:learned|learnt"
+    r"|got|had|owned|went|finished|drank|smoked|lived|worked|married|studied|played|travell?ed|flew"
+    r"|drove)\b(?! (?:any|such|to (?:see|say|know)|why|how|the point)\b)"
 )
 #: What the speaker no longer does, or does not do or have.
 NOT = re.compile(
@@ -321,10 +318,9 @@ SOMEBODY_DID = re.compile(
 #: With these a clause that begins with nobody is still worth a look.
 WORTH = re.compile(
     r"\b(?:he|she|it|they|budget|rent|salary|deposit|going with|sticking with|it is|after all"
-    r"|instead|changed my mind|last day|room|flat|commute|starts?|ends|begins|expires|due"
-    r"|quit|died|resigned|retired|married|passed away|paid|signed|approved|sold|booked|ordered"
-    r"|sent|cancelled)\b"
-    rf"|\b(?:{_ROLES}|the)\b"
+    r"|instead|changed my mind|last day|room|flat|commute|starts?|ends|begins|expires|due|quit"
+    r"|died|resigned|retired|married|passed away|paid|signed|approved|sold|booked|ordered|sent"
+    rf"|cancelled)\b|\b(?:{_ROLES}|the)\b"
 )
 
 
@@ -537,27 +533,24 @@ _THING = (
     r"|blast|chance|look|moment|minute|point|good|great|hard|bad|nice|rough|fun|lovely|amazing"
     r"|tough|similar|sense|wonderful|new (?:idea|question)|ton|suggestion|concern|request|while"
     r"|break|hard time|deep|strong|pic|picture|photo|decision|story|funny|special place|long day"
-    r"|busy|list|table|meeting|call"
-    r"|deadline (?:today|tonight)|couple of questions)\b)"
+    r"|busy|list|table|meeting|call|deadline (?:today|tonight)|couple of questions)\b)"
 )
 _DOING = (
     r"(?:working on|writing|building|taking (?:an?|some|up|lessons|part|piano|guitar|singing)"
     r"|learning|restoring|studying|developing|renovating|designing|running|managing|organi[sz]ing"
     r"|planning|remodel+ing|translating|researching|teaching|coaching|attending|volunteering"
     r"|seeing a|practi[cs]ing|reading|using|preparing|migrating|starting(?! to feel)|moving"
-    r"|training"
-    r"|doing (?:an?|my|yoga|research)|leading|hosting|launching|editing|recording|painting|growing"
-    r"|playing|expecting|raising|fostering|dating|knitting|making (?:an?|my)|creating|composing"
-    r"|collecting|living|leaving|flying|visiting|getting married|signed up|enrolled)"
+    r"|training|doing (?:an?|my|yoga|research)|leading|hosting|launching|editing|recording|painting"
+    r"|growing|playing|expecting|raising|fostering|dating|knitting|making (?:an?|my)|creating"
+    r"|composing|collecting|living|leaving|flying|visiting|getting married|signed up|enrolled)"
 )
 _DID = (
     r"(?:bought|adopted|started|joined|signed up (?:for|to)|launched|published|graduated|enrolled"
     r"|inherited|rented|sold|opened|founded|got (?:an?|my|our) (?!great|good|question|chance|call"
     r"|message|error|lot|bit|few|feeling|idea|email|text|look|funny|story|pic|decision|question)"
-    r"|booked|accepted|quit|retired"
-    r"|finished (?:my|writing)|completed|hired|lost my (?:job|dad|mum|mom|father|mother"
-    r"|licen[cs]e)|broke my|won|switched to|installed|set up|passed (?:my|the)|ordered an?"
-    r"|planted|took up|picked up (?!where|on)|became|been promoted|was promoted)"
+    r"|booked|accepted|quit|retired|finished (?:my|writing)|completed|hired|lost my (?:job|dad|mum"
+    r"|mom|father|mother|licen[cs]e)|broke my|won|switched to|installed|set up|passed (?:my|the)"
+    r"|ordered an?|planted|took up|picked up (?!where|on)|became|been promoted|was promoted)"
 )
 _NO_MATTER = (
     r"(?!(?:mind|heart|advice|question|point|guess|thoughts?|opinion|life|day|week|weekend|pleasure"

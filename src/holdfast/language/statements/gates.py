@@ -13,7 +13,7 @@
 
 and `novelty` says how much of a fact is new:
 
-    novelty = 0.5 * entity novelty + 0.5 * semantic novelty;    new from 0.35 upwards
+    novelty = 0.5 * entity novelty + 0.5 * semantic novelty
 
 Pure functions over one sentence, English and Chinese, in the first person or the third. Authority
 comes from `origin`, the channel, never from what the text claims to be.
@@ -22,11 +22,12 @@ comes from `origin`, the channel, never from what the text claims to be.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.language.lexicon import SHORT_MONTHS, SURE_MONTHS, WEEKDAY, any_of
+from holdfast.language.names.matching import same
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------
@@ -93,8 +94,8 @@ _ACTIONS: tuple[tuple[float, re.Pattern[str]], ...] = (
         re.compile(
             r"\b(?:decid\w+|chose|chosen|agreed|settled on|switch(?:ed|ing)|cancel+ed|approved"
             r"|signed|selected|opted|committed|instead of|no longer|not any ?more|correct(?:ed|ion)"
-            r"|actually|changed (?:to|from)|replaced)\b|决定|选择了|选了|同意|定在|取消|不再|改用"
-            r"|改为|更正|其实"
+            r"|actually|changed (?:to|from)|replaced)\b"
+            r"|决定|选择了|选了|同意|定在|取消|不再|改用|改为|更正|其实"
         ),
     ),
     (
@@ -102,8 +103,8 @@ _ACTIONS: tuple[tuple[float, re.Pattern[str]], ...] = (
         re.compile(
             r"\b(?:wants? to|plans? to|planning|goal|aims?|hopes? to|intends?|trying to|saving for"
             r"|training for|dream|prefer\w*|likes?|loves?|hates?|dislikes?|favou?rites?|enjoys?"
-            r"|avoids?|rather|fond of|interested in)\b|想要?|打算|计划|目标|希望|梦想|喜欢|讨厌"
-            r"|偏爱|更爱|习惯"
+            r"|avoids?|rather|fond of|interested in)\b"
+            r"|想要?|打算|计划|目标|希望|梦想|喜欢|讨厌|偏爱|更爱|习惯"
         ),
     ),
     (
@@ -171,7 +172,6 @@ def entity_density(text: str, entities: int) -> float:
 Reason = Literal[
     "blank", "injection", "grant", "authority", "meta", "question", "request", "momentary"
 ]
-NOVEL = 0.35
 
 _LONGEST = 2_000  # Characters that are looked at; a fact has a tenth of it.
 _USER = r"(?:the |this |our )?(?:user|speaker|human|customer|client|person|interlocutor)"
@@ -216,33 +216,30 @@ _HELP = (
     r"|clarification|details|feedback|instructions|ideas)"
 )
 _META = re.compile(
-    rf"^{_USER} (?:(?:has|had|also|just|then|is|was|have|now|again|specifically|initially) )*(?:"
-    r"ask(?:s|ed|ing)? (?:about|for|how|whether|if|what|why|when|where|who|which|to|an?|the|me|you"
-    rf"|{_MODEL}|several|some|again|follow)|request(?:s|ed|ing)?\b|[ie]nquir|quer(?:y|ies|ied)"
-    r"|want(?:s|ed)? (?:to (?:know|understand|see|hear|learn (?:about|how|more|what|why)|discuss"
-    r"|get)"
-    rf"|{_HELP})|wonder(?:s|ed|ing)?\b|curious|interested in (?:knowing|learning|hearing)|thank(?:s"
-    rf"|ed)? (?:the (?:assistant|ai)|you|me|for)|thank(?:s|ed)\.?$"
+    rf"^{_USER} (?:(?:has|had|also|just|then|is|was|have|now|again|specifically"
+    r"|initially) )*(?:ask(?:s|ed|ing)? (?:about|for|how|whether|if|what|why|when|where|who|which"
+    rf"|to|an?|the|me|you|{_MODEL}|several|some|again|follow)|request(?:s|ed|ing)?\b|[ie]nquir"
+    r"|quer(?:y|ies|ied)|want(?:s|ed)? (?:to (?:know|understand|see|hear|learn (?:about|how|more"
+    rf"|what|why)|discuss|get)|{_HELP})|wonder(?:s|ed|ing)?\b|curious|interested in (?:knowing"
+    r"|learning|hearing)|thank(?:s|ed)? (?:the (?:assistant|ai)|you|me|for)|thank(?:s|ed)\.?$"
     r"|greet(?:s|ed)?\b|sa(?:ys|id) (?:hello|hi|thanks|goodbye|ok)|confirm(?:s"
     r"|ed)? (?:that (?:they understood|it)|understanding|receipt)|acknowledg|express(?:es"
     r"|ed) (?:gratitude|thanks|interest in (?:knowing|learning)|appreciation)|appreciat(?:es"
-    r"|ed) the (?:help|answer|response)"
-    rf"|(?:looking for|seeking|seeks|sought|needs?|needed) {_HELP}|provid(?:es|ed) (?:an?|the|some)"
-    r" (?:\w+ )?(?:file|text|code|list|link|example|message|context|details|information)|upload"
-    r"|past(?:ed|es) |shar(?:es|ed) (?:an?|the|some) (?:\w+ )?(?:file|document|code|link|text"
-    r"|screenshot|snippet)|(?:talk|chat|speak|interact|convers)\w* (?:to|with) (?:the "
-    r"|an? )?(?:assistant|ai|bot)|(?:mention|discuss)(?:s|ed|es)? (?:the )?(?:conversation|topic"
-    r"|previous))"
-    rf"|^{_MODEL} (?:(?:has|had|also|then|is|was|will) )*(?:explain|provid|answer|offer|help|list"
-    r"|summari|apologi|greet|respon|clarif|generat|writ|wrote|gave|give|said|says|repl|assist|ask"
-    r"|acknowledg|discuss|describ|translat|confirm|told|tell|creat)|^(?:the|this|our|in this"
-    r"|during the|in the) (?:\w+ )?(?:conversation|chat|discussion|dialogue|exchange|session"
-    r"|message|turn|thread)\b(?! (?:app|room|bot|group|server|board))|^there (?:is|was|were) (?:an?"
+    rf"|ed) the (?:help|answer|response)|(?:looking for|seeking|seeks|sought|needs?|needed) {_HELP}"
+    r"|provid(?:es|ed) (?:an?|the|some) (?:\w+ )?(?:file|text|code|list|link|example|message"
+    r"|context|details|information)|upload|past(?:ed|es) |shar(?:es|ed) (?:an?|the"
+    r"|some) (?:\w+ )?(?:file|document|code|link|text|screenshot|snippet)|(?:talk|chat|speak"
+    r"|interact|convers)\w* (?:to|with) (?:the |an? )?(?:assistant|ai|bot)|(?:mention|discuss)(?:s"
+    rf"|ed|es)? (?:the )?(?:conversation|topic|previous))|^{_MODEL} (?:(?:has|had|also|then|is|was"
+    r"|will) )*(?:explain|provid|answer|offer|help|list|summari|apologi|greet|respon|clarif"
+    r"|generat|writ|wrote|gave|give|said|says|repl|assist|ask|acknowledg|discuss|describ|translat"
+    r"|confirm|told|tell|creat)|^(?:the|this|our|in this|during the|in the) "
+    r"(?:\w+ )?(?:conversation|chat|discussion|dialogue|exchange|session|message|turn"
+    r"|thread)\b(?! (?:app|room|bot|group|server|board))|^there (?:is|was|were) (?:an?"
     r"|no) (?:question|request|discussion|mention|conversation)|^(?:an? |the )?(?:question|request"
     r"|recipe|summary|explanation|answer)s? (?:was|were|is) (?:asked|made|given|provided"
-    r"|requested)\b|^(?:该|这位)?用户(?:还|又|也|再次|首先)?(?:询问|问|请求|要求|想知道|想了解|咨询"
-    r"|表示感谢|感谢|提问|打招呼|上传|粘贴|希望了解|需要帮助|寻求)|^助手|^(?:本次|这次|此次"
-    r"|该)?(?:对话|聊天|会话)"
+    r"|requested)\b|^(?:该|这位)?用户(?:还|又|也|再次|首先)?(?:询问|问|请求|要求|想知道|想了解|咨询|表示感谢|感谢|提问|打招呼|上传|粘贴|希望了解"
+    r"|需要帮助|寻求)|^助手|^(?:本次|这次|此次|该)?(?:对话|聊天|会话)"
 )
 
 _STANDING = re.compile(
@@ -307,15 +304,10 @@ def entity_novelty(mentioned: Collection[str], known: Collection[str]) -> float 
 
     Names are compared without case, accents and spacing.
     """
-    names = {_name(name) for name in mentioned} - {""}
+    names = {same(name) for name in mentioned} - {""}
     if not names:
         return None
-    return len(names - {_name(name) for name in known}) / len(names)
-
-
-def semantic_novelty(cosines: Iterable[float]) -> float:
-    """How far a statement is from the nearest thing known: 1 - the highest cosine, in 0..1."""
-    return min(1.0, max(0.0, 1.0 - max(cosines, default=0.0)))
+    return len(names - {same(name) for name in known}) / len(names)
 
 
 def novelty(entity: float | None, semantic: float) -> float:
@@ -323,17 +315,8 @@ def novelty(entity: float | None, semantic: float) -> float:
     return semantic if entity is None else 0.5 * entity + 0.5 * semantic
 
 
-def is_novel(value: float, *, threshold: float = NOVEL) -> bool:
-    """Whether a novelty is enough to keep what has it."""
-    return value >= threshold
-
-
 def _plain(text: str) -> str:
     return " ".join(text[:_LONGEST].replace("\u2019", "'").lower().split())
-
-
-def _name(name: str) -> str:
-    return " ".join(fold(name).split())
 
 
 def _unsafe(low: str, origin: str) -> Reason | None:

@@ -15,7 +15,7 @@ what may be learned, and its absence forbids nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from holdfast.language.lexicon import RELATIVES
 from holdfast.language.sentences import cut
@@ -314,11 +314,6 @@ def signals(text: str) -> frozenset[str]:
         if NAMED.search(sentence):
             found.add("identity")
     return frozenset(found)
-
-
-def signals_in(texts: Iterable[str]) -> frozenset[str]:
-    """The signals in several turns of the user."""
-    return frozenset().union(*(signals(text) for text in texts))
 
 
 def _sentences(text: str) -> Iterator[str]:
