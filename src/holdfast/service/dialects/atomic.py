@@ -7,7 +7,7 @@ reflecting with a model. See docs/reference/atomicmemory.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
@@ -20,7 +20,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.parts import is_seen, seen
 from holdfast.service.dialects.atomic_rows import memory_row, mutation, text_or_none, trail
-from holdfast.service.http.auth import Reader, Writer, narrowed, scope_args
+from holdfast.service.http.auth import AskedScope, Reader, Writer, narrowed, scope_args
 from holdfast.service.http.wire import (
     Held,
     Needed,
@@ -109,9 +109,8 @@ def by_external_id(*, query: Annotated[NamedQuery, Query()], key: Reader, memory
 
 
 @routes.get("/stats", response_model=_OBJECT)
-def stats(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
+def stats(*, scope: AskedScope, memory: Held) -> Response:
     """How many memories there are, how much they matter, and where they come from."""
-    scope = narrowed(key, query)
     count, importance = 0, 0.0
     sites: dict[str, int] = {}
     for record in _all(memory, scope):
@@ -187,9 +186,8 @@ def audit_recent(*, query: Annotated[RecentQuery, Query()], key: Reader, memory:
 
 
 @routes.get("/audit/summary", response_model=_OBJECT)
-def audit_summary(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
+def audit_summary(*, scope: AskedScope, memory: Held) -> Response:
     """How many versions of facts there are, and what became of them."""
-    scope = narrowed(key, query)
     facts = _versions(memory, scope, MOST_LISTED)
     kinds: dict[str, int] = {}
     for fact in facts:
@@ -207,11 +205,8 @@ def audit_summary(*, query: Annotated[QueryString, Query()], key: Reader, memory
 
 
 @routes.get("/{id}/audit", response_model=_OBJECT)
-def audit_trail(
-    *, id: str, query: Annotated[QueryString, Query()], key: Reader, memory: Held
-) -> Response:
+def audit_trail(*, id: str, scope: AskedScope, memory: Held) -> Response:
     """What happened to one memory, oldest first."""
-    scope = narrowed(key, query)
     lines = memory.history(id, **scope_args(scope))
     entries = trail(id, lines)
     return json_response({"memory_id": id, "trail": entries, "version_count": len(entries)})
@@ -224,14 +219,20 @@ def _versions(memory: Memory, scope: Scope, limit: int) -> list[Fact]:
 # Upkeep
 
 
-_ABSENT = {
-    "lessons": "lessons are not kept here",
-    "first-mentions": "first mentions are not extracted here: GET /v1/graph/entities tells who"
-    " was spoken of first",
-    "event-chains": "event chains are not made here: POST /v1/graph/traverse walks from an entity",
-    "verify": "answers are not verified here: no model is asked to write",
-    "reflect": "reflections are not written here: no model is asked to write",
-}
+#: What AtomicMemory has and we do not build, in words.
+_ABSENT: Mapping[str, Sequence[str]] = {
+    "lessons are not kept here": (
+        "POST /lessons/report", "GET /lessons", "GET /lessons/stats", "DELETE /lessons/{id}",
+    ),
+    "first mentions are not extracted here: GET /v1/graph/entities tells who was spoken of first": (
+        "POST /first-mentions/extract",
+    ),
+    "event chains are not made here: POST /v1/graph/traverse walks from an entity": (
+        "GET /event-chains",
+    ),
+    "answers are not verified here: no model is asked to write": ("POST /verify",),
+    "reflections are not written here: no model is asked to write": ("POST /reflect",),
+}  # fmt: skip
 
 
 class ConsolidateBody(Sent):
@@ -329,9 +330,8 @@ def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
 
 
 @routes.get("/cap", response_model=_OBJECT)
-def cap(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
+def cap(*, scope: AskedScope, memory: Held) -> Response:
     """How full the fullest of the tiers is that have a limit."""
-    scope = narrowed(key, query)
     counts = memory.stats(user=scope.user, workspace=scope.workspace).tiers
     tier = max(TIERS, key=lambda each: counts[each])
     share = counts[tier] / LIMIT
@@ -363,11 +363,8 @@ def reconcile(*, body: ReconcileBody, key: Writer) -> Response:
 
 
 @routes.get("/reconcile/status", response_model=_OBJECT)
-def reconcile_status(
-    *, query: Annotated[QueryString, Query()], key: Reader, memory: Held
-) -> Response:
+def reconcile_status(*, scope: AskedScope, memory: Held) -> Response:
     """Nothing is deferred; what waits for an answer of a person is told beside it."""
-    scope = narrowed(key, query)
     waiting = memory.facts.clarifications(**scope_args(scope), limit=10_000)
     return json_response({"enabled": False, "pending": 0, "clarifications": len(waiting)})
 
@@ -397,37 +394,19 @@ def reset_source(*, body: ResetBody, key: Writer, memory: Held) -> Response:
     )
 
 
-@routes.post("/lessons/report", include_in_schema=False)
-@routes.get("/lessons", include_in_schema=False)
-@routes.get("/lessons/stats", include_in_schema=False)
-@routes.delete("/lessons/{id}", include_in_schema=False)
-def no_lessons(*, key: Reader) -> Response:
-    """Not kept here."""
-    raise HTTPException(404, _ABSENT["lessons"])
+def _absent(words: str) -> Callable[..., Response]:
+    """What answers for a route that is not built here."""
+
+    def refuse(*, key: Reader) -> Response:
+        raise HTTPException(404, words)
+
+    return refuse
 
 
-@routes.post("/first-mentions/extract", include_in_schema=False)
-def no_first_mentions(*, key: Reader) -> Response:
-    """Not extracted here."""
-    raise HTTPException(404, _ABSENT["first-mentions"])
-
-
-@routes.get("/event-chains", include_in_schema=False)
-def no_event_chains(*, key: Reader) -> Response:
-    """Not made here."""
-    raise HTTPException(404, _ABSENT["event-chains"])
-
-
-@routes.post("/verify", include_in_schema=False)
-def no_verify(*, key: Reader) -> Response:
-    """Not verified here."""
-    raise HTTPException(404, _ABSENT["verify"])
-
-
-@routes.post("/reflect", include_in_schema=False)
-def no_reflect(*, key: Reader) -> Response:
-    """Not written here."""
-    raise HTTPException(404, _ABSENT["reflect"])
+for _words, _routes in _ABSENT.items():
+    for _route in _routes:
+        _method, _path = _route.split()
+        routes.add_api_route(_path, _absent(_words), methods=[_method], include_in_schema=False)
 
 
 def _run(

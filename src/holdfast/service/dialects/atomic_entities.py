@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Response
 from pydantic import ConfigDict, Field
 
 from holdfast.errors import NotFound
@@ -20,7 +20,15 @@ from holdfast.records.facts.follow import CONFLICT
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.profile_values import Profile, category
 from holdfast.service.dialects.atomic_rows import conflict, trail
-from holdfast.service.http.auth import Reader, Writer, check_within, may, narrowed, scope_args
+from holdfast.service.http.auth import (
+    AskedScope,
+    Reader,
+    Writer,
+    check_within,
+    may,
+    narrowed,
+    scope_args,
+)
 from holdfast.service.http.wire import (
     Held,
     Needed,
@@ -75,9 +83,8 @@ def trust(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) 
 
 
 @agent_routes.get("/conflicts", response_model=_OBJECT)
-def conflicts(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
+def conflicts(*, scope: AskedScope, memory: Held) -> Response:
     """What two agents hold differently and nobody has settled, newest first."""
-    scope = narrowed(key, query)
     levels = memory.agents.trust(scope.workspace)
     found = memory.facts.conflicts(**scope_args(scope), limit=MOST_LISTED)
     return json_response(
@@ -161,6 +168,17 @@ _MOST_EDGES = 50
 Type = Literal["user", "agent", "session"]
 
 
+def _user(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Scope:
+    """The user whom a path names; agents and sessions are told as not there."""
+    scope = narrowed(key, Scoped(user_id=entity_id))
+    if entity_type != "user" or not memory.store.head(scope).change:
+        raise NotFound(f"there is no {entity_type} {entity_id[:64]!r} in this scope")
+    return scope
+
+
+NamedUser = Annotated[Scope, Depends(_user)]
+
+
 class EntitiesQuery(QueryString):
     """Which page."""
 
@@ -193,9 +211,8 @@ def no_merge(*, key: Reader) -> Response:
 
 
 @routes.get("/{entity_type}/{entity_id}", response_model=_OBJECT)
-def entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
+def entity(*, scope: NamedUser, memory: Held) -> Response:
     """What is known of a user: attributes, relations, summaries."""
-    scope = _user(memory, key, entity_type, entity_id)
     profile = memory.profile(user=scope.user, workspace=scope.workspace)
     graph = memory.graph.overview(user=scope.user, workspace=scope.workspace, limit=_MOST_EDGES)
     return json_response(
@@ -229,9 +246,8 @@ def entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> R
 
 
 @routes.get("/{entity_type}/{entity_id}/profile", response_model=_OBJECT)
-def entity_profile(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
+def entity_profile(*, scope: NamedUser, memory: Held) -> Response:
     """A user in short."""
-    scope = _user(memory, key, entity_type, entity_id)
     profile = memory.profile(user=scope.user, workspace=scope.workspace)
     rules = memory.store.listed(scope, tier="procedure", kind="instruction")
     block = {
@@ -260,15 +276,9 @@ class AttributesQuery(QueryString):
 
 @routes.get("/{entity_type}/{entity_id}/attributes", response_model=_OBJECT)
 def entity_attributes(
-    *,
-    entity_type: Type,
-    entity_id: str,
-    query: Annotated[AttributesQuery, Query()],
-    key: Reader,
-    memory: Held,
+    *, scope: NamedUser, query: Annotated[AttributesQuery, Query()], memory: Held
 ) -> Response:
     """The attributes of a user alone."""
-    scope = _user(memory, key, entity_type, entity_id)
     found = [
         each
         for each in _attributes(memory.profile(user=scope.user, workspace=scope.workspace))
@@ -282,7 +292,7 @@ def memory_history(
     *, entity_type: Type, entity_id: str, memory_id: str, key: Reader, memory: Held
 ) -> Response:
     """What happened to one memory of a user, oldest first."""
-    scope = _user(memory, key, entity_type, entity_id)
+    scope = _user(entity_type=entity_type, entity_id=entity_id, key=key, memory=memory)
     lines = memory.history(memory_id, user=scope.user, workspace=scope.workspace)
     history = [
         {
@@ -301,7 +311,7 @@ def memory_history(
 def erase_entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
     """Remove everything of a user for good; the receipt is signed. There is no undo."""
     may(key, "admin")
-    scope = _user(memory, key, entity_type, entity_id)
+    scope = _user(entity_type=entity_type, entity_id=entity_id, key=key, memory=memory)
     done = memory.erase(user=scope.user, workspace=scope.workspace)
     others = ("entity_attributes", "profile", "entities", "entity_edges", "entity_cards")
     return json_response(
@@ -322,13 +332,6 @@ def users(memory: Memory, key: ApiKey) -> Iterator[Scope]:
                 return
             yield owner
         last = found[-1]
-
-
-def _user(memory: Memory, key: ApiKey, kind: Type, id: str) -> Scope:
-    scope = narrowed(key, Scoped(user_id=id))
-    if kind != "user" or not memory.store.head(scope).change:
-        raise NotFound(f"there is no {kind} {id[:64]!r} in this scope")
-    return scope
 
 
 def _counts(memory: Memory, scope: Scope) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -27,11 +26,8 @@ _CHANGES: Mapping[str, tuple[str | None, str]] = {
     "archived": (None, "invalidated"),
 }
 _OTHER: tuple[str | None, str] = (None, "updated")
-#: Of a fact, by its outcome.
-_OUTCOMES: Mapping[str, str] = {
-    "add": "add", "update": "update", "supersede": "supersede", "delete": "delete",
-    "clarify": "clarify",
-}  # fmt: skip
+#: The outcomes of a fact that the seed knows by the same name.
+_OUTCOMES = ("add", "update", "supersede", "delete", "clarify")
 _HASHED = "radar-claim-version-content:v1\n"
 
 
@@ -51,17 +47,11 @@ def memory_row(scope: Scope, record: Record) -> dict[str, Any]:
     return expanded(scope, hit_of(record, score=1.0), record)
 
 
-def expanded(scope: Scope, hit: Hit, record: Record | None) -> dict[str, Any]:
-    """The same of a hit; `record` where it is the asker's own."""
-    known = {} if record is None else _known_metadata(record)
+def _row(hit: Hit, record: Record | None) -> dict[str, Any]:
+    """What every row of the seed tells of a memory; `record` where it is the asker's own."""
     return {
         "id": hit.id,
-        "user_id": scope.user,
-        "workspace_id": scope.workspace,
         "content": hit.content,
-        "memory_type": "episodic" if hit.tier == "session" else "semantic",
-        "network": "experience" if hit.tier == "session" else "world",
-        "status": "active",
         "source_site": text_or_none(hit.metadata, "source_site"),
         "source_url": text_or_none(hit.metadata, "source_url"),
         "external_id": text_or_none(hit.metadata, "externalId"),
@@ -69,17 +59,29 @@ def expanded(scope: Scope, hit: Hit, record: Record | None) -> dict[str, Any]:
         "episode_id": hit.sources[0] if hit.sources else None,
         "session_id": hit.session,
         "metadata": own_metadata(hit.metadata, () if record is None else record.labels),
-        "trust_score": trust(hit.origin),
         "created_at": hit.created_at,
-        "deleted_at": None,
-        **known,
         "tier": hit.tier,
         "kind": hit.kind,
         "role": hit.role,
         "name": hit.name,
-        "origin": hit.origin,
         "confidence": hit.confidence,
         "sources": hit.sources,
+    }
+
+
+def expanded(scope: Scope, hit: Hit, record: Record | None) -> dict[str, Any]:
+    """A hit as the seed tells a memory; `record` where it is the asker's own."""
+    return {
+        **_row(hit, record),
+        "user_id": scope.user,
+        "workspace_id": scope.workspace,
+        "memory_type": "episodic" if hit.tier == "session" else "semantic",
+        "network": "experience" if hit.tier == "session" else "world",
+        "status": "active",
+        "trust_score": trust(hit.origin),
+        "deleted_at": None,
+        **({} if record is None else _known_metadata(record)),
+        "origin": hit.origin,
     }
 
 
@@ -105,31 +107,16 @@ def found_row(hit: Hit, record: Record | None) -> dict[str, Any]:
     # Cosine with the question; null when only keywords found it.
     cosine = hit.why.get("vector", {}).get("score")
     return {
-        "id": hit.id,
-        "content": hit.content,
+        **_row(hit, record),
         "similarity": cosine,
         "semantic_similarity": cosine,
         "score": hit.score,
         "ranking_score": hit.score,
         "relevance": hit.score,
         "importance": None if record is None else record.importance,
-        "source_site": text_or_none(hit.metadata, "source_site"),
-        "source_url": text_or_none(hit.metadata, "source_url"),
-        "external_id": text_or_none(hit.metadata, "externalId"),
-        "namespace": text_or_none(hit.metadata, "namespace"),
-        "session_id": hit.session,
-        "created_at": hit.created_at,
         "observed_at": hit.created_at if record is None else record.known_from,
         # Every version of ours has an id of its own.
         "version_id": hit.id,
-        "episode_id": hit.sources[0] if hit.sources else None,
-        "metadata": own_metadata(hit.metadata, () if record is None else record.labels),
-        "tier": hit.tier,
-        "kind": hit.kind,
-        "role": hit.role,
-        "name": hit.name,
-        "confidence": hit.confidence,
-        "sources": hit.sources,
     }
 
 
@@ -187,7 +174,7 @@ def mutation(scope: Scope, fact: Fact, next_of: Mapping[str, str]) -> dict[str, 
         "valid_from": fact.valid_from,
         "valid_to": fact.valid_to,
         "superseded_by_version_id": next_of.get(fact.id),
-        "mutation_type": _OUTCOMES.get(fact.outcome, "add"),
+        "mutation_type": fact.outcome if fact.outcome in _OUTCOMES else "add",
         "mutation_reason": fact.reason or None,
         "previous_version_id": fact.replaces[0] if fact.replaces else None,
         "actor_model": None,
@@ -210,21 +197,13 @@ def conflict(scope: Scope, dispute: Dispute, levels: Mapping[str, float]) -> dic
         "existing_content": existing.content,
         "new_agent_id": dispute.agents[-1],
         "existing_agent_id": dispute.agents[0],
-        "new_trust_level": _level(dispute.agents[-1], levels),
-        "existing_trust_level": _level(dispute.agents[0], levels),
+        "new_trust_level": levels.get(dispute.agents[-1] or "", TRUST),
+        "existing_trust_level": levels.get(dispute.agents[0] or "", TRUST),
         "contradiction_confidence": min(new.confidence, existing.confidence),
         "clarification_note": dispute.note or None,
         "status": "open" if is_open else "auto_resolved",
         "resolution_policy": "trust",
         "resolved_at": None,
         "created_at": dispute.at,
-        "auto_resolve_after": _later(dispute.at),
+        "auto_resolve_after": dispute.at + PATIENCE,
     }
-
-
-def _level(agent: str | None, levels: Mapping[str, float]) -> float:
-    return levels.get(agent or "", TRUST)
-
-
-def _later(at: datetime) -> datetime:
-    return at + PATIENCE

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, HTTPException, Query, Request
 from starlette.datastructures import Headers
 
 from holdfast.border import validate
 from holdfast.errors import InvalidInput, ScopeError
 from holdfast.service.http.limits import aside
-from holdfast.service.http.wire import Scoped
+from holdfast.service.http.wire import QueryString, Scoped
 from holdfast.service.keys import ROLES, digest, is_valid
 from holdfast.store.protocols import Store
 from holdfast.types import ApiKey, Role, Scope
@@ -119,6 +119,14 @@ def narrowed(key: ApiKey, asked: Scoped) -> Scope:
         agent=asked.agent_id,
         session=getattr(asked, "session_id", None),
     )
+
+
+async def _read_scope(query: Annotated[QueryString, Query()], key: Reader) -> Scope:
+    return narrowed(key, query)
+
+
+#: The scope that a query string says, for routes that ask nothing else.
+AskedScope = Annotated[Scope, Depends(_read_scope)]
 
 
 # The keys of a store, as the guard asks for them.
