@@ -7,7 +7,9 @@ reflecting with a model. See docs/reference/atomicmemory.md.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
@@ -57,16 +59,9 @@ class ListQuery(QueryString):
 def listed(*, query: Annotated[ListQuery, Query()], key: Reader, memory: Held) -> Response:
     """Memories, those learned last first."""
     scope = narrowed(key, query)
-    rows, skipped = [], 0
-    for record in _all(memory, scope, query.session_id):
-        if not _is_wanted(record, query):
-            continue
-        if skipped < query.offset:
-            skipped += 1
-            continue
-        rows.append(memory_row(scope, record))
-        if len(rows) == query.limit:
-            break
+    wanted = (each for each in _all(memory, scope, query.session_id) if _is_wanted(each, query))
+    page = islice(wanted, query.offset, query.offset + query.limit)
+    rows = [memory_row(scope, record) for record in page]
     return json_response({"memories": rows, "count": len(rows)})
 
 
@@ -111,13 +106,11 @@ def by_external_id(*, query: Annotated[NamedQuery, Query()], key: Reader, memory
 @routes.get("/stats", response_model=_OBJECT)
 def stats(*, scope: AskedScope, memory: Held) -> Response:
     """How many memories there are, how much they matter, and where they come from."""
-    count, importance = 0, 0.0
-    sites: dict[str, int] = {}
+    importance, sites = 0.0, Counter[str]()
     for record in _all(memory, scope):
-        count += 1
         importance += record.importance
-        site = text_or_none(record.metadata, "source_site") or ""
-        sites[site] = sites.get(site, 0) + 1
+        sites[text_or_none(record.metadata, "source_site") or ""] += 1
+    count = sites.total()
     average = round(importance / count, 6) if count else 0.0
     return json_response(
         {
@@ -189,10 +182,7 @@ def audit_recent(*, query: Annotated[RecentQuery, Query()], key: Reader, memory:
 def audit_summary(*, scope: AskedScope, memory: Held) -> Response:
     """How many versions of facts there are, and what became of them."""
     facts = _versions(memory, scope, MOST_LISTED)
-    kinds: dict[str, int] = {}
-    for fact in facts:
-        kind = mutation(scope, fact, {})["mutation_type"]
-        kinds[kind] = kinds.get(kind, 0) + 1
+    kinds = Counter(mutation(scope, fact, {})["mutation_type"] for fact in facts)
     return json_response(
         {
             "total_versions": len(facts),

@@ -13,7 +13,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ from holdfast.service.http.auth import key_of, may
 from holdfast.service.http.limits import aside
 from holdfast.service.http.stream import Streams
 from holdfast.service.http.wire import json_response
-from holdfast.service.webhooks import Counts, Sender
+from holdfast.service.webhooks import Counts
 
 # GET /metrics: what the service does and how it fares, as text for Prometheus.
 #
@@ -46,10 +46,6 @@ _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 routes = APIRouter()
-
-Labels = dict[str, str]
-#: One number with its labels.
-Sample = tuple[Labels, float]
 
 
 @routes.get(
@@ -63,10 +59,17 @@ async def metrics(request: Request) -> Response:
     may(key_of(request), "admin", whole=True)
     state = request.app.state
     # What the event loop counts is read there, what is on disk is not.
-    lines = [*state.metrics.lines(), *_streams(state.streams), *_process()]
-    refused, words = state.allowance.refused, "Calls that the day of a key had nothing left for."
-    lines.append(_one("holdfast_key_calls_refused_total", "counter", words, refused))
-    lines += await run_in_threadpool(_read_gauges, state.memory, state.sender)
+    lines = [
+        *state.metrics.lines(),
+        _metric("holdfast_streams", "Clients that listen.", state.streams.count),
+        *_process(),
+        _metric(
+            "holdfast_key_calls_refused_total",
+            "Calls that the day of a key had nothing left for.",
+            state.allowance.refused,
+        ),
+    ]
+    lines += await run_in_threadpool(lambda: [*_store(state.memory), *_webhooks(state)])
     return Response("".join(lines), media_type=_TYPE)
 
 
@@ -91,24 +94,19 @@ class Metrics:
 
     def lines(self) -> Iterator[str]:
         """As text."""
-        requests = [
-            ({"method": method, "route": route, "status": status}, float(count))
-            for (method, route, status), count in sorted(self._requests.items())
-        ]
-        yield _metric_lines("holdfast_requests_total", "counter", "Requests answered.", requests)
-        yield _metric_lines(
-            "holdfast_requests_in_flight",
-            "gauge",
-            "Requests under way, streams among them.",
-            [({}, self.in_flight)],
-        )
-        sent = [({"route": route}, float(size)) for route, size in sorted(self._bytes.items())]
-        yield _metric_lines("holdfast_answer_bytes_total", "counter", "Bytes of answers.", sent)
+        name = "holdfast_requests_total"
+        yield _head(name, "counter", "Requests answered.")
+        for (method, route, status), count in sorted(self._requests.items()):
+            yield _line(name, {"method": method, "route": route, "status": status}, count)
+        words = "Requests under way, streams among them."
+        yield _metric("holdfast_requests_in_flight", words, self.in_flight)
+        sizes = dict(sorted(self._bytes.items()))
+        yield _metric("holdfast_answer_bytes_total", "Bytes of answers.", route=sizes)
         yield from self._histogram()
 
     def _histogram(self) -> Iterator[str]:
         name = "holdfast_request_seconds"
-        yield f"# HELP {name} Time until an answer began.\n# TYPE {name} histogram\n"
+        yield _head(name, "histogram", "Time until an answer began.")
         for route, buckets in sorted(self._answered.items()):
             total = 0
             for bound, count in zip((*_BOUNDS, "+Inf"), list(buckets), strict=True):
@@ -118,77 +116,52 @@ class Metrics:
             yield _line(f"{name}_count", {"route": route}, total)
 
 
-def _memory(memory: Memory) -> Iterator[str]:
+def _store(memory: Memory) -> Iterator[str]:
     """How the store and its worker fare. On a worker thread: it reads."""
-    store, now = memory.store, memory.now()
+    store, now, tally = memory.store, memory.now(), memory.worker.tally
     counts, oldest = store.counts(), store.oldest_ready()
-    jobs = [({"state": state}, float(getattr(counts, state))) for state in _STATES]
-    yield _metric_lines("holdfast_jobs", "gauge", "Jobs of the queue.", jobs)
+    jobs = {"ready": counts.ready, "running": counts.running, "dead": counts.dead}
+    yield _metric("holdfast_jobs", "Jobs of the queue.", state=jobs)
     age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
-    yield _one("holdfast_oldest_job_seconds", "gauge", "Since when a job could be done.", age)
-    tally = memory.worker.tally
-    done = [({"step": "embed"}, float(tally.done - tally.read)), ({"step": "extract"}, tally.read)]
-    yield _metric_lines("holdfast_jobs_done_total", "counter", "Jobs done by this process.", done)
-    yield _one("holdfast_jobs_died_total", "counter", "Jobs given up by this process.", tally.dead)
+    yield _metric("holdfast_oldest_job_seconds", "Since when a job could be done.", age)
+    done = {"embed": tally.done - tally.read, "extract": tally.read}
+    yield _metric("holdfast_jobs_done_total", "Jobs done by this process.", step=done)
+    yield _metric("holdfast_jobs_died_total", "Jobs given up by this process.", tally.dead)
     spent = store.spent_by_all(now.date())
-    yield _one("holdfast_llm_calls_today", "gauge", "Calls of a language model.", spent.calls)
-    tokens = [
-        ({"kind": "prompt"}, float(spent.prompt_tokens)),
-        ({"kind": "answer"}, float(spent.answer_tokens)),
-    ]
-    yield _metric_lines("holdfast_llm_tokens_today", "gauge", "Tokens of a language model.", tokens)
-    yield _one("holdfast_llm_cost_today", "gauge", "What it cost.", spent.cost)
+    yield _metric("holdfast_llm_calls_today", "Calls of a language model.", spent.calls)
+    tokens = {"prompt": spent.prompt_tokens, "answer": spent.answer_tokens}
+    yield _metric("holdfast_llm_tokens_today", "Tokens of a language model.", kind=tokens)
+    yield _metric("holdfast_llm_cost_today", "What it cost.", spent.cost)
     by_keys = store.spent_by_keys(now.date()).values()
-    tokens = [
-        ({"kind": "prompt"}, float(sum(each.prompt_tokens for each in by_keys))),
-        ({"kind": "answer"}, float(sum(each.answer_tokens for each in by_keys))),
-    ]
-    yield _metric_lines(
-        "holdfast_key_tokens_today", "gauge", "Tokens that keys are charged.", tokens
-    )
+    tokens = {
+        "prompt": sum(each.prompt_tokens for each in by_keys),
+        "answer": sum(each.answer_tokens for each in by_keys),
+    }
+    yield _metric("holdfast_key_tokens_today", "Tokens that keys are charged.", kind=tokens)
     cost = sum(each.cost for each in by_keys)
-    yield _one("holdfast_key_cost_today", "gauge", "What they cost.", cost)
+    yield _metric("holdfast_key_cost_today", "What they cost.", cost)
     indexes, size = memory.cached()
-    yield _one("holdfast_indexes", "gauge", "Indexes in memory.", indexes)
-    yield _one("holdfast_index_bytes", "gauge", "Their size.", size)
+    yield _metric("holdfast_indexes", "Indexes in memory.", indexes)
+    yield _metric("holdfast_index_bytes", "Their size.", size)
 
 
-_STATES = ("ready", "running", "dead")
-
-
-def _read_gauges(memory: Memory, sender: Sender | None) -> list[str]:
-    return [*_memory(memory), *_telling(memory, sender)]
-
-
-def _streams(streams: Streams) -> Iterator[str]:
-    yield _one("holdfast_streams", "gauge", "Clients that listen.", streams.count)
-
-
-def _telling(memory: Memory, sender: Sender | None) -> Iterator[str]:
-    hooks = memory.store.hooks()
+def _webhooks(state: Any) -> Iterator[str]:
+    hooks = state.memory.store.hooks()
     disabled = sum(each.disabled_at is not None for each in hooks)
     failing = sum(each.failures > 0 and each.disabled_at is None for each in hooks)
     states = {"ok": len(hooks) - disabled - failing, "failing": failing, "disabled": disabled}
-    samples = [({"state": state}, float(count)) for state, count in states.items()]
-    yield _metric_lines("holdfast_webhooks", "gauge", "Webhooks.", samples)
-    counts = sender.counts if sender is not None else Counts()
-    sent = [
-        ({"outcome": "delivered"}, float(counts.delivered)),
-        ({"outcome": "failed"}, float(counts.failed)),
-    ]
-    yield _metric_lines("holdfast_webhook_calls_total", "counter", "Deliveries from here.", sent)
+    yield _metric("holdfast_webhooks", "Webhooks.", state=states)
+    counts = Counts() if state.sender is None else state.sender.counts
+    sent = {"delivered": counts.delivered, "failed": counts.failed}
+    yield _metric("holdfast_webhook_calls_total", "Deliveries from here.", outcome=sent)
 
 
 def _process() -> Iterator[str]:
-    yield _metric_lines("holdfast_build_info", "gauge", "Version.", [({"version": _VERSION}, 1.0)])
-    cpu = time.process_time()
-    yield _one("process_cpu_seconds_total", "counter", "Processor time.", cpu)
+    yield _metric("holdfast_build_info", "Version.", version={holdfast.__version__: 1})
+    yield _metric("process_cpu_seconds_total", "Processor time.", time.process_time())
     if (size := resident_bytes()) is not None:
-        yield _one("process_resident_memory_bytes", "gauge", "Memory in use.", size)
-        yield _one("process_open_fds", "gauge", "Open files.", len(os.listdir("/proc/self/fd")))
-
-
-_VERSION = holdfast.__version__
+        yield _metric("process_resident_memory_bytes", "Memory in use.", size)
+        yield _metric("process_open_fds", "Open files.", len(os.listdir("/proc/self/fd")))
 
 
 def resident_bytes() -> int | None:
@@ -200,22 +173,27 @@ def resident_bytes() -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _one(name: str, kind: str, words: str, value: float) -> str:
-    return _metric_lines(name, kind, words, [({}, value)])
+def _metric(
+    name: str, words: str, value: float | None = None, **values: Mapping[str, float]
+) -> str:
+    """A counter (`_total`) or a gauge: one number, or several by the values of one label."""
+    lines = [] if value is None else [_line(name, {}, value)]
+    for label, each in values.items():
+        lines += [_line(name, {label: text}, number) for text, number in each.items()]
+    return _head(name, "counter" if name.endswith("_total") else "gauge", words) + "".join(lines)
 
 
-def _metric_lines(name: str, kind: str, words: str, samples: Iterable[Sample]) -> str:
-    head = f"# HELP {name} {words}\n# TYPE {name} {kind}\n"
-    return head + "".join(_line(name, labels, value) for labels, value in samples)
+def _head(name: str, kind: str, words: str) -> str:
+    return f"# HELP {name} {words}\n# TYPE {name} {kind}\n"
 
 
-def _line(name: str, labels: Labels, value: float) -> str:
-    shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+def _line(name: str, labels: Mapping[str, str], value: float) -> str:
+    shown = ",".join(f'{key}="{_escape(text)}"' for key, text in labels.items())
     number = f"{value:.10g}"
     return f"{name}{{{shown}}} {number}\n" if shown else f"{name} {number}\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
@@ -442,8 +420,7 @@ _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"
 
 def _method(scope: Scope) -> str:
     """Anybody may invent a method: that must not make a series of its own."""
-    method = str(scope["method"])
-    return method if method in _METHODS else "OTHER"
+    return scope["method"] if scope["method"] in _METHODS else "OTHER"
 
 
 # How the service is: /health in one word for whoever asks, /v1/ready in more for those with a key.
@@ -505,7 +482,7 @@ class Pulse:
         """How it is, or was a moment ago."""
         with self._lock:
             if self._state is None or time.monotonic() >= self._until:
-                self._state = _looked(self._memory)
+                self._state = _look(self._memory)
                 self._until = time.monotonic() + _FRESH_SECONDS
             return self._state
 
@@ -517,7 +494,7 @@ class Pulse:
 )
 async def health(request: Request) -> HealthAnswer:
     """How the service is; the one route without a key."""
-    state = await aside(_pulse(request).state)
+    state = await aside(request.app.state.pulse.state)
     answer = HealthAnswer(status="ok" if state.status == "ok" else "degraded")
     if not state.is_up:
         return json_response(answer.model_dump(), 503)  # type: ignore[return-value]
@@ -532,7 +509,7 @@ async def health(request: Request) -> HealthAnswer:
 )
 async def ready(request: Request) -> Response:
     """How the service is, and why; 503 while nothing can be answered."""
-    state, key = await aside(_pulse(request).state), key_of(request)
+    state, key = await aside(request.app.state.pulse.state), key_of(request)
     told: dict[str, object] = {"status": state.status, "reasons": list(state.reasons)}
     if key.role == "admin" and key.user is None:
         told["jobs"] = {"ready": state.ready, "running": state.running, "dead": state.dead}
@@ -540,13 +517,7 @@ async def ready(request: Request) -> Response:
     return json_response(told, 200 if state.is_up else 503)
 
 
-def _pulse(request: Request) -> Pulse:
-    pulse = request.app.state.pulse
-    assert isinstance(pulse, Pulse)
-    return pulse
-
-
-def _looked(memory: Memory) -> State:
+def _look(memory: Memory) -> State:
     try:
         counts, oldest = memory.store.counts(), memory.store.oldest_ready()
         age = max(0.0, (memory.now() - oldest).total_seconds()) if oldest else 0.0
