@@ -157,8 +157,10 @@ class Size(NamedTuple):
     prompt: int = 0
     answer: int = 0
 
+    def plus(self, other: Size) -> Size:
+        return Size(self.prompt + other.prompt, self.answer + other.answer)
+
     def minus(self, other: Size) -> Size:
-        """What is left without the other."""
         return Size(self.prompt - other.prompt, self.answer - other.answer)
 
 

@@ -39,36 +39,26 @@ from holdfast.service.mcp.mount import mount, running
 from holdfast.service.proxy import routes as proxy
 from holdfast.types import ApiKey
 
-# What makes a service of routes a closed one: the guard, and the routes of keys and audit.
 
-
-def secure(
+def _secure(
     app: FastAPI,
     memory: Memory,
     *,
     hosts: Collection[str],
     clock: Callable[[], datetime],
-    no_auth: bool = False,
+    no_auth: bool,
 ) -> None:
-    """Put the guard in front of an application, and give it the routes that go with it."""
+    """Put the guard in front of an application, and give it the routes of keys and audit."""
     app.state.clock = clock
     app.state.keyring = Keyring(memory.store, clock)
     app.state.backlog = Backlog(memory.store, memory.config.service.queue_jobs)
     app.state.allowance = Allowance(memory, clock)
     for routes in (admin.key_routes, audit.routes, admin.sign_in_routes, admin.fetching_routes):
         app.include_router(routes)
+    #: Who everybody is when no key is asked for.
     operator = ApiKey("no-auth", "default", None, "admin", clock()) if no_auth else None
     app.state.operator = operator
-    app.add_middleware(
-        Guard,
-        memory=memory,
-        hosts=hosts,
-        clock=clock,
-        keyring=app.state.keyring,
-        backlog=app.state.backlog,
-        allowance=app.state.allowance,
-        operator=operator,
-    )
+    app.add_middleware(Guard, state=app.state, hosts=hosts)
 
 
 def check_no_auth(host: str) -> None:
@@ -139,7 +129,7 @@ def create_app(
     for routes in _DIALECTS:
         app.include_router(routes)
     app.include_router(proxy.router(memory, clock))
-    secure(app, memory, hosts=hosts, clock=clock, no_auth=no_auth)
+    _secure(app, memory, hosts=hosts, clock=clock, no_auth=no_auth)
     mount(app, memory)
     app.include_router(admin.transfer_routes)
     app.include_router(schema.routes)
@@ -148,12 +138,7 @@ def create_app(
     # No other route has these paths, and what is asked most is found first: 0.5 ms a request.
     app.router.routes[:0] = [each for each in told if "{" not in each.path]
     # Around the guard: what it refuses is seen as well.
-    app.add_middleware(
-        ObserveMiddleware,
-        metrics=app.state.metrics,
-        streams=app.state.streams,
-        tracing=app.state.tracing,
-    )
+    app.add_middleware(ObserveMiddleware, state=app.state)
     return app
 
 

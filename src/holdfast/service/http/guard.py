@@ -23,16 +23,15 @@ import logging
 import re
 import traceback
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import ExitStack
-from datetime import datetime
 from functools import partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, State
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,7 +41,7 @@ from holdfast.models.budget import paying
 from holdfast.service.http.audit import SAFE_METHODS, audit_line, overlooked
 from holdfast.service.http.auth import Keyring, secret_of
 from holdfast.service.http.errors import fault, fault_of
-from holdfast.service.http.limits import Allowance, Backlog, Places, Rates
+from holdfast.service.http.limits import Places, Rates
 from holdfast.types import ApiKey
 
 # Reading the body of a request within its limits: so many bytes, in so many seconds.
@@ -119,27 +118,11 @@ _HEADERS = (
 class Guard:
     """ASGI middleware around the whole application."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        memory: Memory,
-        hosts: Collection[str],
-        clock: Callable[[], datetime],
-        keyring: Keyring,
-        backlog: Backlog,
-        allowance: Allowance,
-        operator: ApiKey | None = None,
-    ) -> None:
-        service = memory.config.service
+    def __init__(self, app: ASGIApp, *, state: State, hosts: Collection[str]) -> None:
+        service = state.memory.config.service
         self._app = app
-        self._memory = memory
-        self._clock = clock
-        self._keyring = keyring
-        self._backlog = backlog
-        self._allowance = allowance
-        #: Who everybody is when no key is asked for.
-        self._operator = operator
+        self._state = state
+        self._memory: Memory = state.memory
         named = [*hosts, *(name.strip() for name in service.hosts.split(",") if name.strip())]
         self._hosts = _LOOPBACK | {host.lower().strip("[]") for host in named}
         self._rates = Rates(service.requests_per_minute)
@@ -213,20 +196,20 @@ class Guard:
             if asked != _HEALTH:
                 places.enter_context(self._open.taken())
             return
-        key = self._operator or await self._key(scope, headers)
+        key = self._state.operator or await self._key(scope, headers)
         if key is None:
             words = "a valid key is required: Authorization: Bearer <key>"
             raise HTTPException(401, words, headers={"www-authenticate": "Bearer"})
         scope["holdfast.key"] = key
-        places.enter_context(paying(partial(self._allowance.question, key)))
+        places.enter_context(paying(partial(self._state.allowance.question, key)))
         self._rates.check(key.id)
         if asked not in _LASTING:
             places.enter_context(self._of_key.taken(key.id))
         if scope["method"] not in SAFE_METHODS and key.role != "read":
-            await self._backlog.look()
+            await self._state.backlog.look()
 
     async def _key(self, scope: Scope, headers: Headers) -> ApiKey | None:
-        key = await key_shown(self._keyring, headers)
+        key = await key_shown(self._state.keyring, headers)
         if key is None or secret_of(headers) or scope["method"] in SAFE_METHODS:
             return key
         if not _is_own(headers):
@@ -283,7 +266,7 @@ class Guard:
         else:
             return
         try:
-            await run_in_threadpool(audit_line, self._memory.store, self._clock, key, *line)
+            await run_in_threadpool(audit_line, self._memory.store, self._state.clock, key, *line)
         except HoldfastError as error:
             log.warning("the audit log could not be written: %s", type(error).__name__)
 

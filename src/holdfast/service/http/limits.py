@@ -98,8 +98,8 @@ class Allowance:
         self._cost = service.daily_cost or None
         self._price = Price(proxy.prompt_price, proxy.answer_price)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="holdfast-spend")
-        #: What is not written yet, (key, day, kind) -> how much: no hurry, or the store was busy.
-        self._owed: Counter[tuple[str, date, str]] = Counter()
+        #: Calls and tokens that are not written yet: no hurry, or the store was busy.
+        self._owed: dict[tuple[str, date], tuple[int, Size]] = {}
         self._timer: threading.Timer | None = None
         #: Calls that were refused since the service began.
         self.refused = 0
@@ -182,8 +182,8 @@ class Allowance:
         was_charged = ahead != Size()
         calls = (took is not None) - was_charged
         more = ((took() if callable(took) else took) or Size()).minus(ahead)
-        for kind, value in _kinds(more, calls).items():
-            self._owed[key_id, day, kind] += value
+        owed_calls, owed = self._owed.get((key_id, day), (0, Size()))
+        self._owed[key_id, day] = (owed_calls + calls, owed.plus(more))
         if was_charged:
             self._write(key_id, day)
         elif self._timer is None:
@@ -199,7 +199,7 @@ class Allowance:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for key_id, day in {(key_id, day) for key_id, day, _ in self._owed}:
+        for key_id, day in list(self._owed):
             self._write(key_id, day)
 
     def _write(self, key_id: str, day: date) -> None:
@@ -211,21 +211,14 @@ class Allowance:
 
     def _add(self, key_id: str, day: date, more: Size, *, calls: int) -> None:
         """Add to the account, with what is owed; on the thread of the account alone."""
-        sums = _kinds(more, calls)
-        for kind in sums:
-            sums[kind] += self._owed[key_id, day, kind]
-        size = Size(sums["prompt"], sums["answer"])
-        if any(sums.values()):
+        owed_calls, owed = self._owed.get((key_id, day), (0, Size()))
+        calls, size = calls + owed_calls, more.plus(owed)
+        if calls or any(size):
             self._store.charge_key(
-                key_id,
-                day,
-                calls=sums["calls"],
-                prompt_tokens=size.prompt,
-                answer_tokens=size.answer,
+                key_id, day, calls=calls, prompt_tokens=size.prompt, answer_tokens=size.answer,
                 cost=self._price.of(size),
-            )
-        for kind in sums:
-            self._owed.pop((key_id, day, kind), None)
+            )  # fmt: skip
+        self._owed.pop((key_id, day), None)
 
 
 def _words(spent: Spent, limit: Limit, ahead: Size | None, seconds: int) -> str:
@@ -240,10 +233,6 @@ def _words(spent: Spent, limit: Limit, ahead: Size | None, seconds: int) -> str:
         f"language models may take {allowed} a day of this key, {have}{left}: try again after"
         f" midnight UTC, in {seconds} s"
     )
-
-
-def _kinds(size: Size, calls: int) -> dict[str, int]:
-    return {"calls": calls, "prompt": size.prompt, "answer": size.answer}
 
 
 Timer = Callable[[], float]

@@ -23,6 +23,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.datastructures import State as AppState
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -328,13 +329,11 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 class ObserveMiddleware:
     """ASGI middleware around the guard."""
 
-    def __init__(
-        self, app: ASGIApp, *, metrics: Metrics, streams: Streams, tracing: Tracing | None
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, state: AppState) -> None:
         self._app = app
-        self._metrics = metrics
-        self._streams = streams
-        self._tracing = tracing
+        self._metrics: Metrics = state.metrics
+        self._streams: Streams = state.streams
+        self._tracing: Tracing | None = state.tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
