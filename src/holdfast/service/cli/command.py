@@ -1,4 +1,4 @@
-"""Commands that are made of the verbs of the catalogue.
+"""Commands, above all those that are made of the verbs of the catalogue.
 
 A command is the printing of what its verb gives, decorated with what only the command line knows:
 which parameters it offers and in which order, their help, an example. Types and defaults are the
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -49,6 +50,9 @@ class Option(NamedTuple):
     default: Any = _VERBS_OWN
     #: What was typed as what the verb takes.
     read: Callable[[Any], Any] | None = None
+    #: Of what is no verb's: whether it is told by its place; of a number: the least it may be.
+    is_argument: bool = False
+    least: int | None = None
 
 
 #: By the name of a parameter; a text is its help.
@@ -85,10 +89,11 @@ class Call:
 
 
 @dataclass(frozen=True)
-class VerbCommand:
-    """A verb as a command. Made with `verb`."""
+class Command:
+    """A command. Made with `command`."""
 
     name: str
+    #: The verb it asks, "" for none: then it takes the store alone, and no service.
     verb: str
     #: The parameters it offers, in their order; `tags:tag` is called --tag. What is none of the
     #: verb's is for who prints the answer.
@@ -101,8 +106,10 @@ class VerbCommand:
     settles: bool = False
     #: What is told instead of an empty answer.
     nothing: str = ""
-    #: What is done, where that is more than to ask the verb.
-    does: Callable[[Memory, dict[str, Any]], Any] | None = None
+    #: What is done with the memory, or the store, where that is not to ask the verb.
+    does: Callable[[Any, dict[str, Any]], Any] | None = None
+    #: The request by which a service does the same.
+    way: str = ""
     #: The answer as --json prints it.
     data: Callable[[Any, Call], Any] | None = None
     #: Before it is printed: an answer may be refused, and more be told on stderr.
@@ -115,10 +122,8 @@ class VerbCommand:
 
     def make(self) -> Any:
         """The command, with the options of its verb."""
-        from holdfast.catalogue.verbs import BY_NAME  # noqa: PLC0415
-
-        verb = BY_NAME[self.verb]
-        known = {each.name: each for each in verb.parameters}
+        verb = _verb(self.verb) if self.verb else None
+        known = {each.name: each for each in verb.parameters} if verb else {}
         offered = [each.partition(":")[::2] for each in self.takes.split()]
         options = [
             _option(known.get(name) or _own(name), other or name, self.words.get(name))
@@ -139,22 +144,20 @@ class VerbCommand:
 
     def _run(
         self,
-        verb: Verb[..., object],
+        verb: Verb[..., object] | None,
         given: dict[str, Any],
         db: str | None,
         config: Path | None,
         *,
         json: bool,
     ) -> None:
-        from holdfast.service.cli.opening import memory_at, settle  # noqa: PLC0415
+        from holdfast.service.cli.opening import settle  # noqa: PLC0415
 
-        creates = given[self.creates] if isinstance(self.creates, str) else self.creates
-        with memory_at(db, config, must_exist=not creates) as memory:
+        with self._open(given, db, config) as memory:
             if self.does is not None:
                 found = self.does(memory, given)
-            else:
-                asked = {name: value for name, value in given.items() if verb.has(name)}
-                found = verb.of(memory)(**asked)
+            elif verb is not None:
+                found = verb.of(memory)(**{k: v for k, v in given.items() if verb.has(k)})
             if self.settles:
                 settle(memory)
             call = Call(memory, given)
@@ -167,36 +170,50 @@ class VerbCommand:
             else:
                 self.show(found, call)
 
+    def _open(
+        self, given: dict[str, Any], db: str | None, config: Path | None
+    ) -> AbstractContextManager[Any]:
+        from holdfast.service.cli.opening import memory_at, store_at  # noqa: PLC0415
 
-def verb(  # noqa: PLR0913 (one per field)
-    app: typer.Typer, command: str, takes: str, example: str, *, verb: str = "",
+        creates = given[self.creates] if isinstance(self.creates, str) else self.creates
+        if not self.verb:
+            return store_at(db, config, must_exist=not creates, way=self.way)
+        return memory_at(db, config, must_exist=not creates)
+
+
+def command(  # noqa: PLR0913 (one per field)
+    app: typer.Typer, name: str, takes: str, example: str, /, *, verb: str | None = None,
     creates: bool | str = False, settles: bool = False, nothing: str = "",
-    does: Callable[[Memory, dict[str, Any]], Any] | None = None,
+    does: Callable[[Any, dict[str, Any]], Any] | None = None, way: str = "",
     data: Callable[[Any, Call], Any] | None = None,
     first: Callable[[Any, Call], None] | None = None,
     **words: str | Option,
 ) -> Callable[[F], F]:  # fmt: skip
-    """Make a command of a verb, with the function that prints its answer; see `VerbCommand`.
+    """Make a command, with the function that prints its answer; see `Command`.
 
     Where `verb` does not say which, "facts list" is facts.list. `words` are those of parameters.
     """
 
     def decorate(show: F) -> F:
-        name = command.rpartition(" ")[2]
-        made = VerbCommand(
-            name, verb or command.replace(" ", "."), takes,
-            f"Example: holdfast {command} {example}", show, words,
-            creates, settles, nothing, does, data, first,
+        made = Command(
+            name.rpartition(" ")[2], name.replace(" ", ".") if verb is None else verb, takes,
+            f"Example: holdfast {name} {example}".rstrip(), show, words,
+            creates, settles, nothing, does, way, data, first,
         )  # fmt: skip
 
         def stub() -> None:
             """Stands for the command until it is called."""
 
         stub.whole = made.make  # type: ignore[attr-defined]
-        app.command(name, help=made.help, epilog=made.example)(stub)
+        app.command(made.name, help=made.help, epilog=made.example)(stub)
         return show
 
     return decorate
+
+
+def group(about: str, example: str) -> typer.Typer:
+    """A group of commands."""
+    return typer.Typer(cls=Group, help=about, epilog=f"Example: {example}", no_args_is_help=True)
 
 
 class Group(typer.core.TyperGroup):
@@ -214,12 +231,18 @@ def whole(command: Any) -> Any:
     return command if make is None else make()
 
 
+def _verb(name: str) -> Verb[..., object]:
+    from holdfast.catalogue.verbs import BY_NAME  # noqa: PLC0415
+
+    return BY_NAME[name]
+
+
 def _own(name: str) -> Parameter:
     """An option that no verb has."""
     from holdfast.catalogue.kinds import Kind  # noqa: PLC0415
     from holdfast.catalogue.verb import Parameter  # noqa: PLC0415
 
-    return Parameter(name, name, Kind(), required=False)
+    return Parameter(name, name, Kind(), required=True)
 
 
 class _Offered(NamedTuple):
@@ -252,11 +275,13 @@ def _option(parameter: Parameter, name: str, words: str | Option | None) -> _Off
     if default in (None, "", ()):
         kind, default = kind | None, None
     shown = default is not None
-    if parameter.is_positional:
-        about = typer.Argument(metavar=said.metavar, help=said.help, show_default=shown)
+    more: dict[str, Any] = {
+        "metavar": said.metavar, "help": said.help, "show_default": shown, "min": said.least
+    }  # fmt: skip
+    if parameter.is_positional or said.is_argument:
+        about = typer.Argument(**more)
     else:
-        flags = (flag, said.short) if said.short else (flag,)
-        about = typer.Option(*flags, metavar=said.metavar, help=said.help, show_default=shown)
+        about = typer.Option(*((flag, said.short) if said.short else (flag,)), **more)
     return _Offered(name, parameter, _keyword(name, Annotated[kind, about], default), read)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
-from holdfast.service.cli.command import Call, Group, Option, verb
+from holdfast.service.cli.command import Call, Option, command, group
 from holdfast.service.cli.files import is_database, whole_file
 from holdfast.service.cli.show import (
     Agent,
@@ -42,12 +42,7 @@ _FEWEST_DIGITS = 6
 _TURNS = 3
 _MOST_LISTED = 10_000
 
-graph = typer.Typer(
-    cls=Group,
-    help="See the knowledge graph; join and part entities.",
-    epilog="Example: holdfast graph show --user ann",
-    no_args_is_help=True,
-)
+graph = group("See the knowledge graph; join and part entities.", "holdfast graph show --user ann")
 
 Entity = Annotated[
     str | None,
@@ -133,7 +128,7 @@ def _show(  # noqa: PLR0913 (one per option)
         _hand_over(_draw(found, chosen, turns, heading), chosen, out, force=force)
 
 
-@verb(
+@command(
     graph, "graph merges", "user undone workspace agent", "--user ann",
     does=lambda memory, given: memory.graph.merges(**given, limit=_MOST_LISTED),
     nothing="no merges: every name of user {user} stands for itself",
@@ -167,7 +162,7 @@ def _part(memory: Memory, given: dict[str, Any]) -> tuple[Merge, Merge]:
     return meant, memory.graph.unmerge(meant.id, **whose)
 
 
-@verb(
+@command(
     graph, "graph unmerge", "merge_id:id user workspace agent", "5f21c09a77d1 --user ann",
     does=_part, data=lambda found, _: found[1],
     merge_id=Option("As `graph merges` shows it, or the full id.", "ID"),
@@ -181,7 +176,7 @@ def _unmerge(found: tuple[Merge, Merge], _: Call) -> None:
         line(f"parted: {done.merged_name} and {done.into_name} are two again")
 
 
-@verb(
+@command(
     graph, "graph merge", "a b user workspace agent", '"Bob" "Bob Smith" --user ann',
     a=Option("A name, an alias or an id.", "A"), b=Option("The same of the other.", "B"),
 )  # fmt: skip

@@ -16,7 +16,7 @@ import typer
 from holdfast.errors import InvalidInput
 from holdfast.recall.explain import in_words
 from holdfast.recall.query import WANTED_FILTERS
-from holdfast.service.cli.command import Call, Option, verb
+from holdfast.service.cli.command import Call, Option, command
 from holdfast.service.cli.show import (
     Agent,
     AsJson,
@@ -196,7 +196,7 @@ def _tell_degraded(hits: Hits, _: Call) -> None:
         note(f"note: searched without {reason}")
 
 
-@verb(
+@command(
     top, "recall",
     "text:query user limit workspace agent session as_of known_at tiers:tier filters:filter"
     " full explain",
@@ -213,7 +213,7 @@ def _recall(hits: Hits, call: Call) -> None:
         line(_why_nothing(call))
 
 
-@verb(
+@command(
     top, "context",
     "messages:query user budget_tokens:budget format packaging limit workspace agent session as_of"
     " known_at tiers:tier filters:filter explain",
@@ -286,7 +286,7 @@ _WHEN_PIPED = (_WIDE, 24)
 _LABEL = 10
 
 
-@verb(
+@command(
     top, "explain", "context_id user workspace", "5f21c09a77d1 --user ann",
     context_id=Option("The context's id, or its last 6 digits or more.", "ID"),
 )  # fmt: skip
@@ -400,7 +400,7 @@ def _praise(word: str) -> int:
     return _WORDS[word]
 
 
-@verb(
+@command(
     top, "feedback", "id value user workspace agent", f"{_ID} good --user ann",
     data=lambda strength, call: {"id": call["id"], "strength": strength},
     value=Option("Whether it helped.", "good|bad", type=str, read=_praise),
@@ -410,7 +410,7 @@ def _feedback(strength: float, _: Call) -> None:
     line(f"strength {strength:.2f}")
 
 
-@verb(
+@command(
     top, "compact", "session user keep_turns workspace agent", "--session monday --user ann",
     settles=True, session=Option("Which session.", "NAME"), keep_turns="Leave the last ones out.",
 )  # fmt: skip
@@ -477,7 +477,7 @@ def _forget_or_restore(memory: Memory, given: dict[str, Any]) -> bool:
     return act(given["id"], user=given["user"], workspace=given["workspace"])
 
 
-@verb(
+@command(
     top, "forget", "id user undo workspace", f"{_ID} --user ann", does=_forget_or_restore,
     data=lambda changed, call: {
         "id": call["id"], "forgotten": not call["undo"], "changed": changed,
@@ -496,7 +496,7 @@ def _forget(changed: bool, call: Call) -> None:
         line("nothing to do: it was forgotten already")
 
 
-@verb(
+@command(
     top, "history", "id user workspace", f"{_ID} --user ann",
     data=lambda versions, call: {"id": call["id"], "versions": versions},
 )  # fmt: skip

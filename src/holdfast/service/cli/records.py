@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.service.cli.command import Call, Group, Option, verb
+from holdfast.service.cli.command import Call, Option, command, group
 from holdfast.service.cli.show import (
     columns,
     day,
@@ -35,48 +35,25 @@ top = typer.Typer()
 
 _ID = "019aaf3e5c1b0000d0a1b2c3d4e5f607"
 
-facts = typer.Typer(
-    cls=Group,
-    help="Facts: list them, change them, answer what is unclear.",
-    epilog="Example: holdfast facts list --user ann",
-    no_args_is_help=True,
+facts = group(
+    "Facts: list them, change them, answer what is unclear.", "holdfast facts list --user ann"
 )
-notes = typer.Typer(
-    cls=Group,
-    help="Notes by day: decisions, outcomes, strategies.",
-    epilog="Example: holdfast notes day 2026-03-01 --user ann",
-    no_args_is_help=True,
+notes = group(
+    "Notes by day: decisions, outcomes, strategies.", "holdfast notes day 2026-03-01 --user ann"
 )
-procedures = typer.Typer(
-    cls=Group,
-    help="Procedures: how things are done, and whether that worked.",
-    epilog="Example: holdfast procedures list --user ann",
-    no_args_is_help=True,
+procedures = group(
+    "Procedures: how things are done, and whether that worked.",
+    "holdfast procedures list --user ann",
 )
-knowledge = typer.Typer(
-    cls=Group,
-    help="The knowledge base: documents, and values under keys.",
-    epilog="Example: holdfast knowledge list",
-    no_args_is_help=True,
+knowledge = group(
+    "The knowledge base: documents, and values under keys.", "holdfast knowledge list"
 )
-team = typer.Typer(
-    cls=Group,
-    help="The team's memory: seen by every user of a workspace.",
-    epilog="Example: holdfast team list",
-    no_args_is_help=True,
+team = group("The team's memory: seen by every user of a workspace.", "holdfast team list")
+shares = group(
+    "Let another workspace see a part of what a user or the team has here.",
+    "holdfast shares list --user ann",
 )
-shares = typer.Typer(
-    cls=Group,
-    help="Let another workspace see a part of what a user or the team has here.",
-    epilog="Example: holdfast shares list --user ann",
-    no_args_is_help=True,
-)
-agents = typer.Typer(
-    cls=Group,
-    help="How far agents are trusted.",
-    epilog="Example: holdfast agents trust",
-    no_args_is_help=True,
-)
+agents = group("How far agents are trusted.", "holdfast agents trust")
 
 # ----------------------------------------------------------------------
 # facts
@@ -85,7 +62,7 @@ agents = typer.Typer(
 _CLAIM = Option("One claim, in words.", "TEXT")
 
 
-@verb(
+@command(
     facts, "facts list", "user category status as_of known_at limit workspace agent",
     "--user ann --category preference", nothing="no such facts of user {user}",
     category="Only facts of this category.",
@@ -99,7 +76,7 @@ def _list_facts(found: Sequence[Fact], _: Call) -> None:
     )
 
 
-@verb(
+@command(
     facts, "facts add", "text user category workspace agent",
     '"I live in Lisbon." --user ann', creates=True, settles=True,
     text=_CLAIM, category="What it is about.",
@@ -111,7 +88,7 @@ def _add_fact(made: Fact, _: Call) -> None:
         line(f"because: {made.reason}")
 
 
-@verb(
+@command(
     facts, "facts update", "id text user workspace agent", f'{_ID} "..." --user ann',
     settles=True, text=_CLAIM,
 )  # fmt: skip
@@ -120,7 +97,7 @@ def _update_fact(made: Fact, _: Call) -> None:
     line(f"now {made.id}: {made.content}")
 
 
-@verb(
+@command(
     facts, "facts invalidate", "id user reason workspace agent", f"{_ID} --user ann",
     reason="Why; it stays in its history.",
 )  # fmt: skip
@@ -129,7 +106,7 @@ def _invalidate_fact(made: Fact, _: Call) -> None:
     line(f"{made.status}: {made.content}")
 
 
-@verb(
+@command(
     facts, "facts unclear", "user workspace agent", "--user ann", verb="facts.clarifications",
     nothing="nothing is unclear",
 )  # fmt: skip
@@ -139,7 +116,7 @@ def _unclear(found: Sequence[Clarification], _: Call) -> None:
         line(f"{each.id}  {each.question}")
 
 
-@verb(
+@command(
     facts, "facts answer", "id keep user workspace agent", f"{_ID} --keep new --user ann",
     settles=True, keep="new, old or both.",
 )  # fmt: skip
@@ -148,7 +125,7 @@ def _answer(made: Fact, _: Call) -> None:
     line(f"holds: {made.content}")
 
 
-@verb(
+@command(
     facts, "facts contradictions", "user workspace agent", "--user ann",
     nothing="no contradictions",
 )  # fmt: skip
@@ -160,7 +137,7 @@ def _contradictions(found: Sequence[Contradiction], _: Call) -> None:
         line()
 
 
-@verb(
+@command(
     facts, "facts conflicts", "user status workspace agent", "--user ann",
     nothing="no conflicts", status="open, resolved or all.",
 )  # fmt: skip
@@ -172,7 +149,7 @@ def _conflicts(found: Sequence[Dispute], _: Call) -> None:
             line(f"  {whose or 'no agent'}: {fact.content} ({fact.id})")
 
 
-@verb(
+@command(
     facts, "facts resolve", "id keep user workspace agent", f"{_ID} --keep both --user ann",
     keep=Option("The id of a fact, or both.", "ID|both"),
 )  # fmt: skip
@@ -188,7 +165,7 @@ def _resolve(made: Dispute, _: Call) -> None:
 _NO_NOTES = "no notes: `holdfast notes add` makes one"
 
 
-@verb(
+@command(
     notes, "notes add", "content user category workspace agent",
     '"We ship on Friday." --user ann', creates=True, settles=True,
     content=Option("What is to be noted.", "TEXT"),
@@ -199,7 +176,7 @@ def _add_note(made: Note, _: Call) -> None:
     line(f"noted as {made.category} ({made.id})")
 
 
-@verb(
+@command(
     notes, "notes day", "day user tz workspace agent", "2026-03-01 --user ann",
     nothing=_NO_NOTES, day=Option("As 2026-03-01.", "DAY"),
     tz=Option("Whose midnight counts.", "ZONE"),
@@ -209,7 +186,7 @@ def _day(found: Sequence[Note], _: Call) -> None:
     _show_notes(found)
 
 
-@verb(
+@command(
     notes, "notes list", "user category faded limit workspace agent",
     "--user ann --category decision", nothing=_NO_NOTES,
     category="Only of this category.", faded="Those that have faded, too.",
@@ -239,7 +216,7 @@ def _set_and_clear(memory: Memory, given: dict[str, Any]) -> Profile:
     return memory.profile(**whose, as_of=given["as_of"], known_at=given["known_at"])
 
 
-@verb(
+@command(
     top, "profile", "user set clear as_of known_at workspace agent", "--user ann",
     creates="set", does=_set_and_clear,
     set=Option(
@@ -270,7 +247,7 @@ def _profile(found: Profile, _: Call) -> None:
 # ----------------------------------------------------------------------
 
 
-@verb(
+@command(
     procedures, "procedures add", "title steps:step user trigger tags:tag workspace agent",
     '"Release" --step "Run the tests." --step "Tag it." --user ann', creates=True, settles=True,
     title=Option("What it is called.", "TITLE"),
@@ -281,7 +258,7 @@ def _add_procedure(made: Procedure, _: Call) -> None:
     line(f"{made.title}: {several(len(made.steps), 'step', 'steps')} ({made.id})")
 
 
-@verb(
+@command(
     procedures, "procedures list", "user tag workspace agent", "--user ann --tag release",
     nothing="no procedures: `holdfast procedures add` makes one", tag="Only with this tag.",
 )  # fmt: skip
@@ -300,7 +277,7 @@ def _show_procedure(each: Procedure, _: Call) -> None:
         line(f"  {number}. {step}")
 
 
-verb(
+command(
     procedures, "procedures used", "id user worked:failed workspace agent", f"{_ID} --user ann",
     worked=Option("It did not work.", default=False, read=lambda failed: not failed),
 )(_show_procedure)  # fmt: skip
@@ -322,7 +299,7 @@ def _id_and_changed(changed: bool, call: Call) -> Mapping[str, Any]:
     return {"id": call["id"], "changed": changed}
 
 
-@verb(
+@command(
     knowledge, "knowledge add", "source:file name format metadata user workspace",
     "handbook.md", creates=True, settles=True, first=_warn, user=_WHOSE,
     source=Option("A text, Markdown, HTML or PDF file.", "FILE", type=Path),
@@ -346,7 +323,7 @@ def _documents_and_entries(memory: Memory, given: dict[str, Any]) -> dict[str, A
     }
 
 
-@verb(
+@command(
     knowledge, "knowledge list", "prefix limit user workspace", "--user ann",
     verb="knowledge.entries", does=_documents_and_entries,
     prefix="Only keys that begin so.", user=_WHOSE,
@@ -369,7 +346,7 @@ def _list_knowledge(found: dict[str, Any], _: Call) -> None:
         )
 
 
-@verb(
+@command(
     knowledge, "knowledge set", "key value user workspace", 'office.wifi "lighthouse"',
     creates=True, settles=True, key=_KEY, value=Option("What stands there.", "VALUE"),
     user=_WHOSE,
@@ -379,7 +356,7 @@ def _set_entry(made: Entry, _: Call) -> None:
     line(f"{made.key}: {made.value} ({made.id})")
 
 
-@verb(
+@command(
     knowledge, "knowledge get", "key user workspace", "office.wifi", key=_KEY, user=_WHOSE,
 )  # fmt: skip
 def _get_entry(found: Entry, _: Call) -> None:
@@ -387,7 +364,7 @@ def _get_entry(found: Entry, _: Call) -> None:
     line(found.value)
 
 
-@verb(
+@command(
     knowledge, "knowledge remove", "id user workspace", _ID, user=_WHOSE, data=_id_and_changed
 )  # fmt: skip
 def _remove(changed: bool, _: Call) -> None:
@@ -403,7 +380,7 @@ _TYPES = "Only of this type; may be repeated."
 _GRANTING = Option("Whose memory; without: the team's.", "NAME", "-u")
 
 
-@verb(
+@command(
     team, "team write", "content type title tags:tag author workspace agent",
     '"We use Postgres." --type decision', creates=True, settles=True,
     does=lambda memory, given: memory.team.write(**given, user=given["author"]),
@@ -416,7 +393,7 @@ def _write(made: TeamEntry, _: Call) -> None:
     line(f"{made.type} {made.id}")
 
 
-@verb(
+@command(
     team, "team list", "types:type limit workspace agent", "--type decision", types=_TYPES
 )  # fmt: skip
 def _list_team(found: Sequence[TeamEntry], call: Call) -> None:
@@ -430,7 +407,7 @@ def _list_team(found: Sequence[TeamEntry], call: Call) -> None:
     columns(rows, heading=("id", "when (UTC)", "type", "entry"))
 
 
-@verb(
+@command(
     team, "team search", "query types:type limit workspace agent", '"which database"',
     nothing="nothing found", data=lambda found, _: list(found),
     query="What is asked.", types=_TYPES,
@@ -441,7 +418,7 @@ def _search(found: Sequence[Hit], _: Call) -> None:
     columns(rows, heading=("score", "type", "entry"))
 
 
-@verb(
+@command(
     shares, "shares grant", "to segments:segment user permission expires_in:hours workspace",
     "--user ann --to lab --segment documents",
     to=Option("Who may see it.", "WORKSPACE"), user=_GRANTING,
@@ -464,7 +441,7 @@ def _check_share(_: bool, call: Call) -> None:
         raise NotFound(words)
 
 
-@verb(
+@command(
     shares, "shares revoke", "id user workspace", "ID --user ann",
     id=Option("Of the share.", "ID"), user=_GRANTING, data=_id_and_changed, first=_check_share,
 )  # fmt: skip
@@ -473,7 +450,7 @@ def _revoke(changed: bool, _: Call) -> None:
     line("revoked" if changed else "nothing to do: it was revoked already")
 
 
-@verb(
+@command(
     shares, "shares list", "user workspace", "--user ann", user=_GRANTING,
     nothing="no shares: `holdfast shares grant` makes one",
 )  # fmt: skip
@@ -508,7 +485,7 @@ def _set_and_list(memory: Memory, given: dict[str, Any]) -> Mapping[str, float]:
     return memory.agents.trust(given["workspace"])
 
 
-@verb(
+@command(
     agents, "agents trust", "set workspace", "--set researcher=0.8",
     creates="set", does=_set_and_list,
     nothing="no agent was given a trust of its own: all have 0.5",

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
@@ -21,6 +21,7 @@ import typer
 
 from holdfast.errors import Closed, ConfigError, ModelError, NotFound, Unavailable
 from holdfast.service import logs
+from holdfast.service.cli.command import Call, Option, command, group
 from holdfast.service.cli.show import (
     Agent,
     AsJson,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from holdfast.client.remote import Identity
     from holdfast.config import Config
     from holdfast.memory.memory import Memory
+    from holdfast.store.protocols import Store
+    from holdfast.types import ApiKey
 
 #: The commands that belong to no group.
 top = typer.Typer()
@@ -191,25 +194,14 @@ _LOOK_AGAIN_SECONDS = 0.05
 #: Whoever answers goes first: a worker of its own takes what the services on the machine leave.
 _NICE = 5
 
-_TokensADay = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="What language models may take of it in a day. Default: as the service allows.",
-        show_default=False,
-    ),
-]
 
 jobs = typer.Typer(
     help="List the jobs of the queue: ready, running and dead; replay the dead.",
     epilog="Example: holdfast jobs --state dead",
     invoke_without_command=True,
 )
-keys = typer.Typer(
-    help="Keys of the service: create, list, rotate, revoke.",
-    epilog="Example: holdfast keys create --role write",
-    no_args_is_help=True,
+keys = group(
+    "Keys of the service: create, list, rotate, revoke.", "holdfast keys create --role write"
 )
 
 
@@ -342,65 +334,55 @@ def _replay(
         line(f"ready again: {several(replayed, 'job', 'jobs')}")
 
 
-@keys.command("create", epilog="Example: holdfast keys create --user ann --role read --json")
-def _create_key(  # noqa: PLR0913 (its options)
-    *,
-    workspace: Annotated[str, typer.Option(help="Of which workspace.")] = "default",
-    user: Annotated[
-        str | None, typer.Option(help="Of one user. Default: every user.", show_default=False)
-    ] = None,
-    role: Annotated[str, typer.Option(help="read, write (also reads) or admin.")] = "write",
-    expires: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="ISO 8601 with a zone. Default: never.", show_default=False
-        ),
-    ] = None,
-    label: Annotated[str | None, typer.Option(help="A note.", show_default=False)] = None,
-    tools: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B",
-            help="Tools of the MCP server that it may use; may be repeated. Default: all.",
-            show_default=False,
-        ),
-    ] = None,
-    tokens_a_day: _TokensADay = None,
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Make a key and print it: this once, only its digest is kept."""
-    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
-    from holdfast.service.keys import checked_tools, create_key  # noqa: PLC0415
+def _create(store: Store, given: dict[str, Any]) -> tuple[ApiKey, str]:
+    from holdfast.service.keys import create_key  # noqa: PLC0415
 
-    allowed = checked_tools(tools)
-    with store_at(db, config, must_exist=False, way="POST /v1/keys") as store:
-        key, secret = create_key(
-            store, workspace=workspace, user=user, role=role, expires_at=expires, label=label,
-            tools=allowed, tokens_a_day=tokens_a_day,
-        )  # fmt: skip
-    if json:
-        document({**asdict(key), "key": secret})
-        return
+    return create_key(store, **given)
+
+
+def _with_secret(made: tuple[ApiKey, str], _: Call) -> dict[str, Any]:
+    return {**asdict(made[0]), "key": made[1]}
+
+
+def _tools(typed: list[str] | None) -> Any:
+    from holdfast.service.keys import checked_tools  # noqa: PLC0415
+
+    return checked_tools(typed)
+
+
+@command(
+    keys, "keys create", "workspace user role expires_at:expires label tools tokens_a_day",
+    "--user ann --role read --json", verb="", way="POST /v1/keys", creates=True, does=_create,
+    data=_with_secret,
+    workspace=Option("Of which workspace.", type=str, default="default"),
+    user=Option("Of one user. Default: every user.", type=str, default=None),
+    role=Option("read, write (also reads) or admin.", type=str, default="write"),
+    expires_at=Option("ISO 8601 with a zone. Default: never.", "TIME", type=str, default=None),
+    label=Option("A note.", type=str, default=None),
+    tools=Option(
+        "Tools of the MCP server that it may use; may be repeated. Default: all.", "A,B",
+        type=list[str], default=None, read=_tools,
+    ),
+    tokens_a_day=Option(
+        "What language models may take of it in a day. Default: as the service allows.", "N",
+        type=int, default=None, least=1,
+    ),
+)  # fmt: skip
+def _create_key(made: tuple[ApiKey, str], _: Call) -> None:
+    """Make a key and print it: this once, only its digest is kept."""
+    key, secret = made
     line(secret)
     who = key.user or "every user"
     note(f"key {key.id}: {key.role}, {who} of workspace {key.workspace}; it is not shown again")
 
 
-@keys.command("list", epilog="Example: holdfast keys list")
-def _list_keys(*, json: AsJson = False, db: Db = None, config: ConfigFile = None) -> None:
+@command(
+    keys, "keys list", "", "", verb="", way="GET /v1/keys",
+    does=lambda store, _: store.api_keys(),
+    nothing="no keys yet: make one with `holdfast keys create`",
+)  # fmt: skip
+def _list_keys(found: Sequence[ApiKey], _: Call) -> None:
     """List the keys, without their secrets."""
-    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
-
-    with store_at(db, config, way="GET /v1/keys") as store:
-        found = store.api_keys()
-    if json:
-        document(found)
-        return
-    if not found:
-        line("no keys yet: make one with `holdfast keys create`")
-        return
     rows = [
         (
             key.id,
@@ -415,65 +397,47 @@ def _list_keys(*, json: AsJson = False, db: Db = None, config: ConfigFile = None
         )
         for key in found
     ]
-    columns(
-        rows,
-        heading=(
-            "id",
-            "workspace",
-            "user",
-            "role",
-            "created",
-            "expires",
-            "revoked",
-            "tokens a day",
-            "label",
-        ),
-    )
+    names = "id,workspace,user,role,created,expires,revoked,tokens a day,label"
+    columns(rows, heading=names.split(","))
 
 
-@keys.command("revoke", epilog="Example: holdfast keys revoke 5f3a9c0112345678")
-def _revoke_key(
-    *,
-    id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Revoke a key: from now on it opens nothing."""
-    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+_KEY_ID = Option("As `keys list` shows it.", "ID", type=str, is_argument=True)
+
+
+def _revoke(store: Store, given: dict[str, Any]) -> bool:
     from holdfast.service.keys import is_last_admin  # noqa: PLC0415
 
-    with store_at(db, config, way="DELETE /v1/keys/ID") as store:
-        if not any(key.id == id for key in store.api_keys()):
-            raise NotFound(f"there is no key {id!r}")
-        was_last = is_last_admin(store, id, now=datetime.now(UTC))
-        changed = store.revoke_key(id, at=datetime.now(UTC))
+    if not any(key.id == given["id"] for key in store.api_keys()):
+        raise NotFound(f"there is no key {given['id']!r}")
+    was_last = is_last_admin(store, given["id"], now=datetime.now(UTC))
+    changed = store.revoke_key(given["id"], at=datetime.now(UTC))
     if was_last:
         note("it was the last admin key: make another with `holdfast keys create --role admin`")
-    if json:
-        document({"id": id, "changed": changed})
-    else:
-        line("revoked" if changed else "nothing to do: it was revoked already")
+    return changed
 
 
-@keys.command("rotate", epilog="Example: holdfast keys rotate 5f3a9c0112345678")
-def _rotate_key(
-    *,
-    id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
-    json: AsJson = False,
-    db: Db = None,
-    config: ConfigFile = None,
-) -> None:
-    """Give a key a new secret and print it: the one it had opens nothing from now on."""
-    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+@command(
+    keys, "keys revoke", "id", "5f3a9c0112345678", verb="", way="DELETE /v1/keys/ID",
+    does=_revoke, data=lambda changed, call: {"id": call["id"], "changed": changed}, id=_KEY_ID,
+)  # fmt: skip
+def _revoke_key(changed: bool, _: Call) -> None:
+    """Revoke a key: from now on it opens nothing."""
+    line("revoked" if changed else "nothing to do: it was revoked already")
+
+
+def _rotate(store: Store, given: dict[str, Any]) -> tuple[ApiKey, str]:
     from holdfast.service.keys import rotate_key  # noqa: PLC0415
 
-    with store_at(db, config, way="POST /v1/keys/ID/rotate") as store:
-        key, secret = rotate_key(store, id)
-    if json:
-        document({**asdict(key), "key": secret})
-    else:
-        line(secret)
+    return rotate_key(store, given["id"])
+
+
+@command(
+    keys, "keys rotate", "id", "5f3a9c0112345678", verb="", way="POST /v1/keys/ID/rotate",
+    does=_rotate, data=_with_secret, id=_KEY_ID,
+)  # fmt: skip
+def _rotate_key(made: tuple[ApiKey, str], _: Call) -> None:
+    """Give a key a new secret and print it: the one it had opens nothing from now on."""
+    line(made[1])
 
 
 class _Signals:

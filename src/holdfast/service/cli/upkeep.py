@@ -13,6 +13,7 @@ import orjson
 import typer
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
+from holdfast.service.cli.command import group
 from holdfast.service.cli.files import beside, is_database, whole_file
 from holdfast.service.cli.show import (
     Agent,
@@ -457,11 +458,7 @@ def _receipt(path: Path) -> dict[str, object]:
 # bench: how good retrieval is on labelled conversations.
 # ----------------------------------------------------------------------
 
-bench = typer.Typer(
-    help="Measure how good retrieval is.",
-    epilog="Example: holdfast bench retrieval",
-    no_args_is_help=True,
-)
+bench = group("Measure how good retrieval is.", "holdfast bench retrieval")
 
 _ON_SAMPLE = (
     "Measured on the small conversation that comes with Holdfast: good for a first look, too"

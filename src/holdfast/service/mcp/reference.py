@@ -7,6 +7,7 @@ conversations told is in the graph as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -176,8 +177,15 @@ _DELETION_NAMES = {
     "observations.contents": "deletions.observations",
 }
 
+_exact = partial(Tool, exact=True)
+_creates = partial(_exact, role="write", idempotent=False, touches=(GRAPH,), text=_bare)
+_deletes = partial(
+    _exact, gives=_DONE, role="write", destructive=True, touches=(GRAPH,), text=_message
+)
+_reads = partial(_exact, gives=_GRAPH, text=_as_text)
+
 TOOLS: tuple[Tool, ...] = (
-    Tool(
+    _creates(
         "create_entities",
         "Create Entities",
         "Create new entities in the knowledge graph, each with a type and what was observed of it."
@@ -185,14 +193,9 @@ TOOLS: tuple[Tool, ...] = (
         create_entities,
         _takes("entities", "The entities to create", _ENTITY),
         gives=_gives("entities", _ENTITY),
-        role="write",
-        idempotent=False,
-        touches=(GRAPH,),
-        exact=True,
         names={"entities.type": "entities.entityType"},
-        text=_bare,
     ),
-    Tool(
+    _creates(
         "create_relations",
         "Create Relations",
         "Create new relations between entities in the knowledge graph, in active voice. One that"
@@ -200,98 +203,61 @@ TOOLS: tuple[Tool, ...] = (
         create_relations,
         _takes("relations", "The relations to create", _RELATION),
         gives=_gives("relations", _RELATION),
-        role="write",
-        idempotent=False,
-        touches=(GRAPH,),
-        exact=True,
         names=_RELATION_NAMES,
-        text=_bare,
     ),
-    Tool(
+    _creates(
         "add_observations",
         "Add Observations",
         "Add observations to entities that exist in the knowledge graph.",
         add_observations,
         _takes("observations", "What to add, by entity", _TOLD),
         gives=_gives("results", _ADDED),
-        role="write",
-        idempotent=False,
-        touches=(GRAPH,),
-        exact=True,
         names={"observations.entity": "observations.entityName"},
-        text=_bare,
     ),
-    Tool(
+    _deletes(
         "delete_entities",
         "Delete Entities",
         "Delete entities from the knowledge graph, with their observations and relations.",
         delete_entities,
         _names("entityNames", "The names of the entities to delete"),
-        gives=_DONE,
-        role="write",
-        destructive=True,
-        touches=(GRAPH,),
-        exact=True,
         names={"entities": "entityNames"},
-        text=_message,
     ),
-    Tool(
+    _deletes(
         "delete_observations",
         "Delete Observations",
         "Delete single observations from entities in the knowledge graph.",
         delete_observations,
         _takes("deletions", "What to delete, by entity", _TAKEN_BACK),
-        gives=_DONE,
-        role="write",
-        destructive=True,
-        touches=(GRAPH,),
-        exact=True,
         names=_DELETION_NAMES,
-        text=_message,
     ),
-    Tool(
+    _deletes(
         "delete_relations",
         "Delete Relations",
         "Delete relations from the knowledge graph.",
         delete_relations,
         _takes("relations", "The relations to delete", _RELATION),
-        gives=_DONE,
-        role="write",
-        destructive=True,
-        touches=(GRAPH,),
-        exact=True,
         names=_RELATION_NAMES,
-        text=_message,
     ),
-    Tool(
+    _reads(
         "read_graph",
         "Read Graph",
         "Read the whole knowledge graph. For a large one, search_nodes and open_nodes are better.",
         read_graph,
-        gives=_GRAPH,
-        exact=True,
-        text=_as_text,
     ),
-    Tool(
+    _reads(
         "search_nodes",
         "Search Nodes",
         "Find entities whose name, type or observations hold a text, whatever its case, and the"
         " relations that touch them.",
         search_nodes,
         tool.record({"query": tool.text("The text to look for")}, ["query"]),
-        gives=_GRAPH,
-        exact=True,
-        text=_as_text,
     ),
-    Tool(
+    _reads(
         "open_nodes",
         "Open Nodes",
         "Open entities of the knowledge graph by their exact names, with the relations that touch"
         " them.",
         open_nodes,
         _names("names", "The names of the entities to open"),
-        gives=_GRAPH,
-        exact=True,
-        text=_as_text,
     ),
 )
