@@ -9,7 +9,6 @@ import pytest
 import holdfast
 from holdfast.catalogue.verbs import ALL
 from holdfast.memory.memory import Memory
-from holdfast.records.agents import Agents
 from holdfast.records.facts.verbs import Facts
 from holdfast.records.graph.verbs import Graph
 from holdfast.records.knowledge import Knowledge
@@ -17,7 +16,7 @@ from holdfast.records.notes import Notes
 from holdfast.records.observations import Observations
 from holdfast.records.procedures import Procedures
 from holdfast.records.profile import Profiles
-from holdfast.records.shares import Shares
+from holdfast.records.shares import Agents, Shares
 from holdfast.records.summaries import Summaries
 from holdfast.records.team import Team
 

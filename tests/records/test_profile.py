@@ -16,8 +16,7 @@ from holdfast.memory.memory import Memory
 from holdfast.recall.deerflow import format_memory_for_injection
 from holdfast.records import parts
 from holdfast.records.profile import Profiles, composed
-from holdfast.records.profile_fields import fields
-from holdfast.records.profile_values import SECTIONS, Profile
+from holdfast.records.profile_fields import SECTIONS, Profile, fields
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Record, Scope

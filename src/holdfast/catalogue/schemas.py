@@ -20,7 +20,7 @@ from holdfast.recall.context.pack import Format, Packaging
 from holdfast.recall.hits import Kept
 from holdfast.records import notes, observations, procedures, shares, team
 from holdfast.records.documents.reading import FORMATS
-from holdfast.records.facts.shown import STATUSES
+from holdfast.records.facts.follow import STATUSES
 from holdfast.records.graph.check import DIRECTIONS, MOST_ENTITIES, MOST_RELATIONS
 from holdfast.types import ALL_TIERS, Hit, Hits
 

@@ -22,7 +22,6 @@ from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
 from holdfast.recall.stages.rerank import Reranker
 from holdfast.records.after_forget import AfterForget
-from holdfast.records.agents import Agents
 from holdfast.records.entries import index_row
 from holdfast.records.facts.after_forget import groups_of_gone
 from holdfast.records.facts.verbs import Facts
@@ -34,7 +33,7 @@ from holdfast.records.observations import Observations
 from holdfast.records.procedures import Procedures
 from holdfast.records.profile import Profiles
 from holdfast.records.rules import Learner
-from holdfast.records.shares import Shares
+from holdfast.records.shares import Agents, Shares
 from holdfast.records.summaries import Summaries
 from holdfast.records.team import Team
 from holdfast.store.protocols import Store

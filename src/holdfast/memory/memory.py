@@ -25,10 +25,9 @@ from holdfast.recall.context.pack import GUARANTEED, Packed, pack
 from holdfast.recall.hits import expand
 from holdfast.recall.query import Query, query, question
 from holdfast.records.entries import entries
-from holdfast.records.forecast import WINDOW
 from holdfast.records.parts import is_seen
-from holdfast.records.profile_values import Profile
-from holdfast.records.stats import Stats, count_by_tier
+from holdfast.records.profile_fields import Profile
+from holdfast.records.stats import WINDOW, Stats, count_by_tier
 from holdfast.records.summaries import Compaction
 from holdfast.store.protocols import KeyUse
 from holdfast.types import Context, Explained, Hit, Hits, Receipt, Scope, Status, Version

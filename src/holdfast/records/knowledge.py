@@ -26,7 +26,7 @@ from holdfast.records.transact import attempts
 from holdfast.records.versions import chain_data, first_id, history_of, newest, versions_of
 from holdfast.store.protocols import Derived, Store
 from holdfast.store.values import LISTED, claim_of_document, claim_of_entry
-from holdfast.types import TEAM, Metadata, Record, Scope, Version
+from holdfast.types import Metadata, Record, Scope, Version
 
 __all__ = ["Document", "Entry", "Knowledge", "ReadLimits"]
 
@@ -226,7 +226,7 @@ class Knowledge(parts.Tier):
         its new version, the same bytes change nothing. `format` is text, markdown, html or pdf,
         else the ending of the name or the beginning of the bytes tells.
         """
-        owner = _owner(workspace, user)
+        owner = parts.owner(workspace, user)
         given = validate.checked_metadata(metadata, "metadata", self._limits, [])
         sent = _sent(source, name, format, most=self._reading.bytes)
         made: _Made | None = None
@@ -247,7 +247,7 @@ class Knowledge(parts.Tier):
 
     def document(self, id: str, *, user: str | None = None, workspace: str = "default") -> Document:
         """The present version of a document, given by the id of any version."""
-        found = self._versions(_owner(workspace, user), id)[-1]
+        found = self._versions(parts.owner(workspace, user), id)[-1]
         if found.kind != DOCUMENT:
             raise NotFound(f"there is no document {id!r} in this scope")
         return to_document(found)
@@ -256,7 +256,7 @@ class Knowledge(parts.Tier):
         self, *, user: str | None = None, workspace: str = "default", limit: int = 100
     ) -> list[Document]:
         """The documents of a user, or of the workspace, in their present versions, newest first."""
-        owner = _owner(workspace, user)
+        owner = parts.owner(workspace, user)
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         return [to_document(each) for each in reversed(self._records(owner, DOCUMENT))][:most]
 
@@ -274,8 +274,8 @@ class Knowledge(parts.Tier):
 
         `origin` says whose word it is: user, agent, tool, ...
         """
-        owner = _owner(workspace, user)
-        name, said = _line(key, "key", _KEY_CHARS), parts.text(value, "value", _VALUE_CHARS)
+        owner = parts.owner(workspace, user)
+        name, said = parts.line(key, "key", _KEY_CHARS), parts.text(value, "value", _VALUE_CHARS)
         whose = parts.origin(origin)
         given = validate.checked_metadata(metadata, "metadata", self._limits, [])
         for since in attempts(self._store, owner):
@@ -292,8 +292,8 @@ class Knowledge(parts.Tier):
 
     def get(self, key: str, *, user: str | None = None, workspace: str = "default") -> Entry:
         """What stands under a key; NotFound when nothing does."""
-        name = _line(key, "key", _KEY_CHARS)
-        record = newest(self._store, _owner(workspace, user), claim_of_entry(name))
+        name = parts.line(key, "key", _KEY_CHARS)
+        record = newest(self._store, parts.owner(workspace, user), claim_of_entry(name))
         if record is None:
             raise NotFound(f"there is no entry {name!r} in this scope")
         return to_entry(record)
@@ -307,7 +307,7 @@ class Knowledge(parts.Tier):
         limit: int = 1000,
     ) -> list[Entry]:
         """The entries whose keys begin with a text, by their keys."""
-        owner = _owner(workspace, user)
+        owner = parts.owner(workspace, user)
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         if not isinstance(prefix, str):
             raise InvalidInput("prefix must be a text", field="prefix")
@@ -319,13 +319,13 @@ class Knowledge(parts.Tier):
         self, id: str, *, user: str | None = None, workspace: str = "default"
     ) -> list[Version]:
         """What happened to a document or an entry, all its versions, oldest first."""
-        owner = _owner(workspace, user)
+        owner = parts.owner(workspace, user)
         return history_of(self._store, owner, self._versions(owner, id))
 
     def remove(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """Forget a document with its chunks, or an entry, given by the id of any version, with all
         its versions: gone from every read, wiped 30 days later; whether it was there until now."""
-        owner = _owner(workspace, user)
+        owner = parts.owner(workspace, user)
         if self._store.forgotten(owner, [validate.word(id, "id")]):
             return False
         now = self._now()
@@ -377,20 +377,14 @@ def _slices(ids: list[str]) -> Iterator[list[str]]:
         yield ids[start : start + _AT_ONCE]
 
 
-def _owner(workspace: object, user: object) -> Scope:
-    """Whose it is: a user's, or without one the workspace's."""
-    if user is None:
-        return Scope(validate.word(workspace, "workspace"), TEAM)
-    return validate.scope(workspace=workspace, user=user)
-
-
 def _sent(source: object, name: object, format: object, *, most: int) -> _SentDocument:
     """What was given, with a name: that of the file, else one that follows from the bytes."""
     data, file_name = loaded(source, most)
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     _check_size(len(raw), most)
     digest = sha256(raw).hexdigest()
-    called = _line(name if name is not None else file_name or f"text-{digest[:12]}", "name")
+    given = name if name is not None else file_name or f"text-{digest[:12]}"
+    called = parts.line(given, "name", _NAME_CHARS)
     return _SentDocument(data, called, format_of(data, called, format), digest)
 
 
@@ -451,7 +445,3 @@ def _file(path: Path, most: int) -> bytes:
 def _check_size(size: int, most: int) -> None:
     if size > most:
         raise TooLarge(f"source has {size} bytes, the limit is {most}", field="source")
-
-
-def _line(value: object, name: str, most: int = _NAME_CHARS) -> str:
-    return " ".join(parts.text(value, name, most).split())

@@ -21,9 +21,8 @@ from holdfast.language.vocabulary import entity_type, relation_type, sentence
 from holdfast.records import parts
 from holdfast.records.graph.elements import Entity, Span, us
 from holdfast.records.graph.follow import Graphs
-from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts
+from holdfast.records.transact import attempts, once
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 

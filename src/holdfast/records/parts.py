@@ -15,11 +15,12 @@ from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.records.graph.check import choice
 from holdfast.store.protocols import Derived, Store
-from holdfast.types import Metadata, Record, Scope
+from holdfast.types import TEAM, Metadata, Record, Scope
 
 __all__ = [
-    "IMPORTANCE", "Background", "again", "derived", "digest", "free_id", "holds",
-    "is_by_user", "is_seen", "least", "one", "origin", "seen", "text", "texts", "writer_of",
+    "IMPORTANCE", "Background", "Tier", "again", "derived", "digest", "free_id", "holds",
+    "is_by_user", "is_seen", "least", "line", "one", "origin", "owner", "seen", "text", "texts",
+    "writer_of",
 ]  # fmt: skip
 
 _ID_BYTES = 16
@@ -85,6 +86,11 @@ def text(value: object, name: str, most: int) -> str:
     if not clean.strip("\ufffd \t\r\n"):
         raise InvalidInput(f"{name} is blank", field=name)
     return clean
+
+
+def line(value: object, name: str, most: int) -> str:
+    """Such a text on one line."""
+    return " ".join(text(value, name, most).split())
 
 
 def texts(value: object, name: str, *, most: int, most_characters: int) -> tuple[str, ...]:
@@ -185,6 +191,13 @@ def again(record: Record, data: Metadata) -> Derived:
         metadata=None if record.sources else record.metadata,
         visibility=record.visibility,
     )
+
+
+def owner(workspace: object, user: object) -> Scope:
+    """Whose something is: a user's, or without one the workspace's."""
+    if user is None:
+        return Scope(validate.word(workspace, "workspace"), TEAM)
+    return validate.scope(workspace=workspace, user=user)
 
 
 def writer_of(scope: Scope, record: Record) -> Scope:

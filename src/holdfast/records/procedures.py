@@ -16,8 +16,7 @@ from holdfast.border import validate
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
-from holdfast.records.idempotency import once
-from holdfast.records.transact import attempts
+from holdfast.records.transact import attempts, once
 from holdfast.records.versions import chain_data, first_id, newest
 from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
@@ -269,11 +268,11 @@ def _draft(
         raise InvalidInput("steps is empty: give at least one step", field="steps")
     labels = parts.texts(tags, "tags", most=_MOST_TAGS, most_characters=_TAG_CHARS)
     return _ProcedureDraft(
-        title=_line(parts.text(title, "title", _TITLE_CHARS)),
+        title=parts.line(title, "title", _TITLE_CHARS),
         kind=choice(kind, "kind", KINDS),
         steps=given,
-        trigger="" if trigger == "" else _line(parts.text(trigger, "trigger", _TRIGGER_CHARS)),
-        tags=tuple(dict.fromkeys(map(_line, labels))),
+        trigger="" if trigger == "" else parts.line(trigger, "trigger", _TRIGGER_CHARS),
+        tags=tuple(dict.fromkeys(" ".join(each.split()) for each in labels)),
     )
 
 
@@ -292,12 +291,8 @@ def _version(id: str, old: Record, draft: _ProcedureDraft, origin: str, at: date
     )  # fmt: skip
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _tag(text: str) -> str:
-    return _line(text).lower()
+    return " ".join(text.lower().split())
 
 
 def _stronger(record: Record) -> float:

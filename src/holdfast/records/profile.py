@@ -23,13 +23,13 @@ from holdfast.language.statements.values import BY_USER, CATEGORIES
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
-from holdfast.records.profile_fields import fields
-from holdfast.records.profile_values import (
+from holdfast.records.profile_fields import (
     SECTIONS,
     Field,
     Profile,
     Summary,
     category,
+    fields,
     versions_by_claim,
 )
 from holdfast.records.transact import attempts
@@ -507,12 +507,8 @@ def _field_name(value: object) -> str:
 
 def _values(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
-        return (_line(parts.text(value, "value", _VALUE_CHARS)),)
+        return (parts.line(value, "value", _VALUE_CHARS),)
     found = parts.texts(value, "value", most=_MOST_VALUES, most_characters=_VALUE_CHARS)
     if not found:
         raise InvalidInput("value is empty: give at least one", field="value")
-    return tuple(dict.fromkeys(map(_line, found)))
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    return tuple(dict.fromkeys(" ".join(each.split()) for each in found))

@@ -16,11 +16,13 @@ from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.errors import InvalidInput
 from holdfast.index.view import ViewPart
-from holdfast.records.idempotency import once
+from holdfast.records import parts
+from holdfast.records.transact import once
 from holdfast.store.protocols import Share, Store
 from holdfast.types import TEAM, Role, Scope
 
-__all__ = ["PERMISSIONS", "SEGMENTS", "TEAM_TIERS", "Share", "Shares", "permits"]
+__all__ = ["PERMISSIONS", "SEGMENTS", "TEAM_TIERS", "Agents", "Share", "Shares", "permits"]
+
 
 #: What can be shared, and the tier that holds it.
 SEGMENTS: Mapping[str, str] = MappingProxyType(
@@ -67,7 +69,7 @@ class Shares:
         `expires_in` is a time span, or seconds; without it the share holds until it is revoked.
         `key` makes a retry harmless.
         """
-        scope = _granting(workspace, user)
+        scope = parts.owner(workspace, user)
         receiver = validate.word(to, "to")
         if receiver == scope.workspace:
             raise InvalidInput(
@@ -98,7 +100,7 @@ class Shares:
 
     def revoke(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """End a share that this side granted; whether there was one that had not ended."""
-        scope = _granting(workspace, user)
+        scope = parts.owner(workspace, user)
         return self._store.revoke_share(scope, validate.word(id, "id"), at=self._now())
 
     def given_to(self, workspace: str = "default") -> list[Share]:
@@ -124,7 +126,7 @@ class Shares:
 
     def list(self, *, user: str | None = None, workspace: str = "default") -> list[Share]:
         """What this side granted, newest first, expired and revoked ones too."""
-        return self._store.shares(granted_by=_granting(workspace, user))
+        return self._store.shares(granted_by=parts.owner(workspace, user))
 
 
 def is_live(share: Share, at: datetime) -> bool:
@@ -152,12 +154,6 @@ def _granted(shares: Iterable[Share]) -> list[ViewPart]:
         ViewPart(owner, frozenset(tiers), tuple(sorted(tiers.items())))
         for owner, tiers in by_owner.items()
     ]
-
-
-def _granting(workspace: object, user: object) -> Scope:
-    if user is None:
-        return Scope(validate.word(workspace, "workspace"), TEAM)
-    return validate.scope(workspace=workspace, user=user)
 
 
 def _segments(given: object, scope: Scope) -> tuple[str, ...]:
@@ -199,3 +195,34 @@ def _span(given: object) -> timedelta | None:
             f"expires_in must be more than 0 and at most {_LONGEST.days} days", field="expires_in"
         )
     return given
+
+
+# ----------------------------------------------------------------------
+# How much the agents of a workspace are trusted: what counts when two of them disagree.
+# ----------------------------------------------------------------------
+
+#: What an agent is trusted of whom nothing was said.
+USUAL_TRUST = 0.5
+
+
+class Agents:
+    """The agents of a store. Threads may share it."""
+
+    def __init__(self, store: Store, *, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+
+    def trust(self, workspace: str = "default") -> dict[str, float]:
+        """How much each agent is trusted, as far as it was set; all others are trusted 0.5."""
+        return self._store.agent_trust(validate.word(workspace, "workspace"))
+
+    def set_trust(self, agent: str, value: float, *, workspace: str = "default") -> float:
+        """Say how much an agent is trusted, 0 (not at all) to 1; what holds from now on."""
+        name = validate.word(agent, "agent")
+        where = validate.word(workspace, "workspace")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidInput("value must be a number", field="value")
+        if not 0 <= value <= 1:  # Nor is NaN.
+            raise InvalidInput(f"value must lie in 0..1, not {value}", field="value")
+        self._store.set_agent_trust(where, name, float(value), at=self._now())
+        return float(value)

@@ -24,8 +24,8 @@ from holdfast.language.sentences import STOPS
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.records import parts
-from holdfast.records.forecast import THRESHOLD, WINDOW, SessionStats, stats
 from holdfast.records.parts import Background
+from holdfast.records.stats import THRESHOLD, WINDOW, SessionStats, stats
 from holdfast.records.versions import chain_data
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Record, Scope

@@ -82,11 +82,14 @@ def is_open(record: Record) -> bool:
 
 def was_taken_back(store: Store, scope: Scope, record: Record) -> bool:
     """Whether a record ended because somebody said so, not because of another one."""
-    if record.known_to is None:
-        return False
+    return record.known_to is not None and last_end(store, scope, record) == "invalidated"
+
+
+def last_end(store: Store, scope: Scope, record: Record) -> str:
+    """How a record that ended did so the last time: superseded or invalidated."""
     acts = [line.action for line in store.history(scope, record.id)]
     ends = [each for each in acts if each in ("superseded", "invalidated")]
-    return bool(ends) and ends[-1] == "invalidated"
+    return ends[-1] if ends else "superseded"
 
 
 def _open_again(

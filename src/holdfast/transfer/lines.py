@@ -21,7 +21,7 @@ from holdfast.border.write_options import checked_data
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput
 from holdfast.records.graph.check import distrust
-from holdfast.records.profile_values import SECTIONS
+from holdfast.records.profile_fields import SECTIONS
 from holdfast.store.protocols import (
     Dumped,
     DumpedAct,

@@ -14,7 +14,7 @@ from datetime import date, datetime
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.records.fading import BLAMED, PRAISED, USED, strength, touched
-from holdfast.records.idempotency import once
+from holdfast.records.transact import once
 from holdfast.store.protocols import Store
 from holdfast.types import Hit, Record, Scope
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from holdfast.errors import TooLarge
 from holdfast.language.tokens import count_tokens
 from holdfast.records.documents.chunks import MOST_TOKENS, Chunk, chunks
-from holdfast.records.documents.markdown import read_markdown
+from holdfast.records.documents.reading import read_markdown
 from holdfast.records.documents.values import Deadline, Section
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the river bank."

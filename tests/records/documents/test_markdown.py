@@ -5,7 +5,7 @@ import time
 import pytest
 
 from holdfast.errors import TooLarge
-from holdfast.records.documents.markdown import read_markdown
+from holdfast.records.documents.reading import read_markdown
 from holdfast.records.documents.values import Deadline, ReadDocument, Section
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from holdfast.errors import TooLarge
 from holdfast.language.sentences import STOPS
 from holdfast.language.tokens import count_tokens
-from holdfast.records.documents.markdown import is_closing, opening
+from holdfast.records.documents.reading import is_closing, opening
 from holdfast.records.documents.values import Deadline, Section
 
 #: Tokens of a chunk with its headings, and of the headings alone.

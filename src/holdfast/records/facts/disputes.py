@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.statements.values import BY_USER, Dispute
-from holdfast.records.facts.follow import CONFLICT, TIER, FactCache
-from holdfast.records.facts.shown import fact, is_shown, status
+from holdfast.records.facts.follow import CONFLICT, TIER, FactCache, is_shown, status, to_fact
 from holdfast.records.graph.check import distrust
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
@@ -183,7 +182,7 @@ class Disputes:
         return Dispute(
             id=record.id,
             slot=str(record.data["slot"]),
-            facts=tuple(fact(each, status(self._store, scope, each, now)) for each in facts),
+            facts=tuple(to_fact(each, status(self._store, scope, each, now)) for each in facts),
             agents=tuple(each.agent for each in facts),
             status="open" if record.known_to is None else "resolved",
             at=record.known_from,

@@ -14,9 +14,8 @@ from holdfast.errors import InvalidInput
 from holdfast.language.instructions.rules import data
 from holdfast.language.instructions.supersede import same, superseded
 from holdfast.language.statements.values import Clarification, Fact
-from holdfast.records.facts.plan import LOUD, again
-from holdfast.records.facts.shown import fact, is_shown
-from holdfast.records.facts.versions import answer_id
+from holdfast.records.facts.follow import is_shown, to_fact
+from holdfast.records.facts.plan import LOUD, again, answer_id
 from holdfast.records.rules import DOUBTFUL, kind_of, rule_of, to_known_rule
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
@@ -52,12 +51,12 @@ def answer(
     if keep == "old":
         if doubted.known_to is None:
             store.end(scope, [doubted.id], at=now, valid_to=now, reason="it is no rule of the user")
-        return fact(doubted, "invalidated")
+        return to_fact(doubted, "invalidated")
     if confirmed is None:
         own = replace(scope, agent=doubted.agent)
         store.put(own, [_confirmed(store, own, doubted, now)], known_at=now, steps=steps)
         (confirmed,) = store.get(own, [answer_id(doubted.id)])
-    return fact(confirmed, "active")
+    return to_fact(confirmed, "active")
 
 
 def _confirmed(store: Store, scope: Scope, doubted: Record, now: datetime) -> Derived:
@@ -83,7 +82,7 @@ def _to_clarification(record: Record) -> Clarification:
     return Clarification(
         id=record.id,
         question=f"Did you mean this as a rule for me: {record.content}",
-        new=fact(record, "unclear"),
+        new=to_fact(record, "unclear"),
         known=(),
         reason=_REASON,
         at=record.known_from,

@@ -16,7 +16,10 @@ from typing import TypeVar
 from holdfast.index.follow import Follower, InUse, Owner, owner_of
 from holdfast.language.claims.claim import Claim, comparable_terms, read_claim
 from holdfast.language.claims.slots import USER
+from holdfast.language.statements.values import Fact
+from holdfast.records import parts
 from holdfast.records.facts.reconcile import KnownFact
+from holdfast.records.versions import first_id, last_end
 from holdfast.store.protocols import Change, Derived, Store
 from holdfast.types import Record, Scope
 
@@ -260,3 +263,73 @@ def _remove(kept: dict[_Key, set[str]], key: _Key, id: str) -> None:
     kept[key].discard(id)
     if not kept[key]:
         del kept[key]
+
+
+# ----------------------------------------------------------------------
+# Facts as a caller is shown them: their state, and what of them a caller may see at a time.
+# ----------------------------------------------------------------------
+
+#: What `list` can be asked for.
+STATUSES: tuple[str, ...] = (
+    "active", "superseded", "invalidated", "unclear", "archived", "all",
+)  # fmt: skip
+
+
+def to_fact(record: Record, status: str) -> Fact:
+    """A stored fact for a caller."""
+    data = record.data
+    due = data.get("due")
+    return Fact(
+        id=record.id,
+        content=record.content,
+        category=record.kind,
+        headline=data.get("headline") or "",
+        status=status,
+        confidence=record.confidence,
+        importance=record.importance,
+        origin=record.origin,
+        valid_from=record.valid_from,
+        valid_to=record.valid_to,
+        known_from=record.known_from,
+        known_to=record.known_to,
+        keywords=tuple(data.get("keywords") or ()),
+        entities=tuple(data.get("entities") or ()),
+        sources=record.sources,
+        avoid=data.get("avoid") or "",
+        due=None if not due else datetime.fromisoformat(due),
+        claim=first_id(record),
+        contradicts=tuple(data.get("contradicts") or ()),
+        agent=record.agent,
+        session=record.session,
+        metadata=record.metadata,
+        outcome=data.get("outcome") or "",
+        reason=data.get("reason") or "",
+        replaces=tuple(data.get("replaces") or ()),
+    )
+
+
+def status(store: Store, scope: Scope, record: Record, now: datetime) -> str:
+    """The state of a fact: active, superseded, invalidated, unclear or archived."""
+    if record.known_to is not None:
+        return last_end(store, scope, record)
+    if record.archived_at is not None:
+        return "archived"
+    if record.data.get("outcome") == "delete":
+        return "invalidated"
+    if is_unclear(record):
+        return "unclear"
+    return "superseded" if record.valid_to is not None and record.valid_to <= now else "active"
+
+
+def is_shown(record: Record, scope: Scope) -> bool:
+    """Whether a caller may see a record: an agent sees its own and what no agent wrote."""
+    return record.kind != CONFLICT and parts.is_seen(record, scope.agent)
+
+
+def held_then(
+    record: Record, *, now: datetime, as_of: datetime | None, known_at: datetime | None
+) -> bool:
+    """Whether a fact held at `as_of`, as was known at `known_at`; one of both is given."""
+    if record.data.get("outcome") in ("clarify", "delete"):
+        return False
+    return parts.holds(record, now=now, as_of=as_of, known_at=known_at)

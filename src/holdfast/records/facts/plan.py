@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from typing import Any
 
 from holdfast.border.origins import least
@@ -20,7 +19,7 @@ from holdfast.language.claims.claim import Claim, read_claim
 from holdfast.language.claims.relate import Thresholds, relation
 from holdfast.language.claims.slots import USER
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
-from holdfast.language.terms import terms
+from holdfast.records import parts
 from holdfast.records.entries import indexed_terms
 from holdfast.records.facts.follow import (
     CONFLICT,
@@ -141,7 +140,6 @@ def _before(new: Derived, bound: Record | Derived) -> Derived:
 
 #: Drafts of one call.
 MOST_DRAFTS = 200
-_ID_BYTES = 16
 #: Not searched; searched only when facts are asked for; searched.
 UNSEARCHED, QUIET, LOUD = 2, 1, 0
 #: Turns that are kept as sources of one fact.
@@ -372,12 +370,7 @@ class FactPlan:
 
 def draft_id(draft: FactDraft) -> str:
     """The id of a fact that was found in a turn: the same each time it is found."""
-    return hashed("fact", draft.sources[0] if draft.sources else "", draft.text)
-
-
-def hashed(*parts: str) -> str:
-    """An id made of texts."""
-    return blake2b("\0".join(parts).encode(), digest_size=_ID_BYTES).hexdigest()
+    return parts.digest("fact", draft.sources[0] if draft.sources else "", draft.text)
 
 
 def own_name(user: str) -> str:
@@ -388,26 +381,7 @@ def own_name(user: str) -> str:
 
 def again(record: Record) -> Derived:
     """A stored fact as it would be stored again: nothing of it changes."""
-    row, length = packed(indexed_terms(record.name, record.content))
-    return Derived(
-        id=record.id,
-        tier=record.tier,
-        kind=record.kind,
-        content=record.content,
-        data=record.data,
-        confidence=record.confidence,
-        importance=record.importance,
-        origin=record.origin,
-        terms=row,
-        length=length,
-        valid_from=record.valid_from,
-        valid_to=record.valid_to,
-        sources=record.sources,
-        role=record.role,
-        name=record.name,
-        quiet=record.quiet,
-        visibility=record.visibility,
-    )
+    return replace(parts.again(record, record.data), metadata=None)
 
 
 def dispute(
@@ -415,25 +389,13 @@ def dispute(
 ) -> Derived:
     """The record that two agents disagree. It quotes neither: when one is forgotten, so is that."""
     ids = [known.id, new.id]
-    text = f"Two agents differ: {slot}"
-    row, length = packed(terms(text))
-    return Derived(
-        id=hashed("conflict", *sorted(ids)),
-        tier=TIER,
-        kind=CONFLICT,
-        content=text,
+    return parts.derived(
+        parts.digest("conflict", *sorted(ids)), TIER, CONFLICT, f"Two agents differ: {slot}",
+        origin=least([known.origin, new.origin]), at=at, sources=tuple(dict.fromkeys(sources)),
         data={"facts": ids, "agents": [known.agent, new.agent], "slot": slot},
-        confidence=1.0,
-        importance=max(known.importance, new.importance),
-        origin=least([known.origin, new.origin]),
-        terms=row,
-        length=length,
-        valid_from=at,
-        sources=tuple(dict.fromkeys(sources)),
-        role="system",
-        quiet=UNSEARCHED,
-        shared=True,
-    )
+        confidence=1.0, importance=max(known.importance, new.importance), role="system",
+        quiet=UNSEARCHED, shared=True,
+    )  # fmt: skip
 
 
 def category_of(category: str, origin: str) -> str:
@@ -453,30 +415,17 @@ def _speaker(draft: FactDraft, own: str) -> str:
 
 
 def _derived(id: str, draft: FactDraft, new: New, outcome: Outcome, *, chain: str) -> Derived:
-    row, length = packed(indexed_terms(draft.name, draft.text))
     is_hidden = outcome.action in ("clarify", "delete")
-    return Derived(
-        id=id,
-        tier=TIER,
-        kind=category_of(draft.category, draft.origin),
-        content=draft.text,
-        data=_data(draft, new.claim, outcome, chain),
-        confidence=draft.confidence,
-        importance=draft.importance,
-        origin=draft.origin,
-        terms=row,
-        length=length,
-        valid_from=draft.at,
+    return parts.derived(
+        id, TIER, category_of(draft.category, draft.origin), draft.text,
+        origin=draft.origin, at=draft.at, data=_data(draft, new.claim, outcome, chain),
         valid_to=draft.at if outcome.action == "delete" else outcome.until,
-        sources=draft.sources,
-        role=draft.role,
-        name=draft.name,
-        visibility=draft.visibility,
+        sources=draft.sources, confidence=draft.confidence, importance=draft.importance,
+        role=draft.role, name=draft.name, visibility=draft.visibility,
         supersedes=() if outcome.action == "clarify" else outcome.targets,
         quiet=UNSEARCHED if is_hidden else QUIET if draft.verbatim else LOUD,
-        reason=outcome.reason,
-        ends="invalidated" if outcome.action == "delete" else "superseded",
-    )
+        reason=outcome.reason, ends="invalidated" if outcome.action == "delete" else "superseded",
+    )  # fmt: skip
 
 
 def _data(draft: FactDraft, claim: Claim, outcome: Outcome, chain: str) -> dict[str, Any]:
@@ -505,3 +454,127 @@ def _data(draft: FactDraft, claim: Claim, outcome: Outcome, chain: str) -> dict[
         "verbatim": draft.verbatim,
         **{name: value for name, value in optional.items() if value},
     }
+
+
+# ----------------------------------------------------------------------
+# New versions made by hand: another text, or the answer to what was unclear; and whether the same
+# was done before.
+# ----------------------------------------------------------------------
+
+#: What was said of the old text and need not be so of the new one.
+_OF_TEXT = frozenset({"headline", "keywords", "entities", "slot", "value", "contradicts", "avoid"})
+
+
+def edited(
+    record: Record,
+    text: str,
+    *,
+    origin: str,
+    now: datetime,
+    category: str | None = None,
+    confidence: float | None = None,
+) -> Derived:
+    """A fact with another text, category or confidence, in the place of the one it had."""
+    kind = category_of(category or record.kind, origin)
+    claim = read_claim(text, str(record.data.get("speaker") or USER))
+    row, length = packed(indexed_terms(record.name, text))
+    kept = {name: value for name, value in record.data.items() if name not in _OF_TEXT}
+    told = {"slot": claim.slot, "value": claim.value}
+    data = {
+        **kept,
+        **{name: value for name, value in told.items() if value},
+        "claim": first_id(record),
+        "replaces": [record.id],
+        "outcome": "update",
+        "reason": "edited",
+        "polarity": claim.polarity,
+        "verbatim": False,
+        "category": kind,
+    }
+    return replace(
+        again(record),
+        id=parts.digest("edited", record.id, text, now.isoformat()),
+        kind=kind,
+        confidence=record.confidence if confidence is None else confidence,
+        content=text,
+        data=data,
+        origin=origin,
+        terms=row,
+        length=length,
+        valid_from=max(now, record.valid_from),
+        valid_to=None,
+        supersedes=(record.id,),
+        quiet=LOUD,
+        sources=(),  # By hand: it stays when the turn is forgotten whose words it corrects.
+        metadata=record.metadata,
+        reason="edited",
+    )
+
+
+def added_id(draft: FactDraft, moment: str) -> str:
+    """The id of a fact without a turn: of its text and the moment, so that it can be added again
+    after it was taken back."""
+    return parts.digest("added", draft.text, draft.origin, moment)
+
+
+def share(value: object, name: str) -> float:
+    """A number in 0..1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{name} must be a number in 0..1, not {str(value)[:64]!r}", field=name)
+    return float(value)
+
+
+def confirmed_version(record: Record, *, keep: str, about: Sequence[str]) -> Derived:
+    """The fact that was unclear, now that somebody said that it holds; `about` are those that hold
+    beside it."""
+    ended = list(about) if keep == "new" else []
+    data = {name: value for name, value in record.data.items() if name != "about"}
+    data |= {
+        "claim": record.id,
+        "outcome": "supersede" if ended else "add",
+        "reason": "answered",
+        "replaces": [record.id, *ended],
+    }
+    if keep == "both":
+        data["contradicts"] = list(about)
+    return replace(
+        again(record),
+        id=answer_id(record.id),
+        data=data,
+        valid_to=None,
+        supersedes=(record.id, *ended),
+        quiet=QUIET if record.data.get("verbatim") else LOUD,
+        metadata=record.metadata if not record.sources else None,
+        reason="answered",
+    )
+
+
+def edited_before(
+    versions: Iterable[Record],
+    record: Record,
+    text: str,
+    *,
+    origin: str,
+    category: str | None = None,
+    confidence: float | None = None,
+) -> str | None:
+    """The version in force that this very change made of a fact: it was sent before."""
+    kind = None if category is None else category_of(category, origin)
+    for each in versions:
+        is_of_it = each.data.get("reason") == "edited" and each.data["replaces"] == [record.id]
+        is_so = (each.content, each.origin) == (text, origin)
+        is_so = is_so and kind in (None, each.kind) and confidence in (None, each.confidence)
+        if is_of_it and is_so and each.known_to is None:
+            return each.id
+    return None
+
+
+def answer_id(id: str) -> str:
+    """The id of what an unclear fact becomes when somebody says that it holds."""
+    return parts.digest("answered", id)
+
+
+def is_answer(record: Record, keep: str) -> bool:
+    """Whether a fact that was unclear holds because of this answer."""
+    is_both = "contradicts" in record.data
+    return record.known_to is None and keep == ("both" if is_both else "new")

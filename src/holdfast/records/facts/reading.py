@@ -5,13 +5,23 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from typing import Any
 
 from holdfast.border import validate
 from holdfast.errors import NotFound
 from holdfast.language.statements.values import CATEGORIES, Clarification, Contradiction, Fact
 from holdfast.records.facts import doubted
-from holdfast.records.facts.follow import CONFLICT, TIER, FactCache, is_unclear
-from holdfast.records.facts.shown import STATUSES, fact, held, is_shown, status
+from holdfast.records.facts.follow import (
+    CONFLICT,
+    STATUSES,
+    TIER,
+    FactCache,
+    held_then,
+    is_shown,
+    is_unclear,
+    status,
+    to_fact,
+)
 from holdfast.records.graph import check
 from holdfast.records.versions import first_id, history_of
 from holdfast.store.protocols import Store
@@ -70,7 +80,8 @@ class FactQueries:
             shown = (self._shown(scope, each) for each in found)
             wanted = (each for each in shown if status in ("all", each.status))
         else:
-            wanted = (self._shown(scope, each) for each in found if held(each, then, known))
+            when: dict[str, Any] = {"now": self._now(), "as_of": then, "known_at": known}
+            wanted = (self._shown(scope, each) for each in found if held_then(each, **when))
         return [each for each, _ in zip(wanted, range(most), strict=False)]
 
     def history(
@@ -138,7 +149,7 @@ class FactQueries:
         return pairs[:most]
 
     def _shown(self, scope: Scope, record: Record) -> Fact:
-        return fact(record, status(self._store, scope, record, self._now()))
+        return to_fact(record, status(self._store, scope, record, self._now()))
 
     def _seen(self, scope: Scope, category: str | None) -> builtins.list[Record]:
         """The facts that a caller may see, in any state, those said last first."""

@@ -19,6 +19,7 @@ from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.claims.relate import Thresholds
 from holdfast.language.statements.values import CATEGORIES, Dispute, Fact, FactDraft
+from holdfast.records import parts
 from holdfast.records.facts import doubted
 from holdfast.records.facts.after_forget import Recasting
 from holdfast.records.facts.alike import Alike, Embed
@@ -26,9 +27,10 @@ from holdfast.records.facts.disputes import PATIENCE, Disputes
 from holdfast.records.facts.follow import TIER, FactCache, is_unclear
 from holdfast.records.facts.follow import OwnerFacts as Known
 from holdfast.records.facts.judge import Opinion, nobody
-from holdfast.records.facts.plan import FactPlan, Likeness, Tools, hashed
-from holdfast.records.facts.reading import MOST_LISTED
-from holdfast.records.facts.versions import (
+from holdfast.records.facts.plan import (
+    FactPlan,
+    Likeness,
+    Tools,
     added_id,
     answer_id,
     confirmed_version,
@@ -37,11 +39,11 @@ from holdfast.records.facts.versions import (
     is_answer,
     share,
 )
+from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.graph import check
 from holdfast.records.graph.verbs import exists
-from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts
+from holdfast.records.transact import attempts, once
 from holdfast.records.versions import first_id, was_taken_back
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
@@ -224,7 +226,7 @@ class Facts(Recasting):
             made = [
                 plan.add(
                     draft,
-                    id=hashed("anew", draft.text, now.isoformat(), number, str(place)),
+                    id=parts.digest("anew", draft.text, now.isoformat(), number, str(place)),
                     metadata=metadata,
                 )
                 for place, (draft, metadata) in enumerate(sent)

@@ -33,9 +33,8 @@ from holdfast.records.graph.walk import (
     walk,
 )
 from holdfast.records.graph.walk import merge as shown
-from holdfast.records.idempotency import once
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts
+from holdfast.records.transact import attempts, once
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Edge, GraphReceipt, Merge, Node, Record, Scope, Subgraph
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.records.knowledge import Document, Entry
     from holdfast.records.notes import Note
     from holdfast.records.procedures import Procedure
-    from holdfast.records.profile_values import Profile
+    from holdfast.records.profile_fields import Profile
     from holdfast.records.team import Entry as TeamEntry
     from holdfast.store.values import Share
     from holdfast.types import Hit

@@ -15,10 +15,10 @@ from pydantic import ConfigDict, Field
 from holdfast.errors import NotFound
 from holdfast.language.statements.values import Dispute
 from holdfast.memory.memory import Memory
-from holdfast.records.agents import USUAL_TRUST
 from holdfast.records.facts.follow import CONFLICT
 from holdfast.records.facts.reading import MOST_LISTED
-from holdfast.records.profile_values import Profile, category
+from holdfast.records.profile_fields import Profile, category
+from holdfast.records.shares import USUAL_TRUST
 from holdfast.service.dialects.atomic_rows import conflict, trail
 from holdfast.service.http.auth import (
     AskedScope,

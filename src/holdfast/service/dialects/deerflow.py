@@ -24,7 +24,7 @@ from holdfast.memory.memory import Memory
 from holdfast.recall.context.pack import RESERVE_TOKENS
 from holdfast.records import parts
 from holdfast.records.facts.follow import CONFLICT
-from holdfast.records.profile_values import SECTIONS, USER_SECTIONS, Profile
+from holdfast.records.profile_fields import SECTIONS, USER_SECTIONS, Profile
 from holdfast.records.versions import first_id
 from holdfast.service.http.auth import Reader, Writer, header_text, narrowed, scope_args
 from holdfast.service.http.wire import (

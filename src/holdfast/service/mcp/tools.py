@@ -15,7 +15,7 @@ from holdfast.catalogue.codec import parts_of
 from holdfast.catalogue.schemas import Schemas
 from holdfast.errors import InvalidInput
 from holdfast.records.notes import CATEGORIES, Note
-from holdfast.records.profile_values import Profile
+from holdfast.records.profile_fields import Profile
 from holdfast.records.team import TYPES, Entry
 from holdfast.service.mcp import deerflow, reference, tool
 from holdfast.service.mcp.asker import Asker

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidInput
-from holdfast.records.agents import Agents
+from holdfast.records.shares import Agents
 from holdfast.testing import HashEmbedder
 
 

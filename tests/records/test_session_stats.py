@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput
-from holdfast.records.forecast import stats, turns_until_compaction
+from holdfast.records.stats import stats, turns_until_compaction
 
 
 @pytest.mark.parametrize(
