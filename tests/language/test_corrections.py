@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.statements.facts import corrected, objection
+from holdfast.language.statements.facts import find_correction, objection_end
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ from holdfast.language.statements.facts import corrected, objection
     ],
 )
 def test_what_was_wrong(text: str, avoid: str | None) -> None:
-    assert corrected(text, text.lower()) == avoid
+    assert find_correction(text, text.lower()) == avoid
 
 
 def test_an_objection_ends_where_the_right_thing_begins() -> None:
     low = "that's wrong, my flight lands at seven."
-    assert low[objection(low) :] == ", my flight lands at seven."
-    assert objection("my flight lands at seven.") == 0
-    assert objection("i said vienna") == 0
+    assert low[objection_end(low) :] == ", my flight lands at seven."
+    assert objection_end("my flight lands at seven.") == 0
+    assert objection_end("i said vienna") == 0

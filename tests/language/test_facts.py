@@ -14,7 +14,7 @@ from holdfast.language.dates import spans
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.statements.facts import facts_of, headline, keywords
-from holdfast.language.statements.gates import refused
+from holdfast.language.statements.gates import refusal
 from holdfast.language.statements.values import CATEGORIES, FactDraft
 from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.learn.drafts_from_rules import read_turns
@@ -309,7 +309,7 @@ def test_any_text_is_read(text: str) -> None:
     for fact in facts(said(text)):
         assert fact.category in CATEGORIES
         assert fact.text in " ".join(text.split())
-        assert refused(fact.text) is None
+        assert refusal(fact.text) is None
         assert len(fact.headline.split()) <= 10
         assert len(fact.keywords) <= 8
 
@@ -322,7 +322,7 @@ def test_any_words_are_read(words: list[str]) -> None:
     text = " ".join(words)
     for fact in facts(said(text)):
         assert fact.text in text
-        assert refused(fact.text) is None
+        assert refusal(fact.text) is None
         assert fact.avoid in fact.text
 
 

@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.statements.gates import (
-    entity_novelty,
-    novelty,
-    refused,
-)
+from holdfast.language.statements.gates import entity_novelty, novelty, refusal
 
 KEPT = """
 I moved to Lisbon in March.
@@ -154,12 +150,12 @@ CASES = [
 
 @pytest.mark.parametrize("text", KEPT)
 def test_standing_facts_are_kept(text: str) -> None:
-    assert refused(text) is None
+    assert refusal(text) is None
 
 
 @pytest.mark.parametrize(("text", "reason"), CASES)
 def test_what_does_not_last_is_refused_and_the_reason_named(text: str, reason: str) -> None:
-    assert refused(text) == reason
+    assert refusal(text) == reason
 
 
 ORDERS = [
@@ -177,12 +173,12 @@ ORDERS = [
 @pytest.mark.parametrize("origin", ["agent", "tool", "document", "web", "import"])
 @pytest.mark.parametrize("text", ORDERS)
 def test_nobody_but_the_user_can_give_orders(text: str, origin: str) -> None:
-    assert refused(text, origin=origin) == "authority"
+    assert refusal(text, origin=origin) == "authority"
 
 
 @pytest.mark.parametrize("origin", ["agent", "tool", "document"])
 def test_others_may_state_facts(origin: str) -> None:
-    assert refused("The train to Oslo leaves at 08:15 on weekdays.", origin=origin) is None
+    assert refusal("The train to Oslo leaves at 08:15 on weekdays.", origin=origin) is None
 
 
 @pytest.mark.parametrize("origin", ["user", "tool"])
@@ -190,20 +186,20 @@ def test_others_may_state_facts(origin: str) -> None:
 def test_grants_and_injections_are_refused_from_everyone(reason: str, origin: str) -> None:
     for text, labelled in CASES:
         if labelled == reason:
-            assert refused(text, origin=origin) == reason
+            assert refusal(text, origin=origin) == reason
 
 
 def test_the_word_of_the_model_counts() -> None:
-    assert refused("The user has a cold.", durable=False) == "momentary"
-    assert refused("The user has a cold.") is None
+    assert refusal("The user has a cold.", durable=False) == "momentary"
+    assert refusal("The user has a cold.") is None
 
 
 @given(st.text())
 def test_what_holds_no_letter_and_no_digit_is_blank(text: str) -> None:
     if not any(char.isalnum() for char in text):
-        assert refused(text) == refused(text, origin="tool") == "blank"
-    elif refused(text, origin="tool") is None:
-        assert refused(text) is None, "others may never say more than the user"
+        assert refusal(text) == refusal(text, origin="tool") == "blank"
+    elif refusal(text, origin="tool") is None:
+        assert refusal(text) is None, "others may never say more than the user"
 
 
 def test_entity_novelty_is_the_share_of_new_names() -> None:
@@ -229,5 +225,5 @@ def test_novelty_lies_in_0_to_1(names: list[str], known: list[str], semantic: fl
 )
 def test_a_hostile_text_costs_no_more_than_a_long_one(hostile: str) -> None:
     started = time.thread_time()
-    refused(hostile)
+    refusal(hostile)
     assert time.thread_time() - started < 0.5

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.names.matching import Borne, borne, same, spoken_of
+from holdfast.language.names.matching import Borne, same, spoken_form, spoken_of
 
 NAMES = [
     "Ann", "Ann Lee", "New York", "York", "C++", "May", "US", "it", "里斯本", "安", "서울", "Zoë",
@@ -13,7 +13,7 @@ NAMES = [
 def named(text: str) -> list[str]:
     known: dict[tuple[str, ...], list[Borne]] = {}
     for number, name in enumerate(NAMES):
-        if found := borne(name):
+        if found := spoken_form(name):
             known.setdefault(found.words, []).append(Borne(number, found.exactly))
     return [NAMES[number] for number in spoken_of(text, known)]
 

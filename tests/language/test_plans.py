@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates import PlanDates, planned, spans
+from holdfast.language.dates import PlanDates, plan_dates, spans
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
 
@@ -16,7 +16,7 @@ RULES = RulesExtractor(dates=spans)
 
 def plan(text: str, at: datetime = AT) -> PlanDates:
     (found,) = RULES.extract([Turn("User", "user", text, at)])
-    return planned(text.lower(), found.dates, at)
+    return plan_dates(text.lower(), found.dates, at)
 
 
 def day(month: int, number: int, hour: int = 0, minute: int = 0, year: int = 2026) -> datetime:

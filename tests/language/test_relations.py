@@ -10,7 +10,7 @@ import pytest
 from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
-from holdfast.language.relations import MentionedRelation, Speakers, distinct, typed
+from holdfast.language.relations import MentionedRelation, Speakers, distinct, typed_relation
 from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES
 
 HERE = Path(__file__).parent
@@ -88,9 +88,9 @@ def test_a_list_shares_its_verb() -> None:
 
 
 def test_a_claim_is_kept_once_with_its_greatest_confidence() -> None:
-    one = typed("Ann", "met", "Ben", (0, 3), 0.5)
-    two = typed("Ann", "met", "Ben", (5, 9), 0.9)
-    (kept,) = distinct([one, two, typed("Ann", "likes", "Ann", (0, 1), 1.0)])
+    one = typed_relation("Ann", "met", "Ben", (0, 3), 0.5)
+    two = typed_relation("Ann", "met", "Ben", (5, 9), 0.9)
+    (kept,) = distinct([one, two, typed_relation("Ann", "likes", "Ann", (0, 1), 1.0)])
     assert (kept.start, kept.confidence) == (0, 0.9)
 
 

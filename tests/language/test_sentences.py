@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.language.sentences import cut
+from holdfast.language.sentences import cut_sentences
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,12 @@ from holdfast.language.sentences import cut
     ],
 )
 def test_a_line_is_cut_into_sentences(line: str, sentences: list[str]) -> None:
-    assert [line[a:b] for a, b in cut(line) if line[a:b]] == sentences
+    assert [line[a:b] for a, b in cut_sentences(line) if line[a:b]] == sentences
 
 
 def test_a_dash_ends_a_clause_where_it_is_asked_for() -> None:
     line = "I moved - the old flat was damp"
-    assert [line[a:b] for a, b in cut(line, dashes=True)] == ["I moved", "the old flat was damp"]
+    assert [line[a:b] for a, b in cut_sentences(line, dashes=True)] == [
+        "I moved",
+        "the old flat was damp",
+    ]

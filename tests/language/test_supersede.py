@@ -9,10 +9,10 @@ import pytest
 from holdfast.language.instructions.rules import Rule, rules_in
 from holdfast.language.instructions.supersede import (
     KnownRule,
+    ended_rules,
     releases,
-    same,
+    repeated_rule,
     seeks,
-    superseded,
     traits,
 )
 
@@ -39,9 +39,9 @@ def outcome(old: str, new: str) -> str:
     before, after = the_rule(old), the_rule(new)
     if before is None or after is None:
         return "not found"
-    if same(after, [known(before)]):
+    if repeated_rule(after, [known(before)]):
         return "same"
-    return "replaces" if superseded(after, [known(before)]) else "independent"
+    return "replaces" if ended_rules(after, [known(before)]) else "independent"
 
 
 def test_the_set_is_large_and_mostly_hard() -> None:
@@ -80,8 +80,8 @@ def test_among_many_rules_few_end_others() -> None:
     said = [line for line in map(json.loads, texts) if line["label"] == "rule"]
     rules = [rule for line in said for rule in rules_in(line["text"])]
     pairs = list(combinations(rules, 2))
-    ended = sum(bool(superseded(new, [known(old)])) for old, new in pairs)
-    repeated = sum(bool(same(new, [known(old)])) for old, new in pairs)
+    ended = sum(bool(ended_rules(new, [known(old)])) for old, new in pairs)
+    repeated = sum(bool(repeated_rule(new, [known(old)])) for old, new in pairs)
     print(f"{ended} ended and {repeated} repeated of {len(pairs)}")
     assert 0 < ended <= 0.002 * len(pairs)
     assert 0 < repeated <= 0.002 * len(pairs)
@@ -146,7 +146,7 @@ def test_a_rule_said_again_is_no_new_rule(old: str, new: str) -> None:
     after, before = the_rule(new), the_rule(old)
     assert after is not None
     assert before is not None
-    assert superseded(after, [known(before)]) == ()
+    assert ended_rules(after, [known(before)]) == ()
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_of_many_rules_only_the_right_ones_end() -> None:
     again = the_rule("Please always cite sources.")
     assert change is not None
     assert again is not None
-    assert superseded(change, current) == ("0",)
-    assert same(change, current) is None
-    assert same(again, current) == "1"
-    assert superseded(again, current) == ()
-    assert superseded(change, []) == ()
+    assert ended_rules(change, current) == ("0",)
+    assert repeated_rule(change, current) is None
+    assert repeated_rule(again, current) == "1"
+    assert ended_rules(again, current) == ()
+    assert ended_rules(change, []) == ()
 
 
 @pytest.mark.parametrize(
@@ -204,10 +204,10 @@ def test_rules_are_taken_back_by_name_or_all_at_once(text: str, left: list[str])
     said = ["Always answer in metric units.", "Never use bullet points.", "Answer in French."]
     current = [known(rules_in(each)[0], str(number)) for number, each in enumerate(said)]
     (release,) = rules_in(text)
-    ended = superseded(release, current)
+    ended = ended_rules(release, current)
     assert [one.id for one in current if one.id not in ended] == left
     assert releases(release)
-    assert same(release, current) is None
+    assert repeated_rule(release, current) is None
 
 
 @pytest.mark.parametrize("text", ["Bullet points are fine again.", "Bullets are okay again."])
@@ -215,14 +215,14 @@ def test_what_is_allowed_again_ends_the_ban(text: str) -> None:
     said = ["Always answer in metric units.", "Never use bullet points."]
     current = [known(rules_in(each)[0], str(number)) for number, each in enumerate(said)]
     (allowed,) = rules_in(text)
-    assert superseded(allowed, current) == ("1",)
+    assert ended_rules(allowed, current) == ("1",)
     assert not releases(allowed)
 
 
 def test_what_is_taken_back_is_not_said_again() -> None:
     release = the_rule("Forget what I said about citing sources.")
     assert release is not None
-    assert same(release, [known(release)]) is None
+    assert repeated_rule(release, [known(release)]) is None
     assert releases(release)
     stop = the_rule("Stop citing sources.")
     assert stop is not None
@@ -244,5 +244,5 @@ def test_what_is_ended_is_found_by_its_traits_and_most_else_is_left_aside() -> N
         pairs = [*zip(ones, found_by, strict=True)]
         aside = [one for one, its in pairs if not sought & its]
         looked_at += len(ones) - len(aside)
-        assert (same(rule, aside), superseded(rule, aside)) == (None, ()), rule.sentence
+        assert (repeated_rule(rule, aside), ended_rules(rule, aside)) == (None, ()), rule.sentence
     assert looked_at < len(rules) ** 2 / 20

@@ -8,7 +8,14 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.terms import STOP_WORDS, coded, fold, quoted, term_id, terms
+from holdfast.language.terms import (
+    STOP_WORDS,
+    fold,
+    quoted_strings,
+    term_id,
+    terms,
+    words_with_digits,
+)
 
 
 def test_case_and_accents_are_folded() -> None:
@@ -132,20 +139,20 @@ def test_nothing_to_find_gives_no_terms() -> None:
 
 def test_quoted_strings_of_every_kind_are_found_once() -> None:
     query = 'Say "red fox", “blue jay”, «gris», `ls -l` and \'old oak\', again "red fox"'
-    assert quoted(query) == ["red fox", "blue jay", "gris", "ls -l", "old oak"]
+    assert quoted_strings(query) == ["red fox", "blue jay", "gris", "ls -l", "old oak"]
 
 
 def test_an_apostrophe_is_no_quotation_mark() -> None:
-    assert quoted("Ann's cat and the dog's bone, don't you know") == []
-    assert quoted("the students' books and the teachers' room") == []
+    assert quoted_strings("Ann's cat and the dog's bone, don't you know") == []
+    assert quoted_strings("the students' books and the teachers' room") == []
 
 
 def test_blank_quotations_are_none() -> None:
-    assert quoted('"" " "') == []
+    assert quoted_strings('"" " "') == []
 
 
 def test_words_with_a_digit_are_codes() -> None:
-    assert coded("Is INV-2026-0417 paid, room 12B at 10:30?") == [
+    assert words_with_digits("Is INV-2026-0417 paid, room 12B at 10:30?") == [
         "INV-2026-0417",
         "12B",
         "10:30",
@@ -153,12 +160,12 @@ def test_words_with_a_digit_are_codes() -> None:
 
 
 def test_what_is_quoted_is_not_coded_as_well() -> None:
-    assert coded('"order 66" and order 67') == ["67"]
+    assert words_with_digits('"order 66" and order 67') == ["67"]
 
 
 @pytest.mark.timeout(10)  # A minute when the work grows with the square of the length.
 def test_quotation_marks_without_an_end_cost_little() -> None:
-    assert quoted("“" * 100_000) == quoted("«" * 100_000) == []
+    assert quoted_strings("“" * 100_000) == quoted_strings("«" * 100_000) == []
 
 
 @given(st.text(max_size=60))

@@ -12,7 +12,7 @@ import pytest
 
 import holdfast
 from holdfast.language.echo import without_recalled
-from holdfast.language.instructions.own_words import spoken
+from holdfast.language.instructions.own_words import said_by_user
 from holdfast.language.instructions.rules import rules_in
 from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
@@ -83,7 +83,7 @@ def test_an_excerpt_is_cut_in_linear_time(kind: str) -> None:
 def test_what_is_spoken_and_recalled_is_told_in_linear_time(kind: str) -> None:
     def ready(size: int) -> Callable[[], object]:
         text = KINDS[kind].text(size)
-        return lambda: (list(spoken(text)), without_recalled(text, {b"another"}))
+        return lambda: (list(said_by_user(text)), without_recalled(text, {b"another"}))
 
     told = grown(kind, ready, SIZES)
     assert told.is_linear, told

@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.language.statements.people import introduced, theirs, wanted
+from holdfast.language.statements.people import (
+    find_family_and_pets,
+    read_introduction,
+    wanted_of_two,
+)
 from holdfast.testing import HashEmbedder
 
 
@@ -40,7 +44,7 @@ from holdfast.testing import HashEmbedder
     ],
 )  # fmt: skip
 def test_who_somebody_says_they_are(text: str, told: dict[str, str]) -> None:
-    assert dict(introduced(text)) == told
+    assert dict(read_introduction(text)) == told
 
 
 @pytest.mark.parametrize(
@@ -57,12 +61,12 @@ def test_who_somebody_says_they_are(text: str, told: dict[str, str]) -> None:
     ],
 )
 def test_who_is_theirs(text: str, told: list[tuple[str, str]]) -> None:
-    assert list(theirs(text)) == told
+    assert list(find_family_and_pets(text)) == told
 
 
 def test_what_is_wanted_of_two() -> None:
-    assert wanted("and I want matte fronts, not gloss.") == "matte fronts, not gloss"
-    assert wanted("I want matte fronts") is None
+    assert wanted_of_two("and I want matte fronts, not gloss.") == "matte fronts, not gloss"
+    assert wanted_of_two("I want matte fronts") is None
 
 
 TALK = [

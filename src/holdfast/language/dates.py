@@ -205,7 +205,7 @@ def slashes(match: re.Match[str], now: datetime) -> Time | None:
     return Time(_day(year, one, two) if one <= 12 else _day(year, two, one))
 
 
-def named(match: re.Match[str], now: datetime) -> Time | None:
+def named_month(match: re.Match[str], now: datetime) -> Time | None:
     """A month by name: with a day, a year or both; with "last" and the like; or alone."""
     parts = match.groupdict()
     year, day, last = (int(parts.get(each) or 0) for each in ("year", "day", "last"))
@@ -363,16 +363,16 @@ _COUNTS = (
 _ENGLISH: tuple[tuple[str, Reader], ...] = (
     (
         rf"(?<![\w$€£.,/:-]){_DATE}\s+(?:of\s+)?{_MONTH}\.?(?:,?\s+(?:of\s+)?{_YEAR})?",
-        named,
+        named_month,
     ),
     (
         rf"\b{_MONTH}\.?[\s-]+(?:the\s+)?{_DATE}(?:\s*(?:-|–|to|through|and)\s*{_LAST_DATE})?"
         rf"(?:(?:,\s*|\s+|-){_YEAR})?",
-        named,
+        named_month,
     ),
-    (rf"\b{_MONTH}\.?,?\s+(?:of\s+)?{_YEAR}", named),
-    (rf"(?<!the )\b{_WHICH}\s+{_MONTH}", named),
-    (rf"\b{_MONTH}", named),
+    (rf"\b{_MONTH}\.?,?\s+(?:of\s+)?{_YEAR}", named_month),
+    (rf"(?<!the )\b{_WHICH}\s+{_MONTH}", named_month),
+    (rf"\b{_MONTH}", named_month),
     (
         rf"(?P<the>\bthe\s+)?(?:\b{_WHICH}\s+)?\b{_SEASON}(?:\s+(?:of\s+)?{_YEAR})?(?!\s+of\b)",
         season,
@@ -422,14 +422,14 @@ _CHINESE: tuple[tuple[str, Reader], ...] = (
 )
 
 
-def _compiled(
+def _compile(
     rules: tuple[tuple[str, Reader], ...],
 ) -> tuple[tuple[re.Pattern[str], Reader], ...]:
     return tuple((re.compile(pattern, _FLAGS), read) for pattern, read in rules)
 
 
-_RULES = _compiled(_ANYWHERE + _ENGLISH)
-_RULES_BEYOND_ASCII = _compiled(_ANYWHERE + _CHINESE + _ENGLISH)
+_RULES = _compile(_ANYWHERE + _ENGLISH)
+_RULES_BEYOND_ASCII = _compile(_ANYWHERE + _CHINESE + _ENGLISH)
 
 _PART = re.compile(
     r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start|first\s+(?:week|days|half))\s+of)"
@@ -472,7 +472,7 @@ def spans(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
     text = text[:_LONGEST]
     kept: dict[Interval, TimeSpan] = {}
-    for time in _joined(text, _times(text, now)):
+    for time in _join_ranges(text, _times(text, now)):
         start, end = time.interval
         if FIRST <= start < end <= LAST:
             phrase = text[time.begin : time.end]
@@ -502,12 +502,12 @@ def _possible(read: Reader, match: re.Match[str], now: datetime) -> Time | None:
         return None
 
 
-def _joined(text: str, found: list[Time]) -> Iterator[Time]:
+def _join_ranges(text: str, found: list[Time]) -> Iterator[Time]:
     """The expressions with the words that qualify them; two that name one range as one."""
     place = 0
     while place < len(found):
         both = _range(text, found[place], found[place + 1]) if place + 1 < len(found) else None
-        time = both or _qualified(text, found[place])
+        time = both or _qualify(text, found[place])
         place += 2 if both else 1
         if time is not None:
             yield time
@@ -541,22 +541,22 @@ def _from_to(one: Time, two: Time) -> Interval:
     return start, end
 
 
-def _qualified(text: str, time: Time) -> Time | None:
+def _qualify(text: str, time: Time) -> Time | None:
     """The expression as the words before it narrow, move or open it; None if it is none at all."""
     part = _PART.search(text, max(0, time.begin - _BEHIND), time.begin)
     if part:
-        time = _narrowed(time, part)
+        time = _narrow(time, part)
     behind = max(0, time.begin - _BEHIND)
     moved = _MOVED.search(text, behind, time.begin)
     if moved:
-        return _moved(time, moved)
+        return _move(time, moved)
     bound = _BOUND.search(text, behind, time.begin)
     if bound:
-        return _bound(time, bound)
+        return _open_side(time, bound)
     return None if time.weak else time
 
 
-def _narrowed(time: Time, match: re.Match[str]) -> Time:
+def _narrow(time: Time, match: re.Match[str]) -> Time:
     """A third of it: "early March", "the end of 2023"."""
     start, end = time.interval
     third = (end - start) // 3 // DAY * DAY
@@ -571,7 +571,7 @@ def _narrowed(time: Time, match: re.Match[str]) -> Time:
     return Time((start, end), exact=False, begin=match.start(), end=time.end)
 
 
-def _moved(time: Time, match: re.Match[str]) -> Time | None:
+def _move(time: Time, match: re.Match[str]) -> Time | None:
     """As in "two days after May 8", "the week before last Friday"."""
     low, high = number(match["number"])
     start, end = time.interval
@@ -589,7 +589,7 @@ def _moved(time: Time, match: re.Match[str]) -> Time | None:
     return Time(interval, low == high, begin=match.start(), end=time.end)
 
 
-def _bound(time: Time, match: re.Match[str]) -> Time:
+def _open_side(time: Time, match: re.Match[str]) -> Time:
     """As in "since March" or "by June"; "in" and the like only make a time of a weak one."""
     word = match["word"].lower().split()[0]
     start, end = time.interval
@@ -682,7 +682,7 @@ class PlanDates:
     due: datetime | None = None
 
 
-def planned(low: str, dates: Sequence[Date], at: datetime) -> PlanDates:
+def plan_dates(low: str, dates: Sequence[Date], at: datetime) -> PlanDates:
     """The times of one sentence (in lower case), said `at`; `dates` are those that stand in it."""
     if _SHIFTED.search(low) or (_AHEAD.search(low) and not _PAST.search(low)):
         try:

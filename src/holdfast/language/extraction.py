@@ -184,13 +184,13 @@ class RulesExtractor:
         """What each turn says, names told by all of them together."""
         people = speakers(turns)
         names = Names([turn.text for turn in turns], people)
-        spans = propagated(turns, [names.runs(turn.text) for turn in turns], people)
-        mentions = mentioned(turns, spans, people)
+        spans = spread_names(turns, [names.runs(turn.text) for turn in turns], people)
+        mentions = type_mentions(turns, spans, people)
         return [
-            assembled(
+            assemble(
                 turn,
                 found,
-                pattern_relations(turn.text, found, whose(turn, people)),
+                pattern_relations(turn.text, found, who_speaks(turn, people)),
                 self._dates,
             )
             for turn, found in zip(turns, mentions, strict=True)
@@ -202,13 +202,13 @@ def speakers(turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(turn.speaker for turn in turns if turn.speaker))
 
 
-def whose(turn: Turn, people: Sequence[str]) -> Speakers:
+def who_speaks(turn: Turn, people: Sequence[str]) -> Speakers:
     """Who "I" and "you" are in a turn; "you" only where exactly two speak."""
     others = [name for name in people if name != turn.speaker]
     return Speakers(turn.speaker, others[0] if len(people) == 2 and len(others) == 1 else None)
 
 
-def propagated(
+def spread_names(
     turns: Sequence[Turn], spans: Sequence[Sequence[Span]], people: Sequence[str]
 ) -> list[list[Span]]:
     """The spans, and wherever else in the group one of these names or a speaker's stands."""
@@ -220,7 +220,7 @@ def propagated(
     ]
 
 
-def mentioned(
+def type_mentions(
     turns: Sequence[Turn],
     spans: Sequence[Sequence[Span]],
     people: Sequence[str],
@@ -237,7 +237,7 @@ def mentioned(
     ]
 
 
-def assembled(
+def assemble(
     turn: Turn,
     mentions: tuple[Mention, ...],
     relations: Iterable[MentionedRelation],

@@ -146,7 +146,7 @@ _NO_ROLE = re.compile(
 _ROLE_CONFIDENCE = 0.85
 
 
-def typed(
+def typed_relation(
     source: str, phrase: str, target: str, span: tuple[int, int], confidence: float
 ) -> MentionedRelation:
     """A relation from what was said, turned round where its type reads the other way."""
@@ -363,13 +363,13 @@ def _objects(
     if end in sentence.mentions:
         for target in _listed(sentence, end):
             span = (subject.start, target.end)
-            yield typed(subject.name, phrase, target.text, span, _NAMED_CONFIDENCE)
+            yield typed_relation(subject.name, phrase, target.text, span, _NAMED_CONFIDENCE)
             end = target.end
     elif found["the"] and (noun := _NOUNS.match(text, end, sentence.end)):
         end = noun.end()
         if not _NO_NOUN.search(noun.group()):
             span = (subject.start, end)
-            yield typed(subject.name, phrase, noun.group(), span, _CONCEPT_CONFIDENCE)
+            yield typed_relation(subject.name, phrase, noun.group(), span, _CONCEPT_CONFIDENCE)
     if again := _AND.match(text, end, sentence.end):  # "lives in Oslo and works for Nordsee"
         yield from _objects(sentence, subject, again.end() - 1, left - 1)
 
@@ -399,7 +399,7 @@ def _favourites(sentence: Sentence, start: int, who: Speakers) -> Iterator[Menti
         found = _FAVOURITE.search(sentence.text, near, mention.start)
         if found and (owner := who.person(found["owner"])):
             span = (found.start(), mention.end)
-            yield typed(owner, found["said"], mention.text, span, _NAMED_CONFIDENCE)
+            yield typed_relation(owner, found["said"], mention.text, span, _NAMED_CONFIDENCE)
 
 
 # ----------------------------------------------------------------------
@@ -593,7 +593,9 @@ class Parse:
                 owner = self._owner(subject.token)
                 if owner and not subject.named:
                     said = f"{subject.name.removeprefix(owner + chr(39) + 's ')} {phrase}"
-                    yield typed(owner, said, target.name, _span(clause.verb, child), _NAMED)
+                    yield typed_relation(
+                        owner, said, target.name, _span(clause.verb, child), _NAMED
+                    )
         for prep in child.children:
             if prep.dep_ == "prep":
                 yield from self._through(clause, f"{phrase} {child.text}", prep, alone=True)
@@ -637,7 +639,7 @@ class Parse:
             if spoken and not subject.named:
                 continue  # "Your help means a lot to me"
             confidence = _NAMED if subject.named and target.named else _CONCEPT
-            relation = typed(
+            relation = typed_relation(
                 subject.name, phrase, target.name, _span(subject.token, target.token), confidence
             )
             known = relation.type != "related_to"

@@ -1,8 +1,8 @@
 """Where sentences end: the marks that end one, and the cut itself.
 
-Whoever cuts a text or stops at the end of a sentence does it with these. A text for people is cut
-by `cut`; what is stored cut (passages, chunks, summaries) has a border of its own, made of the same
-marks, since another cut would make other records of the same text.
+Whoever cuts a text or stops at the end of a sentence does it with these. What was said
+is cut by `cut_sentences`; what is stored cut (passages, chunks, summaries) has a border of its own,
+made of the same marks, since another cut would make other records of the same text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def sentence_spans(text: str, *, names: bool = False) -> tuple[tuple[int, int], 
     return tuple(found.span() for found in pattern.finditer(text))
 
 
-def cut(line: str, *, dashes: bool = False) -> Iterator[tuple[int, int]]:
+def cut_sentences(line: str, *, dashes: bool = False) -> Iterator[tuple[int, int]]:
     """Where the sentences of a line begin and end; where they are told so, `dashes` end one."""
     begin = 0
     for end in (_END_OR_DASH if dashes else _END).finditer(line):

@@ -85,13 +85,13 @@ def terms(text: str) -> list[str]:
     return found
 
 
-def quoted(query: str) -> list[str]:
+def quoted_strings(query: str) -> list[str]:
     """The strings that the query puts in quotation marks."""
     found = [next(filter(None, groups)).strip() for groups in _QUOTED.findall(query[:_LOOKED_AT])]
     return list(dict.fromkeys(text for text in found if text))
 
 
-def coded(query: str) -> list[str]:
+def words_with_digits(query: str) -> list[str]:
     """The words outside quotation marks that carry a digit: ids, codes, numbers."""
     found = [
         match.group()

@@ -39,10 +39,10 @@ def count_tokens(text: str) -> int:
     try:
         return sum(map(_known.__getitem__, words))
     except KeyError:
-        return sum(map(_counted, words))
+        return sum(map(_count_word, words))
 
 
-def _counted(word: str) -> int:
+def _count_word(word: str) -> int:
     """Tokens of a word; short ones are remembered."""
     count = _known.get(word)
     if count is None:
@@ -67,7 +67,7 @@ def count_whole(text: str) -> int:
     tokens = 0
     for piece in _pieces(text.isascii())(text):
         raw = _utf8(piece)
-        tokens += 1 if raw in ranks else _merged(raw, ranks)
+        tokens += 1 if raw in ranks else _merge_pairs(raw, ranks)
     return tokens
 
 
@@ -79,7 +79,7 @@ def _utf8(piece: str) -> bytes:
         return piece.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def _merged(raw: bytes, ranks: dict[bytes, int]) -> int:
+def _merge_pairs(raw: bytes, ranks: dict[bytes, int]) -> int:
     """How many tokens are left when no two neighbours can be joined any more."""
     size = len(raw)
     after = list(range(1, size + 1))

@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from holdfast.border.origins import least
 from holdfast.language.names.matching import Name, likeness, same
 from holdfast.language.statements.facts import headline, keywords
-from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
+from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from holdfast.language.terms import fold, terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, sentence
@@ -133,7 +133,7 @@ class _Drafting:
     def fact(self, fact: AnswerFact) -> FactDraft | None:
         turns = fact.turns or tuple(self._turns)
         origin = self._origin(turns)
-        if reason := refused(fact.text, origin=origin, durable=fact.durable):
+        if reason := refusal(fact.text, origin=origin, durable=fact.durable):
             self.left_out[f"facts refused ({reason})"] += 1
             return None
         named = {ref: name for ref in fact.entities if (name := self._name(ref))}
@@ -168,7 +168,7 @@ class _Drafting:
         turns = relation.turns or tuple(self._turns)
         origin = self._origin(turns)
         said = sentence(source, *relation.type, target)
-        if refused(said, origin=origin) in {*_UNSAFE, "authority"}:
+        if refusal(said, origin=origin) in {*_UNSAFE, "authority"}:
             self.left_out["relations that give orders"] += 1
             return None
         matters = self._importance(said, (source, target))
@@ -245,7 +245,7 @@ class _Drafting:
     def _may_name(self, entity: AnswerEntity) -> bool:
         if entity.ref in self._prompt.known:
             return True
-        if refused(entity.name) in _UNSAFE:
+        if refusal(entity.name) in _UNSAFE:
             self.left_out["names that give orders"] += 1
             return False
         if not self._is_shown(entity.name):

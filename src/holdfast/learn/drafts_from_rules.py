@@ -24,11 +24,11 @@ from holdfast.border.validate import storable
 from holdfast.language.extraction import Extracted, Extractor
 from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
 from holdfast.language.names.matching import same
-from holdfast.language.names.spans import Mention, Span, Turn, between
+from holdfast.language.names.spans import Mention, Span, Turn, starting_between
 from holdfast.language.relations import MentionedRelation
 from holdfast.language.sentences import STOPS
 from holdfast.language.statements.facts import facts_of
-from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
+from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
 from holdfast.language.statements.signals import signals
 from holdfast.language.vocabulary import (
     ANY_ENTITY,
@@ -167,7 +167,7 @@ class _TurnSentences:
     def when(self, at: int) -> datetime:
         """Since when a sentence holds: the one past time that it names, else when it was said."""
         start, end = self._span(bisect_right(self._starts, at) - 1)
-        dates = between(self._extracted.dates, start, end)
+        dates = starting_between(self._extracted.dates, start, end)
         past = [each for each in dates if each.exact and _PAST.search(each.text)]
         past = [each for each in past if each.from_ <= self._event.at]
         return past[0].from_ if len(dates) == len(past) == 1 else self._event.at
@@ -178,11 +178,11 @@ class _TurnSentences:
 
     def _judged(self, start: int, end: int) -> _Statement:
         text = self._event.content[start:end].strip()
-        names = {same(each.text) for each in between(self._extracted.mentions, start, end)}
+        names = {same(each.text) for each in starting_between(self._extracted.mentions, start, end)}
         new = entity_novelty(names, [name for name in names if self._known(name)])
         matters = importance(text, novelty=novelty(new, 1.0), entities=len(names))
         shown = signals(text) if self._event.role == "user" else ()
-        reason = refused(text, origin=self._event.origin)
+        reason = refusal(text, origin=self._event.origin)
         return _Statement(text, reason, matters.score, tuple(sorted(shown)))
 
 

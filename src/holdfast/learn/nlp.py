@@ -21,11 +21,11 @@ from holdfast.language.extraction import (
     Extractor,
     ReadDates,
     RulesExtractor,
-    assembled,
-    mentioned,
-    propagated,
+    assemble,
     speakers,
-    whose,
+    spread_names,
+    type_mentions,
+    who_speaks,
 )
 from holdfast.language.names.spans import Mention, Names, Span, Turn, apart, tidy
 from holdfast.language.relations import (
@@ -81,9 +81,11 @@ class NlpExtractor:
             _longest([*found, *_likely(names.runs(turn.text), doc, names)])
             for turn, found, doc in zip(turns, labels, docs, strict=True)
         ]
-        mentions = mentioned(turns, propagated(turns, spans, people), people, labels)
+        mentions = type_mentions(turns, spread_names(turns, spans, people), people, labels)
         return [
-            assembled(turn, found, _relations(doc, turn, found, whose(turn, people)), self._dates)
+            assemble(
+                turn, found, _relations(doc, turn, found, who_speaks(turn, people)), self._dates
+            )
             for turn, found, doc in zip(turns, mentions, docs, strict=True)
         ]
 

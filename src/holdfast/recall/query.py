@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import InvalidInput
-from holdfast.language.terms import coded, quoted, terms
+from holdfast.language.terms import quoted_strings, terms, words_with_digits
 from holdfast.types import ALL_TIERS, Scope
 
 # ----------------------------------------------------------------------
@@ -117,8 +117,8 @@ def query(  # noqa: PLR0913 (the parts of a question)
         explain=explain,
         # Each term once: a query that repeats itself does not mean it twice.
         terms=tuple(dict.fromkeys(terms(text))),
-        quoted=tuple(quoted(text)),
-        coded=tuple(coded(text)),
+        quoted=tuple(quoted_strings(text)),
+        coded=tuple(words_with_digits(text)),
         asks_when=_WHEN.search(text) is not None,
         asks_advice=_ADVICE.search(text) is not None,
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from datetime import datetime
 
 from holdfast.language.instructions.rules import MOST_RULES, rule_id, rules_in
-from holdfast.language.instructions.supersede import same, seeks, superseded, traits
+from holdfast.language.instructions.supersede import ended_rules, repeated_rule, seeks, traits
 from holdfast.records.knowledge import CHUNK, chunk_ids
 from holdfast.records.procedures import KINDS
 from holdfast.records.rules import rule_of, to_known_rule
@@ -132,8 +132,8 @@ class _Among:
         if not ones:
             return []
         rule = rule_of(by)
-        ended = {*superseded(rule, ones)}
-        return [each.id for each in ones if each.id in ended or same(rule, [each])]
+        ended = {*ended_rules(rule, ones)}
+        return [each.id for each in ones if each.id in ended or repeated_rule(rule, [each])]
 
 
 def _place(rule: Record) -> _Place:

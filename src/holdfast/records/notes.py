@@ -18,7 +18,7 @@ from holdfast.border import validate
 from holdfast.border.write_options import visibility_of
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.language.instructions.own_words import shows, spoken
+from holdfast.language.instructions.own_words import said_by_user, shows
 from holdfast.language.sentences import STOPS
 from holdfast.language.statements.values import FactDraft
 from holdfast.records import parts
@@ -157,7 +157,7 @@ def _id(event: str, kind: str, text: str) -> str:
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:
     """What the user says, sentence by sentence: verbatim, and in small letters without quotes."""
-    for _, verbatim, low in spoken(text):
+    for _, verbatim, low in said_by_user(text):
         at = 0
         for border in [*(found.span() for found in _END.finditer(verbatim)), (len(verbatim),) * 2]:
             sentence = verbatim[at : border[0]].strip()

@@ -20,7 +20,11 @@ from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.language.lexicon import GRANDPARENTS, KIN, MONTH_STARTS, PETS, RELATIVES, any_of
 from holdfast.language.sentences import STOPS
-from holdfast.language.statements.people import introduced, theirs, wanted
+from holdfast.language.statements.people import (
+    find_family_and_pets,
+    read_introduction,
+    wanted_of_two,
+)
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN
 from holdfast.language.terms import fold, terms
 from holdfast.records import parts
@@ -333,7 +337,7 @@ def _values(said: _FactEvidence, names: frozenset[str]) -> tuple[tuple[str, str]
     if field := _WHOLE.get(said.category):
         found.append((field, " ".join(said.content.split())[:_LONGEST_VALUE]))
     plain = " ".join(said.content.replace("\u2019", "'").split())
-    found += introduced(plain)
+    found += read_introduction(plain)
     if said.category not in ("goal", "decision"):
         for name, value in (*_by_slot(said, names), *_by_text(said.content)):
             clean = value.strip(" ,'\"")
@@ -389,7 +393,7 @@ def _by_text(content: str) -> Iterator[tuple[str, str]]:
     text = " ".join(_THE_USER.sub("user", content).split())
     for short, long in _CONTRACTED:
         text = text.replace(short, long)
-    yield from theirs(text)
+    yield from find_family_and_pets(text)
     for name, pattern in _TEXTS:
         if found := pattern.search(text):
             yield name, _REST.sub("", found[1])
@@ -401,7 +405,7 @@ def _by_text(content: str) -> Iterator[tuple[str, str]]:
 
 
 def _tastes(text: str) -> Iterator[tuple[str, str]]:
-    if chosen := wanted(text):
+    if chosen := wanted_of_two(text):
         yield "likes", chosen
     if favourite := _FAVOURITE.search(text):
         yield "likes", f"{_AFTER.sub('', favourite['what'])} ({favourite['which']})"

@@ -22,10 +22,10 @@ from holdfast.language.echo import without_recalled
 from holdfast.language.instructions.rules import Rule, data, rule_id, rules_in
 from holdfast.language.instructions.supersede import (
     KnownRule,
+    ended_rules,
     releases,
-    same,
+    repeated_rule,
     seeks,
-    superseded,
     traits,
 )
 from holdfast.language.terms import terms
@@ -74,8 +74,8 @@ class Learner:
             )
         alike = self._known.alike(rule)
         before = [one for one, since in alike if since <= event.at]
-        repeated = same(rule, before)
-        ended = (repeated,) if repeated else superseded(rule, before)
+        repeated = repeated_rule(rule, before)
+        ended = (repeated,) if repeated else ended_rules(rule, before)
         new = derived(event, rule, supersedes=ended, until=_ended_by(event, rule, alike))
         for id in ended:
             self._known.drop(id)
@@ -120,7 +120,7 @@ def _ended_by(
 ) -> datetime | None:
     """When a rule that is told late was ended by one that was given after it."""
     later = [(one, since) for one, since in alike if since > event.at]
-    ends = [since for one, since in later if same(rule, [one]) or superseded(rule, [one])]
+    ends = [since for one, since in later if repeated_rule(rule, [one]) or ended_rules(rule, [one])]
     return min(ends, default=None)
 
 

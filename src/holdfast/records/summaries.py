@@ -19,7 +19,7 @@ from datetime import datetime
 from holdfast.border import validate
 from holdfast.border.write_options import visibility_of
 from holdfast.errors import ModelError, NotFound
-from holdfast.language.instructions.own_words import spoken
+from holdfast.language.instructions.own_words import said_by_user
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
@@ -142,7 +142,7 @@ def _pieces(turns: Sequence[Event]) -> Iterator[Piece]:
 def _lines(turn: Event) -> Iterator[str]:
     """What is said in a turn, line by line, without code, tables, quotations and headings."""
     text = turn.content[: _LOOKED_AT[turn.role]]
-    said = (line for _, line, _ in spoken(text)) if turn.role == "user" else _unfenced(text)
+    said = (line for _, line, _ in said_by_user(text)) if turn.role == "user" else _unfenced(text)
     for line in said:
         if not _LEFT_OUT.match(line):
             yield _STRESS.sub("", _MARK.sub("", line)).strip()

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.postings import packed
-from holdfast.language.terms import coded, fold, quoted, terms
+from holdfast.language.terms import fold, quoted_strings, terms, words_with_digits
 from holdfast.learn.embed import passages
 from holdfast.records.entries import indexed_terms
 from holdfast.store.protocols import Derived, Store
@@ -135,7 +135,7 @@ def _are_alike(a: Record, b: Record, vectors: Vectors) -> bool:
 
 def _comparable(content: str) -> _ComparableText:
     words = frozenset(terms(content))
-    literals = frozenset(map(fold, (*quoted(content), *coded(content))))
+    literals = frozenset(map(fold, (*quoted_strings(content), *words_with_digits(content))))
     return _ComparableText(words, literals, tuple(sorted(_NEGATION.findall(fold(content)))))
 
 

@@ -28,16 +28,16 @@ from holdfast.language.claims.slots import (
     Measure,
     Slot,
     attribute_of,
-    find,
+    find_slot,
     is_renewed,
     key_words,
-    measured,
     owner_of,
-    template,
+    read_measures,
+    template_slot,
 )
 from holdfast.language.lexicon import GRANDPARENTS, KIN, WEEKDAY, word_set
 from holdfast.language.sentences import STOPS
-from holdfast.language.terms import fold, quoted, terms
+from holdfast.language.terms import fold, quoted_strings, terms
 
 # ----------------------------------------------------------------------
 # Turns of phrase that say how a statement holds: no longer, instead, again, perhaps, once.
@@ -293,10 +293,10 @@ def course(told: Sequence[str], clauses: Sequence[str]) -> Course:
     for clause, whole in zip(told, clauses, strict=True):
         if not is_open(clause, whole):
             found = Course(
-                found.chosen or _choice_slot(clause),
-                found.dropped or _dropped(clause),
-                found.doing if found.doing[1] else _parts(_DOING.match(clause)),
-                found.finished if found.finished[1] else _parts(_FINISHED.match(clause)),
+                found.chosen or _made_choice(clause),
+                found.dropped or _dropped_choice(clause),
+                found.doing if found.doing[1] else _verb_and_object(_DOING.match(clause)),
+                found.finished if found.finished[1] else _verb_and_object(_FINISHED.match(clause)),
             )
     return found
 
@@ -313,7 +313,7 @@ def is_single(clause: str) -> bool:
     return _ONCE.search(clause) is not None
 
 
-def moved(clause: str, speaker: str = USER) -> Shift | None:
+def shift_in(clause: str, speaker: str = USER) -> Shift | None:
     """What a clause says that a thing was changed to; None where it is not certain what of what."""
     if is_single(clause):
         return None
@@ -321,7 +321,11 @@ def moved(clause: str, speaker: str = USER) -> Shift | None:
         found = pattern.match(clause)
         if found is None or _NO_THING.match(found["thing"]):
             continue
-        if found["verb"].lower() == "went" and not found["left"] and not _went(found):
+        if (
+            found["verb"].lower() == "went"
+            and not found["left"]
+            and not _is_change_of_amount(found)
+        ):
             continue
         shift = _shift(found, speaker)
         if shift is not None:
@@ -329,7 +333,7 @@ def moved(clause: str, speaker: str = USER) -> Shift | None:
     return None
 
 
-def _went(found: re.Match[str]) -> bool:
+def _is_change_of_amount(found: re.Match[str]) -> bool:
     """ "Went up to 20", not "went to Rome"."""
     return re.search(r"\bwent (?:up|down|back)\b", found.group(), re.I) is not None
 
@@ -338,7 +342,7 @@ def _shift(found: re.Match[str], speaker: str) -> Shift | None:
     thing, to = found["thing"], _AFTER.sub("", found["to"])
     is_dated = re.fullmatch(_DATED, found["verb"], re.I) is not None
     counted = f"at {to}" if is_dated and _BARE_HOUR.match(to) else to
-    values, rest = measured(counted)
+    values, rest = read_measures(counted)
     if values and not _WHOLE_NAME.fullmatch(rest.strip() or "-"):
         return _amount(thing, (to, rest), values, speaker)
     form = "name" if _WHOLE_NAME.fullmatch(to) else "noun" if _NOUN.fullmatch(to) else ""
@@ -380,12 +384,12 @@ def _is_person(thing: str) -> bool:
     return thing.lower().rsplit(maxsplit=1)[-1] in _PEOPLE
 
 
-def _choice_slot(clause: str) -> str:
+def _made_choice(clause: str) -> str:
     found = _CHOSEN.match(clause)
     return (found["it"] or found["with"] or "") if found else ""
 
 
-def _dropped(clause: str) -> str:
+def _dropped_choice(clause: str) -> str:
     found = _DROPPED.match(clause)
     return found["what"] if found else ""
 
@@ -395,7 +399,7 @@ def is_some(what: str) -> bool:
     return re.match(r"(?:an?|some|another|several) ", what, re.I) is not None
 
 
-def _parts(found: re.Match[str] | None) -> tuple[str, str]:
+def _verb_and_object(found: re.Match[str] | None) -> tuple[str, str]:
     if found is None:
         return "", ""
     return (found["verb"] or "").lower(), _WHEN.sub("", found["what"])
@@ -534,13 +538,13 @@ def of_owner(text: str, own: str) -> str:
 @lru_cache(maxsize=8192)
 def read_claim(text: str, speaker: str = USER, own: str = "") -> Claim:
     """Take a statement apart. `speaker` says "I"; `own` is the name of the memory's owner."""
-    plain = expanded(of_owner(text[:_LONGEST], own))
-    body, corrects, denied = _uncorrected(plain)
+    plain = write_out_contractions(of_owner(text[:_LONGEST], own))
+    body, corrects, denied = _take_off_correction(plain)
     clauses = _clauses(body)
-    told = [_aside(each) for each in clauses]
+    told = [_take_off_asides(each) for each in clauses]
     ended = next((each for each in clauses if _ENDED.search(each)), None)
     is_told = _SUPPOSED.search(plain) is None
-    filled = _filled(told, clauses, speaker) if is_told else _Filled()
+    filled = _find_filled(told, clauses, speaker) if is_told else _Filled()
     behind, core = _left_behind(plain), _main(clauses)
     another = _ANOTHER.search(plain)
     every = comparable_terms(" ".join(told))
@@ -548,7 +552,7 @@ def read_claim(text: str, speaker: str = USER, own: str = "") -> Claim:
         text=text,
         speaker=speaker,
         subject=_subject(core),
-        verb=_verb(_aside(ended or core)),
+        verb=_verb(_take_off_asides(ended or core)),
         slot=filled.slot,
         hold=filled.hold,
         value=filled.value,
@@ -571,17 +575,17 @@ def read_claim(text: str, speaker: str = USER, own: str = "") -> Claim:
         is_wish=not is_told or _WISH.search(core) is not None,
         is_liking=bool(_LIKES.search(core) or _DISLIKES.search(core)),
         first_person=_SUBJECT.search(body) is not None,
-        left=behind | denied | _avoiding(core),
+        left=behind | denied | _diets_ended_by(core),
         another=comparable_terms(another["left"]) if another else frozenset(),
         beside=every - comparable_terms(filled.clause) if filled.slot else frozenset(),
         terms=every,
-        core=comparable_terms(_aside(ended or core)),
-        literals=tuple(quoted(text)),
+        core=comparable_terms(_take_off_asides(ended or core)),
+        literals=tuple(quoted_strings(text)),
         names=tuple(fold(each) for each in _NAME.findall(body)),
     )
 
 
-def expanded(text: str) -> str:
+def write_out_contractions(text: str) -> str:
     """A text with its contractions written out, on one line."""
     if _SHORTENED.search(text):
         for pattern, instead in _EXPANDED:
@@ -592,14 +596,14 @@ def expanded(text: str) -> str:
 @lru_cache(maxsize=16384)
 def comparable_terms(text: str) -> frozenset[str]:
     """The terms of a text that count: verbs in one form, measures by their value."""
-    found, rest = measured(text)
+    found, rest = read_measures(text)
     plainly = fold(rest).replace("-", " ")
     alike = " ".join(ALIKE.get(word, word) for word in _WORD.findall(plainly))
     plain = {each for each in terms(alike) if each not in _SCAFFOLD}
     return frozenset(plain | {each.value for each in found})
 
 
-def _uncorrected(text: str) -> tuple[str, bool, frozenset[str]]:
+def _take_off_correction(text: str) -> tuple[str, bool, frozenset[str]]:
     """The statement without the words of correction around it, whether there were any, and what
     it denies."""
     body, denied = text, ""
@@ -621,7 +625,7 @@ def _clauses(text: str) -> list[str]:
     return [f"I {each}" if n and _ELIDED.match(each) else each for n, each in enumerate(found)]
 
 
-def _aside(clause: str) -> str:
+def _take_off_asides(clause: str) -> str:
     """A clause without the words that only say when it holds."""
     if _ASIDES.isdisjoint(_WORD.findall(clause.lower())):
         return clause
@@ -669,7 +673,7 @@ def _is_past(clause: str) -> bool:
     return False
 
 
-def _avoiding(clause: str) -> frozenset[str]:
+def _diets_ended_by(clause: str) -> frozenset[str]:
     """What somebody is no more who takes something again: "vegetarian" of "I eat meat again"."""
     taken = comparable_terms(clause) if _AGAIN.search(clause) else frozenset[str]()
     return frozenset(one for one, avoided in _AVOIDED.items() if avoided & taken)
@@ -684,31 +688,31 @@ def _left_behind(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _filled(told: list[str], clauses: list[str], speaker: str) -> _Filled:
+def _find_filled(told: list[str], clauses: list[str], speaker: str) -> _Filled:
     """The first slot that a clause fills; wishes, denials, questions and the past fill none."""
     loose = _Filled()
     for clause, whole in zip(told, clauses, strict=True):
         if is_open(clause, whole) or _OTHER.search(clause):
             continue
-        if (shift := moved(clause, speaker)) is not None:
-            return _shifted(shift, clause)
-        is_past = _is_past(clause) and not _arrived(clause)
-        slot = None if is_past else find(clause, speaker=speaker)
+        if (shift := shift_in(clause, speaker)) is not None:
+            return _fill_by_shift(shift, clause)
+        is_past = _is_past(clause) and not _tells_arrival(clause)
+        slot = None if is_past else find_slot(clause, speaker=speaker)
         if slot is not None and slot.hold != "loose":
             is_beside = slot.hold == "changing" and _BESIDE.search(whole) is not None
-            return _of(replace(slot, hold="loose") if is_beside else slot, clause, whole)
-        if not is_past and (counted := _counted(clause, whole, speaker)) is not None:
+            return _fill_by_slot(replace(slot, hold="loose") if is_beside else slot, clause, whole)
+        if not is_past and (counted := _fill_by_measures(clause, whole, speaker)) is not None:
             return counted
         if slot is not None and loose.slot is None:
-            loose = _of(slot, clause, whole)
+            loose = _fill_by_slot(slot, clause, whole)
     return loose
 
 
-def _arrived(clause: str) -> bool:
+def _tells_arrival(clause: str) -> bool:
     return _ARRIVED.search(clause) is not None and not is_single(clause)
 
 
-def _of(slot: Slot, clause: str, whole: str) -> _Filled:
+def _fill_by_slot(slot: Slot, clause: str, whole: str) -> _Filled:
     return _Filled(
         slot.key,
         slot.hold,
@@ -716,11 +720,11 @@ def _of(slot: Slot, clause: str, whole: str) -> _Filled:
         comparable_terms(slot.value),
         clause=clause,
         form=slot.form,
-        renewed=_renewed(whole),
+        renewed=_says_anew(whole),
     )
 
 
-def _shifted(shift: Shift, clause: str) -> _Filled:
+def _fill_by_shift(shift: Shift, clause: str) -> _Filled:
     slot, values = shift.slot, frozenset(each.value for each in shift.measures)
     return _Filled(
         slot.key,
@@ -735,21 +739,21 @@ def _shifted(shift: Shift, clause: str) -> _Filled:
     )
 
 
-def _renewed(whole: str) -> bool:
+def _says_anew(whole: str) -> bool:
     """Whether a clause says that it is so from now on, not only once or besides."""
     if is_single(whole) or _BESIDE.search(whole):
         return False
     return _ANEW.search(whole) is not None or is_renewed(whole)
 
 
-def _counted(clause: str, whole: str, speaker: str) -> _Filled | None:
+def _fill_by_measures(clause: str, whole: str, speaker: str) -> _Filled | None:
     """The slot of a clause that says how much or when."""
-    measures, _ = measured(clause)
+    measures, _ = read_measures(clause)
     if not measures or len(_WORD.findall(clause)) < _LEAST_WORDS:
         return None
     values = frozenset(each.value for each in measures)
-    found = template(clause, measures, comparable_terms(clause) - values, speaker)
+    found = template_slot(clause, measures, comparable_terms(clause) - values, speaker)
     if found is None:
         return None
     value = " ".join(each.value for each in measures)
-    return _Filled(found[0], found[1], value, values, measures, clause, renewed=_renewed(whole))
+    return _Filled(found[0], found[1], value, values, measures, clause, renewed=_says_anew(whole))

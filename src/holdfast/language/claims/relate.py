@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.language.claims.claim import Claim, comparable_terms, is_some
-from holdfast.language.claims.slots import NEUTRAL, measured
+from holdfast.language.claims.slots import NEUTRAL, read_measures
 from holdfast.language.lexicon import word_set
 from holdfast.language.terms import fold
 
@@ -80,9 +80,9 @@ def relation(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresho
     if _is_over(new, old, alike, limits):
         return "corrected" if new.corrects and not new.replaces else "over"
     if new.polarity != old.polarity:
-        return "denied" if _denied(new, old) else "none"
+        return "denied" if _is_denied(new, old) else "none"
     if new.slot is not None and new.slot == old.slot and not _differ_twice(new, old):
-        how = _valued(new, old, alike, limits)
+        how = _relate_values(new, old, alike, limits)
         return how if how != "other" or _fits(new, old) else "none"
     return _relate_by_words(new, old, alike, limits)
 
@@ -135,7 +135,7 @@ def _fits(new: Claim, old: Claim) -> bool:
 
 def _qualifier(claim: Claim) -> frozenset[str]:
     """For whom, when or where a figure holds; nothing for other values."""
-    found = QUALIFIED.search(claim.value) if measured(claim.value)[0] else None
+    found = QUALIFIED.search(claim.value) if read_measures(claim.value)[0] else None
     return comparable_terms(found["of"]) if found else frozenset()
 
 
@@ -178,7 +178,9 @@ def holds_literals(new: Claim, old: Claim) -> bool:
     return all(each.casefold() in text for each in new.literals)
 
 
-def _valued(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresholds) -> Relation:
+def _relate_values(
+    new: Claim, old: Claim, alike: Callable[[], float], limits: Thresholds
+) -> Relation:
     """How two claims of one slot stand to each other."""
     if new.value_terms == old.value_terms and new.value.casefold() == old.value.casefold():
         # Beside the slot one of them may say more.
@@ -243,7 +245,7 @@ def _is_again(new: Claim, old: Claim) -> bool:
     if new.speaker != old.speaker or old.is_past or " never " in f" {old.text.lower()} ":
         return False
     if old.polarity < 0:
-        return _denied(new, old) and new.verb == old.verb and old.core == new.core
+        return _is_denied(new, old) and new.verb == old.verb and old.core == new.core
     # Whoever eats meat is no vegetarian any more.
     return new.verb in ("eat", "drink") and old.terms <= new.left and bool(old.terms)
 
@@ -271,7 +273,7 @@ def _is_left(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresho
     return not new.corrects and (old.hold == "changing" or alike() >= limits.left)
 
 
-def _denied(new: Claim, old: Claim) -> bool:
+def _is_denied(new: Claim, old: Claim) -> bool:
     """Whether one denies what the other says."""
     no, yes = (new, old) if new.polarity < 0 else (old, new)
     if yes.is_wish or no.is_wish or not _one_subject(no, yes) or no.ended:
@@ -287,7 +289,7 @@ def _is_corrected(new: Claim, old: Claim) -> bool:
     """Whether a correction that names no slot means the old claim."""
     if new.first_person != old.first_person or old.is_wish or not new.left <= old.terms:
         return False
-    common = shared(new, old)
+    common = count_shared_terms(new, old)
     if common >= 2:
         return common / min(len(new.terms), len(old.terms)) >= 0.6
     own, others = new.terms - old.terms, old.terms - new.terms
@@ -301,6 +303,6 @@ def _one_subject(new: Claim, old: Claim) -> bool:
     return not new.subject or bool(new.subject & old.subject)
 
 
-def shared(new: Claim, old: Claim) -> int:
+def count_shared_terms(new: Claim, old: Claim) -> int:
     """How many terms two claims share."""
     return len(new.terms & old.terms)

@@ -189,7 +189,7 @@ class Measure(NamedTuple):
     value: str
 
 
-def measured(text: str) -> tuple[tuple[Measure, ...], str]:
+def read_measures(text: str) -> tuple[tuple[Measure, ...], str]:
     """The values of a text in order, and the text without them."""
     if not _DIGIT.search(text) and _TELLING.isdisjoint(_SPLIT.split(text.lower())):
         return (), text  # Most texts: the pattern below takes its time.
@@ -323,7 +323,7 @@ class Slot:
     form: str = ""
 
 
-def find(clause: str, *, speaker: str = USER) -> Slot | None:
+def find_slot(clause: str, *, speaker: str = USER) -> Slot | None:
     """The slot that a clause in the present tense fills; contractions are written out."""
     noun = _by_noun(clause, speaker)
     if noun is not None and noun.hold != "loose":
@@ -331,7 +331,7 @@ def find(clause: str, *, speaker: str = USER) -> Slot | None:
     return _by_verb(clause, speaker) or _by_place(clause, speaker) or noun
 
 
-def template(
+def template_slot(
     clause: str, measures: tuple[Measure, ...], rest: frozenset[str], speaker: str = USER
 ) -> tuple[str, Hold] | None:
     """The key of a statement that says how much or when: all its words but the measures.
@@ -426,7 +426,7 @@ def _by_place(clause: str, speaker: str) -> Slot | None:
 
 def _place(value: str) -> str:
     """Of which form the name of a place is; empty for a time, a language and all that is longer."""
-    if measured(value)[0] or _DEMONYM.match(value) or _MONTH.match(value):
+    if read_measures(value)[0] or _DEMONYM.match(value) or _MONTH.match(value):
         return ""
     return "name" if _A_NAME.fullmatch(value) else "noun" if _A_NOUN.fullmatch(value) else ""
 
@@ -484,7 +484,7 @@ def _hold(words: set[str], last: str, value: str) -> Hold | None:
         return None
     if words & STABLE or {"blood", "type"} <= words:
         return "stable"
-    if last in MEASURED and not measured(value)[0]:
+    if last in MEASURED and not read_measures(value)[0]:
         return None
     is_firm = (
         last in ATTRIBUTES | MEASURED

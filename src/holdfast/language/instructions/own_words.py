@@ -3,7 +3,7 @@
 A rule in a mail that the user pastes is the sender's rule. What is shown is told by its marks
 (fences, quotation marks, tags, speaker labels, mail headers) and by how it is handed over
 ("Translate into French: ..."). In doubt it is pasted: a rule missed can be said again, while one
-that somebody else wrote would be followed from then on. `spoken` gives the user's own words,
+that somebody else wrote would be followed from then on. `said_by_user` gives the user's own words,
 `is_handed` and `shows` tell whether a turn hands over somebody else's.
 """
 
@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues
 from holdfast.language.lexicon import LANGUAGES, WEEKDAY, any_of, word_set
-from holdfast.language.sentences import STOPS, cut
+from holdfast.language.sentences import STOPS, cut_sentences
 
 # A fence ends with the mark it began with; with text between backticks on one line it is no fence.
 _FENCE = re.compile(r"[ \t]*(?P<quote>(?:>[ \t]*)*)(?P<mark>`{3,}(?!.*`)|~{3,})(?P<rest>.*)")
@@ -140,7 +140,7 @@ class _TurnLine(NamedTuple):
 
 # Several readers ask for the same turn, one after the other.
 @lru_cache(maxsize=16)
-def spoken(text: str) -> tuple[Said, ...]:
+def said_by_user(text: str) -> tuple[Said, ...]:
     """What the user says of a turn, line by line."""
     reader = _LineReader()
     return tuple(
@@ -253,14 +253,14 @@ def _speaker(line: str) -> int | None:
 
 def _blocks(lines: list[str]) -> list[bool]:
     """For each line, whether it is code or lies between two dividers."""
-    blocks = list(_fenced(lines))
-    for found in (_indented, _divided):
+    blocks = list(_find_fenced(lines))
+    for found in (_find_indented, _find_divided):
         bare = ["" if block else line for line, block in zip(lines, blocks, strict=True)]
         blocks = [old or new for old, new in zip(blocks, found(bare), strict=True)]
     return blocks
 
 
-def _fenced(lines: list[str]) -> Iterator[bool]:
+def _find_fenced(lines: list[str]) -> Iterator[bool]:
     mark, quoted = "", False
     for line in lines:
         fence = _FENCE.match(line)
@@ -273,7 +273,7 @@ def _fenced(lines: list[str]) -> Iterator[bool]:
             mark, quoted = fence["mark"], bool(fence["quote"])
 
 
-def _indented(lines: list[str]) -> Iterator[bool]:
+def _find_indented(lines: list[str]) -> Iterator[bool]:
     after = False  # A blank line, or more of the code.
     for line in lines:
         blank = not line.strip()
@@ -282,7 +282,7 @@ def _indented(lines: list[str]) -> Iterator[bool]:
         after = blank or code
 
 
-def _divided(lines: list[str]) -> Iterator[bool]:
+def _find_divided(lines: list[str]) -> Iterator[bool]:
     left = sum(_DIVIDER.match(line) is not None for line in lines)
     inside = False
     for line in lines:
@@ -634,20 +634,20 @@ class Place(NamedTuple):
 def is_handed(lines: Iterable[tuple[int, str]], rules: Sequence[Place]) -> bool:
     """Whether a turn with these lines (where each starts; in lower case, quotations blanked) hands
     over a text, so that the rules in it are in doubt."""
-    total = sum(_opening(each.sentence[: each.opened]) for each in rules)
-    total += sum(_frame(each.sentence[each.opened : each.asked]) for each in rules)
-    total += sum(_announced(each.sentence) for each in rules)
+    total = sum(_doubt_by_opening(each.sentence[: each.opened]) for each in rules)
+    total += sum(_doubt_by_frame(each.sentence[each.opened : each.asked]) for each in rules)
+    total += sum(_doubt_by_colon(each.sentence) for each in rules)
     if total >= DOUBT:
         return True
     others = list(_others(list(lines), rules))
     if others or len(rules) > 1:
-        total += sum(_asked_now(each.sentence) for each in rules)
+        total += sum(_doubt_by_request(each.sentence) for each in rules)
     if others:
-        total += sum(_voiced(each.sentence) for each in rules)
+        total += sum(_doubt_by_matter(each.sentence) for each in rules)
     for sentence in others:
         if total >= DOUBT:
             return True
-        total += _beside(sentence)
+        total += _doubt_beside(sentence)
     return total >= DOUBT
 
 
@@ -663,25 +663,25 @@ def _others(lines: Sequence[tuple[int, str]], rules: Sequence[Place]) -> Iterato
             yield sentence[:_LONGEST]
 
 
-def _announced(sentence: str) -> float:
+def _doubt_by_colon(sentence: str) -> float:
     """The same of a request that follows a colon in its sentence: "Check my homework: ..."."""
     head, colon, _ = sentence.partition(": ")
     is_work = colon and ACTS.match(head) and not LASTING.search(head)
     return CLEAR if is_work else 0.0
 
 
-def _asked_now(sentence: str) -> float:
+def _doubt_by_request(sentence: str) -> float:
     """The same of a request among other sentences, which may be work to be done on them."""
     return CLEAR if WORK.match(sentence) and not LASTING.search(sentence) else 0.0
 
 
-def _voiced(sentence: str) -> float:
+def _doubt_by_matter(sentence: str) -> float:
     """The same of whom a request is for: how to wash a mug is no matter of an assistant's."""
     is_talk = TALKS.search(sentence) or not TALK_WORDS.isdisjoint(WORD.findall(sentence))
     return FAINT if not is_talk or OTHER_PEOPLE.search(sentence) else 0.0
 
 
-def _beside(sentence: str) -> float:
+def _doubt_beside(sentence: str) -> float:
     """How much a sentence beside a rule says that a text of another is there."""
     told = TO_COME.sub(" ", sentence).strip()
     if _points(told) or VOICE.search(told) or HERE.search(told) or _is_foreign(told):
@@ -694,12 +694,12 @@ def _beside(sentence: str) -> float:
     return 0.0 if is_own and not TEXT.search(told) else FAINT
 
 
-def _opening(before: str) -> float:
+def _doubt_by_opening(before: str) -> float:
     """The same of what opens a request: "On the poster in the lift: ..."."""
     return CLEAR if _points(TO_COME.sub(" ", before).strip()) else 0.0
 
 
-def _frame(before: str) -> float:
+def _doubt_by_frame(before: str) -> float:
     """The same of what stands before a request in its sentence: a reason of the user's ("I'm
     dyslexic, so ..."), or who says it."""
     told = TO_COME.sub(" ", before).strip(" ,;-")
@@ -723,7 +723,7 @@ def _points(told: str) -> bool:
 
 def _sentences(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     for at, line in lines:
-        for start, end in cut(line):
+        for start, end in cut_sentences(line):
             if line[start:end].strip():
                 yield at + start, line[start:end]
 

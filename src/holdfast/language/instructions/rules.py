@@ -25,9 +25,9 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues
-from holdfast.language.instructions.own_words import Place, all_lines, is_handed, spoken
+from holdfast.language.instructions.own_words import Place, all_lines, is_handed, said_by_user
 from holdfast.language.lexicon import word_set
-from holdfast.language.sentences import cut
+from holdfast.language.sentences import cut_sentences
 
 # ----------------------------------------------------------------------
 # Tell the rule from its condition: "Use tabs in Python" is "Use tabs", "in Python".
@@ -97,7 +97,9 @@ _APPLIES = re.compile(
 )
 
 
-def parts(sentence: str, low: str, at: int, openings: list[Span]) -> tuple[str, str | None]:
+def split_condition(
+    sentence: str, low: str, at: int, openings: list[Span]
+) -> tuple[str, str | None]:
     """(rule, condition), verbatim; `low` is the sentence in lower case with quotations blanked.
 
     `at` is where the request begins, `openings` are the clauses before it.
@@ -228,17 +230,17 @@ def detect(text: str) -> list[FoundRule]:
 
 
 def _sentences(text: str) -> Iterator[tuple[int, str, str]]:
-    for start, said, low in spoken(text):
-        for at, end in cut(low):
+    for start, said, low in said_by_user(text):
+        for at, end in cut_sentences(low):
             if start + at < HEAD or start + at >= len(text) - TAIL:
-                yield start + at + _indent(said, at), *_trimmed(said, low, at, end)
+                yield start + at + _indent(said, at), *_trim(said, low, at, end)
 
 
 def _indent(line: str, start: int) -> int:
     return len(line) - start - len(line[start:].lstrip())
 
 
-def _trimmed(line: str, low: str, start: int, end: int) -> tuple[str, str]:
+def _trim(line: str, low: str, start: int, end: int) -> tuple[str, str]:
     start = min(start + _indent(line, start), end)
     sentence = line[start:end].rstrip()
     return sentence, low[start : start + len(sentence)]
@@ -249,7 +251,7 @@ def _read_sentence(sentence: str, low: str) -> tuple[FoundRule | None, Span]:
     that asks for it."""
     if not 3 < len(sentence) <= _LONGEST_SENTENCE:
         return None, _NOTHING
-    low = _asserted(low)
+    low = _without_tag_question(low)
     if kind := _whole(low):
         return FoundRule(kind, sentence, None, sentence, 1.0, replaces=kind == "rule"), _NOTHING
     if cues.HAN.search(low):
@@ -261,7 +263,7 @@ def _read_sentence(sentence: str, low: str) -> tuple[FoundRule | None, Span]:
     score, asked = max(scored, key=lambda each: each[0], default=(0.0, None))
     if asked is None or score < THRESHOLD:
         return None, _NOTHING
-    rule, condition = parts(sentence, low, asked.at, asked.conditions)
+    rule, condition = split_condition(sentence, low, asked.at, asked.conditions)
     sure = min(1.0, score / (2 * THRESHOLD))
     replaces = cues.REPLACES.search(low) is not None
     return FoundRule("rule", rule, condition, sentence, sure, replaces), (asked.opened, asked.start)
@@ -286,7 +288,7 @@ def _is_grant(low: str) -> bool:
     return bool(cues.UNASKED.search(low) and cues.ACTS.search(low))
 
 
-def _asserted(low: str) -> str:
+def _without_tag_question(low: str) -> str:
     """Without the question mark of "..., ok?": what is asked for is not asked."""
     tag = cues.TAG.search(low)
     return low[: tag.start()] + "." * (len(low) - tag.start()) if tag else low
@@ -545,15 +547,15 @@ def rule_id(event_id: str, ordinal: int) -> str:
 def _bare(clause: str) -> str:
     if cues.HAN.search(clause) and (han := _HAN.match(clause)):
         return han["topic"].strip()
-    rest = _ENDING.sub("", _off(_CONJUNCTION, clause.strip()))
+    rest = _ENDING.sub("", _strip_match(_CONJUNCTION, clause.strip()))
     for _ in range(2):  # "when I say I'm tired"
-        rest = _off(_MODIFIER, _off(_SUBJECT, rest))
-        if (spoken := _off(_SPEAKING, rest)) != rest:
-            rest = _off(_LINK, _off(_WANTED, _off(_LINK, spoken)))
-    return _off(_DETERMINER, _off(_WANTED, rest)).strip()
+        rest = _strip_match(_MODIFIER, _strip_match(_SUBJECT, rest))
+        if (spoken := _strip_match(_SPEAKING, rest)) != rest:
+            rest = _strip_match(_LINK, _strip_match(_WANTED, _strip_match(_LINK, spoken)))
+    return _strip_match(_DETERMINER, _strip_match(_WANTED, rest)).strip()
 
 
-def _off(pattern: re.Pattern[str], text: str) -> str:
+def _strip_match(pattern: re.Pattern[str], text: str) -> str:
     """The text without what the pattern matches at its start."""
     found = pattern.match(text + " ")
     return text[found.end() :].strip() if found else text

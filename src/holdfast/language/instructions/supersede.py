@@ -233,11 +233,11 @@ class RuleTerms:
 @lru_cache(maxsize=_READINGS)
 def rule_terms(rule: str, condition: str | None) -> RuleTerms:
     """The terms of a rule and of its condition."""
-    low = _UNSAID.sub("", _phrased(rule))
+    low = _UNSAID.sub("", _join_phrases(rule))
     wants: set[str] = set()
     rejects: set[str] = set()
     for clause in _CLAUSE.split(low):
-        wanted, rejected = _signed(clause)
+        wanted, rejected = _wanted_and_rejected(clause)
         wants |= wanted
         rejects |= rejected
     numbers = frozenset(term for term in wants | rejects if term.isdigit())
@@ -252,13 +252,13 @@ def rule_terms(rule: str, condition: str | None) -> RuleTerms:
 
 def topic_terms(text: str) -> frozenset[str]:
     """The terms of what is only named: "citing sources", "the tone"."""
-    found = _terms(_phrased(text))
+    found = _terms(_join_phrases(text))
     return _without_common(found) or frozenset(found)
 
 
 def _topic(condition: str | None) -> frozenset[str]:
-    when = _terms(_phrased(" ".join(_SEQUENCE.findall(condition or ""))))
-    return frozenset((_terms(_phrased(topic(condition))) | when) - _VAGUE_TERMS)
+    when = _terms(_join_phrases(" ".join(_SEQUENCE.findall(condition or ""))))
+    return frozenset((_terms(_join_phrases(topic(condition))) | when) - _VAGUE_TERMS)
 
 
 def choices_among(among: frozenset[str]) -> dict[str, frozenset[str]]:
@@ -275,14 +275,14 @@ def choice_names(among: frozenset[str]) -> frozenset[str]:
     return frozenset(term for name in choices_among(among) for term in terms(name))
 
 
-def _phrased(text: str) -> str:
+def _join_phrases(text: str) -> str:
     low = fold(text.replace("\u2019", "'"))
     for pattern, term in _PHRASES if low.isascii() else (*_PHRASES, *_HAN_PHRASES):
         low = pattern.sub(term, low)
     return low
 
 
-def _signed(clause: str) -> tuple[set[str], set[str]]:
+def _wanted_and_rejected(clause: str) -> tuple[set[str], set[str]]:
     """(wanted, rejected) terms of one thought."""
     negative = _NEGATIVE.search(clause)
     if negative is None:
@@ -364,7 +364,7 @@ class KnownRule:
     content: str
 
 
-def same(new: Rule, current: Sequence[KnownRule]) -> str | None:
+def repeated_rule(new: Rule, current: Sequence[KnownRule]) -> str | None:
     """The rule in force that the new one only repeats."""
     if releases(new):
         return None
@@ -372,11 +372,11 @@ def same(new: Rule, current: Sequence[KnownRule]) -> str | None:
     return next((one.id for one in current if _repeats(said, new, one)), None)
 
 
-def superseded(new: Rule, current: Sequence[KnownRule]) -> tuple[str, ...]:
+def ended_rules(new: Rule, current: Sequence[KnownRule]) -> tuple[str, ...]:
     """The rules in force that the new one ends, in their order."""
     if _releases_all(new):
         return tuple(one.id for one in current)
-    about = _released(new)
+    about = _released_terms(new)
     if about is not None:
         return tuple(one.id for one in current if _names(about, one))
     said = rule_terms(new.rule, new.condition)
@@ -392,7 +392,7 @@ def superseded(new: Rule, current: Sequence[KnownRule]) -> tuple[str, ...]:
 
 def releases(new: Rule) -> bool:
     """Whether a rule only takes others back ("forget the star rule") and asks for nothing."""
-    return _releases_all(new) or _released(new) is not None
+    return _releases_all(new) or _released_terms(new) is not None
 
 
 def traits(one: KnownRule) -> frozenset[Hashable]:
@@ -411,7 +411,7 @@ def seeks(one: KnownRule) -> frozenset[Hashable] | None:
     said = Rule(one.content, one.rule, one.condition, 1.0, False, 0)
     if _releases_all(said):
         return None
-    released = _released(said)
+    released = _released_terms(said)
     if released is not None:
         return frozenset(("named", each) for each in released)
     new = rule_terms(one.rule, one.condition)
@@ -438,7 +438,7 @@ def _releases_all(new: Rule) -> bool:
     return cues.ENDS_ALL.match(_straight(new.sentence).lower()) is not None
 
 
-def _released(new: Rule) -> frozenset[str] | None:
+def _released_terms(new: Rule) -> frozenset[str] | None:
     """What is taken back by name, as terms; None where nothing is."""
     found = _RELEASE.search(_straight(new.sentence))
     return topic_terms(found["about"] or found["ruled"] or found["named"]) if found else None
@@ -471,7 +471,7 @@ def _ends(new: RuleTerms, old: RuleTerms, *, changes: bool, allows: bool) -> boo
     topics = _topics(new, old)
     if topics == "other" or (topics == "wider" and not changes):
         return False
-    if _opposed(new, old, topics, allows=allows):
+    if _is_opposed(new, old, topics, allows=allows):
         return True
     if topics == "wider":
         return False
@@ -491,7 +491,7 @@ def _topics(new: RuleTerms, old: RuleTerms) -> Topics:
     return "other" if new.topic else "wider"
 
 
-def _opposed(new: RuleTerms, old: RuleTerms, topics: Topics, *, allows: bool) -> bool:
+def _is_opposed(new: RuleTerms, old: RuleTerms, topics: Topics, *, allows: bool) -> bool:
     """Whether one rejects what the other wants; a new rule can be wider than the old, not narrower.
 
     "No tables" ends "use small tables". "Explain legal terms" is only an exception to "don't

@@ -70,7 +70,7 @@ def same(name: str) -> str:
 
 
 @lru_cache(maxsize=65536)
-def borne(name: str, *, heard: bool = False) -> Spoken | None:
+def spoken_form(name: str, *, heard: bool = False) -> Spoken | None:
     """How a text speaks of a name; None when no text can be said to name it.
 
     Of what was only heard a common word ("issues") is no name, and one in capitals ("KEY") is only
@@ -120,9 +120,9 @@ def _stands_in(text: str, exactly: str) -> bool:
 # ----------------------------------------------------------------------
 # A name taken apart for comparison: its words, and what must agree before any likeness counts.
 #
-# `variants` gives the forms of a name, `filed` and `sought` its blocks: two names that could be
-# one meet in at least one, so that nobody compares a new name with all others. The word lists are
-# small and general on purpose; this module knows nothing about scores.
+# `variants` gives the forms of a name, `blocks_of` and `blocks_to_search` its blocks: two names
+# that could be one meet in at least one, so that nobody compares a new name with all others. The
+# word lists are small and general on purpose.
 # ----------------------------------------------------------------------
 
 #: Words of a name that are looked at, and the shortest word in which a slip of the pen is believed.
@@ -186,7 +186,7 @@ _NICKNAMES = {
 }
 
 
-def _called() -> dict[str, frozenset[tuple[str, str]]]:
+def _read_nicknames() -> dict[str, frozenset[tuple[str, str]]]:
     """Given name -> (who is called so, their gender), for each that may be."""
     found: dict[str, set[tuple[str, str]]] = {}
     for gender, groups in _NICKNAMES.items():
@@ -196,7 +196,7 @@ def _called() -> dict[str, frozenset[tuple[str, str]]]:
     return {word: frozenset(group) for word, group in found.items()}
 
 
-CALLED = _called()
+CALLED = _read_nicknames()
 _OPPOSED = (
     "north northern/south southern/east eastern/west western/central",
     "northeast northeastern/northwest northwestern/southeast southeastern/southwest southwestern",
@@ -303,36 +303,39 @@ def variants(text: str, type: str) -> tuple[Form, ...]:
     return tuple(dict.fromkeys(form for form in forms if form.words))
 
 
-def filed(form: Form, type: str) -> set[str]:
+def blocks_of(form: Form, type: str) -> set[str]:
     """The blocks that a known name is filed under."""
-    return {*_shared(form, type), *(own + word for own, _, word in _facing(form, type))}
+    return {
+        *_shared_blocks(form, type),
+        *(own + word for own, _, word in _paired_blocks(form, type)),
+    }
 
 
-def sought(form: Form, type: str) -> list[str]:
+def blocks_to_search(form: Form, type: str) -> list[str]:
     """The blocks in which a new name finds those it could be, the most telling first."""
-    facing = (other + word for _, other, word in _facing(form, type))
-    return list(dict.fromkeys((*_shared(form, type), *facing)))
+    facing = (other + word for _, other, word in _paired_blocks(form, type))
+    return list(dict.fromkeys((*_shared_blocks(form, type), *facing)))
 
 
-def ordered(words: tuple[str, ...]) -> str:
+def order_free_key(words: tuple[str, ...]) -> str:
     """Words in any order, in the singular."""
     return "~" + " ".join(sorted(map(singular, words)))
 
 
-def _shared(form: Form, type: str) -> Iterator[str]:
+def _shared_blocks(form: Form, type: str) -> Iterator[str]:
     """Blocks for what is alike on both sides."""
     yield "=" + form.same
-    yield ordered(form.words)
+    yield order_free_key(form.words)
     yield "+" + "".join(form.words)
     if type == "place":
         yield from ("@" + root for root in roots(form))
     if type == "person" and len(form.words) > 1:
         yield from (f"{name}, {form.words[-1]}" for name in nicknames(form.words[0]))
         if len(form.words) > 2:
-            yield from (ordered(form.words[:2]), ordered(form.words[-2:]))
+            yield from (order_free_key(form.words[:2]), order_free_key(form.words[-2:]))
 
 
-def _facing(form: Form, type: str) -> Iterator[tuple[str, str, str]]:
+def _paired_blocks(form: Form, type: str) -> Iterator[tuple[str, str, str]]:
     """Blocks for what has a counterpart: its own side, the other side, the word."""
     if form.acronym:
         yield "short:", "long:", form.acronym
@@ -407,8 +410,8 @@ def _form(text: str, type: str) -> Form:
     tokens = _WORD.findall(_SILENT.sub("", plain))[:_MOST_WORDS]
     words = [_plain(token, place, tokens, type) for place, token in enumerate(tokens)]
     words = [word for word in words if word and word != "the"] or words
-    titles, words = _titled(words) if type == "person" else (frozenset[str](), words)
-    legal, words = _legal(words) if type != "person" else (frozenset[str](), words)
+    titles, words = _cut_titles(words) if type == "person" else (frozenset[str](), words)
+    legal, words = _cut_legal_forms(words) if type != "person" else (frozenset[str](), words)
     shouted = [token for token in tokens if not token[0].isdigit()]
     return Form(
         same=written,
@@ -434,14 +437,14 @@ def _plain(token: str, place: int, tokens: list[str], type: str) -> str:
     return _NUMBER.get(word, word) if len(tokens) > 1 and type != "person" else word
 
 
-def _titled(words: list[str]) -> tuple[frozenset[str], list[str]]:
+def _cut_titles(words: list[str]) -> tuple[frozenset[str], list[str]]:
     count = 0
     while count < len(words) - 1 and words[count] in TITLES:
         count += 1
     return frozenset(words[:count]), words[count:]
 
 
-def _legal(words: list[str]) -> tuple[frozenset[str], list[str]]:
+def _cut_legal_forms(words: list[str]) -> tuple[frozenset[str], list[str]]:
     count = len(words)
     while count > 1 and words[count - 1] in _LEGAL:
         count -= 1
@@ -551,11 +554,11 @@ def _contradiction(a: _Names, ours: str, b: _Names, theirs: str, type: str) -> s
 
 def _contradict(a: _Forms, b: _Forms, type: str) -> str | None:
     """What keeps two names apart, however they are read."""
-    found = [_opposed(one, other, type) for one in a for other in b]
+    found = [_find_opposition(one, other, type) for one in a for other in b]
     return found[0] if all(found) else None
 
 
-def _opposed(a: Form, b: Form, type: str) -> str | None:
+def _find_opposition(a: Form, b: Form, type: str) -> str | None:
     """Why two names cannot be one entity's. That one of them says less is no reason."""
     if a.same == b.same:
         return None
@@ -573,11 +576,11 @@ def _opposed(a: Form, b: Form, type: str) -> str | None:
 def _others(a: Form, b: Form) -> bool:
     """Whether two full names that have something in common are of two people."""
     ends = a.words[-1], b.words[-1]
-    shared = ends[0] == ends[1] or bool(_matched(a.words[0], b.words[0]))
+    shared = ends[0] == ends[1] or bool(_match_words(a.words[0], b.words[0]))
     if not shared or sorted(a.words) == sorted(b.words) or _alike(a, b, _PERSON_RULES).score:
         return False
     short, long = sorted((a.words[:-1], b.words[:-1]), key=len)
-    return not is_slip(*ends) or "differ" in _given(short, long)
+    return not is_slip(*ends) or "differ" in _match_given_names(short, long)
 
 
 def _rules(a: Name, b: Name) -> tuple[_Rule, ...]:
@@ -710,7 +713,7 @@ def _full(a: Form, b: Form) -> Likeness:
     short, long = sorted((a.words, b.words), key=len)
     if len(short) < 2 or is_single(a) or is_single(b) or short[-1] != long[-1]:
         return NOT_ALIKE
-    how = list(_given(short[:-1], long[:-1]))
+    how = list(_match_given_names(short[:-1], long[:-1]))
     if "differ" in how:
         return NOT_ALIKE
     if how.count("initial") == len(how) == 1:
@@ -722,19 +725,19 @@ def _full(a: Form, b: Form) -> Likeness:
     return Likeness(0.95, ("a given name left out",))
 
 
-def _given(short: tuple[str, ...], long: tuple[str, ...]) -> Iterator[str]:
+def _match_given_names(short: tuple[str, ...], long: tuple[str, ...]) -> Iterator[str]:
     """How each given name of the shorter finds its like in the longer, in order."""
     left = list(long)
     for place, word in enumerate(short):
-        found = next((i for i, other in enumerate(left) if _matched(word, other)), None)
+        found = next((i for i, other in enumerate(left) if _match_words(word, other)), None)
         if found is None or (place == 0 and found):
             yield "differ"
             return
-        yield _matched(word, left[found])
+        yield _match_words(word, left[found])
         left = left[found + 1 :]
 
 
-def _matched(a: str, b: str) -> str:
+def _match_words(a: str, b: str) -> str:
     if a == b:
         return "equal"
     if (len(a) == 1 or len(b) == 1) and a[0] == b[0]:
@@ -757,7 +760,7 @@ def _part(a: Form, b: Form) -> Likeness:
         return Likeness(PART, ("family name",))
     if word == long[0]:
         return Likeness(PART - 0.01, ("given name",))
-    if _matched(word, long[0]) == "nickname":
+    if _match_words(word, long[0]) == "nickname":
         return Likeness(PART - 0.03, ("given name", "nickname"))
     return NOT_ALIKE
 

@@ -334,7 +334,7 @@ def words(text: str) -> tuple[Word, ...]:
     )
 
 
-def between(placed: Sequence[P], start: int, end: int) -> Sequence[P]:
+def starting_between(placed: Sequence[P], start: int, end: int) -> Sequence[P]:
     """Those that begin there, of things in the order of their text."""
     first = bisect_left(placed, start, key=lambda each: each.start)
     return placed[first : bisect_left(placed, end, lo=first, key=lambda each: each.start)]
@@ -381,7 +381,7 @@ class Names:
 
     def runs(self, text: str) -> list[Span]:
         """The names of a text: titles in quotation marks, and runs of words with capitals."""
-        titles = [found.span(1) for found in _QUOTED.finditer(text) if _titled(found[1])]
+        titles = [found.span(1) for found in _QUOTED.finditer(text) if _is_title_quoted(found[1])]
         found = list(titles)
         for run in _capital_runs(text, words(text)):
             kept = self._without_opening(text, run)
@@ -496,7 +496,7 @@ def _is_shouted(word: str) -> bool:
     return len(word) > 1 and any(c.isupper() for c in word[1:])
 
 
-def _titled(quotation: str) -> bool:
+def _is_title_quoted(quotation: str) -> bool:
     """Whether a quotation is written like a title: capitals on all words that can bear one."""
     if quotation[-1] in ".,!?" or not quotation[0].isalnum():
         return False

@@ -20,15 +20,15 @@ from functools import lru_cache
 from itertools import islice, pairwise
 
 from holdfast.border.validate import storable
-from holdfast.language.dates import PlanDates, planned
+from holdfast.language.dates import PlanDates, plan_dates
 from holdfast.language.extraction import Extracted, decisions
-from holdfast.language.instructions.own_words import shows, spoken
+from holdfast.language.instructions.own_words import said_by_user, shows
 from holdfast.language.lexicon import WEEKDAY
 from holdfast.language.names.matching import same
-from holdfast.language.names.spans import Mention, P, between
-from holdfast.language.sentences import STOPS, cut
+from holdfast.language.names.spans import Mention, P, starting_between
+from holdfast.language.sentences import STOPS, cut_sentences
 from holdfast.language.statements import cues
-from holdfast.language.statements.gates import entity_novelty, importance, novelty, refused
+from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
 from holdfast.language.statements.values import BY_USER, USERS_OWN, FactDraft
 from holdfast.language.terms import STOP_WORDS, fold, terms
 from holdfast.types import Event
@@ -182,10 +182,10 @@ class Clause:
 
 def sentences(text: str) -> Iterator[tuple[Clause, Clause]]:
     """What is said, sentence by sentence, each with the line that it stands in."""
-    for start, verbatim, lowered in spoken(text[:_MOST_CHARS]):
+    for start, verbatim, lowered in said_by_user(text[:_MOST_CHARS]):
         low = lowered.translate(_BLANKS)
         line = Clause(start, verbatim[: len(low)], low)
-        for begin, end in cut(low, dashes=True):
+        for begin, end in cut_sentences(low, dashes=True):
             if (sentence := line.part(begin, end)).text:
                 yield line, sentence
 
@@ -242,7 +242,7 @@ def is_main(clause: Clause, at: int) -> bool:
 
 def inside(clause: Clause, placed: Sequence[P]) -> Sequence[P]:
     """What begins within a clause, of things in the order of their text."""
-    return between(placed, clause.start, clause.end)
+    return starting_between(placed, clause.start, clause.end)
 
 
 # ----------------------------------------------------------------------
@@ -288,7 +288,7 @@ _ZH = re.compile(
 _PARTICULAR = re.compile(rf"\d|\b[A-Z][a-z]|\b{WEEKDAY}\b|(?:一|二|三|四|五|六|七|八|九|十)")
 
 
-def corrected(text: str, low: str) -> str | None:
+def find_correction(text: str, low: str) -> str | None:
     """What a statement says was wrong, verbatim; "" where it only tells the right thing, None where
     it corrects nothing. `low` is the text in lower case, of the same length."""
     if len(text) > _LONGEST_CORRECTION:
@@ -299,7 +299,7 @@ def corrected(text: str, low: str) -> str | None:
     rest = low[objects.end() :] if objects else low
     if _TALK.match(rest):
         return None
-    named = _avoided(text, low)
+    named = _right_and_wrong(text, low)
     if named is not None and objects and len(named[0]) <= objects.end():
         return None  # "Nope, not yet": nothing is said instead.
     if named is not None and (objects or all(map(_PARTICULAR.search, named))):
@@ -307,13 +307,13 @@ def corrected(text: str, low: str) -> str | None:
     return "" if objects and _tells(objects, text) else None
 
 
-def objection(low: str) -> int:
+def objection_end(low: str) -> int:
     """Where what follows "that's wrong, " or "actually, " begins; 0 where there is none."""
     found = _OBJECTS.match(low)
     return found.end() if found and not found["said"] else 0
 
 
-def _avoided(text: str, low: str) -> tuple[str, str] | None:
+def _right_and_wrong(text: str, low: str) -> tuple[str, str] | None:
     """What is right and what was wrong, verbatim."""
     if found := _NOT_AFTER.search(low):
         right = text[: found.start()]
@@ -415,11 +415,11 @@ def facts_of(
             # Per origin: what an import repeats must not lower what the user said.
             key = (fold(draft.text).rstrip(".!。！ "), draft.name, draft.origin)
             before = kept.get(key)
-            kept[key] = draft if before is None else _joined(before, draft)
+            kept[key] = draft if before is None else _join_drafts(before, draft)
     return list(kept.values())
 
 
-def _joined(before: FactDraft, draft: FactDraft) -> FactDraft:
+def _join_drafts(before: FactDraft, draft: FactDraft) -> FactDraft:
     """The same words from two turns: as sure as the surer, and as important."""
     return replace(
         before,
@@ -459,7 +459,7 @@ class _Drafts:
             parts = clauses(sentence)
             if self._may_state(sentence):
                 is_near = before is not None and before.start >= line.start
-                self._read(found, (line, sentence), parts, before if is_near else None)
+                self._read_sentence(found, (line, sentence), parts, before if is_near else None)
             before = parts[-1]
         drafts = filter(None, map(self._draft, found))
         return islice(drafts, _MOST_PER_TURN)
@@ -471,10 +471,10 @@ class _Drafts:
             or self._mentions(sentence)
             or cues.DATED.search(sentence.low)
             or cues.WORTH.search(sentence.low)
-            or corrected(sentence.text, sentence.low) is not None
+            or find_correction(sentence.text, sentence.low) is not None
         )
 
-    def _read(
+    def _read_sentence(
         self,
         found: list[_Stated],
         place: tuple[Clause, Clause],
@@ -484,7 +484,7 @@ class _Drafts:
         """Add what a sentence states; `place` is its line and itself, `before` the clause that was
         said before it."""
         line, sentence = place
-        unsafe = refused(sentence.text, origin=self._event.origin) in _UNSAFE
+        unsafe = refusal(sentence.text, origin=self._event.origin) in _UNSAFE
         if unsafe or _quotes_somebody(line.text):  # Cutting must not make it harmless.
             return
         count = len(found)
@@ -493,11 +493,11 @@ class _Drafts:
                 continue
             if cues.BACK.match(clause.low):
                 self._add_back(found, line, clause, known)
-            elif stated := self._judged(clause):
-                whole = self._whole(stated, line, sentence, known)
+            elif stated := self._judge(clause):
+                whole = self._with_antecedent(stated, line, sentence, known)
                 found += [whole] if whole else []
         if len(found) == count and len(parts) > 1 and not any(map(is_asked, parts)):
-            stated_whole = self._judged(sentence)
+            stated_whole = self._judge(sentence)
             found += [stated_whole] if stated_whole else []
 
     def _add_back(
@@ -520,7 +520,7 @@ class _Drafts:
             return False
         if cues.BACK_STATE.match(low):
             return True
-        return not low.startswith("it") and self._planned(clause).due is not None
+        return not low.startswith("it") and self._plan_dates(clause).due is not None
 
     def _names_whom(self, clause: Clause, known: Clause) -> bool:
         """Whether the clause before names the one that a pronoun points at."""
@@ -535,7 +535,7 @@ class _Drafts:
             return True
         return (cues.WHO if is_person else cues.WHAT).search(known.low) is not None
 
-    def _whole(
+    def _with_antecedent(
         self, stated: _Stated, line: Clause, sentence: Clause, known: Clause | None
     ) -> _Stated | None:
         """With what comes before it, where it speaks of that: "... and I love their work"; None
@@ -549,14 +549,14 @@ class _Drafts:
             return stated
         return replace(stated, clause=line.span(known, clause))
 
-    def _judged(self, clause: Clause) -> _Stated | None:
+    def _judge(self, clause: Clause) -> _Stated | None:
         low = clause.low
         if len(clause.text) > _LONGEST or is_asked(clause) or cues.SUPPOSED.search(low):
             return None
-        avoid = corrected(clause.text, low)
+        avoid = find_correction(clause.text, low)
         if avoid is not None:
             return _Stated(clause, "correction", avoid)
-        if begin := objection(low):
+        if begin := objection_end(low):
             after = clause.part(begin, len(low))
             return _Stated(clause, "correction") if self._category(after) else None
         category = self._category(clause)
@@ -566,15 +566,15 @@ class _Drafts:
         low = clause.low
         if cues.IDLE.search(low):
             return None
-        category = self._of_speaker(clause) if cues.FIRST_PERSON.search(low) else None
-        if category is None and (category := self._of_plan(clause)):
+        category = self._category_of_speaker(clause) if cues.FIRST_PERSON.search(low) else None
+        if category is None and (category := self._category_of_plan(clause)):
             return None if _YOU.search(low) else category  # A day says enough of "it".
-        category = category or self._of_others(clause) or self._in_passing(clause)
+        category = category or self._category_of_others(clause) or self._category_in_passing(clause)
         if category in _ADDRESSED and (_YOU.search(low) or cues.POINTS.search(low)):
             return None
         return category
 
-    def _of_speaker(self, clause: Clause) -> str | None:
+    def _category_of_speaker(self, clause: Clause) -> str | None:
         decided = any(decisions(clause.text, self._speaker))
         tastes = any(
             is_main(clause, each.start) and not _THANKS.search(each.text)
@@ -595,7 +595,7 @@ class _Drafts:
                 return name
         return None
 
-    def _of_plan(self, clause: Clause) -> str | None:
+    def _category_of_plan(self, clause: Clause) -> str | None:
         """Something with a day ahead: "the deadline is next Friday", "I fly on the 18th"."""
         own = cues.FIRST_PERSON.search(clause.low) is not None
         fixed = cues.DATED.search(clause.low)
@@ -605,20 +605,20 @@ class _Drafts:
             return None
         if _POINTS_AWAY.search(clause.low) and not self._mentions(clause):
             return None
-        if len(terms(self._undated(clause))) < _LEAST_TERMS:
+        if len(terms(self._without_dates(clause))) < _LEAST_TERMS:
             return None  # "I'm starting next month": what?
-        due = self._planned(clause).due
+        due = self._plan_dates(clause).due
         is_later = due is not None and (fixed is not None or due - self._event.at > _A_DAY)
         return "context" if is_later else None
 
-    def _undated(self, clause: Clause) -> str:
+    def _without_dates(self, clause: Clause) -> str:
         """What it says beside when."""
         low = clause.low
         for each in inside(clause, self._extracted.dates):
             low = low.replace(each.text.lower(), " ")
         return low
 
-    def _of_others(self, clause: Clause) -> str | None:
+    def _category_of_others(self, clause: Clause) -> str | None:
         for mention in self._mentions(clause)[:1]:
             begin, end = mention.start - clause.start, mention.end - clause.start
             if not _BEFORE_NAME.fullmatch(clause.low, 0, begin):
@@ -626,7 +626,7 @@ class _Drafts:
             cues_of = _TOLD_OF_NAMED if self._is_sure(mention) else (cues.EVENT_OF_NAMED,)
             if any(cue.match(clause.low, end) for cue in cues_of):
                 return "identity" if cues.FAMILY.search(clause.low) else "other"
-            if cues.THEY_PLAN.search(clause.low, end) and self._planned(clause).due is not None:
+            if cues.THEY_PLAN.search(clause.low, end) and self._plan_dates(clause).due is not None:
                 return "context"
         return None
 
@@ -638,7 +638,7 @@ class _Drafts:
         is_known = mention.type in _OF_OTHERS or not _PLAIN.fullmatch(mention.text)
         return is_known or (before != "" and is_inside)
 
-    def _in_passing(self, clause: Clause) -> str | None:
+    def _category_in_passing(self, clause: Clause) -> str | None:
         """What has few words of its own: a limit, a choice, what became of something."""
         for category, cue in _IN_PASSING:
             said = cue.search(clause.low)
@@ -656,13 +656,13 @@ class _Drafts:
     def _mentions(self, clause: Clause) -> Sequence[Mention]:
         return inside(clause, self._extracted.mentions)
 
-    def _planned(self, clause: Clause) -> PlanDates:
-        return planned(clause.low, inside(clause, self._extracted.dates), self._event.at)
+    def _plan_dates(self, clause: Clause) -> PlanDates:
+        return plan_dates(clause.low, inside(clause, self._extracted.dates), self._event.at)
 
     def _draft(self, stated: _Stated) -> FactDraft | None:
         clause, event = stated.clause, self._event
         text = " ".join(_JOINED.sub("", clause.text, count=1).split())
-        if refused(text, origin=event.origin) is not None or len(text) > _LONGEST:
+        if refusal(text, origin=event.origin) is not None or len(text) > _LONGEST:
             return None
         if len(terms(text)) < _LEAST_TERMS and stated.category not in _SHORT:
             return None
@@ -673,7 +673,7 @@ class _Drafts:
             category = "other"
         names = self._names(clause)
         new = entity_novelty(names, [name for name in names if self._is_known(name)])
-        times = self._planned(clause) if category not in _UNDATED else PlanDates()
+        times = self._plan_dates(clause) if category not in _UNDATED else PlanDates()
         return FactDraft(
             text=text,
             category=category,

@@ -1,6 +1,6 @@
 """What may be kept of what was found: standing facts about the user and their world.
 
-`refused` asks, in this order, and gives the reason of the first "no":
+`refusal` asks, in this order, and gives the reason of the first "no":
 
     blank      it says nothing
     injection  it speaks to the model about its instructions
@@ -287,7 +287,7 @@ _LASTING = re.compile(
 )
 
 
-def refused(text: str, *, origin: str = "user", durable: bool = True) -> Reason | None:
+def refusal(text: str, *, origin: str = "user", durable: bool = True) -> Reason | None:
     """Why a statement must not be kept; None when it may.
 
     `durable` is the word of whoever wrote the statement, `origin` the channel it came through.

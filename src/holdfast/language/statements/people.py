@@ -93,7 +93,7 @@ _WANTED = re.compile(
 )
 
 
-def introduced(text: str) -> Iterator[tuple[str, str]]:
+def read_introduction(text: str) -> Iterator[tuple[str, str]]:
     """What somebody says who tells a name: it, and the age, job, employer and place behind it."""
     found = _INTRODUCED.search(text)
     if found is None:
@@ -104,7 +104,7 @@ def introduced(text: str) -> Iterator[tuple[str, str]]:
         yield from _behind(found["after"])
 
 
-def theirs(text: str) -> Iterator[tuple[str, str]]:
+def find_family_and_pets(text: str) -> Iterator[tuple[str, str]]:
     """Family and pets by name: "my son Theo", "Mara, my wife", "Rex (our dog)"."""
     for field, pattern in _OF_MINE:
         for found in pattern.finditer(text):
@@ -112,7 +112,7 @@ def theirs(text: str) -> Iterator[tuple[str, str]]:
                 yield field, f"{_bare(found['name'])} ({found['noun']})"
 
 
-def wanted(text: str) -> str | None:
+def wanted_of_two(text: str) -> str | None:
     """What somebody wants of two: "matte, not gloss"."""
     found = _WANTED.search(text)
     return f"{found['what']}, not {found['not']}" if found else None

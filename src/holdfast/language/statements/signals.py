@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 
 from holdfast.language.lexicon import RELATIVES
-from holdfast.language.sentences import cut
+from holdfast.language.sentences import cut_sentences
 
 # ----------------------------------------------------------------------
 # The words by which `signals` knows each signal, in English and Chinese.
@@ -324,6 +324,6 @@ def _sentences(text: str) -> Iterator[str]:
             fenced = not fenced
         elif not fenced and not line.lstrip().startswith(">"):
             said = _QUOTED.sub('""', line)
-            for start, end in cut(said):
+            for start, end in cut_sentences(said):
                 if 1 < len(sentence := said[start:end].strip()) <= _LONGEST_SENTENCE:
                     yield sentence

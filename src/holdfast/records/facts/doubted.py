@@ -12,7 +12,7 @@ from datetime import datetime
 
 from holdfast.errors import InvalidInput
 from holdfast.language.instructions.rules import data
-from holdfast.language.instructions.supersede import same, superseded
+from holdfast.language.instructions.supersede import ended_rules, repeated_rule
 from holdfast.language.statements.values import Clarification, Fact
 from holdfast.records.facts.follow import is_shown, to_fact
 from holdfast.records.facts.plan import LOUD, again, answer_id
@@ -64,8 +64,8 @@ def _confirmed(store: Store, scope: Scope, doubted: Record, now: datetime) -> De
     listed = store.listed(scope, tier=TIER, kind="instruction")
     current = [to_known_rule(each) for each in listed if (each.agent, each.visibility) == whose]
     rule = replace(rule_of(doubted), own=True)
-    repeated = same(rule, current)
-    ended = (repeated,) if repeated else superseded(rule, current)
+    repeated = repeated_rule(rule, current)
+    ended = (repeated,) if repeated else ended_rules(rule, current)
     return replace(
         again(doubted),
         id=answer_id(doubted.id),

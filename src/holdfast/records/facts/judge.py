@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from holdfast.errors import ModelError
-from holdfast.language.claims.relate import Thresholds, shared
+from holdfast.language.claims.relate import Thresholds, count_shared_terms
 from holdfast.records.facts.reconcile import (
     ACTIONS,
     Action,
@@ -90,7 +90,7 @@ def _is_near(new: New, known: KnownFact, likeness: Likeness, limits: Thresholds)
         return False
     like = likeness(known)
     if like is None:
-        return shared(new.claim, known.claim) >= limits.shared
+        return count_shared_terms(new.claim, known.claim) >= limits.shared
     return like >= limits.doubtful
 
 

@@ -23,12 +23,12 @@ from holdfast.language.claims.claim import Claim
 from holdfast.language.claims.relate import (
     Relation,
     Thresholds,
+    count_shared_terms,
     disputes,
     holds_literals,
     is_single,
     relation,
     says_much_more,
-    shared,
 )
 
 Action = Literal["add", "noop", "update", "supersede", "delete", "clarify"]
@@ -187,7 +187,7 @@ def _within_bounds(
 
 def may_repeat(new: Claim, old: KnownFact, likeness: Likeness, limits: Thresholds) -> bool:
     """Whether a claim is alike enough to say the same as a known one, if somebody says so."""
-    if new.polarity != old.claim.polarity or shared(new, old.claim) < limits.shared:
+    if new.polarity != old.claim.polarity or count_shared_terms(new, old.claim) < limits.shared:
         return False
     return holds_literals(new, old.claim) and (likeness(old) or 0.0) >= limits.same
 
@@ -248,7 +248,9 @@ def _ended(new: New, related: Sequence[tuple[Relation, KnownFact]]) -> list[Know
     loose = [each for how, each in related if how == "corrected" and each.at <= new.at]
     if not found and loose:
         # Corrected is one of them: the one that has most in common, then the latest.
-        best = max(loose, key=lambda each: (shared(new.claim, each.claim), each.at, each.id))
+        best = max(
+            loose, key=lambda each: (count_shared_terms(new.claim, each.claim), each.at, each.id)
+        )
         found.append(best)
     return found
 
@@ -286,7 +288,7 @@ def _contradicting(new: New, related: Sequence[tuple[Relation, KnownFact]]) -> l
 def _may_update(new: Claim, old: KnownFact, likeness: Likeness, limits: Thresholds) -> bool:
     return (
         len(new.text) <= limits.growth * len(old.claim.text)
-        and shared(new, old.claim) >= limits.shared
+        and count_shared_terms(new, old.claim) >= limits.shared
         and (likeness(old) or 0.0) >= limits.same
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.border.origins import least
-from holdfast.language.names.matching import Bearers, Borne, borne, same
+from holdfast.language.names.matching import Bearers, Borne, same, spoken_form
 from holdfast.language.vocabulary import ANY_ENTITY, key
 from holdfast.records.graph.elements import (
     Entity,
@@ -430,7 +430,7 @@ def _called(
     aliases = [(alias, id) for id, each in records.items() for alias in each.aliases]
     for name, id in names + aliases:
         called.setdefault(same(name), id)
-        if found := borne(name, heard=records[id].heard):
+        if found := spoken_form(name, heard=records[id].heard):
             bearers.setdefault(found.words, []).append(Borne(numbers[id], found.exactly))
     return called, bearers
 

@@ -18,12 +18,12 @@ from holdfast.language.names.matching import (
     Form,
     Likeness,
     Name,
-    filed,
+    blocks_of,
+    blocks_to_search,
     halves,
     is_slip,
     likeness,
-    ordered,
-    sought,
+    order_free_key,
     variants,
 )
 from holdfast.language.vocabulary import ANY_ENTITY
@@ -104,7 +104,7 @@ class Resolver:
             return
         self._known[entity.id] = entity.name
         for form in _forms(entity.name):
-            for key in filed(form, entity.name.type):
+            for key in blocks_of(form, entity.name.type):
                 block = self._blocks.setdefault(key, [])
                 if entity.id not in (block if is_known else block[-1:]):
                     block.append(entity.id)
@@ -206,7 +206,7 @@ class Resolver:
         """The blocks to look in, the telling ones first."""
         forms = _forms(name)
         for form in forms:
-            yield from sought(form, name.type)
+            yield from blocks_to_search(form, name.type)
         for form in forms:
             yield from self._respelled(form)
 
@@ -214,7 +214,7 @@ class Resolver:
         """A name with one of its words as another name spells it."""
         for place, word in enumerate(form.words):
             for other in sorted(self._similar(word)):
-                yield ordered((*form.words[:place], other, *form.words[place + 1 :]))
+                yield order_free_key((*form.words[:place], other, *form.words[place + 1 :]))
 
     def _similar(self, word: str) -> set[str]:
         if len(word) < SLIP_CHARS:
