@@ -728,6 +728,7 @@ def _sentences(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
                 yield at + start, line[start:end]
 
 
+@lru_cache(maxsize=16)
 def shows(text: str) -> bool:
     """Whether a turn surely hands over a text: who speaks of themselves in it need not be the user.
     Stricter than `is_handed`, which is asked only where there is a rule."""
