@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Collection
 from hashlib import blake2b
 
-from holdfast.language.sentences import STOPS
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.terms import fold
 
 _DIGEST_BYTES = 8
@@ -27,9 +27,9 @@ _LONGEST_LEAD = 60
 # Where sentences end; `_plain` marks the same places, after quotation marks are gone.
 _END = re.compile(
     rf"[{STOPS}\u2026][\"'`\u2018-\u201f\u00ab\u00bb]*[ \u00a0\u2000-\u200a\u3000]"
-    r"|[。！？；][」』\u201d]*"
+    rf"|[{DENSE_STOPS}；][」』\u201d]*"
 )
-_DENSE_ENDS = "。！？；"
+_DENSE_ENDS = f"{DENSE_STOPS}；"
 _ASCII_QUOTES = "\"'`"
 _QUOTES = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a「」『』"
 _OUTER = " \t\r\f\v.,;:!?*-\u2013\u2014\u2022\u2026>#_()[]{}|~。，；：！？、"

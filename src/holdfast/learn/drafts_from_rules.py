@@ -26,7 +26,7 @@ from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
 from holdfast.language.names.matching import same
 from holdfast.language.names.spans import Mention, Span, Turn, starting_between
 from holdfast.language.relations import MentionedRelation
-from holdfast.language.sentences import STOPS
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
 from holdfast.language.statements.signals import signals
@@ -56,7 +56,9 @@ _OUTCOME_CHARS = 80
 _TASTE_CONFIDENCE = 0.8
 _DECISION_CONFIDENCE = 0.8
 # An end is looked for from the first mark of a run: from each it would be read again and again.
-_SENTENCE_END = re.compile(rf"(?<![{STOPS}。！？])[{STOPS}。！？]++[\"'”’)]*+\s+|\n+|(?<=[。！？])")
+_SENTENCE_END = re.compile(
+    rf"(?<![{STOPS}{DENSE_STOPS}])[{STOPS}{DENSE_STOPS}]++[\"'”’)]*+\s+|\n+|(?<=[{DENSE_STOPS}])"
+)
 _ARTICLE = re.compile(r"(?:the|a|an|my|our|some|to) ", re.IGNORECASE)
 #: "We have finally decided to": what was decided follows.
 _DECIDED = re.compile(

@@ -10,7 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from holdfast.language.instructions.rules import topic
-from holdfast.language.sentences import STOPS
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.models.base import Embedder, embedded
 from holdfast.store.protocols import Space, Store, Vector, is_heard
 from holdfast.types import Event, Job, Record
@@ -34,7 +34,7 @@ _ASCII_PIECE = 0.25
 _OVERLAP_SHARE = 0.25
 
 _CODE_BLOCK = re.compile(r"(```.*?```)", re.DOTALL)
-_BORDER = re.compile(rf"(?<=[{STOPS}…])\s+|(?<=[。！？])|\n+")
+_BORDER = re.compile(rf"(?<=[{STOPS}…])\s+|(?<=[{DENSE_STOPS}])|\n+")
 _WORDS = re.compile(r"\S+\s*|\s+")
 
 

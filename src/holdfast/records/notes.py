@@ -19,7 +19,7 @@ from holdfast.border.write_options import visibility_of
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.instructions.own_words import said_by_user, shows
-from holdfast.language.sentences import STOPS
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.values import FactDraft
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
@@ -44,7 +44,7 @@ _MOST_CHARACTERS = 400
 _MOST_A_TURN = 3
 #: A longer turn is pasted; what its user says of it stands at its start.
 _LOOKED_AT = 20_000
-_END = re.compile(rf"(?<=[{STOPS}])\s+|(?<=[。！？])")
+_END = re.compile(rf"(?<=[{STOPS}])\s+|(?<=[{DENSE_STOPS}])")
 
 _LATELY = r"(?:(?:finally|just|already|successfully|officially|all|really|actually|both) )*"
 _ACHIEVED = (

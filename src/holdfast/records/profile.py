@@ -18,7 +18,7 @@ from holdfast.border import validate
 from holdfast.border.write_options import AGENT_ONLY
 from holdfast.errors import InvalidInput
 from holdfast.index.follow import Follower, InUse, Owner, owner_of
-from holdfast.language.sentences import STOPS
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.values import BY_USER, CATEGORIES
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
@@ -128,7 +128,7 @@ class _Opening(NamedTuple):
 
 
 _NOTHING = _Opening()
-_END = re.compile(rf"[{STOPS}…。！？]['\")\]”’]*$")
+_END = re.compile(rf"[{STOPS}…{DENSE_STOPS}]['\")\]”’]*$")
 
 
 def composed(

@@ -20,7 +20,7 @@ from holdfast.border import validate
 from holdfast.border.write_options import visibility_of
 from holdfast.errors import ModelError, NotFound
 from holdfast.language.instructions.own_words import said_by_user
-from holdfast.language.sentences import STOPS
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.records import parts
@@ -64,7 +64,7 @@ _MARK = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _STRESS = re.compile(r"\*\*|__")
 _END = re.compile(
     rf"(?<=\w{{3}}[.])\s+|(?<=\d[.])\s+(?=[A-Z])|(?<=[)\]\"'”’%][.])\s+|(?<=[{STOPS}…][)\"”’])\s+"
-    r"|(?<=[!?…])\s+|(?<=[。！？])"
+    rf"|(?<=[!?…])\s+|(?<=[{DENSE_STOPS}])"
 )
 _ASKED = re.compile(r"[?？]['\")\]”]*$")
 _NUMBER = re.compile(r"\d[\d.,:/%-]*")

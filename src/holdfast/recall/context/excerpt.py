@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from holdfast.language.sentences import STOPS
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.terms import fold, terms
 from holdfast.language.tokens import count_tokens
 
@@ -28,11 +28,11 @@ _CLOSING = r"[\"'”’»)\]*_]*+"
 # One set of characters in front: the search leaps from one to the next. Of a run of them only the
 # first are tried, the second for the dots after "Dr.": the others would read it again and again.
 _BORDER = re.compile(
-    rf"[{STOPS}\n…。！？｡؟۔।॥](?:(?<=\n)\s*"
+    rf"[{STOPS}\n…{DENSE_STOPS}｡؟۔।॥](?:(?<=\n)\s*"
     rf"|(?<=[!?…])(?<![!?…][!?…])[!?…]*+{_CLOSING}\s+|(?<=\w\w\w\.)\.*+{_CLOSING}\s+"
     r"|(?<=\.)(?<!\.\.\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\b[A-Z]\.)"
     rf"\.*+{_CLOSING}\s++(?=[^\sa-z])"
-    r"|(?<=[。！？｡؟۔।॥])[。！？]*[」』”’）\"']*\s*)"
+    rf"|(?<=[{DENSE_STOPS}｡؟۔।॥])[{DENSE_STOPS}]*[」』”’）\"']*\s*)"
 )
 _WORD_REST = re.compile(r"\w{0,64}")
 _WORD = re.compile(r"\w+")

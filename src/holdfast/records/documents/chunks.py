@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from holdfast.errors import TooLarge
-from holdfast.language.sentences import STOPS
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.tokens import count_tokens
 from holdfast.records.documents.reading import is_closing, opening
 from holdfast.records.documents.values import Deadline, Section
@@ -26,7 +26,7 @@ _SLACK = 4
 #: Units between two looks at the clock.
 _LOOK_EVERY = 5_000
 
-_SENTENCE = re.compile(rf"(?<=[{STOPS}…])[\"'”’)\]]{{0,3}}\s+|(?<=[。！？])\s*(?=\S)|\n")
+_SENTENCE = re.compile(rf"(?<=[{STOPS}…])[\"'”’)\]]{{0,3}}\s+|(?<=[{DENSE_STOPS}])\s*(?=\S)|\n")
 _WORD = re.compile(r"\S+")
 #: What reads better on a line of its own.
 _LINES = ("```", "~~~", "|", "- ")
