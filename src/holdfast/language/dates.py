@@ -355,9 +355,8 @@ _WHICH = r"(?P<which>this (?:past|coming)|last|this|next|past|previous|coming)"
 _ROLLS = r"(?:(?:the|this)\s+)?(?P<which>past|last|previous|next|coming)"
 # "In 2000 words", "in 2000 km": a number that counts something is no year.
 _COUNTS = (
-    r"(?!\s+(?-i:(?!(?:was|is|has|does|his|this|as|us|its|always)\b)[a-z]+s\b))"
-    r"(?!\s*(?:%|(?:km|m|cm|mm|kg|g|mg|ml|l|kb|mb|gb|usd|eur|dollar|people|men|women|feet"
-    r"|percent|rpm|kcal)\b))"
+    r"(?!\s+(?-i:(?!(?:was|is|has|does|his|this|as|us|its|always)\b)[a-z]+s\b))(?!\s*(?:%|(?:km|m"
+    r"|cm|mm|kg|g|mg|ml|l|kb|mb|gb|usd|eur|dollar|people|men|women|feet|percent|rpm|kcal)\b))"
 )
 
 _ENGLISH: tuple[tuple[str, Reader], ...] = (
@@ -433,9 +432,8 @@ _RULES_BEYOND_ASCII = _compile(_ANYWHERE + _CHINESE + _ENGLISH)
 
 _PART = re.compile(
     r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start|first\s+(?:week|days|half))\s+of)"
-    r"|(?P<mid>mid|(?:the\s+)?middle\s+of)"
-    r"|(?:late|(?:the\s+)?(?:end|last\s+(?:week|days)|second\s+half)\s+of))"
-    r"[\s-]+(?:in\s+)?(?:the\s+)?\Z",
+    r"|(?P<mid>mid|(?:the\s+)?middle\s+of)|(?:late|(?:the\s+)?(?:end|last\s+(?:week|days)"
+    r"|second\s+half)\s+of))[\s-]+(?:in\s+)?(?:the\s+)?\Z",
     _FLAGS,
 )
 _MOVED = re.compile(
@@ -643,9 +641,8 @@ _COMING_DAY = re.compile(
 )
 #: A day of a month that is not named: the next one.
 _ORDINAL = re.compile(
-    r"(?:\b(?:on|by|until|till|before|from|to)|day) (?:the )?(?P<day>[1-9]|[12]\d|3[01])"
-    r"(?:st|nd|rd|th)\b"
-    r"(?! (?:of|floor|grade|century|time|anniversary|birthday|place|street|year"
+    r"(?:\b(?:on|by|until|till|before|from|to)|day) (?:the )?(?P<day>[1-9]|[12]\d|3[01])(?:st|nd"
+    r"|rd|th)\b(?! (?:of|floor|grade|century|time|anniversary|birthday|place|street|year"
     rf"|{any_of(*MONTH_STARTS)}))"
 )
 _IN = re.compile(

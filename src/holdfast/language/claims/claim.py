@@ -145,8 +145,7 @@ _ANEW = re.compile(
 )
 #: Beside what there is, not in its place.
 _BESIDE = re.compile(
-    r"\b(?:also|too|as well|another|besides|both|in addition"
-    r"|(?<!every )(?:second|other))\b",
+    r"\b(?:also|too|as well|another|besides|both|in addition|(?<!every )(?:second|other))\b",
     re.I,
 )
 _HABIT = re.compile(rf"\b(?:every {WEEKDAY}s?|{WEEKDAY}s)\b", re.I)

@@ -159,8 +159,7 @@ _PART = r"(?:day|night|morning|evening|afternoon|noon|week|weekend|weekday|month
 _MEASURE = re.compile(
     rf"(?P<often>\bevery (?:(?:other|second|third|\d+|two|three|four|six) )?{_PART}s?\b"
     rf"|\b(?:once|twice|(?:\d+|{_WORDS}) times) (?:a|per|each|every) {_PART}\b)"
-    rf"|(?P<date>\b\d{{4}}-\d\d-\d\d\b"
-    rf"|\b(?:{MONTH}) \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b"
+    rf"|(?P<date>\b\d{{4}}-\d\d-\d\d\b|\b(?:{MONTH}) \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH})(?: \d{{4}})?\b)"
     rf"|(?P<time>\b\d{{1,2}}:\d\d(?: ?[ap]\.?m\b)?|\b\d{{1,2}} ?[ap]\.?m\b|\bnoon\b|\bmidnight\b"
     rf"|(?<=\bat )\d{{1,2}}(?![\w.:,-]*\d| \w))"
@@ -288,8 +287,7 @@ _DEMONYM = re.compile(
 _IS_NAME = re.compile(r"(?:the )?(?:[A-Z]|\d)|[\w-]*\d")
 _PLACED = re.compile(
     r"(?P<a>(?:my|our|the) .+?) (?:is (?P<at>in|at|with|on (?=.{1,80} (?:street|road|avenue"
-    r"|lane)$))"
-    r"|(?:is (?:hosted|stored|kept|based|located)|runs) (?:in|at|with|on)) ?(?P<v>.+)",
+    r"|lane)$))|(?:is (?:hosted|stored|kept|based|located)|runs) (?:in|at|with|on)) ?(?P<v>.+)",
     re.I,
 )
 _KEPT = re.compile(

@@ -107,10 +107,9 @@ _OUTPUT = (
 )
 # "Whatever you suggest", "the mails you draft": what comes from the assistant.
 _YOURS = (
-    r"(?:(?:whatever|what|anything|everything|things|all|stuff|(?:the|any|every|each|all|my) "
-    r"(?:[\w-]{1,20} ){0,2}?[\w-]{1,20}) (?:that )?you (?:\w{1,12}ly )?(?!said\b|told\b|gave\b"
-    r"|wrote\b)"
-    r"[a-z]{2,20})"
+    r"(?:(?:whatever|what|anything|everything|things|all|stuff|(?:the|any|every|each|all"
+    r"|my) (?:[\w-]{1,20} ){0,2}?[\w-]{1,20}) (?:that )?you (?:\w{1,12}ly )?(?!said\b|told\b"
+    r"|gave\b|wrote\b)[a-z]{2,20})"
 )
 _OUGHT = (
     r"(?:should|must|shall|(?:has|have|needs?|ought|is|are) to|can (?:be|stay|always)|stays?|goes?"
@@ -132,8 +131,7 @@ _HOW = (
 # What is not to be done is seldom meant for once.
 NEGATIVE = (
     r"(?:do not|don't|dont|needn't) (?:ever )?\w+|(?:stop|quit|avoid|refrain from|cut|skip|drop"
-    r"|leave"
-    r" out|omit|no more|ditch|spare me) \w+|don't you (?:dare|ever) \w+|(?:leave"
+    r"|leave out|omit|no more|ditch|spare me) \w+|don't you (?:dare|ever) \w+|(?:leave"
     r"|keep) (?:[\w']+ ){1,3}out\b"
 )
 # (weight, pattern): the first that matches at the start of the request decides; None is a refusal.
@@ -161,10 +159,9 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (2.0, rf"(?:(?:can|could|would) you (?:please )?)?(?:stop|quit) {_SPEAKING}"),
         (
             2.0,
-            rf"i go by (?=\w)|it's \w+ to you\b|it's (?:mrs?|ms|miss|dr|prof(?:essor)?|captain"
-            rf"|sir)\b|(?:you can |you may |(?:can|could) you |don't |do not |dont "
-            rf"|{_WISH} you to )?(?:call"
-            rf"|address) me (?=\w|\")"
+            r"i go by (?=\w)|it's \w+ to you\b|it's (?:mrs?|ms|miss|dr|prof(?:essor)?|captain"
+            r"|sir)\b|(?:you can |you may |(?:can|could) you |don't |do not |dont "
+            rf"|{_WISH} you to )?(?:call|address) me (?=\w|\")"
             r"|(?:use|spell|write) my (?:\w+ )?(?:name|nickname|title|surname|initials)\b"
             r"|(?:treat|speak to|talk to) me (?:like|as|in)\b|(?:refer to"
             r"|address) (?:\w+ ){1,4}as\b",
@@ -209,9 +206,8 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (0.5, r"(?:let's|can we|could we) (?:stick|keep|use|agree|speak|talk|write)\b"),
         (
             -0.5,
-            rf"(?:can|could|would|will) (?:you|we) (?:please |kindly |mind |just |(?:from now on"
-            rf"|in future"
-            rf"|going forward),? )*(?:{STYLE_VERB}\b|\w+ing\b)|would it be possible to"
+            r"(?:can|could|would|will) (?:you|we) (?:please |kindly |mind |just |(?:from now on"
+            rf"|in future|going forward),? )*(?:{STYLE_VERB}\b|\w+ing\b)|would it be possible to"
             rf"|any chance (?:of|you|we)\b",
         ),
         (1.0, r"(?:can|could|would|will) you (?:please |mind )?(?:always|never|not)\b"),
@@ -251,8 +247,7 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (
             1.0,
             rf"(?!{_NO_VERB})(?:\w{{1,64}} ){{1,4}}?(?:(?:only|first|please)(?=[,.!]|$| (?:when|if"
-            rf"|unless|and))"
-            r"|throughout|at a time|over \w+)\b",
+            r"|unless|and))|throughout|at a time|over \w+)\b",
         ),
         (1.0, r"\w{1,64} in \w+(?=,? please)"),
         (
@@ -264,10 +259,9 @@ FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
         (
             1.0,
             r"(?:i(?:'d| would) (?:like|love|prefer)|i (?:(?:really|absolutely|just) )?(?:hate"
-            r"|dislike|loathe|prefer|love|like|need|want|can't (?:stand|read"
-            r"|bear|follow)|(?:don't|do not) (?:like|want|need|enjoy|care for"
-            r"|get on with)))(?! to\b) (?:[\w'-]{{1,20}} ){{0,3}}?(?:{'"
-            r"|'.join(sorted(talk.PARTS))})\b",
+            r"|dislike|loathe|prefer|love|like|need|want|can't (?:stand|read|bear|follow)|(?:don't"
+            r"|do not) (?:like|want|need|enjoy|care for|get on with)))(?! "
+            r"to\b) (?:[\w'-]{{1,20}} ){{0,3}}?(?:{'|'.join(sorted(talk.PARTS))})\b",
         ),
         (
             1.0,
@@ -294,10 +288,9 @@ NEGATES = re.compile(NEGATIVE)
 # An order whose object is a kind, not a thing: "suggest walks", "be patient", "answer in French".
 BARE = re.compile(
     rf"(?:only |just ){{0,8}}(?!be\b|stay\b|take\b|wait\b|confirm\b|read\b){STYLE_VERB} (?:me "
-    rf"|us )?(?!(?:a|an|the|this|that|these|those|some|any|one|two|three"
-    r"|four|five|ten|it|them|him|her|me|how|why|what|who|where|when|whether|if|about|my|your|our"
-    r"|his|up|on|off|back"
-    r"|over|out|again|of|for|to|at|by|with|there|here|now|right|yes|no|so|and|or|\d+)\b)[a-z]"
+    r"|us )?(?!(?:a|an|the|this|that|these|those|some|any|one|two|three|four|five|ten|it|them|him"
+    r"|her|me|how|why|what|who|where|when|whether|if|about|my|your|our|his|up|on|off|back|over"
+    r"|out|again|of|for|to|at|by|with|there|here|now|right|yes|no|so|and|or|\d+)\b)[a-z]"
 )
 # Behind a condition a wish is a rule: "for directions I prefer landmarks".
 WANTS = re.compile(
@@ -317,27 +310,24 @@ REQUEST = re.compile(r"\b(?:(?:can|could|would|will) (?:you|we)|would it be poss
 # Someone else's words, or the user's own life: never a request to the assistant.
 REPORTED = re.compile(
     r"\b(?:(?<!i )(?<!nobody )(?<!no one )(?<!who )(?<!being )(?<!be )(?:said|says|told|shouted"
-    r"|shouts|wrote|advised|advises|insists|warned)\b"
-    r"|according to|they say|it says|as you (?:said|told|instructed|suggested)"
-    r"|(?:per|following) your (?:advice|instructions?)|(?:thanks|thank you) for"
-    r"|(?:wants?|wanted|asks?|asked|tells?|requires?|required|expects?|reminds?|taught|advises?) "
-    r"(?:(?:him|her|them|us|people|everyone|members) to|that (?:i|we)\b|my \w+ to)"
-    r"|(?:(?:(?!\w+days\b)\w+s|they|people|you) (?:want|ask|tell|expect|remind|advise)|wants|wanted"
-    r"|asks|asked"
-    r"|tells|requires|required|expects|reminds|reminded|taught|advises) me to"
-    r"|suppose|imagine|pretend|let's say|haha|lol|myself:|(?:rule|policy|motto) (?:in|at|of|is"
-    r"|for)\b)"
+    r"|shouts|wrote|advised|advises|insists|warned)\b|according to|they say|it says|as you (?:said"
+    r"|told|instructed|suggested)|(?:per|following) your (?:advice|instructions?)|(?:thanks"
+    r"|thank you) for|(?:wants?|wanted|asks?|asked|tells?|requires?|required|expects?|reminds?"
+    r"|taught|advises?) (?:(?:him|her|them|us|people|everyone|members) to|that (?:i|we)\b"
+    r"|my \w+ to)|(?:(?:(?!\w+days\b)\w+s|they|people|you) (?:want|ask|tell|expect|remind|advise)"
+    r"|wants|wanted|asks|asked|tells|requires|required|expects|reminds|reminded|taught"
+    r"|advises) me to|suppose|imagine|pretend|let's say|haha|lol|myself:|(?:rule|policy"
+    r"|motto) (?:in|at|of|is|for)\b)"
 )
 OWN_LIFE = re.compile(
     r"(?:please )?(?:tell|ask|remind|teach|inform|let) (?!me\b|us\b|\w+ing\b|if\b|wh)(?:my|your"
     r"|the|him|her|them|everyone|people|\w+ (?:to|that|whether|know))\b|(?:i|we|he|she|they|it|you"
     r"|my \w+|the \w+)(?:'ve|'d|'ll|'m|'re| have| had| has)? (?:(?:always|never|usually|mostly)"
     r"(?! (?:want|expect|prefer)\b)|used|was|were|will|wish|think|guess|hope|know|wonder|decided)\b"
-    r"|(?:i'll|i will|i'm (?:going"
-    r"|trying)|let me (?!know)|we'll|we will)\b|(?:i|we) (?:want|need|have|'d like|would like|had"
-    r"|try|must|should)(?: to| not)\b(?! be (?:addressed|called|asked|told|challenged|reminded"
-    r"|corrected)\b)"
-    r"(?! (?:see|have) (?:the word|any|your|more|less|fewer))"
+    r"|(?:i'll|i will|i'm (?:going|trying)|let me (?!know)|we'll|we will)\b|(?:i|we) (?:want|need"
+    r"|have|'d like|would like|had|try|must|should)(?: to| not)\b(?! be (?:addressed|called|asked"
+    r"|told|challenged|reminded|corrected)\b)(?! (?:see|have) (?:the word|any|your|more|less"
+    r"|fewer))"
     r"|(?:from the|notes from|house rules|instructions on|dear)\b|\bmyself: |\b(?:rule(?!:)"
     r"|policy|motto)"
 )
@@ -451,9 +441,8 @@ CONDITION = re.compile(
     rf"|anything)\b[^,]{{3,80}}?){_NO_ORDER}\s+(?=(?:just|please|pls|always|never|don't|do not|only"
     rf"|i mean|i (?:only|just) (?:want|need)|skip|{STYLE_VERB})\b(?!,? (?:is|are|was|up|down)\b))"
     r"|((?:on|for|in|with|about) (?!this\b|the\b)(?:\w{1,20} )?(?:\w{2,20}s|anything|everything)\b"
-    rf"[^,:]{{0,40}}?){_NO_ORDER}\s+"
-    rf"(?=(?:i (?:want|need|prefer|only)|i'd (?:like|prefer|rather)|please|always|never"
-    rf"|{STYLE_VERB})\b)"
+    rf"[^,:]{{0,40}}?){_NO_ORDER}\s+(?=(?:i (?:want|need|prefer|only)|i'd (?:like|prefer|rather)"
+    rf"|please|always|never|{STYLE_VERB})\b)"
     r"|((?:in|for|with) (?:any|all|every|each|anything|everything)\b[^,:]{0,60}? (?:you|i) \w{2,20}"
     r"(?: (?:for|to|with) me)?)\s+(?=[a-z]{2,20} (?:a|an|the|my|me|in|it|only)\b)"
     rf"|((?:every|each) (?:{WEEKDAY}|morning|evening|night|day|week"
@@ -469,8 +458,7 @@ _TURNS = (
     r"|[;:]\*{0,2} (?:please )?|,? (?:and |but )?(?:please|pls) "
     r"| [-–—] (?:please )?"
     r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no"
-    r"|when(?:ever)?"
-    r"|if|each time|every time|going forward|from now on|in future)\b)"
+    r"|when(?:ever)?|if|each time|every time|going forward|from now on|in future)\b)"
 )
 TURNS = re.compile(_TURNS)
 # Behind what the user says of themselves any verb may begin it: "I hate small talk, get to it".
@@ -489,12 +477,11 @@ _TALK = (
 )
 STRONG_WHEN = re.compile(
     r"whatever (?:the|i|we|you|it)\b|(?:every|each) \w|should (?:i|we|you)\b|(?:when|if) (?:it's"
-    r"|it is|its) about\b|in (?:anything|everything)\b|(?:for|in|with|on) (?:[\w'-]+"
-    r" )?[\w'-]+s (?:to|from|about|that|i|you|we|of)\b|(?:when|if) (?:a|an|any|my) [^,]{1,40}? (?:i"
-    r"|you)"
-    r" (?:show|send|give|paste|forward|share|write)\b|(?:whenever|every (?:single )?time|each time"
-    r"|any ?time|next time i|unless i|until i"
-    r"|as soon as i)\b|(?:when|if) (?:the|my) (?:topic|subject|question|conversation) "
+    r"|it is|its) about\b|in (?:anything|everything)\b|(?:for|in|with|on) "
+    r"(?:[\w'-]+ )?[\w'-]+s (?:to|from|about|that|i|you|we|of)\b|(?:when|if) (?:a|an|any"
+    r"|my) [^,]{1,40}? (?:i|you) (?:show|send|give|paste|forward|share|write)\b|(?:whenever"
+    r"|every (?:single )?time|each time|any ?time|next time i|unless i|until i|as soon as i)\b"
+    r"|(?:when|if) (?:the|my) (?:topic|subject|question|conversation) "
     rf"|(?:when|if) (?:(?:i|we|you)(?: \w+ly)? {_TALK}|i'm|we're|you're)\b"
     r"|(?:when|if) (?:i|we) (?!\w+ed\b|could\b|would\b|will\b|can\b|have\b|had\b|did\b|was\b|were\b"
     r"|went\b|came\b|got\b|take\b|invest\b|retire\b|understand\b|recall\b|may\b)[a-z]{2,20}\b"
@@ -587,12 +574,9 @@ REMINDS = re.compile(r"(?:keep in mind|remember|note that)\b")
 AT_HAND = re.compile(
     rf"\b(?:(?<!new to )this|these|those|that \w+(?= (?:with|of|in|on|for)\b|[{STOPS}]|$)|attached"
     r"|my last|your last|below(?! it)|above|previous|following|today(?!'s)|tonight|tomorrow"
-    r"|yesterday|right now|(?<!from )now(?!"
-    r" and)|yet|this time|once|here(?! on)|the (?:second|third|fourth|last|next)(?! person| time)"
-    r"|again"
-    rf" with|by {WEEKDAY}|at (?:\d+|one|two|three|four|five|six"
-    rf"|seven|eight|nine|ten)|on {WEEKDAY}|for now|(?:he|she"
-    r"|him|his)(?= ))\b"
+    r"|yesterday|right now|(?<!from )now(?! and)|yet|this time|once|here(?! on)|the (?:second"
+    rf"|third|fourth|last|next)(?! person| time)|again with|by {WEEKDAY}|at (?:\d+|one|two|three"
+    rf"|four|five|six|seven|eight|nine|ten)|on {WEEKDAY}|for now|(?:he|she|him|his)(?= ))\b"
 )
 DEFINITE = re.compile(
     r"\bthe (?!words?\b|phrase\b|term\b|first time\b|usual\b|same\b|way\b)([a-z]+)"

@@ -89,13 +89,12 @@ _HANDED = (
 )
 # Something is handed over: an order to work on it, its announcement, a question about it.
 _HANDS = re.compile(
-    rf"(?:^|(?<=[{STOPS}]\s))\s*(?:"
-    r"(?P<work>(?:(?:please|pls|hi|hello|hey|ok|okay|now|can you|could you|would you|help me|and"
-    rf"|then)[,!]? )*{_HANDLES}(?:\s*|\b[^{STOPS}:]{{0,80}}?\b{_HANDED}\b[^{STOPS}:]{{0,60}}):)"
-    r"|(?:here(?:'s| is| are| was)|below (?:is|are)|this is|these are|i (?:got|received|found)"
-    rf"|(?:he|she|they|my \w+) (?:sent|gave|wrote))\b[^{STOPS}:]{{0,80}}:"
-    rf"|[^{STOPS}:]{{0,80}}\b(?:this|these|the following) (?:\w+ ){{0,2}}?{_THINGS}\b"
-    rf"[^{STOPS}:]{{0,60}}(?:\?\s*$|:)"
+    rf"(?:^|(?<=[{STOPS}]\s))\s*(?:(?P<work>(?:(?:please|pls|hi|hello|hey|ok|okay|now|can you"
+    rf"|could you|would you|help me|and|then)[,!]? )*{_HANDLES}(?:\s*"
+    rf"|\b[^{STOPS}:]{{0,80}}?\b{_HANDED}\b[^{STOPS}:]{{0,60}}):)|(?:here(?:'s| is| are| was)"
+    r"|below (?:is|are)|this is|these are|i (?:got|received|found)|(?:he|she|they|my \w+) (?:sent"
+    rf"|gave|wrote))\b[^{STOPS}:]{{0,80}}:|[^{STOPS}:]{{0,80}}\b(?:this|these"
+    rf"|the following) (?:\w+ ){{0,2}}?{_THINGS}\b[^{STOPS}:]{{0,60}}(?:\?\s*$|:)"
     rf"|on [^{STOPS}]{{3,60}} wrote\s*:)"
 )
 # Rules given as a list are announced, "Some rules for you:"; other lists are pasted.
@@ -406,21 +405,18 @@ _OF_TEXT = (
 )
 WORK = re.compile(
     rf"(?:^|, |[:;-] )\W{{0,5}}{_ASKS}(?:{_OF_TEXT}|(?:a |the )?{_LANGUAGE} (?:version"
-    rf"|translation)\b"
-    rf"|(?:in|into|to|auf|ins) {_LANGUAGE}\b)|\b(?:kannst|könntest) du\b|\bbitte\b"
+    rf"|translation)\b|(?:in|into|to|auf|ins) {_LANGUAGE}\b)|\b(?:kannst|könntest) du\b|\bbitte\b"
     rf"|\b(?:can|could|would|will) (?:you|someone|anyone) (?:\w{{1,20}} ){{0,2}}?{_OF_TEXT}"
-    rf"|\b(?:need|want) (?:a |an |the )?(?:\w{{1,20}} ){{0,3}}?(?:summary|translation|headline|gist"
-    rf"|action"
-    rf" items|reply|comeback|no|answer) (?:to|of|for|from|only|on)\b|\bthe {_LANGUAGE} (?:for"
-    rf"|word)\b"
+    rf"|\b(?:need|want) (?:a |an |the )?(?:\w{{1,20}} ){{0,3}}?(?:summary|translation|headline"
+    r"|gist|action items|reply|comeback|no|answer) (?:to|of|for|from|only|on)\b"
+    rf"|\bthe {_LANGUAGE} (?:for|word)\b"
 )
 # A question whose matter is a text, or what is said in it.
 ABOUT = re.compile(
     rf"\b(?:spelling|mistakes?|wording|phrasing|punctuation|register)\b[^.!]{{0,40}}\?"
-    rf"|\b(?:don't|can't|cannot|didn't|couldn't) (?:really |quite |even )?(?:understand|make (?:out"
-    rf"|sense)|figure"
-    rf"|read (?:this|it|that|the|his|her)|get (?:it|this|that|the|what))\b|\b(?:sanity|quick"
-    rf"|spell) ?check\b"
+    r"|\b(?:don't|can't|cannot|didn't|couldn't) (?:really |quite |even )?(?:understand"
+    r"|make (?:out|sense)|figure|read (?:this|it|that|the|his|her)|get (?:it|this|that|the"
+    r"|what))\b|\b(?:sanity|quick|spell) ?check\b"
     rf"|\b(?:any truth|truth in|scam|scammy|legit|phishing|fake|hoax|fraud|genuine|spam"
     rf"|passive[- ]aggressive|cliché|cheesy"
     rf"|enforceable|legally binding|gdpr|plagiari\w+|rhetorical|typos?)\b"
@@ -468,25 +464,21 @@ _OTHERS = (
 SOURCE = re.compile(
     rf"\b{_OTHERS} ?(?:\w{{1,40}}ly |just |once |now |also |always |keeps? |has |have |had "
     rf"|only ){{0,8}}{_SAYS}\b"
-    rf"|\b(?:got|received|found|saw|spotted|came across|copied|pasted|noticed|overheard"
-    rf"|inherited|discovered|screenshotted|ran|opened|getting|fetched|scanned|typed"
-    rf"|stumbled)\b[^{STOPS}]{{0,60}}?"
-    rf"(?:\b(?:this|these)\b|{_A_TEXT})"
+    r"|\b(?:got|received|found|saw|spotted|came across|copied|pasted|noticed|overheard|inherited"
+    r"|discovered|screenshotted|ran|opened|getting|fetched|scanned|typed"
+    rf"|stumbled)\b[^{STOPS}]{{0,60}}?(?:\b(?:this|these)\b|{_A_TEXT})"
     rf"|^\W{{0,5}}(?:got|received|found|saw|spotted|overheard|copied|seen|read|pasted) (?:this"
-    rf"|these|it|a"
-    rf"|an|in|on|the)\b"
-    rf"|\b(?:this|that|it|these|those|here)(?:'s| is| are| was| were| came| popped| arrived| landed"
-    rf"| appeared| goes| comes| showed)(?: \w+){{0,4}}? (?:(?:from|off) (?!you\b|now\b|here\b)"
-    rf"|in the|on the|on a|what|by|in my|up"
-    rf"|{_TEXTS})\b"
+    r"|these|it|a|an|in|on|the)\b"
+    r"|\b(?:this|that|it|these|those|here)(?:'s| is| are| was| were| came| popped| arrived"
+    rf"| landed| appeared| goes| comes| showed)(?: \w+){{0,4}}? (?:(?:from|off) (?!you\b|now\b"
+    rf"|here\b)|in the|on the|on a|what|by|in my|up|{_TEXTS})\b"
     rf"|\bhere(?:'s| is| are| goes| comes| you go)\b(?! (?:my|the) (?:code|function|class|query"
     rf"|script|error))"
     rf"|\bit(?:'s| is| was) (?:from|off|copied|by)\b"
     rf"|^\W{{0,5}}(?:[\w'-]{{1,20}} ){{1,4}}?from (?:the|our|my|an?|his|her|their)\b"
     rf"|\bthere(?:'s| is| was| were| are) [^{STOPS}]{{0,40}}?{_A_TEXT}"
     rf"|{_A_TEXT} (?:\w+ ){{0,4}}?(?:from|by|has|had|contains?|arrived|came|landed|starts|ends"
-    rf"|begins"
-    rf"|went|goes|on my|i got|we (?:got|received)|just|of my|of our)\b"
+    r"|begins|went|goes|on my|i got|we (?:got|received)|just|of my|of our)\b"
     rf"|\b(?:reviewing|reading|editing|translating|grading|moderating|marking|transcribing"
     rf"|proofreading|staring at|looking at|typing)\b"
     rf"|\b(?:has|had|bears|carries) (?:a|an|the|this) (?:\w+ ){{0,2}}?{_TEXTS}\b"
@@ -512,8 +504,7 @@ TEXT = re.compile(_A_TEXT)
 HERE = re.compile(rf"\b{_THIS}")
 WONDERS = re.compile(
     r"\W{0,5}(?:(?:and|or|but|so) )?(?:what|how|why|who|where|which|is|are|does|do|did|can|could"
-    r"|should"
-    r"|any idea)\b"
+    r"|should|any idea)\b"
 )
 ENGLISH = re.compile(
     r"\b(?:a|an|and|are|at|by|for|from|have|i|i'm|in|is|it|it's|me|my|no|not|of|on|or|so|that|the"
@@ -527,15 +518,12 @@ ASKED_OF = re.compile(
 # Something is to be done with what is there, unless it is made anew or asked for.
 ACTS = re.compile(
     rf"(?:^|, |: )\W{{0,5}}{_ASKS}(?:{_ANY_WORK}|{_MAKES}|[a-z]{{2,20}}(?:-?i?fy|i[sz]e)\b|tone"
-    rf"|reduce"
-    rf"|remove|replace|add)"
+    r"|reduce|remove|replace|add)"
 )
 NEW = re.compile(
     rf"\W{{0,5}}{_ASKS}(?!(?:have|take) a\b)(?:[a-z]{{2,20}} (?:(?:me|us) )?(?:a|an|some|any|one"
-    rf"|two"
-    rf"|three|four|five|ten|\d+|about|how"
-    rf"|why|what|whether|which|who)\b(?!.{{0,200}}\b(?:out of|of the|from the|from it|about it"
-    rf"|for it)\b))"
+    rf"|two|three|four|five|ten|\d+|about|how|why|what|whether|which|who)\b(?!.{{0,200}}\b(?:out "
+    r"of|of the|from the|from it|about it|for it)\b))"
 )
 LASTING = re.compile(
     r"\b(?:always|never|ever|every|each|all|any|when(?:ever)?|if|future|everything|anything|now on"
@@ -586,8 +574,7 @@ TO_COME = re.compile(
     r"\b(?:when(?:ever)?|if|each time|every ?time|any ?time|once|as soon as|unless|until|before"
     rf"|after) (?:\w{{1,20}}ing|i|you|we|it|a|an|any|my|someone|somebody)\b[^{STOPS},:;]*"
     r"|\b(?:whatever|anything|everything|things|all|what|those|texts?|mails?|emails?|letters?"
-    r"|messages"
-    r"|articles|reviews?|posts|reports|documents|photos|links|pages) (?:that )?(?:i|you"
+    r"|messages|articles|reviews?|posts|reports|documents|photos|links|pages) (?:that )?(?:i|you"
     rf"|we)\b[^{STOPS},:;]*"
     rf"|\bfor (?!the\b)(?:(?!and\b)\w{{1,30}} ){{1,5}}?(?:that )?i\b(?!')[^{STOPS},:;]*"
 )

@@ -47,8 +47,7 @@ JOINT = "; "
 # Said of the whole sentence, not of its condition.
 _CLOSING = re.compile(
     r"(?<![\s,])(?:[\s,]++(?:from (?:now|here|today|this point) on(?:wards?)?|going forward"
-    r"|in (?:the )?future"
-    r"|again|any ?more|please|instead|too)){1,6}\W*$"
+    r"|in (?:the )?future|again|any ?more|please|instead|too)){1,6}\W*$"
 )
 _SHORTEST_RULE = 3  # Characters; a condition cannot begin before the request has.
 # No condition but manners of speaking: they stay with the rule.
@@ -458,8 +457,7 @@ _SUBJECT = re.compile(
 )
 _MODIFIER = re.compile(
     r"\A(?:(?:\w+ly|just|also|ever|again|now|do|want(?: you)? to|need(?: you)? to"
-    r"|(?:would )?like to"
-    r"|start to|begin to|happen to)\s+)+",
+    r"|(?:would )?like to|start to|begin to|happen to)\s+)+",
     re.I,
 )
 # Verbs of speaking and giving: what they bring up is the topic.
@@ -477,15 +475,13 @@ _WANTED = re.compile(
 _LINK = re.compile(r"(?:about|on|for|with|regarding|of|to|in|into|upon|up|that)\s+", re.I)
 _DETERMINER = re.compile(r"(?:(?:a|an|the|my|our|your|any|all|every|each|some|of)\s+)+", re.I)
 _ENDING = re.compile(
-    r"(?<!\s)\s++(?:(?:comes?|pops?) up|(?:is|are|gets?) (?:mentioned|involved|discussed)"
-    r"|again|first"
-    r"|for me)$",
+    r"(?<!\s)\s++(?:(?:comes?|pops?) up|(?:is|are|gets?) (?:mentioned|involved|discussed)|again"
+    r"|first|for me)$",
     re.I,
 )
 _NEXT = re.compile(
-    rf"{re.escape(JOINT)}|(?<!\s)\s++(?=(?:when(?:ever)?|if|every time|each time|any ?time"
-    rf"|while|during)\s"
-    r"+(?:i|we|you|it|the|my|\w+ing)\b)",
+    rf"{re.escape(JOINT)}|(?<!\s)\s++(?=(?:when(?:ever)?|if|every time|each time|any ?time|while"
+    r"|during)\s+(?:i|we|you|it|the|my|\w+ing)\b)",
     re.I,
 )
 _HAN = re.compile(

@@ -223,8 +223,7 @@ _JOINS = _any(
     r"(?:older|younger|earlier|later|bigger|smaller|cheaper|faster|longer|shorter|more|less|first"
     r"|last|better|worse),? [^?]{0,200}\bor\b|(?:more|less|\w+er) than\b",
     r"(?:the|a|an) (?!one\b|time\b)\w+ (?:who|whom|whose|where|that (?:gave|told|sold|met))\b",
-    rf"\w+'s (?:\w+'s|(?:{any_of(NEAREST_KIN, 'partner boss friend')})"
-    r"'?s?\b(?= \w))",
+    rf"\w+'s (?:\w+'s|(?:{any_of(NEAREST_KIN, 'partner boss friend')})'?s?\b(?= \w))",
     r"(?:while|at the time|when) (?:i|we|he|she|they|it|(?:my|our|his|her|their|the) \w+|[a-z]+)"
     r" (?:was|were|had|met|moved|started|left|came|got|\w+ed)\b",
     r"how old (?:was|were)\b[^?]{0,200}\bwhen\b",
@@ -334,13 +333,10 @@ _IS_MONTH = word_set(MONTHS, SHORT_MONTHS)
 # Of a text in small letters. Figures begin with a sign, so that the words between are passed over
 # at once; a number right after a month is a date.
 _FIGURE = re.compile(
-    r"[\d$€£](?:"
-    r"(?P<money>(?<=\D)\s?\d[\d,.]*(?:k|m)?\b|(?<=\d)[\d,.]{0,20}\s(?=(?:dollars|euros|pounds)\b))"
-    r"|(?P<percent>(?<=\d)[\d,.]{0,20}\s?(?:%|percent\b))"
-    r"|(?P<clock>(?<=\d)\d?(?::\d\d)?\s?[ap]\.?m\b)"
-    r"|(?P<date>(?<=\d)\d?(?:/\d{1,2}(?:/\d{2,4})?"
-    rf"|(?:st|nd|rd|th)?\s(?:of\s)?(?:{MONTH})\b))"
-    r"|(?P<count>(?<=\d)[\d,]*(?:\.\d+)?))"
+    r"[\d$€£](?:(?P<money>(?<=\D)\s?\d[\d,.]*(?:k|m)?\b|(?<=\d)[\d,.]{0,20}\s(?=(?:dollars|euros"
+    r"|pounds)\b))|(?P<percent>(?<=\d)[\d,.]{0,20}\s?(?:%|percent\b))"
+    r"|(?P<clock>(?<=\d)\d?(?::\d\d)?\s?[ap]\.?m\b)|(?P<date>(?<=\d)\d?(?:/\d{1,2}(?:/\d{2,4})?"
+    rf"|(?:st|nd|rd|th)?\s(?:of\s)?(?:{MONTH})\b))|(?P<count>(?<=\d)[\d,]*(?:\.\d+)?))"
 )
 _WORD = re.compile(r"[a-z][a-z'’]*")
 _WORDS = ("word", "change")

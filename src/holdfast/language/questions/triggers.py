@@ -146,14 +146,13 @@ def _sense(
 
 #: What stands before a verb that is asked for: the start of a clause, or words of asking.
 ASKED = re.compile(
-    rf"(?:(?:^|[{STOPS}:;\n]\s?|, (?:please|then|now|and) )"
-    r"(?:(?:please|now|just|first|then|also|ok|okay"
-    r"|so|hey|hi|next|finally|and|briefly|quickly)[, ]+){0,3}"
-    r"|\b(?:can|could|would|will) you (?:please |also |just |briefly )?"
-    r"|\b(?:please|let's|lets|help me|help us|help|how to|i'll|you to|me to|us to)[, ]+"
-    r"|\bhow (?:do|can|could|should|would|might) (?:i|we|you|one) (?:best )?"
-    r"|\b(?:need|want|like|have|got|going|trying|ought) to (?:\w{2,12}ly )?"
-    r"|\b(?:i|we) (?:must|should|could|can) )$"
+    rf"(?:(?:^|[{STOPS}:;\n]\s?|, (?:please|then|now|and) )(?:(?:please|now|just|first|then|also"
+    r"|ok|okay"
+    r"|so|hey|hi|next|finally|and|briefly|quickly)[, ]+){0,3}|\b(?:can|could|would"
+    r"|will) you (?:please |also |just |briefly )?|\b(?:please|let's|lets|help me|help us|help"
+    r"|how to|i'll|you to|me to|us to)[, ]+|\bhow (?:do|can|could|should|would|might) (?:i|we|you"
+    r"|one) (?:best )?|\b(?:need|want|like|have|got|going|trying|ought) to (?:\w{2,12}ly )?|\b(?:i"
+    r"|we) (?:must|should|could|can) )$"
 )
 
 #: Words that turn a trigger round when they stand before it.
@@ -183,11 +182,10 @@ MACHINE = _words(
 #: A question to the memory about what was said or done before is no task of the present.
 RECAP = re.compile(
     # "Which error did I mention", "what did Ann argue"; but "what did I do wrong" is of today.
-    rf"\b(?:what|which|when|where|who|whom|how)\b[^{STOPS}\n]{{0,80}}?"
-    r"\b(?:(?:did|had|was|were|have|has) "
-    r"(?:i|we|you|he|she|they|(?:my|our|his|her|their) \w+)|did (?!(?:an?|experts|it|researchers"
-    r"|scientists|studies|that|the|these|this|those)\b)\w+)\b"
-    r"(?! (?:\w+ )?(?:wrong|miss|missed|missing|break|broken|forget|mess))"
+    rf"\b(?:what|which|when|where|who|whom|how)\b[^{STOPS}\n]{{0,80}}?\b(?:(?:did|had|was|were"
+    r"|have|has) (?:i|we|you|he|she|they|(?:my|our|his|her|their) \w+)|did (?!(?:an?|experts|it"
+    r"|researchers|scientists|studies|that|the|these|this|those)\b)\w+)\b(?! (?:\w+ )?(?:wrong"
+    r"|miss|missed|missing|break|broken|forget|mess))"
     rf"|^\W*(?:what|which|when|where|who|how)\b[^{STOPS}\n]{{0,120}}?\b(?:i|we)(?:'ve| have| had)? "
     r"(?:decided|described|discussed|mentioned|said|talked|told)\b"
     r"|\b(?:do|can|could) you (?:still )?(?:remember|recall|remind)\b|^\W*remind me\b"

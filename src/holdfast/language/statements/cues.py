@@ -55,13 +55,11 @@ IDLE = re.compile(
 POINTS = re.compile(
     r"\b(?:of|love|like|enjoy|hate|prefer|into|using|use|have|bought|joined|started|adore|doing|on"
     r"|about|for|in|to|at|with) (?:this|that|these|those)\b(?! (?:year|month|week|summer|winter"
-    r"|spring|autumn"
-    r"|fall|morning|evening|weekend|time|is|are))|\bthere[.!]?$|\b(?:done|tried|do|make|making"
-    r"|doing|create|borrowing|buying|getting)"
-    r" (?:one|this|that|it)(?: before| again| too)?[.!]?$|\b(?:something|take a look"
-    r"|check it out|here are|the idea|your)\b|^(?:[\w',]+ ){0,4}?(?:i|we)(?:'\w+)?(?: (?!an?\b"
-    r"|the\b|my\b|our\b|some\b|two\b)[\w']+){1,6} (?:it|them|him|her|there)\b(?! (?:is|was|are"
-    r"|were|'s))"
+    r"|spring|autumn|fall|morning|evening|weekend|time|is|are))|\bthere[.!]?$|\b(?:done|tried|do"
+    r"|make|making|doing|create|borrowing|buying|getting) (?:one|this|that|it)(?: before| again"
+    r"| too)?[.!]?$|\b(?:something|take a look|check it out|here are|the idea|your)\b"
+    r"|^(?:[\w',]+ ){0,4}?(?:i|we)(?:'\w+)?(?: (?!an?\b|the\b|my\b|our\b|some\b"
+    r"|two\b)[\w']+){1,6} (?:it|them|him|her|there)\b(?! (?:is|was|are|were|'s))"
 )
 
 
@@ -164,9 +162,8 @@ OF_THING = re.compile(
     rf"|said (?:yes|no)\b|is called \w|(?:is|are) on the \d|(?:is|are) [\d.,]+ ?(?:mm|cm|m|km|kg"
     rf"|kilos|miles|feet|hours|years|euros?|dollars|pounds)\b|(?:only )?goes (?:up )?to \d"
     rf"|{_NOT_YET} {_OFT}{_PENDING}\b|(?:got|was|were|has been) (?:paid|signed|delivered|sold))"
-    rf"|{_LEAD}(?=[\w&/-]*\d)[\w&/-]++ (?:got|was|is|has been) (?:paid|signed|delivered"
-    rf"|approved|sold"
-    r"|cancell?ed|ordered)\b"
+    rf"|{_LEAD}(?=[\w&/-]*\d)[\w&/-]++ (?:got|was|is|has been) (?:paid|signed|delivered|approved"
+    r"|sold|cancell?ed|ordered)\b"
 )
 #: Who is who: a role, with a name to follow.
 IS_NAMED = re.compile(rf"{_LEAD}(?:(?:the|my|our|their) )?(?:[\w-]+ ){{0,2}}?{_ROLES}(?: is|'s) ")
@@ -201,11 +198,9 @@ NOT = re.compile(
     r"\b(?:i|we) no longer \w|\b(?:i|we) (?:don't|do not|dont|can't|cannot) .{2,60} any ?more\b"
     r"|\b(?:i|we) (?:don't|do not|dont) (?:own|drive|smoke|drink|eat|use|wear|speak|cook|travel"
     r"|live|work (?:on|at|for|in|with)|watch|play|have (?:(?:an? )(?:car|dog|cat|pet|degree"
-    r"|licen[cs]e"
-    r"|job|garden|tv|phone|laptop|visa|passport|partner|boyfriend|girlfriend|wife|husband|kitchen"
-    r"|oven|dishwasher|bike|house|balcony|freezer|microwave|printer|budget|lift|landlord)"
-    r"|kids|children|pets|siblings|insurance))\b(?! (?:it|that|this|them|enough"
-    r"|much)\b)"
+    r"|licen[cs]e|job|garden|tv|phone|laptop|visa|passport|partner|boyfriend|girlfriend|wife"
+    r"|husband|kitchen|oven|dishwasher|bike|house|balcony|freezer|microwave|printer|budget|lift"
+    r"|landlord)|kids|children|pets|siblings|insurance))\b(?! (?:it|that|this|them|enough|much)\b)"
     rf"|\b(?:i|we)(?:'ve| have)? {_OFT}(?:stopped|quit|gave up|given up) (?!(?:by|in|at|to|for|on"
     r"|it|worrying|thinking)\b)\w"
 )
@@ -229,20 +224,18 @@ CHOSEN = re.compile(
 WANTED = re.compile(r"\b(?:i|we) (?:want|need) .{2,60}, not \w|\b(?:i|we) want (?:\w+ ){1,3}only\b")
 #: What the speaker did, has, or does for a living, beside CONTEXT.
 DONE = re.compile(
-    rf"\b(?:i|we)(?:'ve| have)? {_OFT}(?:signed(?! up)|paid|sold|married|passed"
-    r"|moved (?:in|out|house)|submitted|cancelled|canceled|handed in|inherited|hired|fired"
-    r"|got (?:the|my|our) (?:job|visa|offer|permit|keys|results|grant|licen[cs]e|mortgage|loan"
-    r"|flat|house|degree"
-    r"|promotion)|switched (?:to|from)|signed up for|registered|applied (?:for|to)"
+    rf"\b(?:i|we)(?:'ve| have)? {_OFT}(?:signed(?! up)|paid|sold|married|passed|moved (?:in|out"
+    r"|house)|submitted|cancelled|canceled|handed in|inherited|hired|fired|got (?:the|my"
+    r"|our) (?:job|visa|offer|permit|keys|results|grant|licen[cs]e|mortgage|loan|flat|house"
+    r"|degree|promotion)|switched (?:to|from)|signed up for|registered|applied (?:for|to)"
     r"|finished (?:the|my|our"
     r"|reading|building)|bought|ordered|booked|left (?:my|our) (?:\w+ ){0,2}?(?:job|company|band"
-    r"|team)|attended|entered (?:an?|the|my)|declined|turned down|(?:co-)?hosted|completed|competed"
-    r"|(?:came|finished|took) (?:first|second|third|1st|2nd|3rd)|ran (?:an?|the|my) (?:\w+ )?"
-    r"(?:half|marathon|race)|travell?ed to|recorded|performed at|allocated|met (?:my|our|with)"
-    r"|(?:increased|reduced|raised|lowered|cut) (?:my|our|the)\b[^.;]{2,60} (?:to|by)|set aside"
-    r"|wrote (?:an?|my)|made (?:an? (?:limited|new|website|app|film|album|cake|deal)"
-    r"|my (?:first|own)))\b"
-    r"(?! (?:it|this|that|them|attention|off|the price|by)\b)(?= \S)"
+    r"|team)|attended|entered (?:an?|the|my)|declined|turned down|(?:co-)?hosted|completed"
+    r"|competed|(?:came|finished|took) (?:first|second|third|1st|2nd|3rd)|ran (?:an?|the"
+    r"|my) (?:\w+ )?(?:half|marathon|race)|travell?ed to|recorded|performed at|allocated|met (?:my"
+    r"|our|with)|(?:increased|reduced|raised|lowered|cut) (?:my|our|the)\b[^.;]{2,60} (?:to|by)"
+    r"|set aside|wrote (?:an?|my)|made (?:an? (?:limited|new|website|app|film|album|cake|deal)"
+    r"|my (?:first|own)))\b(?! (?:it|this|that|them|attention|off|the price|by)\b)(?= \S)"
     r"|\b(?:i|we) (?:haven't|hadn't|have not|didn't) (?:yet )?(?:paid?|sign(?:ed)?|book(?:ed)?"
     r"|order(?:ed)?|buy|bought|finish(?:ed)?|sell|sold|renew(?:ed)?) (?!it|that|this)\w"
     r"|\bwe (?:sell|make|build|serve|rent out|ship|offer|deploy|meet|rehearse|train|brew|bake)"
@@ -304,9 +297,8 @@ SOMEBODY = re.compile(
     r"(?= (?:could|can|will|is|was|has|had|does|did|wants|says|said|lives|works|might|\w+ed)\b)"
 )
 OF_MINE = re.compile(
-    r"(?:(?i:and|but|so|also|oh|ok|hey|well|(?:last|one more) thing),? )?"
-    r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)?"
-    r"(?: \((?:my|our) (?:\w+ )?\w+|, (?:my|our) (?:\w+ )?\w+,)"
+    r"(?:(?i:and|but|so|also|oh|ok|hey|well|(?:last|one more) thing),? )?[A-Z][\w'-]+(?: "
+    r"[A-Z][\w'-]+)?(?: \((?:my|our) (?:\w+ )?\w+|, (?:my|our) (?:\w+ )?\w+,)"
 )
 #: What only people do: then the capital at the beginning is that of a name.
 SOMEBODY_DID = re.compile(
@@ -457,16 +449,13 @@ IDENTITY = _any(
     r"|home|hope|across|to terms|up)\b)|\b(?:i|we)(?:'ve| have) (?:lived|been living) (?:in|here|on"
     r"|with)\b|\b(?:i|we) both come from\b",
     rf"\b(?:i|we)(?:'ve| have| 've)? {_SOFT}(?:moved|relocated|emigrated|immigrated) (?:to|from"
-    rf"|into"
-    r"|back to|out of|in with)\b|\b(?:i|we) live \w+ (?:hours?|minutes?|miles|km) from\b",
+    r"|into|back to|out of|in with)\b|\b(?:i|we) live \w+ (?:hours?|minutes?|miles|km) from\b",
     rf"\bmy (?:\w+ )?{_FAMILY}(?: and i)?(?:,? [a-z]\w+,?)? (?:is|are|was|'s) (?:an?|the|from|in"
-    rf"|at|\d"
-    r"|born|called|named|my|based|married|studying|living|working|turning|pregnant|retired|deaf"
-    r"|blind|autistic|allergic|expecting|getting married|both)\b",
+    r"|at|\d|born|called|named|my|based|married|studying|living|working|turning|pregnant|retired"
+    r"|deaf|blind|autistic|allergic|expecting|getting married|both)\b",
     rf"\bmy (?:\w+ )?{_FAMILY}(?: and i)?(?:,? [a-z]\w+,?)? (?:both )?(?:lives?|works?|studies"
-    rf"|study"
-    r"|teach(?:es)?|passed away|died|turned \d|goes to|owns?|runs|plays|speaks?|comes? from|has"
-    r" (?:diabetes|asthma|an?|two|three|been)|moved to|grew up)\b",
+    r"|study|teach(?:es)?|passed away|died|turned \d|goes to|owns?|runs|plays|speaks?|comes? from"
+    r"|has (?:diabetes|asthma|an?|two|three|been)|moved to|grew up)\b",
     rf"\bmy (?:\w+ )?(?:{_FAMILY}|{_PETS}|middle name|best friend)'s name is\b",
     rf"\b(?:i|we)(?:'ve got| have| had| 've) {_COUNT} (?:\w+ ){{0,2}}?(?:{_FAMILY}|siblings?)\b",
     r"\b(?:i|we)(?:'re| are|'ve been| have been)? (?:just |recently |finally )?(?:got )?(?:married"
@@ -503,9 +492,8 @@ PREFERENCE = _any(
     r"\b(?:works?|suits?) (?:me )?best for (?:me|us)\b|\bi work best (?:in|at|with|when)\b"
     r"|\bover .{1,60} any ?day\b|\bnot my (?:thing|cup of tea)\b",
     rf"\bi(?:'m| am) {_SOFT}(?:not )?(?:{_SOFT})(?:into (?!this|it|that)|fond of|crazy about"
-    rf"|keen on"
-    r"|partial to|an? (?:\w+ )?(?:fan|lover) of|more of an?|an? (?:\w+ )?(?:\w+ (?:person|lover)"
-    r"|sucker for))\b",
+    r"|keen on|partial to|an? (?:\w+ )?(?:fan|lover) of|more of an?|an? (?:\w+ )?(?:\w+ (?:person"
+    r"|lover)|sucker for))\b",
     r"\b(?:stress(?:es)?|annoys?|bores?|bothers?|irritates?|relaxes?|calms?) me\b(?! that)",
     r"\bi(?:'ve| have) (?:always|never|long) (?:liked|loved|hated|enjoyed|preferred)\b",
     r"我们?\s*(?:最|更|比较|特别|很|非常|真的|也|一直|还是|不|太|怎么|其实)*(?:喜欢|偏爱|偏好|讨厌"
@@ -577,12 +565,10 @@ CONTEXT = _any(
     r"|trouble)|my (?:dream|life|true|best)|for (?:an?|about|over|around|\d+|two|three|four|five"
     r"|six|ten|years|months)|next|soon|ever|as usual|all day|along|together(?=[.!,]))\b)",
     rf"\b(?:i|we)(?:'ve| have)? {_SOFT}{_DID}\b(?! (?:it|this|that|them|to (?!learn|play|study"
-    rf"|work|run"
-    r"|volunteer|teach)|with (?:the|this)|getting|thinking|feeling|noticing|noticed|by"
+    r"|work|run|volunteer|teach)|with (?:the|this)|getting|thinking|feeling|noticing|noticed|by"
     r"|a few (?:days|weeks|months)|since|last|yesterday|recently|a while|off)\b)(?![.,!']|$)",
     rf"\b(?:my|our) {_NO_MATTER}(?:[\w'-]+ ){{1,3}}?(?:is|are|'s) (?:an?|called|named|in|at|on"
-    rf"|from|due"
-    r"|until|scheduled|booked|built|written|made|based|located|\d)\b",
+    r"|from|due|until|scheduled|booked|built|written|made|based|located|\d)\b",
     rf"\b(?:my|our|the) {_NO_MATTER}(?:(?!of )[\w'-]+ ){{1,4}}?(?:leaves|lands|departs|arrives"
     rf"|starts|begins"
     r"|ends|expires|runs (?:on|until|out|with|for)|takes place|is due|happens|opens|closes)\b",

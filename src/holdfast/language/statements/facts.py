@@ -106,9 +106,8 @@ _BEGINS = (
 _JOINT = re.compile(
     rf"(?:[,;]? (?:and|but|so|bc|because|cause)|[,;]| (?:tbh|lol|btw)) (?={_BEGINS})"
     r"|: (?=(?:i'm|i am|i've|my|we're|our|sent|ordered|booked|paid)\b)"
-    r"|,? (?:(?:and|so|but|then) )?(?=(?:can|could|would|will|do|did|are|have) you\b"
-    r"|(?:how|what|which|where|why|should i|should we|is there|any (?:tips|advice"
-    r"|ideas))\b[^?]{0,300}\?"
+    r"|,? (?:(?:and|so|but|then) )?(?=(?:can|could|would|will|do|did|are|have) you\b|(?:how|what"
+    r"|which|where|why|should i|should we|is there|any (?:tips|advice|ideas))\b[^?]{0,300}\?"
     r"|(?:how|what|which) (?:can|do|should|would|could) (?:i|we)\b)"
     r"|,? (?=(?:otherwise|or else)\b)|, so (?=[a-z]+ (?:should|will|can|can't|must|is|are)\b)"
 )
@@ -141,8 +140,7 @@ _OBJECTING = re.compile(
 #: "..., but as of May" belongs to what follows it.
 _TAIL = re.compile(
     r"(?:,| -)?(?: (?:and|but|so)),? (?=(?:with|since|as|because|when|while|after|before|now"
-    r"|of course"
-    r"|given|considering|in|on|at|if|by) [^,]{2,60}(?:, \d{4})?$)|,? but, of course$"
+    r"|of course|given|considering|in|on|at|if|by) [^,]{2,60}(?:, \d{4})?$)|,? but, of course$"
 )
 _REASON = re.compile(r"\b(?:bc|because|cause)\b")
 _ASKS = re.compile(r"(?:can|could|would|will|do|did|are|have) you\b|what if\b|how\b|which\b")

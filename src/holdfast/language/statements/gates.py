@@ -194,20 +194,18 @@ _GRANT = re.compile(
     rf"\b(?:{_MODEL}|you) (?:may|can|could|(?:is|are) (?:allowed|free|authori[sz]ed|permitted"
     rf"|cleared) to)(?: \w+)? {_DEED}"
     rf"|\b(?:allow|permit|authori[sz]|grant|empower|entitl)\w* (?:{_MODEL}"
-    rf"|you)\b (?:to (?:\w+ )?{_DEED}"
-    rf"|\w+ access|access|permission|authority)"
+    rf"|you)\b (?:to (?:\w+ )?{_DEED}|\w+ access|access|permission|authority)"
     rf"|\b(?:gave|gives|given|give|giving) (?:{_MODEL}|you) (?:\w+ )?(?:permission|access|authority"
     rf"|consent|approval)\b"
     rf"|{_DEED}\w* .{{0,60}}\bwithout (?:asking|confirmation|checking|(?:my )?approval)\b"
     r"|(?:允许|授权|批准)(?:你|助手|系统|它)|无需(?:确认|询问)"
 )
 _ORDER = re.compile(
-    rf"\b(?:you|{_MODEL}) (?:must|should|shall|need to|needs to|has to|have to|ought to|will always"
-    r"|will never|always|never)\b|\bmake sure (?:to|you|that)\b|\b(?:instructed|told|asked|ordered"
-    r"|wants)"
-    rf" (?:you|{_MODEL}) to\b|\bfrom now on\b|\b(?:always|never) (?:answer|reply|respond|recommend"
-    rf"|mention|say|use|trust|tell|{_DEED})|^(?:请|务必|必须|一定要|不要|别)|你(?:必须|应该|务必"
-    rf"|要)|助手(?:必须|应该)"
+    rf"\b(?:you|{_MODEL}) (?:must|should|shall|need to|needs to|has to|have to|ought to"
+    r"|will always|will never|always|never)\b|\bmake sure (?:to|you|that)\b|\b(?:instructed|told"
+    rf"|asked|ordered|wants) (?:you|{_MODEL}) to\b|\bfrom now on\b|\b(?:always|never) (?:answer"
+    rf"|reply|respond|recommend|mention|say|use|trust|tell|{_DEED})|^(?:请|务必|必须|一定要|不要|别)|你(?:必须"
+    r"|应该|务必|要)|助手(?:必须|应该)"
 )
 
 _HELP = (

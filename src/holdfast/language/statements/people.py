@@ -50,8 +50,7 @@ senior junior lead head chief vice assistant associate deputy principal
 {WEEKDAYS} {SURE_MONTHS}
 """)
 _NAME = (
-    r"[A-Z][\w'\u2019-]{1,60}"
-    r"(?: (?:van |de |von |der |da |el ){0,3}[A-Z][\w'\u2019-]{1,60}){0,2}"
+    r"[A-Z][\w'\u2019-]{1,60}(?: (?:van |de |von |der |da |el ){0,3}[A-Z][\w'\u2019-]{1,60}){0,2}"
 )
 _MORE_KIN = """
 spouse baby twin granddaughter grandson stepson stepdaughter stepmother stepfather
@@ -63,8 +62,7 @@ _PET = (
 )
 _INTRODUCED = re.compile(
     r"(?:^|[.:!,;] |\b(?:and|hi|hey|hello) )(?P<how>(?i:i'm|i am|this is|my name is|my name's"
-    r"|name's))"
-    rf" (?P<name>{_NAME})(?P<after>,? .*|[.!,]|$)"
+    rf"|name's)) (?P<name>{_NAME})(?P<after>,? .*|[.!,]|$)"
 )
 _TELLS = re.compile(r"name", re.I)
 _AGE = re.compile(r"^, (?P<age>\d{1,2})(?=,|\.|$| )(?: years old)?")

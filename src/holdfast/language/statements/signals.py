@@ -128,9 +128,8 @@ REINFORCEMENT = _any(
     r"\bi (?:really |do |also )?(?:love|like|appreciate|enjoy) (?:how you|the way you|that you|your"
     r"|it when you)\b|\bi (?:really )?appreciate (?:that|it|this)\b",
     rf"\b(?:that|this|it|your \w+|(?:this|the|that|your) (?:{_WORK})(?: \w+ \w+ \w+)?)(?: really"
-    rf"| just"
-    r"| finally)? (?:worked\b|works (?:so |really |very )?(?:well|great|perfectly|nicely)|solved"
-    r"|fixed it|helped|helps\b|did it\b|made (?:it|everything) (?:easy|easier|clear|click)"
+    r"| just| finally)? (?:worked\b|works (?:so |really |very )?(?:well|great|perfectly|nicely)"
+    r"|solved|fixed it|helped|helps\b|did it\b|made (?:it|everything) (?:easy|easier|clear|click)"
     r"|hits? the spot|did the trick|saved)",
     r"\bmade it click\b|\bnow i (?:get|understand|see) it\b|\bfinally (?:makes sense|understand"
     r"|works)|\bnow it (?:runs|works|compiles)\b|\bit (?:runs|works|compiles) now\b"
@@ -143,16 +142,14 @@ REINFORCEMENT = _any(
     rf"|style) is {_GOOD}",
     r"没错|(?:完全|非常|很)?正确[。！!，]?$|说得(?:很|太)?对|就是(?:这样|它|这个)|正是我"
     r"|继续(?:这样|保持)|^[太很真](?:好|棒)(?:了)?[，。！!]?|^完美|做得(?:很|真|太)?[好棒]"
-    r"|[写释答结讲]得?(?:很|非常|真|太)?(?:好|棒|清楚|到位)[，。！了]|很清楚|解决了|很(?:管用|有用"
-    r"|有帮助)|适合我|好多了|喜欢你(?:这样|的)|满意|按这个(?:风格|格式|方式)|(?:以后"
-    r"|下次)[都也]这样|^对对|帮了.{0,3}忙|成功了|你真(?:棒|厉害)|有道理",
+    r"|[写释答结讲]得?(?:很|非常|真|太)?(?:好|棒|清楚|到位)[，。！了]|很清楚|解决了|很(?:管用|有用|有帮助)|适合我|好多了|喜欢你(?:这样|的)|满意"
+    r"|按这个(?:风格|格式|方式)|(?:以后|下次)[都也]这样|^对对|帮了.{0,3}忙|成功了|你真(?:棒|厉害)|有道理",
 )
 
 PREFERENCE = _any(
     rf"{_I}{_SOFT}(?:prefer|rather\b|adore|hate|dislike|detest|loathe|avoid\b|favou?r\b)",
     rf"\bi {_SOFT}(?:don't |do not )?{_SOFT}(?:like|love|enjoy)\b(?! (?:how|the way|it when"
-    rf"|that you"
-    r"|your|(?:it|this|that)(?:[,.!]|$)|to (?:know|see|ask|hear|get|understand))\b)",
+    r"|that you|your|(?:it|this|that)(?:[,.!]|$)|to (?:know|see|ask|hear|get|understand))\b)",
     r"\bi(?:'ve| have) (?:always|never|long) (?:liked|loved|hated|enjoyed|preferred)\b",
     r"\bmy (?:\w+ ){0,2}?(?:favou?rites?|preferred|go-to|preference|weakness|guilty pleasure)\b",
     r"(?:\bi(?:'m| am) |^)(?:(?:not|really|quite|so|very|also|a bit) )*(?:into\b|fond of"
@@ -203,17 +200,15 @@ IDENTITY = _any(
     r"\bi(?:'ve| have) been (?:[\w-]+ ){1,5}?(?:for|since) (?:[\w-]+ ){0,3}?(?:years?|decades?"
     r"|\d{4})\b",
     rf"\bmy (?:\w+ )?(?:{_FAMILY})(?:'s side)?(?: and i)?(?: \w+)?(?:'s| is| are| was| lives?"
-    rf"| works?"
-    r"| starts?| got| has| have| goes| turned| called| named| studies| died)\b",
+    r"| works?| starts?| got| has| have| goes| turned| called| named| studies| died)\b",
     rf"\b(?:i|we)(?:'ve got| have| own| got) (?:an?|one|two|three|four|five|\d+) (?:\w+ )?"
     rf"(?:{_FAMILY}|siblings?|horse|parrot)\b",
     r"\bi (?:study|studied|graduated|majored|teach|used to be|speak (?!to|with|of|about|up))"
     r"|\bi(?:'ve| have)(?: got| had)? (?:type \d )?(?:diabetes|asthma|adhd|epilepsy|coeliac|celiac"
     r"|dyslexia|a (?:degree|phd|master))\b",
     r"我(?:的名字)?叫|我姓|我是(?:一)?[名个位](?![^，。]{0,4}(?:猫子|吃货|迷|控))"
-    r"|我是[^，。]{0,8}(?:人|师|生|员|者|手|长|教授|护士|律师|老板|\d后)|我(?:现在|一直"
-    r"|也)?住(?:在)?|我家在|我来自|我出生|我毕业于|我在[^，。]{1,10}(?:上班|工作|长大|读书|上学"
-    r"|任职)|我今年[^，。]{1,5}岁|我的(?:生日|母语|职业|家乡|老家|年龄|专业|工作是)"
+    r"|我是[^，。]{0,8}(?:人|师|生|员|者|手|长|教授|护士|律师|老板|\d后)|我(?:现在|一直|也)?住(?:在)?|我家在|我来自|我出生|我毕业于"
+    r"|我在[^，。]{1,10}(?:上班|工作|长大|读书|上学|任职)|我今年[^，。]{1,5}岁|我的(?:生日|母语|职业|家乡|老家|年龄|专业|工作是)"
     r"|我[教做当]了?[^，。]{0,6}年|我们家有"
     rf"|我(?:的)?(?:{_ZH_FAMILY})(?:是|今年|在|叫|住|上|刚|已)|我有[^，。]{{0,4}}(?:{_ZH_FAMILY})",
 )
@@ -247,8 +242,7 @@ GOAL = _any(
     r"我们?(?:今年|明年|正在|正|也|一直|还|都)*(?:打算|计划|希望(?!你)|准备(?!好)|努力|立志|争取)",
     r"(?:我们?(?:今年|明年|一直|真的|很|也|还)*|^)想(?!要一|问|知道|看看|请|让你|确认|你|不|到|起"
     r"|法|要个)[^，。]*(?:年|月|岁|前|公斤|有一天|学|成为|减|戒|读|跑|开|买|降|换|当|考)",
-    r"我们?要在[^，。]{1,8}(?:前|月|年|通过|完成)|我们?在为[^，。]{1,12}(?:训练|准备|备考|努力"
-    r"|存钱)|我们?正在(?:准备|备考|努力|学)",
+    r"我们?要在[^，。]{1,8}(?:前|月|年|通过|完成)|我们?在为[^，。]{1,12}(?:训练|准备|备考|努力|存钱)|我们?正在(?:准备|备考|努力|学)",
 )
 
 DECISION = _any(
@@ -273,9 +267,8 @@ DECISION = _any(
     r"\bmade up (?:my|our) minds?\b|\bfinal (?:answer|decision|choice)\b|\bit(?:'s| is) (?:settled"
     r"|decided|final|agreed)\b|\b(?:is|are) (?:approved|settled|decided)\b|\bmy decision\b"
     r"|\bwe do it your way\b",
-    r"(?:我们?|团队|大家)[^，。]{0,5}(?:决定|选择了|选了|选用|选定|同意|商量好|打定主意|下定决心"
-    r"|拒绝了|接受了|放弃|定了|敲定|不再|说好了|已经(?:辞|签|退))|就选|就这么(?:定|办)|那就(?:用|选"
-    r"|按|定)|定在|下定决心|^(?:那|还是)[^，。]{1,10}吧[，,。]?定?了?$|[，,]定了",
+    r"(?:我们?|团队|大家)[^，。]{0,5}(?:决定|选择了|选了|选用|选定|同意|商量好|打定主意|下定决心|拒绝了|接受了|放弃|定了|敲定|不再|说好了|已经(?:辞|签"
+    r"|退))|就选|就这么(?:定|办)|那就(?:用|选|按|定)|定在|下定决心|^(?:那|还是)[^，。]{1,10}吧[，,。]?定?了?$|[，,]定了",
 )
 
 
