@@ -11,7 +11,7 @@ Which labelled file scores which rules (T is tests/language, D the data folder o
       gates
     names/matching             D/entity-pairs                        scripts/eval_pairs.py
     claims                     tests/records/facts/pairs.py          scripts/eval_facts.py
-    instructions/rules         T/instructions, T/splits              T/test_tag_set.py
+    instructions/rules         T/instructions, T/splits              T/test_rules_set.py
     instructions/own_words     tests/trust/pastes*, rules*           scripts/eval_pastes.py
     instructions/supersede     T/supersession                        T/test_supersede.py
     statements/signals         T/signals, T/signals_unseen           T/test_signals.py
