@@ -38,20 +38,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         with open_memory(path) as memory:
-            remembered(console, memory)
-            recalled(console, memory)
-            understood(console, memory)
-            learned(console, memory)
-            replaced(console, memory)
-            packed(console, memory)
-            changed(console, memory)
+            show_remember(console, memory)
+            show_recall(console, memory)
+            show_graph(console, memory)
+            show_profile(console, memory)
+            show_facts(console, memory)
+            show_context(console, memory)
+            show_forget(console, memory)
         with open_memory(path) as memory:
-            reopened(console, memory)
+            show_reopen(console, memory)
     console.print(f"\nThe whole demo took {time.perf_counter() - began:.1f} s.")
     console.print("Next: docs/quickstart.md")
 
 
-def remembered(console: Console, memory: Memory) -> None:
+def show_remember(console: Console, memory: Memory) -> None:
     """Store the sample, session by session, and let the background work finish."""
     turns = sample.turns()
     console.rule("1. remember: durable first, understood in the background")
@@ -77,7 +77,7 @@ def remembered(console: Console, memory: Memory) -> None:
     )
 
 
-def recalled(console: Console, memory: Memory) -> None:
+def show_recall(console: Console, memory: Memory) -> None:
     """Ask the sample's own questions and show what came back and why."""
     console.rule("2. recall: keyword, vector, who spoke and what surrounds it, blended")
     table = Table("question", "turn", "found first", "evidence", "why", "ms", show_lines=True)
@@ -105,7 +105,7 @@ def recalled(console: Console, memory: Memory) -> None:
     )
 
 
-def understood(console: Console, memory: Memory) -> None:
+def show_graph(console: Console, memory: Memory) -> None:
     """Show the knowledge graph that was learned from the sample, with the turns it comes from."""
     console.rule("3. graph: who and what was spoken of, learned in the background without an LLM")
     graph = memory.graph.overview(user=USER, limit=_SHOWN_ENTITIES)
@@ -132,7 +132,7 @@ def understood(console: Console, memory: Memory) -> None:
     )
 
 
-def learned(console: Console, memory: Memory) -> None:
+def show_profile(console: Console, memory: Memory) -> None:
     """Show who the user is, what was noted and which rules stand, as the sample tells it."""
     console.rule("4. profile, notes and standing instructions, each with the turns it comes from")
     profile = memory.profile(user=USER)
@@ -153,7 +153,7 @@ def learned(console: Console, memory: Memory) -> None:
         console.print(f"  {hit.kind}: {escape(_short(hit.content))} ({where})")
 
 
-def replaced(console: Console, memory: Memory) -> None:
+def show_facts(console: Console, memory: Memory) -> None:
     """Tell a fact, then tell it otherwise, and ask what held when."""
     console.rule("5. facts: a memory that changes its mind, and knows what it believed before")
     for at, text in _CAR:
@@ -168,7 +168,7 @@ def replaced(console: Console, memory: Memory) -> None:
         console.print(f"  as of {as_of[:10]}: {escape(hits[0].content)}")
 
 
-def packed(console: Console, memory: Memory) -> None:
+def show_context(console: Console, memory: Memory) -> None:
     """Pack a context block for the next model call."""
     console.rule("6. context: what a model would be given, in 300 tokens")
     context = memory.context("Who makes the kitchen cabinets now?", user=USER, budget_tokens=300)
@@ -179,7 +179,7 @@ def packed(console: Console, memory: Memory) -> None:
     )
 
 
-def changed(console: Console, memory: Memory) -> None:
+def show_forget(console: Console, memory: Memory) -> None:
     """Forget and restore."""
     console.rule("7. forget and restore: hidden at once, never lost by accident")
     question = "Which error code did the logger print?"
@@ -194,7 +194,7 @@ def changed(console: Console, memory: Memory) -> None:
     console.print(f"  history: {actions}")
 
 
-def reopened(console: Console, memory: Memory) -> None:
+def show_reopen(console: Console, memory: Memory) -> None:
     """Close, open, ask again: nothing lives only in the process."""
     console.rule("8. reopen: the file is the memory")
     hits, seconds = timed(memory.recall, "the cat's medicine", user=USER, limit=3)

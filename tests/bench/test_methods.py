@@ -10,8 +10,8 @@ from holdfast.bench.methods import (
     VARIATIONS,
     Method,
     Variation,
-    offered,
-    varied,
+    methods_for,
+    variations_for,
 )
 from holdfast.config import Config
 from holdfast.recall.pipeline import STAGES
@@ -21,8 +21,8 @@ PARTS = {each.part for each in VARIATIONS}
 
 
 def test_holdfast_comes_first_and_every_plain_method_is_offered() -> None:
-    assert offered(Config())[0].overrides == {}
-    assert offered(Config())[1:] == list(PLAIN)
+    assert methods_for(Config())[0].overrides == {}
+    assert methods_for(Config())[1:] == list(PLAIN)
 
 
 @pytest.mark.parametrize("method", PLAIN, ids=lambda method: method.name)
@@ -67,7 +67,7 @@ def test_every_feature_of_the_blend_has_a_row() -> None:
 
 
 def test_variations_have_names_of_their_own_and_each_changes_the_default() -> None:
-    names = [each.name for each in varied(Config())]
+    names = [each.name for each in variations_for(Config())]
     assert names == [each.name for each in VARIATIONS]
     assert len(set(names)) == len(names)
     assert {"without literal", "without blend.window", "with diverse"} <= set(names)
@@ -76,10 +76,10 @@ def test_variations_have_names_of_their_own_and_each_changes_the_default() -> No
 def test_what_changes_nothing_or_cannot_be_said_has_no_row() -> None:
     stages_off = Config().override({"stages.literal": False, "mmrLambda": 0.85})
     left_out = {"without literal", "with diverse"}
-    assert {each.name for each in VARIATIONS} - {each.name for each in varied(stages_off)} == (
-        left_out
-    )
-    by_rank = varied(Config().override({"fusion": "rrf"}))
+    assert {each.name for each in VARIATIONS} - {
+        each.name for each in variations_for(stages_off)
+    } == (left_out)
+    by_rank = variations_for(Config().override({"fusion": "rrf"}))
     assert not [each for each in by_rank if each.part.startswith("blend.") or each.part == "rrf"]
     alone = Config().override({"blend": dict.fromkeys(asdict(Blend()), 0.0) | {"window": 1.0}})
-    assert Variation("blend.window", {"blend.window": 0.0}) not in varied(alone)
+    assert Variation("blend.window", {"blend.window": 0.0}) not in variations_for(alone)

@@ -10,28 +10,28 @@ from holdfast.bench.metrics import (
     Latest,
     ScoredHit,
     by_category,
-    covered,
-    fitting,
-    judged,
+    coverage,
     latest,
     newest_first,
     percentile,
+    ranking_scores,
     turns_best_first,
+    turns_that_fit,
 )
 
 
 def test_a_perfect_ranking_scores_one_everywhere() -> None:
-    assert judged(["a", "b", "x"], ["b", "a"]) == dict.fromkeys(RANKING, 1.0)
+    assert ranking_scores(["a", "b", "x"], ["b", "a"]) == dict.fromkeys(RANKING, 1.0)
 
 
 def test_a_ranking_without_evidence_scores_zero_everywhere() -> None:
-    assert judged(["x", "y"], ["a"]) == dict.fromkeys(RANKING, 0.0)
-    assert judged([], ["a"]) == dict.fromkeys(RANKING, 0.0)
+    assert ranking_scores(["x", "y"], ["a"]) == dict.fromkeys(RANKING, 0.0)
+    assert ranking_scores([], ["a"]) == dict.fromkeys(RANKING, 0.0)
 
 
 def test_evidence_on_rank_two_and_eleven() -> None:
     others = [f"x{number}" for number in range(9)]
-    scores = judged(["x", "a", *others[:8], "b"], ["a", "b"])
+    scores = ranking_scores(["x", "a", *others[:8], "b"], ["a", "b"])
     assert scores["recall@5"] == scores["recall@10"] == 0.5
     assert scores["recall@20"] == 1.0
     assert scores["all@10"] == 0.0
@@ -41,20 +41,20 @@ def test_evidence_on_rank_two_and_eleven() -> None:
 
 def test_what_comes_after_the_first_twenty_is_not_found() -> None:
     others = [f"x{number}" for number in range(19)]
-    assert judged([*others, "a"], ["a"])["mrr"] == pytest.approx(1 / 20)
-    assert judged(["x", *others, "a"], ["a"])["mrr"] == 0.0
+    assert ranking_scores([*others, "a"], ["a"])["mrr"] == pytest.approx(1 / 20)
+    assert ranking_scores(["x", *others, "a"], ["a"])["mrr"] == 0.0
 
 
 def test_the_evidence_inside_a_budget_is_a_share_of_all_of_it() -> None:
     inside = {1000: {"a"}, 4000: frozenset({"a", "b", "x"}), 8000: ()}
     expected = {"tokens@1000": 0.5, "tokens@4000": 1.0, "tokens@8000": 0.0}
-    assert covered(inside, ["a", "b"]) == expected
-    assert covered({9: {"b"}}, ["a", "b"], name="full") == {"full@9": 0.5}
+    assert coverage(inside, ["a", "b"]) == expected
+    assert coverage({9: {"b"}}, ["a", "b"], name="full") == {"full@9": 0.5}
 
 
 def test_the_best_ranking_of_more_evidence_than_ten_scores_one() -> None:
     turns = [f"a{number}" for number in range(12)]
-    scores = judged(turns, turns)
+    scores = ranking_scores(turns, turns)
     assert scores["ndcg@10"] == pytest.approx(1.0)
     assert scores["recall@10"] == pytest.approx(10 / 12)
     assert scores["all@10"] == 0.0
@@ -67,14 +67,14 @@ def test_a_hit_that_does_not_fit_is_skipped_and_the_next_may_fit() -> None:
         ScoredHit(("c",), 400),
         ScoredHit(("d",), 1),
     ]
-    assert fitting(found, budget_tokens=1000) == {"a", "c"}
-    assert fitting(found, budget_tokens=0) == set()
+    assert turns_that_fit(found, budget_tokens=1000) == {"a", "c"}
+    assert turns_that_fit(found, budget_tokens=0) == set()
 
 
 def test_a_hit_of_several_turns_counts_for_each_of_them_once() -> None:
     turns = turns_best_first([("a", "b"), ("b",), (), ("c",)])
     assert turns == ("a", "b", "c")
-    assert judged(turns, ["c"])["mrr"] == pytest.approx(1 / 3)
+    assert ranking_scores(turns, ["c"])["mrr"] == pytest.approx(1 / 3)
 
 
 def test_the_whole_is_the_mean_of_questions_and_leaves_the_adversarial_out() -> None:

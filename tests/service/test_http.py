@@ -194,7 +194,7 @@ def test_wait_ends_when_the_model_is_away(tmp_path: Path) -> None:
     with holdfast.open(tmp_path / "m.db", embedder=DeadEmbedder()) as memory:
         receipt = memory.remember("tea", user="alice")
         room = WaitingRoom(1)
-        state = room.settled(memory, Scope("default", "alice"), receipt, timeout_s=0.2)
+        state = room.wait_for(memory, Scope("default", "alice"), receipt, timeout_s=0.2)
         assert state in ("stored", "processing", "failed")
         found = ask(client_of(memory, create_key(memory.store)[1]), "tea")
         assert found["count"] == 1
@@ -206,7 +206,7 @@ def test_wait_ends_when_the_service_stops(tmp_path: Path) -> None:
         receipt = memory.remember("tea", user="alice")
         room = WaitingRoom(1)
         with ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(room.settled, memory, Scope("default", "alice"), receipt)
+            waiting = pool.submit(room.wait_for, memory, Scope("default", "alice"), receipt)
             room.close()
             assert waiting.result(timeout=10) == "stored"
 
@@ -214,7 +214,7 @@ def test_wait_ends_when_the_service_stops(tmp_path: Path) -> None:
 def test_with_too_many_waiting_the_answer_comes_at_once(tmp_path: Path) -> None:
     with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         receipt = memory.remember("tea", user="alice")
-        assert WaitingRoom(0).settled(memory, Scope("default", "alice"), receipt) == "stored"
+        assert WaitingRoom(0).wait_for(memory, Scope("default", "alice"), receipt) == "stored"
 
 
 def test_a_repeated_key_stores_once_and_another_body_is_a_conflict(client: TestClient) -> None:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
-from holdfast.service.http.idempotency import answered_once
+from holdfast.service.http.idempotency import answer_once
 from holdfast.service.http.limits import Backlog, Rates
 from holdfast.service.http.serving import impatient
 from holdfast.service.http.wire import parse_json
@@ -686,7 +686,7 @@ def test_the_same_request_waits_for_itself_but_not_for_ever(
     with opened(tmp_path) as memory:
 
         def ask(name: str, act: Any) -> tuple[bytes, bool]:
-            return answered_once(memory, ann, name, {}, act, asked={})
+            return answer_once(memory, ann, name, {}, act, asked={})
 
         first = threading.Thread(target=lambda: done.append(ask("one", slowly)), daemon=True)
         first.start()

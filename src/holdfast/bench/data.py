@@ -123,7 +123,7 @@ def read_set(folder: Path) -> LabelledSet:
                 f" {asked.conversation!r}, which is not there",
                 field="conv_id",
             )
-    return LabelledSet(folder.name, conversations, _dated(questions, conversations))
+    return LabelledSet(folder.name, conversations, _with_newest(questions, conversations))
 
 
 def sample_set() -> LabelledSet:
@@ -147,10 +147,10 @@ def sample_set() -> LabelledSet:
         for number, asked in enumerate(sample.questions(), 1)
     )  # fmt: skip
     conversations = (Conversation(SAMPLE, turns),)
-    return LabelledSet(SAMPLE, conversations, _dated(questions, conversations))
+    return LabelledSet(SAMPLE, conversations, _with_newest(questions, conversations))
 
 
-def _dated(
+def _with_newest(
     questions: Sequence[Question], conversations: Sequence[Conversation]
 ) -> tuple[Question, ...]:
     """The questions with the newest of their evidence: the turn that comes last."""

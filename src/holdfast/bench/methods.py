@@ -103,12 +103,12 @@ NOT_VARIED = {
 }
 
 
-def offered(config: Config) -> list[Method]:
+def methods_for(config: Config) -> list[Method]:
     """The methods that this configuration can express, Holdfast first."""
     return [HOLDFAST, *_expressible(config, PLAIN)]
 
 
-def varied(config: Config) -> list[Variation]:
+def variations_for(config: Config) -> list[Variation]:
     """The variations that change something in this configuration."""
     return [
         each

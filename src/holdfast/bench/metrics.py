@@ -77,7 +77,7 @@ def latest(judged: Iterable[tuple[str, bool | None]]) -> list[Latest]:
     return rows
 
 
-def judged(turns: Sequence[str], evidence: Collection[str]) -> Scores:
+def ranking_scores(turns: Sequence[str], evidence: Collection[str]) -> Scores:
     """The metrics of a ranking for one question, which must have evidence."""
     wanted = set(evidence)
     ranks = [rank for rank, turn in enumerate(turns[: CUTS[-1]], 1) if turn in wanted]
@@ -89,7 +89,7 @@ def judged(turns: Sequence[str], evidence: Collection[str]) -> Scores:
     return scores
 
 
-def covered(
+def coverage(
     inside: Mapping[int, Collection[str]], evidence: Collection[str], *, name: str = "tokens"
 ) -> Scores:
     """The share of the evidence among the turns inside each budget."""
@@ -105,7 +105,7 @@ def turns_best_first(found: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(turn for turns in found for turn in turns))
 
 
-def fitting(found: Sequence[ScoredHit], *, budget_tokens: int) -> set[str]:
+def turns_that_fit(found: Sequence[ScoredHit], *, budget_tokens: int) -> set[str]:
     """The turns of the hits that fit: in order, each whole; one that does not fit is skipped."""
     left, inside = budget_tokens, set[str]()
     for hit in found:

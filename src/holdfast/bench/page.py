@@ -101,10 +101,10 @@ def _methods(methods: Value) -> Iterator[str]:
     )
     for name in ("recall@10", "ndcg@10"):
         yield f"{_HEADINGS[name]} by category:"
-        yield _table(("category", *methods), list(_compared(methods, name)))
+        yield _table(("category", *methods), list(_comparison_rows(methods, name)))
 
 
-def _compared(methods: Value, metric: str) -> Iterator[Sequence[str]]:
+def _comparison_rows(methods: Value, metric: str) -> Iterator[Sequence[str]]:
     for place, row in enumerate(methods[HOLDFAST.name]):
         yield [row["category"], *(_share(rows[place][metric]) for rows in methods.values())]
 

@@ -16,7 +16,7 @@ import orjson
 import holdfast
 from holdfast.bench.cache import CachedEmbedder
 from holdfast.bench.data import Question
-from holdfast.bench.methods import HOLDFAST, offered
+from holdfast.bench.methods import HOLDFAST, methods_for
 from holdfast.bench.metrics import (
     ADVERSARIAL,
     OVERALL,
@@ -60,7 +60,7 @@ def report(
         "model": embedder.model_id,
         "cache": _cache(embedder),
         "notes": list(notes),
-        "methods": {method.name: method.about for method in offered(config)},
+        "methods": {method.name: method.about for method in methods_for(config)},
         "sets": [_set(result) for result in results],
         "config": settings(config),
     }
@@ -146,14 +146,14 @@ def _set(result: SetResult) -> Value:
 
 
 def _row(row: CategoryMeans) -> Value:
-    return {"category": row.category, "questions": row.questions, **_rounded(row.means)}
+    return {"category": row.category, "questions": row.questions, **_round(row.means)}
 
 
 def _latest(row: Latest) -> Value:
     return {**asdict(row), "share": round(row.share, _DIGITS)}
 
 
-def _rounded(scores: Scores) -> Scores:
+def _round(scores: Scores) -> Scores:
     return {name: round(value, _DIGITS) for name, value in scores.items()}
 
 
@@ -184,10 +184,10 @@ def _contexts(packed: Sequence[PackedContext]) -> Value:
 def _ablation(result: SetResult, ablation: Ablation) -> Value:
     """The means of every variation, and how they differ from those without one."""
     known = {each.question: each for each in result.answers[HOLDFAST.name]}
-    usual = _judged([known[question] for question in ablation.questions])
+    usual = _scores_by_question([known[question] for question in ablation.questions])
     rows = []
     for variation in ablation.variations:
-        scores = _judged(ablation.answers[variation.name])
+        scores = _scores_by_question(ablation.answers[variation.name])
         gains = [
             scores[question]["ndcg@10"] - usual[question]["ndcg@10"]
             for question in ablation.questions
@@ -209,12 +209,12 @@ def _ablation(result: SetResult, ablation: Ablation) -> Value:
     }
 
 
-def _judged(answers: Sequence[MethodAnswer]) -> dict[Question, Scores]:
+def _scores_by_question(answers: Sequence[MethodAnswer]) -> dict[Question, Scores]:
     return {each.question: each.scores for each in answers}
 
 
 def _means(scores: Mapping[Question, Scores]) -> Scores:
-    return _rounded({name: mean([each[name] for each in scores.values()]) for name in _JUDGED})
+    return _round({name: mean([each[name] for each in scores.values()]) for name in _JUDGED})
 
 
 def _rankings(results: Sequence[SetResult]) -> Iterator[bytes]:

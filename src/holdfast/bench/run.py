@@ -17,7 +17,14 @@ from typing import Any
 
 from holdfast.bench.cache import CachedEmbedder
 from holdfast.bench.data import Conversation, LabelledSet, LabelledTurn, Question
-from holdfast.bench.methods import HOLDFAST, Method, Overrides, Variation, offered, varied
+from holdfast.bench.methods import (
+    HOLDFAST,
+    Method,
+    Overrides,
+    Variation,
+    methods_for,
+    variations_for,
+)
 from holdfast.bench.metrics import (
     ADVERSARIAL,
     BUDGETS_TOKENS,
@@ -26,12 +33,12 @@ from holdfast.bench.metrics import (
     ScoredHit,
     Scores,
     by_category,
-    covered,
-    fitting,
-    judged,
+    coverage,
     latest,
     newest_first,
+    ranking_scores,
     turns_best_first,
+    turns_that_fit,
 )
 from holdfast.config import Config
 from holdfast.language.tokens import count_tokens
@@ -75,9 +82,9 @@ class MethodAnswer:
     def scores(self) -> Scores:
         evidence = self.question.evidence
         return {
-            **judged(self.turns, evidence),
-            **covered(self.inside, evidence),
-            **covered(self.in_full, evidence, name="full"),
+            **ranking_scores(self.turns, evidence),
+            **coverage(self.inside, evidence),
+            **coverage(self.in_full, evidence, name="full"),
         }
 
 
@@ -91,7 +98,7 @@ class PackedContext:
     seconds: float
 
 
-def timed(memory: Memory, question: Question) -> float:
+def recall_seconds(memory: Memory, question: Question) -> float:
     """Seconds of a plain call of `recall`."""
     began = time.perf_counter()
     memory.recall(question.text, user=USER, limit=TIMED_LIMIT, now=question.at)
@@ -136,7 +143,7 @@ def by_plain(
         if hit.id not in costs:
             costs[hit.id] = count_tokens(line(item(hit, 1)) + "\n")
     found = [ScoredHit(tuple(turns_of(hit)), costs[hit.id]) for hit in hits]
-    inside = {each: frozenset(fitting(found, budget_tokens=each)) for each in BUDGETS_TOKENS}
+    inside = {each: frozenset(turns_that_fit(found, budget_tokens=each)) for each in BUDGETS_TOKENS}
     return MethodAnswer(question, turns_best_first(each.turns for each in found), inside)
 
 
@@ -231,7 +238,7 @@ def run_set(
         if question.evidence:
             asked.setdefault(question.conversation, []).append(question)
     wanted = [each for each in labelled.conversations if each.id in asked]
-    methods = offered(config)
+    methods = methods_for(config)
     result = SetResult(labelled.name, answers={method.name: [] for method in methods})
     result.packed = {budget: [] for budget in BUDGETS_TOKENS}
     result.not_scored = sum(not each.evidence for each in labelled.questions)
@@ -257,7 +264,7 @@ def _ablation(questions: Sequence[Question], config: Config, most: int) -> Ablat
     """Which questions the variations are asked: every n-th of those that count."""
     scored = [each for each in questions if each.evidence and each.category != ADVERSARIAL]
     every = max(math.ceil(len(scored) / most), 1)
-    variations = varied(config)
+    variations = variations_for(config)
     return Ablation(variations, every, scored[::every], {each.name: [] for each in variations})
 
 
@@ -312,7 +319,7 @@ def _ask(
     memory.recall("warm up", user=USER)  # Loads the model and the index: not what is timed.
     costs: dict[str, int] = {}
     for question in questions:
-        result.recall_seconds.append(timed(memory, question))
+        result.recall_seconds.append(recall_seconds(memory, question))
         answer, packed = by_holdfast(memory, question)
         result.answers[HOLDFAST.name].append(answer)
         for budget, each in packed.items():

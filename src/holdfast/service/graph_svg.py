@@ -63,7 +63,7 @@ def lay_out(sizes: Sequence[tuple[float, float]], links: Sequence[Link]) -> Draw
     near = _neighbours(len(sizes), links)
     placed = []
     for part in _parts(near):
-        middles = _apart(_spread(part, near, boxes[part]), _needed(part, near, boxes))
+        middles = _push_apart(_spread(part, near, boxes[part]), _least_gaps(part, near, boxes))
         corner = (middles - boxes[part] / 2).min(axis=0)
         far = (middles + boxes[part] / 2).max(axis=0)
         placed.append((part, middles - corner, far - corner))
@@ -168,7 +168,7 @@ def _upright(spots: Floats) -> Floats:
     return turned
 
 
-def _needed(part: Sequence[int], near: Sequence[Sequence[int]], boxes: Floats) -> Floats:
+def _least_gaps(part: Sequence[int], near: Sequence[Sequence[int]], boxes: Floats) -> Floats:
     """How far the middles of two boxes must lie apart, across or down; further where a line with
     words runs between them."""
     sizes = boxes[part]
@@ -179,7 +179,7 @@ def _needed(part: Sequence[int], near: Sequence[Sequence[int]], boxes: Floats) -
     return needed
 
 
-def _apart(middles: Floats, needed: Floats) -> Floats:
+def _push_apart(middles: Floats, needed: Floats) -> Floats:
     """Push boxes apart that touch, each pair along the way that is shorter."""
     count = len(middles)
     room = float(np.prod(np.ptp(middles, axis=0)))
@@ -322,7 +322,7 @@ class _Walls:
         self._reach = all_boxes[:, 2:] / 2 + _NEAR
         self._page = np.array([width, height])
 
-    def met(self, way: Way, link: Link) -> int:
+    def count_met(self, way: Way, link: Link) -> int:
         """How many points of a line lie in a box that is not its own, or off the page."""
         (handle,) = way.handles
         begin, middle, end = (np.array(each) for each in (way.begin, handle, way.end))
@@ -343,7 +343,7 @@ def _around(boxes: Sequence[Box], link: Link, bend: float, walls: _Walls) -> Way
     best, fewest = None, math.inf
     for more in _BENDS:
         way = _way(boxes[link[0]], boxes[link[1]], bend + more)
-        met = walls.met(way, link)
+        met = walls.count_met(way, link)
         if met < fewest:
             best, fewest = way, met
         if not met:
@@ -447,7 +447,7 @@ def svg(subgraph: Subgraph, *, heading: str = "Knowledge graph") -> str:
         *_nodes(subgraph.nodes, names, boxes),
         *_swatches(legend, height - 22),
     ]
-    return _page(width, height, plain(heading), _described(subgraph), body)
+    return _page(width, height, plain(heading), _description(subgraph), body)
 
 
 def _page(width: float, height: float, heading: str, about: str, body: Sequence[str]) -> str:
@@ -479,7 +479,7 @@ def _about(subgraph: Subgraph) -> str:
     return title(subgraph) + (" · paler: not spoken of for a while" if faded else "")
 
 
-def _described(subgraph: Subgraph) -> str:
+def _description(subgraph: Subgraph) -> str:
     kinds = ", ".join(f"{count} {each}" for each, count in tally(subgraph).items())
     return f"{title(subgraph)}. Entities by type: {kinds or 'none'}."
 

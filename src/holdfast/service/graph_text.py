@@ -109,7 +109,7 @@ def mermaid(subgraph: Subgraph) -> str:
         f'  n{places[node.id]}["{_label(node.name, _LONGEST_NAME)}"]:::{each}'
         for node, each in zip(subgraph.nodes, kinds, strict=True)
     ]
-    shown = _fitting(nodes, room * 2 // 3)
+    shown = _lines_that_fit(nodes, room * 2 // 3)
     known = {each: place for each, place in places.items() if place < len(shown)}
     edges = [
         f'  n{known[edge.source]} -->|"{_label(edge_text(edge), _LONGEST_RELATION)}"| '
@@ -117,7 +117,7 @@ def mermaid(subgraph: Subgraph) -> str:
         for edge in subgraph.edges
         if edge.source in known and edge.target in known
     ]
-    drawn = _fitting(edges[:_MERMAID_EDGES], room - sum(len(each) + 1 for each in shown))
+    drawn = _lines_that_fit(edges[:_MERMAID_EDGES], room - sum(len(each) + 1 for each in shown))
     lines = [*head, *shown, *drawn]
     if left := len(nodes) - len(shown) + len(subgraph.edges) - len(drawn):
         lines.append(f"  %% {left} more left out: too much for one drawing")
@@ -136,7 +136,7 @@ def _label(text: str, most: int) -> str:
     return "".join(c if i in kept else f"#{ord(c)};" for i, c in enumerate(cut))
 
 
-def _fitting(lines: Sequence[str], room: int) -> list[str]:
+def _lines_that_fit(lines: Sequence[str], room: int) -> list[str]:
     """The first lines, as many as there is room for."""
     kept = []
     for each in lines:
@@ -152,9 +152,9 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
 
 def table(subgraph: Subgraph, turns: Mapping[str, Event], *, width: int = 120) -> str:
     """Entities, then relations, with the words they were learned from; `turns` by their ids."""
-    things = [_thing(node, turns) for node in subgraph.nodes]
+    things = [_entity_row(node, turns) for node in subgraph.nodes]
     names = {node.id: short(node.name, _LONGEST_CELL) for node in subgraph.nodes}
-    claims = [_claim(edge, names, turns) for edge in subgraph.edges]
+    claims = [_relation_row(edge, names, turns) for edge in subgraph.edges]
     parts = [title(subgraph), _grid(_THINGS, things, width)]
     if claims:
         parts.append(_grid(_CLAIMS, claims, width))
@@ -168,7 +168,7 @@ _NUMBERS = ("strength", "turns", "sure")
 _UNBROKEN = ("type", "since", *_NUMBERS)
 
 
-def _thing(node: Node, turns: Mapping[str, Event]) -> list[str]:
+def _entity_row(node: Node, turns: Mapping[str, Event]) -> list[str]:
     known = [turns[each] for each in node.sources if each in turns]
     return [
         short(node.name, _LONGEST_CELL),
@@ -180,7 +180,7 @@ def _thing(node: Node, turns: Mapping[str, Event]) -> list[str]:
     ]
 
 
-def _claim(edge: Edge, names: Mapping[str, str], turns: Mapping[str, Event]) -> list[str]:
+def _relation_row(edge: Edge, names: Mapping[str, str], turns: Mapping[str, Event]) -> list[str]:
     return [
         names.get(edge.source, edge.source),
         short(edge_text(edge), _LONGEST_CELL),

@@ -90,7 +90,7 @@ def request(
     for _ in range(_MOST_REDIRECTS + 1):
         parts = _check_url(url)
         found = _addresses(parts, config, deadline)
-        answer = _called(method, parts, found, body, dict(headers or {}), config, deadline)
+        answer = _call(method, parts, found, body, dict(headers or {}), config, deadline)
         onward = answer.headers.get("location")
         if method != "GET" or answer.status not in _REDIRECTS or not onward:
             return answer
@@ -219,7 +219,7 @@ def _resolve(host: str, port: int, deadline: float) -> list[_Found]:
     return found
 
 
-def _called(  # noqa: PLR0917 (the parts of a call)
+def _call(  # noqa: PLR0917 (the parts of a call)
     method: str,
     parts: SplitResult,
     found: list[_Found],
@@ -231,8 +231,8 @@ def _called(  # noqa: PLR0917 (the parts of a call)
     """One request to one of the addresses that were found."""
     try:
         with (
-            closing(_connected(found, deadline)) as bare,
-            closing(_wrapped(bare, parts)) as connected,
+            closing(_connect(found, deadline)) as bare,
+            closing(_with_tls(bare, parts)) as connected,
             _until(deadline, connected),
         ):
             if isinstance(connected, ssl.SSLSocket):
@@ -248,7 +248,7 @@ def _called(  # noqa: PLR0917 (the parts of a call)
         raise CallFailed(f"url gave no answer {words}", field="url") from error
 
 
-def _connected(found: list[_Found], deadline: float) -> socket.socket:
+def _connect(found: list[_Found], deadline: float) -> socket.socket:
     failure: OSError = TimeoutError()
     for family, where in found:
         seconds = deadline - time.monotonic()
@@ -266,7 +266,7 @@ def _connected(found: list[_Found], deadline: float) -> socket.socket:
     raise failure
 
 
-def _wrapped(bare: socket.socket, parts: SplitResult) -> socket.socket:
+def _with_tls(bare: socket.socket, parts: SplitResult) -> socket.socket:
     if parts.scheme != "https":
         return bare
     # The certificate must be of the name, though we called an address.

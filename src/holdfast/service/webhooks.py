@@ -75,7 +75,7 @@ def microseconds(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(microseconds=1)
 
 
-def wanted(happened: Happened, names: Collection[str]) -> bool:
+def is_wanted(happened: Happened, names: Collection[str]) -> bool:
     """Whether somebody who asked for these names is told; no names are all of them."""
     return not names or name_of(happened) in names
 
@@ -206,14 +206,14 @@ class Sender:
                 error, full = self._tell(hook, news)
                 if error:
                     self.counts.failed += 1
-                    after = failed(hook, error, self._memory.now())
+                    after = after_failure(hook, error, self._memory.now())
                     self._memory.store.set_hook(after, claimed=lease)
                     log.warning("webhook %s: attempt %d failed: %s", id, after.failures, error)
                     return False
                 more = more or full
                 if self._stop.is_set() or time.monotonic() > ends:
                     break
-        self._memory.store.set_hook(fresh(hook), claimed=lease)
+        self._memory.store.set_hook(after_success(hook), claimed=lease)
         return True
 
     def _tell(self, hook: Webhook, news: News) -> tuple[str, bool]:
@@ -224,7 +224,7 @@ class Sender:
         if begin.change > head.change:  # Erased: the count begins anew.
             begin = Mark(head.epoch, 0, begin.at_us)
         batch = store.happened(scope, after=begin, limit=_AT_ONCE)
-        chosen = [event(each) for each in batch if wanted(each, hook.events)]
+        chosen = [event(each) for each in batch if is_wanted(each, hook.events)]
         last = max(head.change, batch[-1].change) if batch else head.change
         full = len(batch) >= _AT_ONCE
         if chosen:
@@ -274,7 +274,7 @@ def new_secret() -> str:
     return "whsec_" + secrets.token_urlsafe(32)
 
 
-def failed(hook: Webhook, error: str, now: datetime) -> Webhook:
+def after_failure(hook: Webhook, error: str, now: datetime) -> Webhook:
     """How a webhook stands after a delivery that failed."""
     since = hook.failing_since or now
     failures = hook.failures + 1
@@ -291,7 +291,7 @@ def failed(hook: Webhook, error: str, now: datetime) -> Webhook:
     )
 
 
-def fresh(hook: Webhook) -> Webhook:
+def after_success(hook: Webhook) -> Webhook:
     """How a webhook stands that gets through."""
     return replace(hook, failures=0, failing_since=None, due=None, error=None, disabled_at=None)
 

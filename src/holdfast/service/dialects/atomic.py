@@ -22,7 +22,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.facts.reading import MOST_LISTED
 from holdfast.records.parts import is_seen, seen
 from holdfast.service.dialects.atomic_rows import memory_row, mutation, text_or_none, trail
-from holdfast.service.http.auth import AskedScope, Reader, Writer, narrowed, scope_args
+from holdfast.service.http.auth import AskedScope, Reader, Writer, scope_args, scope_of
 from holdfast.service.http.wire import (
     Held,
     Needed,
@@ -58,7 +58,7 @@ class ListQuery(QueryString):
 @routes.get("/list", response_model=_OBJECT)
 def listed(*, query: Annotated[ListQuery, Query()], key: Reader, memory: Held) -> Response:
     """Memories, those learned last first."""
-    scope = narrowed(key, query)
+    scope = scope_of(key, query)
     wanted = (each for each in _all(memory, scope, query.session_id) if _is_wanted(each, query))
     page = islice(wanted, query.offset, query.offset + query.limit)
     rows = [memory_row(scope, record) for record in page]
@@ -91,7 +91,7 @@ class NamedQuery(QueryString):
 @routes.get("/by-external-id", response_model=_OBJECT)
 def by_external_id(*, query: Annotated[NamedQuery, Query()], key: Reader, memory: Held) -> Response:
     """The memories that were stored under a name of the caller's."""
-    scope = narrowed(key, query)
+    scope = scope_of(key, query)
     name = EXTERNAL + validate.word(query.external_id, "external_id")
     rows = [
         memory_row(scope, record)
@@ -171,7 +171,7 @@ class RecentQuery(QueryString):
 @routes.get("/audit/recent", response_model=_OBJECT)
 def audit_recent(*, query: Annotated[RecentQuery, Query()], key: Reader, memory: Held) -> Response:
     """The versions of facts, those said last first."""
-    scope = narrowed(key, query)
+    scope = scope_of(key, query)
     facts = _versions(memory, scope, query.limit)
     next_of = {old: fact.id for fact in facts for old in fact.replaces}
     rows = [mutation(scope, fact, next_of) for fact in facts]
@@ -236,7 +236,7 @@ class ConsolidateBody(Sent):
 @routes.post("/consolidate", response_model=_OBJECT)
 def consolidate(*, body: ConsolidateBody, key: Writer, memory: Held) -> Response:
     """Near duplicates, and with `execute` one in the place of several; see consolidate.py."""
-    scope = narrowed(key, body)
+    scope = scope_of(key, body)
     kept = {each.id for each in _upkept_records(memory, scope)}
     acts, changed = _run(memory, scope, consolidation.JOB, kept, shadow=not body.execute)
     if body.execute:
@@ -291,7 +291,7 @@ class DecayBody(Sent):
 @routes.post("/decay", response_model=_OBJECT)
 def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
     """What is least worth keeping at hand, and without `dry_run` put it aside: restorable."""
-    scope = narrowed(key, body)
+    scope = scope_of(key, body)
     now = memory.now()
     kept = {each.id: each for each in standing(_upkept_records(memory, scope))}
     worth = {id: retention.retention(each, now) for id, each in kept.items()}
@@ -347,7 +347,7 @@ class ReconcileBody(Sent):
 def reconcile(*, body: ReconcileBody, key: Writer) -> Response:
     """Nothing is left to reconcile: a fact is compared with what is known when it is learned."""
     if body.user_id is not None or key.user is not None:
-        narrowed(key, body)
+        scope_of(key, body)
     done = ("processed", "resolved", "noops", "updates", "supersedes", "deletes", "adds", "errors")
     return json_response({**dict.fromkeys(done, 0), "duration_ms": 0})
 
@@ -372,7 +372,7 @@ class ResetBody(Sent):
 @routes.post("/reset-source", response_model=_OBJECT)
 def reset_source(*, body: ResetBody, key: Writer, memory: Held) -> Response:
     """Forget everything that was said with a source_site; restorable."""
-    scope = narrowed(key, body)
+    scope = scope_of(key, body)
     gone = memory.reset_source(body.source_site, user=scope.user, workspace=scope.workspace)
     return json_response(
         {

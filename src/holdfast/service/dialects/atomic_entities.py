@@ -26,8 +26,8 @@ from holdfast.service.http.auth import (
     Writer,
     check_within,
     may,
-    narrowed,
     scope_args,
+    scope_of,
 )
 from holdfast.service.http.wire import (
     Held,
@@ -123,13 +123,13 @@ class WhoseConflicts(Sent):
 @agent_routes.post("/conflicts/auto-resolve", response_model=_OBJECT)
 def auto_resolve(*, body: WhoseConflicts, key: Writer, memory: Held) -> Response:
     """Decide by trust what nobody has settled for a day."""
-    return json_response({"resolved": len(memory.facts.settle(narrowed(key, body)))})
+    return json_response({"resolved": len(memory.facts.settle(scope_of(key, body)))})
 
 
 def _whose(memory: Memory, key: ApiKey, body: ResolveBody, id: str) -> Scope:
     """Whose conflict is meant: who is named, or else whoever of the workspace has this one."""
     if body.user_id is not None or key.user is not None:
-        return narrowed(key, body)
+        return scope_of(key, body)
     owners = [
         owner.user
         for owner in users(memory, key)
@@ -139,7 +139,7 @@ def _whose(memory: Memory, key: ApiKey, body: ResolveBody, id: str) -> Scope:
         raise _no_conflict(id)
     # Should two have the same one, nobody is guessed at: then it must be said.
     named = {"user_id": owners[0]} if len(owners) == 1 else {}
-    return narrowed(key, body.model_copy(update=named))
+    return scope_of(key, body.model_copy(update=named))
 
 
 def _conflict(memory: Memory, scope: Scope, id: str) -> Dispute:
@@ -158,7 +158,7 @@ def _check(key: ApiKey, asked: Scoped) -> None:
     """Trust is of the workspace: a user may be named, but need not be."""
     check_within(key, workspace=asked.workspace_id)
     if asked.user_id is not None:
-        narrowed(key, asked)
+        scope_of(key, asked)
 
 
 routes = APIRouter(prefix="/v1/entities", route_class=StrictRoute, tags=["atomicmemory"])
@@ -170,7 +170,7 @@ Type = Literal["user", "agent", "session"]
 
 def _user(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Scope:
     """The user whom a path names; agents and sessions are told as not there."""
-    scope = narrowed(key, Scoped(user_id=entity_id))
+    scope = scope_of(key, Scoped(user_id=entity_id))
     if entity_type != "user" or not memory.store.head(scope).change:
         raise NotFound(f"there is no {entity_type} {entity_id[:64]!r} in this scope")
     return scope

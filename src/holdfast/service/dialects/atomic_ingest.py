@@ -18,7 +18,7 @@ from holdfast.border.reserved import Labelled
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.language.statements.values import Fact
 from holdfast.memory.memory import Memory
-from holdfast.service.http.auth import Writer, narrowed, scope_args
+from holdfast.service.http.auth import Writer, scope_args, scope_of
 from holdfast.service.http.overrides import Override, overridden_write
 from holdfast.service.http.wire import (
     Held,
@@ -120,7 +120,7 @@ def messages_of(conversation: str) -> list[dict[str, str]]:
 def _prefixes(lines: Sequence[str]) -> list[_SpeakerPrefix]:
     """Every line that begins with a role or with what may be a name, outside fenced blocks."""
     found: list[_SpeakerPrefix] = []
-    fenced = _fenced(lines)
+    fenced = _fenced_lines(lines)
     for number, line in enumerate(lines):
         match = None if number in fenced else _PREFIX.match(line)
         if match is None:
@@ -131,7 +131,7 @@ def _prefixes(lines: Sequence[str]) -> list[_SpeakerPrefix]:
     return found
 
 
-def _fenced(lines: Sequence[str]) -> set[int]:
+def _fenced_lines(lines: Sequence[str]) -> set[int]:
     """The numbers of the lines in closed ``` blocks; a fence that never closes fences nothing."""
     fenced: set[int] = set()
     opened: tuple[int, str] | None = None
@@ -217,7 +217,7 @@ class WaitingRoom:
         """End every wait, now and from now on."""
         self._closing.set()
 
-    def settled(
+    def wait_for(
         self, memory: Memory, scope: Scope, receipt: Receipt, *, timeout_s: float = _SECONDS
     ) -> State:
         """The least advanced state of a receipt's events, when no work is left or time is up."""
@@ -354,12 +354,12 @@ def ingest(
     *, body: IngestBody, key: Writer, memory: Held, waiting: Waiting, idempotency_key: Key = None
 ) -> Response:
     """Remember; answered when it is on disk."""
-    scope = narrowed(key, body)
+    scope = scope_of(key, body)
     override = overridden_write(memory.config, body.config_override)
-    receipt = _remembered(memory, scope, body, idempotency_key, overrides=override.applied)
+    receipt = _remember(memory, scope, body, idempotency_key, overrides=override.applied)
     if not body.wait:
-        return json_response(_ingested(receipt, receipt.state), headers=override.headers)
-    return _read(memory, scope, receipt, waiting.settled(memory, scope, receipt), override)
+        return json_response(_ingest_json(receipt, receipt.state), headers=override.headers)
+    return _read(memory, scope, receipt, waiting.wait_for(memory, scope, receipt), override)
 
 
 @routes.post("/ingest/quick", response_model=_OBJECT)
@@ -367,13 +367,13 @@ def ingest_quick(
     *, body: IngestBody, key: Writer, memory: Held, waiting: Waiting, idempotency_key: Key = None
 ) -> Response:
     """Remember, and read it before the answer: by rules, with no language model."""
-    scope = narrowed(key, body)
+    scope = scope_of(key, body)
     override = overridden_write(memory.config, body.config_override)
-    receipt = _remembered(
+    receipt = _remember(
         memory, scope, body, idempotency_key, overrides=override.applied,
         quick=not body.skip_extraction,
     )  # fmt: skip
-    state = waiting.settled(memory, scope, receipt) if body.wait else receipt.state
+    state = waiting.wait_for(memory, scope, receipt) if body.wait else receipt.state
     return _read(memory, scope, receipt, state, override)
 
 
@@ -381,10 +381,10 @@ def _read(
     memory: Memory, scope: Scope, receipt: Receipt, state: State, override: Override
 ) -> Response:
     drawn = memory.facts.drawn_from(scope, receipt.events)
-    return json_response(_ingested(receipt, state, drawn), headers=override.headers)
+    return json_response(_ingest_json(receipt, state, drawn), headers=override.headers)
 
 
-def _remembered(
+def _remember(
     memory: Memory, scope: Scope, body: IngestBody, key: str | None, **how: Any
 ) -> Receipt:
     """What the caller has a name for is stored once under that name, for good."""
@@ -406,7 +406,7 @@ def _remembered(
         ) from None
 
 
-def _ingested(receipt: Receipt, state: State, drawn: Sequence[Fact] = ()) -> dict[str, Any]:
+def _ingest_json(receipt: Receipt, state: State, drawn: Sequence[Fact] = ()) -> dict[str, Any]:
     """What is on disk now. The counts are of this moment: background work may add to them."""
     ids = receipt.events
     updated = [fact.id for fact in drawn if fact.replaces]

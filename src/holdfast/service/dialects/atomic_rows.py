@@ -44,7 +44,7 @@ def own_metadata(metadata: Metadata, labels: Collection[str]) -> Metadata:
 
 def memory_row(scope: Scope, record: Record) -> dict[str, Any]:
     """A record of the asker's own as the seed tells a memory, and what we know besides."""
-    return expanded(scope, hit_of(record, score=1.0), record)
+    return hit_row(scope, hit_of(record, score=1.0), record)
 
 
 def _row(hit: Hit, record: Record | None) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _row(hit: Hit, record: Record | None) -> dict[str, Any]:
     }
 
 
-def expanded(scope: Scope, hit: Hit, record: Record | None) -> dict[str, Any]:
+def hit_row(scope: Scope, hit: Hit, record: Record | None) -> dict[str, Any]:
     """A hit as the seed tells a memory; `record` where it is the asker's own."""
     return {
         **_row(hit, record),

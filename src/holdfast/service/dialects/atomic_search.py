@@ -17,8 +17,8 @@ from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
 from holdfast.recall.context.pack import Level, Packed, pack
 from holdfast.recall.context.pack import at_level as told_at
-from holdfast.service.dialects.atomic_rows import expanded, found_row, text_or_none
-from holdfast.service.http.auth import Reader, narrowed, scope_args
+from holdfast.service.dialects.atomic_rows import found_row, hit_row, text_or_none
+from holdfast.service.http.auth import Reader, scope_args, scope_of
 from holdfast.service.http.overrides import Override, overridden
 from holdfast.service.http.wire import (
     Held,
@@ -94,10 +94,10 @@ class SearchBody(Sent):
     skip_repair: bool = False
 
 
-def searched(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> Response:
+def _search(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> Response:
     """The answer to a search."""
     override = overridden(memory.config, body.config_override)
-    found = _recalled(memory, scope, body, override, fast=fast)
+    found = _recall(memory, scope, body, override, fast=fast)
     kept = _records(memory, scope, found)
     chosen = [hit for hit in found if _fits(body, scope, hit, kept.get(hit.id))][: body.limit]
     budget = body.token_budget
@@ -117,7 +117,7 @@ def searched(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> R
         "estimated_context_tokens": packed.tokens,
         "budget_constrained": bool(packed.dropped),
         "retrieval": _receipt(memory, scope, body, chosen),
-        "observability": _observed(body, found, chosen, packed, budget),
+        "observability": _observability(body, found, chosen, packed, budget),
         # The part alone: the reason may name an endpoint that is the operator's business.
         "degraded": parts_of(found.degraded),
     }
@@ -126,7 +126,7 @@ def searched(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> R
     return json_response(answer, headers=override.headers)
 
 
-def _recalled(
+def _recall(
     memory: Memory, scope: Scope, body: SearchBody, override: Override, *, fast: bool
 ) -> Hits:
     agent, filters = _whose(scope, body)
@@ -213,7 +213,7 @@ def _receipt(
     }
 
 
-def _observed(
+def _observability(
     body: SearchBody, found: Sequence[Hit], chosen: Sequence[Hit], packed: Packed, budget: int
 ) -> dict[str, Any]:
     inside = [hit.id for hit in packed.hits]
@@ -274,13 +274,13 @@ _OBJECT = dict[str, Any]
 @routes.post("/search", response_model=_OBJECT)
 def search(*, body: SearchBody, key: Reader, memory: Held) -> Response:
     """Recall, and pack what was found into a block for a prompt."""
-    return searched(memory, narrowed(key, body), body, fast=False)
+    return _search(memory, scope_of(key, body), body, fast=False)
 
 
 @routes.post("/search/fast", response_model=_OBJECT)
 def search_fast(*, body: SearchBody, key: Reader, memory: Held) -> Response:
     """The same with less work: neither the graph nor what looks at the winners once more."""
-    return searched(memory, narrowed(key, body), body, fast=True)
+    return _search(memory, scope_of(key, body), body, fast=True)
 
 
 class WantedMemories(Sent):
@@ -296,7 +296,7 @@ class WantedMemories(Sent):
 @routes.post("/expand", response_model=_OBJECT)
 def expand(*, body: WantedMemories, key: Reader, memory: Held) -> Response:
     """The whole memories with these ids; those that are not there are left out."""
-    scope = narrowed(key, body)
+    scope = scope_of(key, body)
     ids = list(dict.fromkeys(body.memory_ids))
     if len(ids) > _MOST_EXPANDED:
         raise HTTPException(400, f"memory_ids are {len(ids)}, the limit is {_MOST_EXPANDED}")
@@ -307,5 +307,5 @@ def expand(*, body: WantedMemories, key: Reader, memory: Held) -> Response:
             (hit,) = memory.expand([id], **scope_args(scope))
         except NotFound:
             continue
-        rows.append(expanded(scope, hit, kept.get(id)))
+        rows.append(hit_row(scope, hit, kept.get(id)))
     return json_response({"memories": rows, "count": len(rows)})

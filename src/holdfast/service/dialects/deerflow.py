@@ -26,7 +26,7 @@ from holdfast.records import parts
 from holdfast.records.facts.follow import CONFLICT
 from holdfast.records.profile_fields import SECTIONS, USER_SECTIONS, Profile
 from holdfast.records.versions import first_id
-from holdfast.service.http.auth import Reader, Writer, header_text, narrowed, scope_args
+from holdfast.service.http.auth import Reader, Writer, header_text, scope_args, scope_of
 from holdfast.service.http.wire import (
     ClosedBody,
     Held,
@@ -86,7 +86,7 @@ class ImportedFact(BaseModel):
     source: Any = None
     sourceError: Any = None
 
-    def kept(self) -> dict[str, str]:
+    def foreign_fields(self) -> dict[str, str]:
         """What comes back with the fact and means nothing here."""
         id = self.id if isinstance(self.id, str) and _ID.fullmatch(self.id) else None
         told = {"id": id, "source": self.source, "sourceError": self.sourceError}
@@ -172,10 +172,10 @@ def _imported_summaries(
 def clear_document(memory: Memory, scope: Scope) -> int:
     """Forget what the document is made of: facts with all their versions, fields that were set and
     summaries that were written; how many. Turns stay, and so does everything else."""
-    return _forgotten(memory, scope, _there(memory, scope))
+    return _forget_all(memory, scope, _document_ids(memory, scope))
 
 
-def _there(memory: Memory, scope: Scope) -> list[str]:
+def _document_ids(memory: Memory, scope: Scope) -> list[str]:
     """The ids of what the document is made of."""
     return [
         record.id
@@ -186,11 +186,11 @@ def _there(memory: Memory, scope: Scope) -> list[str]:
     ]
 
 
-def _forgotten(memory: Memory, scope: Scope, ids: Sequence[str]) -> int:
+def _forget_all(memory: Memory, scope: Scope, ids: Sequence[str]) -> int:
     return sum(memory.forget(id, user=scope.user, workspace=scope.workspace) for id in ids)
 
 
-def imported(memory: Memory, scope: Scope, sent: Document) -> None:
+def import_into(memory: Memory, scope: Scope, sent: Document) -> None:
     """Put a document in the place of the one there is."""
     if not sent.model_fields_set & {"user", "history", "facts"}:
         raise InvalidInput("a document has user, history or facts: this has none", field="facts")
@@ -198,7 +198,7 @@ def imported(memory: Memory, scope: Scope, sent: Document) -> None:
     sections = _sections(sent)
     hidden = _hidden(sent, sections, scope, private)
     facts = _check_facts(memory, scope, _document_facts(sent, sections, hidden), private)
-    before = _there(memory, scope)
+    before = _document_ids(memory, scope)
     made = memory.facts.anew(scope, facts)
     holding = [fact.id for fact in made if fact.origin in _CARRYING] or [fact.id for fact in made]
     for name, text in sections.items():
@@ -207,7 +207,7 @@ def imported(memory: Memory, scope: Scope, sent: Document) -> None:
                 name, text, facts=holding, **scope_args(scope),
                 visibility=AGENT_ONLY if name in hidden else None,
             )  # fmt: skip
-    _forgotten(memory, scope, before)
+    _forget_all(memory, scope, before)
 
 
 def same(text: str) -> str:
@@ -243,11 +243,14 @@ def _check_facts(
     for place, fact in facts:
         origin = origins.get(same(fact.content), _IMPORT)
         category, extension = _category(fact, origin)
+        kept = fact.foreign_fields()
+        metadata = {
+            **({"categoryExtension": extension} if extension else {}),
+            **({"deerflow": kept} if kept else {}),
+        }
         draft, labels = memory.facts.checked(
             fact.content, at=_at(fact, place, now), confidence=fact.confidence, category=category,
-            origin=origin, metadata={**({"categoryExtension": extension} if extension else {}),
-                                     **({"deerflow": kept} if (kept := fact.kept()) else {})},
-            name=f"{place}content",
+            origin=origin, metadata=metadata, name=f"{place}content",
         )  # fmt: skip
         if _is_private(fact.visibility, fact.content, f"{place}visibility", scope, private):
             draft = replace(draft, visibility=AGENT_ONLY)
@@ -366,13 +369,13 @@ Whose = Annotated[QueryString, Depends(_query_string)]
 @routes.get("/export", response_model=_OBJECT)
 def read(*, whose: Whose, key: Reader, memory: Held) -> Response:
     """The memory document."""
-    return json_response(document(memory, narrowed(key, whose)))
+    return json_response(document(memory, scope_of(key, whose)))
 
 
 @routes.post("/reload", response_model=_OBJECT)
 def reload(*, whose: Whose, key: Reader, memory: Held) -> Response:
     """The document; it is always made of what is stored, so there is nothing to load again."""
-    return json_response(document(memory, narrowed(key, whose)))
+    return json_response(document(memory, scope_of(key, whose)))
 
 
 @routes.get("/config", response_model=_OBJECT)
@@ -385,14 +388,14 @@ def config(*, key: Reader, memory: Held) -> Response:
 def status(*, whose: Whose, key: Reader, memory: Held) -> Response:
     """Both."""
     return json_response(
-        {"config": _config(memory), "data": document(memory, narrowed(key, whose))}
+        {"config": _config(memory), "data": document(memory, scope_of(key, whose))}
     )
 
 
 @routes.delete("", response_model=_OBJECT)
 def clear(*, whose: Whose, key: Writer, memory: Held) -> Response:
     """Forget every fact, summary and field of the profile; what was said stays."""
-    scope = narrowed(key, whose)
+    scope = scope_of(key, whose)
     clear_document(memory, scope)
     return json_response(document(memory, scope))
 
@@ -400,8 +403,8 @@ def clear(*, whose: Whose, key: Writer, memory: Held) -> Response:
 @routes.post("/import", response_model=_OBJECT)
 def import_document(*, body: Document, whose: Whose, key: Writer, memory: Held) -> Response:
     """Put a document in the place of the one there is."""
-    scope = narrowed(key, whose)
-    imported(memory, scope, body)
+    scope = scope_of(key, whose)
+    import_into(memory, scope, body)
     return json_response(document(memory, scope))
 
 
@@ -418,7 +421,7 @@ class NewFact(ClosedBody):
 @routes.post("/facts", response_model=_OBJECT)
 def add_fact(*, body: NewFact, whose: Whose, key: Writer, memory: Held) -> Response:
     """Add a fact by hand."""
-    scope = narrowed(key, whose)
+    scope = scope_of(key, whose)
     category, labels = known_category(body.category)
     made = memory.facts.add(
         body.content,
@@ -450,7 +453,7 @@ class ChangedFact(ClosedBody):
 @routes.patch("/facts/{id}", response_model=_OBJECT)
 def change_fact(*, id: str, body: ChangedFact, whose: Whose, key: Writer, memory: Held) -> Response:
     """Change a fact: a new version takes its place, under the same id."""
-    scope = narrowed(key, whose)
+    scope = scope_of(key, whose)
     fact = _in_force(memory, scope, id)
     content = fact.content if body.content is None else body.content.strip()
     if not content:
@@ -470,7 +473,7 @@ def change_fact(*, id: str, body: ChangedFact, whose: Whose, key: Writer, memory
 @routes.delete("/facts/{id}", response_model=_OBJECT)
 def remove_fact(*, id: str, whose: Whose, key: Writer, memory: Held) -> Response:
     """Forget a fact in all its versions; restorable."""
-    scope = narrowed(key, whose)
+    scope = scope_of(key, whose)
     fact = _in_force(memory, scope, id)
     forget_fact(memory, fact.id, **scope_args(scope))
     return json_response(document(memory, scope))

@@ -25,7 +25,7 @@ from holdfast.service.http.auth import (
     check_within,
 )
 from holdfast.service.http.guard import COOKIE
-from holdfast.service.http.idempotency import IdempotencyKey, made_once
+from holdfast.service.http.idempotency import IdempotencyKey, make_once
 from holdfast.service.http.wire import (
     ClosedBody,
     Needed,
@@ -148,7 +148,7 @@ async def export(request: Request, key: Operator) -> Response:
     if vectors not in ("true", "false"):
         raise InvalidInput("vectors must be true or false", field="vectors")
     kind = _BYTES if _BYTES in request.headers.get("accept", "") else _LINES
-    file = await run_in_threadpool(_exported, request, key, vectors == "true")
+    file = await run_in_threadpool(_export_file, request, key, vectors == "true")
     return StreamingResponse(_pieces(file), media_type=kind)
 
 
@@ -173,7 +173,7 @@ async def import_lines(request: Request, key: Operator) -> Response:
         async for piece in request.stream():
             # Beyond so much it is on disk, where writing may take a while.
             await run_in_threadpool(file.write, piece)
-        return await run_in_threadpool(_imported, request, key, file, given)
+        return await run_in_threadpool(_import_file, request, key, file, given)
 
 
 def _params(request: Request, known: tuple[str, ...]) -> dict[str, str]:
@@ -188,7 +188,7 @@ def _params(request: Request, known: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _exported(request: Request, key: ApiKey, vectors: bool) -> BinaryIO:
+def _export_file(request: Request, key: ApiKey, vectors: bool) -> BinaryIO:
     file: Any = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it was sent)
     try:
         store = request.app.state.memory.store
@@ -208,7 +208,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
             yield piece
 
 
-def _imported(request: Request, key: ApiKey, file: Any, given: Mapping[str, Any]) -> Response:
+def _import_file(request: Request, key: ApiKey, file: Any, given: Mapping[str, Any]) -> Response:
     file.seek(0)
     mine = key.workspace
     done = import_from(request.app.state.memory, file, workspace=mine, only=mine, **given)
@@ -345,15 +345,15 @@ def create(
     """Make a key of this workspace; its secret is in this answer and nowhere else."""
     check_within(operator, workspace=body.workspace_id)
     id, team = new_id(), Scope(operator.workspace, TEAM)
-    with made_once(request, team, "key", id, body.model_dump()) as before:
+    with make_once(request, team, "key", id, body.model_dump()) as before:
         if before is not None:
             return before
-        key, secret = _created(request, body, operator, id)
+        key, secret = _make_key(request, body, operator, id)
     note_action(request, operator, "keys.create", key.id)
     return json_response({**key_json(key), "key": secret}, 201)
 
 
-def _created(request: Request, body: KeyBody, operator: ApiKey, id: str) -> tuple[ApiKey, str]:
+def _make_key(request: Request, body: KeyBody, operator: ApiKey, id: str) -> tuple[ApiKey, str]:
     try:
         return create_key(
             request.app.state.memory.store,

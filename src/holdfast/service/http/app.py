@@ -114,9 +114,9 @@ def create_app(
         redirect_slashes=False,
         lifespan=_lifespan,
         exception_handlers={
-            RequestValidationError: _invalid,
-            HoldfastError: _failed,
-            AnyHTTPException: _refused,
+            RequestValidationError: _invalid_response,
+            HoldfastError: _error_response,
+            AnyHTTPException: _refusal_response,
         },
     )
     app.state.memory = memory
@@ -165,20 +165,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(app.state.tracing.close)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _invalid_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     message, field = complaint(error.errors()[0])
     return fault(400, message, field=field, path=request.scope["path"])
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _error_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, HoldfastError)
     verb = getattr(request.scope.get("route"), "verb", None)
     names = {} if verb is None else {each.name: each.wire for each in verb.parameters}
     return fault_of(error, path=request.scope["path"], names=names)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refusal_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
     status, words, path = error.status_code, error.detail, request.scope["path"]
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}

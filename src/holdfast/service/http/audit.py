@@ -78,7 +78,7 @@ def audit_line(  # noqa: PLR0917 (the parts of a line)
     store.note_audit(line)
 
 
-def overlooked(scope: AsgiScope) -> tuple[str, str | None] | None:
+def unnoted_action(scope: AsgiScope) -> tuple[str, str | None] | None:
     """The action and the subject of a request that changed something and was not noted yet.
 
     So that a route that says nothing of the audit log is in it all the same.

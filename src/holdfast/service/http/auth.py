@@ -55,7 +55,7 @@ def may(key: ApiKey, role: Role, *, whole: bool = False) -> None:
         raise HTTPException(403, "this key is of one user: this needs one of the whole workspace")
 
 
-def admitted(request: Request, role: Role, *, whole: bool = False) -> ApiKey:
+def admit(request: Request, role: Role, *, whole: bool = False) -> ApiKey:
     """The key of a request that may do so much; what is to be stored waits for a shorter queue."""
     key = key_of(request)
     may(key, role, whole=whole)
@@ -71,12 +71,12 @@ async def any_key(request: Request) -> ApiKey:
 
 async def writing_key(request: Request) -> ApiKey:
     """The same, if it may write and there is room for more."""
-    return admitted(request, "write")
+    return admit(request, "write")
 
 
 async def admin_key(request: Request) -> ApiKey:
     """The same, if it is an operator's: an admin key of no single user."""
-    return admitted(request, "admin", whole=True)
+    return admit(request, "admin", whole=True)
 
 
 Reader = Annotated[ApiKey, Depends(any_key)]
@@ -107,7 +107,7 @@ def scope_args(scope: Scope) -> dict[str, Any]:
     return {"user": scope.user, "workspace": scope.workspace, "agent": scope.agent}
 
 
-def narrowed(key: ApiKey, asked: Scoped) -> Scope:
+def scope_of(key: ApiKey, asked: Scoped) -> Scope:
     """The scope of a request: the key's, as far as the request asks for it."""
     check_within(key, workspace=asked.workspace_id, user=asked.user_id)
     user = asked.user_id or key.user
@@ -122,7 +122,7 @@ def narrowed(key: ApiKey, asked: Scoped) -> Scope:
 
 
 async def _read_scope(query: Annotated[QueryString, Query()], key: Reader) -> Scope:
-    return narrowed(key, query)
+    return scope_of(key, query)
 
 
 #: The scope that a query string says, for routes that ask nothing else.

@@ -38,7 +38,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holdfast.errors import HoldfastError
 from holdfast.memory.memory import Memory
 from holdfast.models.budget import paying
-from holdfast.service.http.audit import SAFE_METHODS, audit_line, overlooked
+from holdfast.service.http.audit import SAFE_METHODS, audit_line, unnoted_action
 from holdfast.service.http.auth import Keyring, secret_of
 from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.limits import Places, Rates
@@ -50,7 +50,7 @@ from holdfast.types import ApiKey
 _CLOSE = {"connection": "close"}
 
 
-def bounded(receive: Receive, *, most: int, seconds: float) -> Receive:
+def with_limits(receive: Receive, *, most: int, seconds: float) -> Receive:
     """`receive`, which raises once the body is too long or has taken too long to arrive."""
     read, arrived = 0, False
     deadline = asyncio.get_running_loop().time() + seconds
@@ -152,7 +152,7 @@ class Guard:
         counts = not _is_open(scope)
         self._under_way += counts
         try:
-            await self._answered(scope, receive, sending)
+            await self._answer(scope, receive, sending)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001 (the outermost door)
@@ -164,7 +164,7 @@ class Guard:
             self._under_way -= counts
         await self._note(scope, status)
 
-    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         with ExitStack() as places:
             try:
                 await self._admit(scope, places)
@@ -178,7 +178,7 @@ class Guard:
                 seconds = self._memory.config.service.body_seconds
                 if _is_open(scope):
                     seconds = min(seconds, _OPEN_BODY_SECONDS)
-                limited = bounded(receive, most=self._most_bytes(scope), seconds=seconds)
+                limited = with_limits(receive, most=self._most_bytes(scope), seconds=seconds)
                 await self._app(scope, limited, send)
 
     async def _admit(self, scope: Scope, places: ExitStack) -> None:
@@ -261,7 +261,7 @@ class Guard:
             template = getattr(scope.get("route"), "path", None)
             subject = None if template is None else f"{scope['method']} {template}"
             line = ("request", subject, "refused")
-        elif status and status < 400 and (found := overlooked(scope)):
+        elif status and status < 400 and (found := unnoted_action(scope)):
             line = (*found, "done")
         else:
             return

@@ -23,10 +23,10 @@ from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.memory.memory import Memory
 from holdfast.service.http.audit import note_action
 from holdfast.service.http.auth import check_within, key_of, may
-from holdfast.service.http.idempotency import IdempotencyKey, made_once
+from holdfast.service.http.idempotency import IdempotencyKey, make_once
 from holdfast.service.http.wire import ClosedBody, Held, StrictRoute, json_response, to_wire
 from holdfast.service.outgoing import check_literal
-from holdfast.service.webhooks import Sender, checked_names, fresh, new_secret
+from holdfast.service.webhooks import Sender, after_success, checked_names, new_secret
 from holdfast.store.values import Webhook
 from holdfast.types import TEAM, ApiKey, Scope
 
@@ -132,7 +132,7 @@ def create(
     )
     secret = new_secret()
     owner = Scope(key.workspace, TEAM if key.user is None else key.user)
-    with made_once(request, owner, "webhook", hook.id, body.model_dump()) as before:
+    with make_once(request, owner, "webhook", hook.id, body.model_dump()) as before:
         if before is not None:
             return before
         with _ADDING:
@@ -160,7 +160,7 @@ def change(request: Request, id: str, body: ChangedWebhook, key: Admin, memory: 
     """Disable a webhook, or enable it again: it is told what it has missed."""
     hook = _one(memory, key, id)
     if body.enabled:
-        hook = fresh(hook)
+        hook = after_success(hook)
     elif hook.disabled_at is None:
         hook = replace(hook, disabled_at=memory.now(), error=_BY_HAND, due=None)
     memory.store.set_hook(hook)
@@ -181,10 +181,10 @@ def remove(request: Request, id: str, key: Admin, memory: Held) -> Response:
 @routes.post("/v1/webhooks/{id}/test", response_model=Tried)
 async def test(id: str, key: Admin, memory: Held) -> Response:
     """Send one event of the type `webhook.test` now, and say what came of it."""
-    return await run_in_threadpool(_tried, id, key, memory)
+    return await run_in_threadpool(_send_test, id, key, memory)
 
 
-def _tried(id: str, key: ApiKey, memory: Memory) -> Response:
+def _send_test(id: str, key: ApiKey, memory: Memory) -> Response:
     hook = _one(memory, key, id)
     if not memory.config.outgoing.webhooks:
         raise InvalidInput("webhooks are switched off here (outgoing.webhooks)")

@@ -47,7 +47,7 @@ class _OneAtATime:
     @contextmanager
     def of(self, name: tuple[str, ...]) -> Iterator[None]:
         """Wait for one's turn, but not for long: a thread that waits is missed elsewhere."""
-        turn = self._joined(name)
+        turn = self._join(name)
         try:
             if not turn.acquire(timeout=_WAIT_SECONDS):
                 raise _under_way()
@@ -56,9 +56,9 @@ class _OneAtATime:
             finally:
                 turn.release()
         finally:
-            self._left(name)
+            self._leave(name)
 
-    def _joined(self, name: tuple[str, ...]) -> threading.Lock:
+    def _join(self, name: tuple[str, ...]) -> threading.Lock:
         with self._lock:
             turn, many = self._names.get(name) or (threading.Lock(), 0)
             if many > _MOST_WAITING:
@@ -66,7 +66,7 @@ class _OneAtATime:
             self._names[name] = (turn, many + 1)
             return turn
 
-    def _left(self, name: tuple[str, ...]) -> None:
+    def _leave(self, name: tuple[str, ...]) -> None:
         with self._lock:
             turn, many = self._names.pop(name)
             if many > 1:
@@ -80,7 +80,7 @@ def _under_way() -> HTTPException:
 _turns = _OneAtATime()
 
 
-def answered_once(
+def answer_once(
     memory: Memory,
     scope: Scope,
     key: str,
@@ -100,7 +100,7 @@ def answered_once(
     with _turns.of((scope.workspace, scope.user, name)):
         known = memory.store.answer(scope, name)
         if known is None:
-            settled = _settled(memory, scope, name, digest, arguments)
+            settled = _with_first_time(memory, scope, name, digest, arguments)
             new = Answered(digest, 200, act(settled))
             known = memory.store.keep_answer(scope, name, new, at=memory.now())
             if known.body == digest:
@@ -110,7 +110,7 @@ def answered_once(
         return known.answer, True
 
 
-def _settled(
+def _with_first_time(
     memory: Memory, scope: Scope, name: str, digest: bytes, arguments: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The arguments, with the time of the first attempt where one is to be filled in."""
@@ -125,7 +125,7 @@ def _settled(
 
 
 @contextmanager
-def made_once(
+def make_once(
     request: Request, scope: Scope, what: str, id: str, asked: Mapping[str, Any]
 ) -> Iterator[Response | None]:
     """For what is made with a secret, under this id: made once under one key.

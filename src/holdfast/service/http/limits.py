@@ -112,11 +112,11 @@ class Allowance:
     async def room(self, key: ApiKey, ahead: Size) -> int:
         """How many tokens a key with a limit may send besides these; nothing is charged yet.
         Throttled when not even these are left."""
-        return await asyncio.wrap_future(self._submitted(self._room, key, ahead))
+        return await asyncio.wrap_future(self._submit(self._room, key, ahead))
 
     async def charge(self, key: ApiKey, ahead: Size) -> Charge:
         """Charge what a call of a key with a limit sends; Throttled when too little is left."""
-        return await asyncio.wrap_future(self._submitted(self._begin, key, ahead))
+        return await asyncio.wrap_future(self._submit(self._begin, key, ahead))
 
     def uncharged(self, key: ApiKey) -> Charge:
         """For a call of a key without a limit: nothing is written before it is over."""
@@ -128,16 +128,14 @@ class Allowance:
         if self.limit_of(key) == Limit():
             self.uncharged(key).settle(size)
         else:
-            self._submitted(self._begin, key, size).result().settle(size)
+            self._submit(self._begin, key, size).result().settle(size)
 
     def close(self) -> None:
         """Wait until everything is in the account."""
         self._thread.shutdown()
         self._write_all()
 
-    def _submitted(
-        self, work: Callable[[str, Limit, Size], T], key: ApiKey, ahead: Size
-    ) -> Future[T]:
+    def _submit(self, work: Callable[[str, Limit, Size], T], key: ApiKey, ahead: Size) -> Future[T]:
         try:
             return self._thread.submit(work, key.id, self.limit_of(key), ahead)
         except RuntimeError as error:  # It was closed.
@@ -159,7 +157,7 @@ class Allowance:
         try:  # Another process may have charged at the same moment: who goes over steps back.
             self._refuse(key_id, now, limit, None)
         except Throttled:
-            self._settled(key_id, day, ahead, None)
+            self._correct(key_id, day, ahead, None)
             raise
         return Charge(self, key_id, day, ahead=ahead)
 
@@ -173,11 +171,11 @@ class Allowance:
 
     def _settle(self, key_id: str, day: date, ahead: Size, took: Took | None) -> None:
         try:
-            self._thread.submit(self._settled, key_id, day, ahead, took)
+            self._thread.submit(self._correct, key_id, day, ahead, took)
         except RuntimeError:
             log.error("what a model took was not counted: the service ended")
 
-    def _settled(self, key_id: str, day: date, ahead: Size, took: Took | None) -> None:
+    def _correct(self, key_id: str, day: date, ahead: Size, took: Took | None) -> None:
         """Correct the account: at once where there is a limit, and otherwise soon."""
         was_charged = ahead != Size()
         calls = (took is not None) - was_charged

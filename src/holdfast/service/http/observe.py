@@ -217,7 +217,7 @@ class Tracing(Protocol):
     def request(self, scope: Scope) -> Any:
         """A span around a request, as a context manager that gives the span."""
 
-    def answered(self, span: Any, scope: Scope, route: str, status: int) -> None:
+    def note_answer(self, span: Any, scope: Scope, route: str, status: int) -> None:
         """Say how it ended."""
 
     def close(self) -> None:
@@ -262,7 +262,7 @@ class _Otlp:
         self._tracer = self._provider.get_tracer(_SERVICE)
         for name in _VERBS:
             # Of this memory alone: the class knows nothing of traces.
-            setattr(memory, name, self._traced(name, getattr(memory, name)))
+            setattr(memory, name, self._with_span(name, getattr(memory, name)))
 
     @contextmanager
     def request(self, scope: Scope) -> Iterator[Any]:
@@ -277,7 +277,7 @@ class _Otlp:
         ) as span:
             yield span
 
-    def answered(self, span: Any, scope: Scope, route: str, status: int) -> None:
+    def note_answer(self, span: Any, scope: Scope, route: str, status: int) -> None:
         """Say how a request ended."""
         span.update_name(f"{scope['method']} {route}")
         span.set_attribute("http.request.method", scope["method"])
@@ -292,7 +292,7 @@ class _Otlp:
         self._provider.force_flush(int(_EXPORT_SECONDS * 1000))
         self._provider.shutdown()
 
-    def _traced(self, name: str, verb: Callable[..., Any]) -> Callable[..., Any]:
+    def _with_span(self, name: str, verb: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(verb)
         def called(*args: Any, **options: Any) -> Any:
             with self._tracer.start_as_current_span(
@@ -348,7 +348,7 @@ class ObserveMiddleware:
                     await self._app(scope, receive, seen)
                 finally:
                     if self._tracing is not None:
-                        self._tracing.answered(span, scope, _route(scope), seen.status)
+                        self._tracing.note_answer(span, scope, _route(scope), seen.status)
         finally:
             self._metrics.in_flight -= 1
             self._note(scope, seen)

@@ -93,10 +93,10 @@ def methods_of(app: FastAPI, path: str) -> list[str]:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile(_ESCAPED_NAME.sub(_fitting, re.escape(path)))
+    return re.compile(_ESCAPED_NAME.sub(_name_pattern, re.escape(path)))
 
 
-def _fitting(name: re.Match[str]) -> str:
+def _name_pattern(name: re.Match[str]) -> str:
     return ".+" if name[1] in FREE else "[^/]+"
 
 
@@ -144,7 +144,7 @@ def operation_of(verb: Verb[..., object], schemas: Schemas, limits: Limits) -> d
         "parameters": [*_parameters(verb, schemas, limits, asked)],
         "responses": {
             str(verb.status): {"description": "Done.", "content": {_JSON: {"schema": answer}}},
-            **_refused(verb.method),
+            **_refusals(verb.method),
         },
         "x-holdfast-role": verb.role,
     }
@@ -245,11 +245,11 @@ def _by_hand(operation: dict[str, Any], *, others: bool) -> None:
     if others:
         answers.setdefault("default", {"description": "As the one behind it answers."})
         return
-    for code, answer in _refused("POST").items():
+    for code, answer in _refusals("POST").items():
         answers.setdefault(code, answer)
 
 
-def _refused(method: str) -> dict[str, Any]:
+def _refusals(method: str) -> dict[str, Any]:
     found = {code: {"$ref": f"#/components/responses/{code}"} for code in _REFUSALS}
     if method == "GET":
         found = {code: each for code, each in found.items() if code not in ("409", "412", "507")}

@@ -26,7 +26,7 @@ from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.service.http.auth import check_within, key_of
 from holdfast.service.http.limits import Places
-from holdfast.service.webhooks import BURIED, checked_names, event, microseconds, moment, wanted
+from holdfast.service.webhooks import BURIED, checked_names, event, is_wanted, microseconds, moment
 from holdfast.store.values import Happened, Mark
 from holdfast.types import ApiKey, Scope
 
@@ -38,7 +38,7 @@ def to_frames(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> byt
     lines, at_us = [], begin.at_us
     for index, each in enumerate(batch):
         at_us = max(at_us, each.at_us)
-        if not wanted(each, names):
+        if not is_wanted(each, names):
             continue
         is_last = index + 1 == len(batch) or batch[index + 1].change != each.change
         id = f"id: {begin.epoch}-{each.change}-{at_us}\n" if is_last else ""
@@ -47,7 +47,7 @@ def to_frames(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> byt
     return "".join(lines).encode()
 
 
-def buried(died: list[dict[str, Any]], names: tuple[str, ...]) -> bytes:
+def dead_letter_frames(died: list[dict[str, Any]], names: tuple[str, ...]) -> bytes:
     """Dead letters as they travel."""
     if names and BURIED not in names:
         return b""
@@ -255,7 +255,7 @@ class Streams:
         if not followed.listeners:
             del self._followed[listener.scope]
 
-    async def told(self, listener: Listener) -> tuple[Mark, list[Happened]]:
+    async def news_for(self, listener: Listener) -> tuple[Mark, list[Happened]]:
         """What one was not told yet, and after which mark; `news` is set again if there is more."""
         followed, begin = self._followed[listener.scope], listener.mark
         assert begin is not None
@@ -265,7 +265,7 @@ class Streams:
         else:
             if begin.change > stand.change:  # Erased: the count begins anew.
                 begin = Mark(stand.epoch, 0, begin.at_us)
-            batch = await run_in_threadpool(self._happened, listener.scope, begin)
+            batch = await run_in_threadpool(self._events_after, listener.scope, begin)
         last = batch[-1].change if batch else begin.change
         if begin != followed.since and len(batch) >= _AT_ONCE:
             listener.mark = Mark(stand.epoch, last, begin.at_us)
@@ -286,7 +286,7 @@ class Streams:
         head = self._memory.store.head(scope)
         return Mark(head.epoch, head.change, now)
 
-    def _happened(self, scope: Scope, after: Mark) -> list[Happened]:
+    def _events_after(self, scope: Scope, after: Mark) -> list[Happened]:
         return self._memory.store.happened(scope, after=after, limit=_AT_ONCE)
 
     async def _poll(self) -> None:
@@ -309,12 +309,12 @@ class Streams:
 
     async def _look(self, *, dead_too: bool) -> None:
         stood = {scope: (each.mark, each.dead) for scope, each in self._followed.items()}
-        for scope, moved in (await run_in_threadpool(self._moved, stood, dead_too)).items():
+        for scope, moved in (await run_in_threadpool(self._find_news, stood, dead_too)).items():
             followed = self._followed.get(scope)
             if followed is not None and followed.mark == stood[scope][0]:
                 followed.move(*moved)
 
-    def _moved(
+    def _find_news(
         self, stood: Mapping[Scope, tuple[Mark, frozenset[int]]], dead_too: bool
     ) -> dict[Scope, tuple[Mark, list[Happened], _Dead | None]]:
         """Users of whom there is something new. On a worker thread."""
@@ -330,7 +330,7 @@ class Streams:
                 continue
             # Erased: the count begins anew.
             after = mark if head.change >= mark.change else Mark(head.epoch, 0, mark.at_us)
-            batch = self._happened(scope, after) if changed else []
+            batch = self._events_after(scope, after) if changed else []
             if len(batch) >= _AT_ONCE:  # There may be more: the next look goes on from here.
                 head = Mark(head.epoch, batch[-1].change, after.at_us)
             elif batch:  # More may have come since we asked where it stands.
@@ -385,9 +385,11 @@ class EventStream(Response):
             listener.news.clear()
             if listener.over:
                 break
-            begin, batch = await self._streams.told(listener)
+            begin, batch = await self._streams.news_for(listener)
             died, listener.died = listener.died, []
-            text = to_frames(batch, begin, listener.names) + buried(died, listener.names)
+            text = to_frames(batch, begin, listener.names) + dead_letter_frames(
+                died, listener.names
+            )
             if text:
                 await _within(send(_body(text)))
         await _within(send(_body(b"event: end\ndata: {}\n\n", more=False)))

@@ -27,8 +27,8 @@ from holdfast.catalogue.verbs import ALL
 from holdfast.errors import InvalidInput, ScopeError
 from holdfast.memory.memory import Memory
 from holdfast.service.http.audit import is_audited, note_action
-from holdfast.service.http.auth import admitted, check_within, key_of, may
-from holdfast.service.http.idempotency import answered_once
+from holdfast.service.http.auth import admit, check_within, key_of, may
+from holdfast.service.http.idempotency import answer_once
 from holdfast.service.http.overrides import overridden, overridden_write
 from holdfast.service.http.wire import check_json, etag_of, is_named, parse_json
 from holdfast.types import TEAM, ApiKey, Drained, Scope
@@ -62,7 +62,7 @@ def call_arguments(verb: Verb[..., object], given: Mapping[str, Any]) -> dict[st
         if each.wire in given:
             found[each.name] = _within(verb, each, each.kind.check(given[each.wire], each.wire))
         elif each.required:
-            raise _missing(each)
+            raise _missing_error(each)
         elif each.name in verb.most and each.default is None:
             found[each.name] = verb.most[each.name]
     return found
@@ -126,7 +126,7 @@ def _within(verb: Verb[..., object], parameter: Parameter, value: Any) -> Any:
     return value
 
 
-def _missing(parameter: Parameter) -> InvalidInput:
+def _missing_error(parameter: Parameter) -> InvalidInput:
     kind = "string" if "string" in parameter.kind.names else parameter.kind.words
     error = ScopeError if parameter.wire.endswith("_id") else InvalidInput
     return error(f"{parameter.wire} ({kind}) is required", field=parameter.wire)
@@ -293,19 +293,19 @@ def routes() -> list[VerbRoute]:
 def endpoint(verb: Verb[..., object]) -> Endpoint:
     """What answers a request for a verb."""
 
-    async def answered(request: Request) -> Response:
+    async def answer(request: Request) -> Response:
         if verb.name in _RELIEVES:
             key = key_of(request)
             may(key, verb.role, whole=verb.whole)
         else:
-            key = admitted(request, verb.role, whole=verb.whole)
+            key = admit(request, verb.role, whole=verb.whole)
         body = await request.body() if verb.method not in BODILESS else b""
-        answer = _answer_drain if verb.name in _RELIEVES else _answer
-        return await run_in_threadpool(answer, request, verb, key, body)
+        work = _answer_drain if verb.name in _RELIEVES else _answer
+        return await run_in_threadpool(work, request, verb, key, body)
 
-    answered.__name__ = verb.name.replace(".", "_")
-    answered.__doc__ = verb.words
-    return answered
+    answer.__name__ = verb.name.replace(".", "_")
+    answer.__doc__ = verb.words
+    return answer
 
 
 def _answer_drain(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes) -> Response:
@@ -394,7 +394,7 @@ def _call_once(
     asked = {"verb": verb.name, **arguments}
     if "items" in arguments:
         arguments = {**arguments, "items": _items_with_keys(arguments["items"], name)}
-    return answered_once(memory, owner, name, {**at, **arguments}, act, asked=asked)
+    return answer_once(memory, owner, name, {**at, **arguments}, act, asked=asked)
 
 
 def _items_with_keys(items: Sequence[Any], name: str) -> list[Any]:

@@ -307,7 +307,7 @@ class Etags:
             if start is not None:
                 first, start = start, None
                 if not message.get("more_body", False):
-                    message = _tagged(first, message, asked)
+                    message = _with_tag(first, message, asked)
                 await send(first)
             await send(message)
 
@@ -320,7 +320,7 @@ def _is_tagged(message: Message) -> bool:
     return message["status"] == 200 and is_json and "content-length" in headers
 
 
-def _tagged(start: Message, body: Message, asked: str) -> Message:
+def _with_tag(start: Message, body: Message, asked: str) -> Message:
     """Tag an answer; the body to send, which is empty when the asker has it."""
     tag = etag_of(body.get("body", b""))
     headers = MutableHeaders(raw=start["headers"])
