@@ -13,10 +13,10 @@ from holdfast.border import private
 from holdfast.errors import NotAStore
 from holdfast.records.entries import index_row
 from holdfast.testing import HashEmbedder
-from tests.service import test_cli
-from tests.service.test_cli import Run
+from tests.service import commands
+from tests.service.commands import Run
 
-run = test_cli.run
+run = commands.run
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,10 @@ import pytest
 from holdfast.errors import NotAStore
 from holdfast.store.sealing import is_sealed, seal, unseal
 from holdfast.store.sqlite import SqliteStore
-from tests.service import test_cli
-from tests.service.test_cli import Run, remembered
+from tests.service import commands
+from tests.service.commands import Run, remembered
 
-run = test_cli.run
+run = commands.run
 
 
 @pytest.fixture

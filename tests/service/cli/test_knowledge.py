@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.service import test_cli
-from tests.service.test_cli import NO_ID, Run, remembered
+from tests.service.commands import NO_ID, Run, remembered
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
 
-run = test_cli.run
 
 HANDBOOK = (
     "# Handbook\n\nThe harbour office opens at eight.\n\n# Keys\n\nThe spare key hangs left.\n"

@@ -13,14 +13,12 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
-from tests.service import test_cli
-from tests.service.test_cli import NO_ID, Run, remembered
+from tests.service.commands import NO_ID, Run, remembered
 from tests.upkeep.living import derived
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
 
-run = test_cli.run
 
 ANN = Scope("default", "ann")
 SAME = ["The build runs on Linux", "The build runs on Linux.", "the build runs on Linux!"]

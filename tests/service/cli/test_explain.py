@@ -4,13 +4,11 @@ import re
 
 import pytest
 
-from tests.service import test_cli
-from tests.service.test_cli import NO_ID, Run, remembered
+from tests.service.commands import NO_ID, Run, remembered
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
 
-run = test_cli.run
 
 RULE = "Always name the tea that you mean."
 

@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from tests.service import test_cli
-from tests.service.test_cli import NO_ID, Ended, Run, remembered
+from tests.service.commands import NO_ID, Ended, Run, remembered
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
-
-run = test_cli.run
 
 
 @pytest.fixture

@@ -12,13 +12,11 @@ import pytest
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
-from tests.service import test_cli
-from tests.service.test_cli import Ended, Run, remembered
+from tests.service.commands import Ended, Run, remembered
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
 
-run = test_cli.run
 
 PEOPLE = [
     {"name": "Priya Nandlall", "type": "person", "aliases": ["Priya"]},
@@ -104,7 +102,7 @@ def test_mermaid(written: Run) -> None:
 
 
 def test_the_page_shows_what_the_command_prints(run: Run) -> None:
-    page = (Path(__file__).parents[2] / "docs/howto/graph.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/howto/graph.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (drawn,) = re.findall(r"```mermaid\n(.*?)```", page, re.DOTALL)
     exec(compile(example, "graph.md", "exec"), {})
