@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from holdfast.border.address import is_address
+from holdfast.border.validate import is_address
 from holdfast.config import Config, file_here, load
 from holdfast.errors import ConfigError
 from holdfast.memory.core import MakeReader

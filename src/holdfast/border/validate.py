@@ -10,11 +10,12 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from holdfast.border.reserved import RESERVED_METADATA
 from holdfast.config import Limits
-from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
+from holdfast.errors import ConfigError, InvalidInput, NotFound, ScopeError, TooLarge
 from holdfast.types import ROLES, Metadata, Scope
 
 _FIELDS = frozenset({"role", "name", "content", "at", "metadata"})
@@ -24,6 +25,7 @@ _LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 _WORD_CHARS = 512
 _KEY_CHARS = 512
 _LARGEST_INT = 2**63 - 1
+_HOST_AND_PORT = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:.]+\]):\d{1,5}/?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,14 @@ def word(value: object, name: str) -> str:
     if _UNSTORABLE.search(value):
         raise ScopeError(f"{name} holds a NUL or a lone surrogate", field=name)
     return value
+
+
+def is_address(url: str | Path) -> bool:
+    """Whether a memory is behind a service: http:// or https://; one without is refused."""
+    text = str(url)
+    if _HOST_AND_PORT.fullmatch(text) and not Path(text).exists():
+        raise ConfigError(f"{text} is no file: did you mean http://{text}?")
+    return text.lower().startswith(("http://", "https://"))
 
 
 def record_id(value: object) -> str:

@@ -90,7 +90,7 @@ def test_what_is_not_as_expected_is_left_to_the_sdk(sent: Any) -> None:
 
 def test_nothing_heavy_is_loaded_for_it() -> None:
     code = (
-        "import sys, holdfast.service.cli.app, holdfast.service.mcp.wire, holdfast.border.address;"
+        "import sys, holdfast.service.cli.app, holdfast.service.mcp.wire, holdfast.border.validate;"
         "print([each for each in ('mcp', 'mcp_types', 'numpy', 'holdfast.memory.memory')"
         " if each in sys.modules])"
     )

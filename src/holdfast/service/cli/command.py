@@ -274,10 +274,7 @@ def _option(parameter: Parameter, name: str, words: str | Option | None) -> _Off
         default = _REQUIRED if parameter.required else parameter.default
     if default in (None, "", ()):
         kind, default = kind | None, None
-    shown = default is not None
-    more: dict[str, Any] = {
-        "metavar": said.metavar, "help": said.help, "show_default": shown, "min": said.least
-    }  # fmt: skip
+    more: dict[str, Any] = {"metavar": said.metavar, "help": said.help, "min": said.least}
     if parameter.is_positional or said.is_argument:
         about = typer.Argument(**more)
     else:

@@ -50,32 +50,20 @@ Entity = Annotated[
         "--entity",
         metavar="NAME",
         help="Only what lies around this one: a name, an alias or an id.",
-        show_default=False,
     ),
 ]
-Depth = Annotated[
-    int | None, typer.Option(help="Steps around --entity, 1..5. Default: 2.", show_default=False)
-]
-Type = Annotated[str | None, typer.Option(help="Only entities of this type.", show_default=False)]
+Depth = Annotated[int | None, typer.Option(help="Steps around --entity, 1..5. Default: 2.")]
+Type = Annotated[str | None, typer.Option(help="Only entities of this type.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="At most so many entities, 1..1000.")]
 Format = Annotated[
     str | None,
-    typer.Option(
-        help="table, mermaid, svg or json. Default: by the ending of --out, else table.",
-        show_default=False,
-    ),
+    typer.Option(help="table, mermaid, svg or json. Default: by the ending of --out, else table."),
 ]
-Out = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write to a new file.", show_default=False)
-]
+Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a new file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-AsOf = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="TIME", help="What held then.", show_default=False),
-]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What held then.")]
 KnownAt = Annotated[
-    str | None,
-    typer.Option("--known-at", metavar="TIME", help="What was known then.", show_default=False),
+    str | None, typer.Option("--known-at", metavar="TIME", help="What was known then.")
 ]
 
 

@@ -58,31 +58,18 @@ _ID = "019aaf3e5c1b0000d0a1b2c3d4e5f607"
 _PATIENCE_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.02
 
-Text = Annotated[
-    str | None, typer.Argument(help="What to remember; - reads stdin.", show_default=False)
-]
-File = Annotated[
-    Path | None,
-    typer.Option("--file", metavar="FILE", help="Remember a text file.", show_default=False),
-]
+Text = Annotated[str | None, typer.Argument(help="What to remember; - reads stdin.")]
+File = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Remember a text file.")]
 Role = Annotated[str, typer.Option(help="Who spoke: user, assistant, system or tool.")]
-Name = Annotated[str | None, typer.Option(help="The speaker's name.", show_default=False)]
+Name = Annotated[str | None, typer.Option(help="The speaker's name.")]
 At = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help="When it was said: ISO 8601 with a zone. Default: now.",
-        show_default=False,
-    ),
+    typer.Option(metavar="TIME", help="When it was said: ISO 8601 with a zone. Default: now."),
 ]
 Labels = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="Kept with it; may be repeated.", show_default=False),
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Kept with it; may be repeated.")
 ]
-Key = Annotated[
-    str | None,
-    typer.Option(help="Idempotency key: a retry stores nothing twice.", show_default=False),
-]
+Key = Annotated[str | None, typer.Option(help="Idempotency key: a retry stores nothing twice.")]
 NoWait = Annotated[
     bool, typer.Option("--no-wait", help="Do not embed now: leave it to the worker.")
 ]
@@ -432,21 +419,13 @@ def status(
     *,
     id: Annotated[
         str | None,
-        typer.Argument(
-            metavar="ID",
-            help="A memory; without: all of a user, or the whole store.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="ID", help="A memory; without: all of a user, or the whole store."),
     ] = None,
     user: Annotated[
-        str | None,
-        typer.Option("--user", "-u", metavar="NAME", help="Whose memory.", show_default=False),
+        str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose memory.")
     ] = None,
     session: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Without an id: how full this session is.", show_default=False
-        ),
+        str | None, typer.Option(metavar="NAME", help="Without an id: how full this session is.")
     ] = None,
     workspace: Workspace = "default",
     json: AsJson = False,

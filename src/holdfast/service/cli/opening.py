@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from holdfast import wiring
 from holdfast.border import private
-from holdfast.border.address import is_address
+from holdfast.border.validate import is_address
 from holdfast.config import default_db, load_for_command_line
 from holdfast.errors import HoldfastError, NotAStore
 from holdfast.memory.memory import Memory

@@ -63,17 +63,13 @@ _User = Annotated[
         "--user",
         "-u",
         metavar="NAME",
-        show_default=False,
         help=f"Whose memory. Default: {DEFAULT_USER}; of a service, the user of its key.",
     ),
 ]
 _Tools = Annotated[
     list[str] | None,
     typer.Option(
-        "--tools",
-        metavar="A,B",
-        show_default=False,
-        help="Offer only these tools; may be repeated. Default: all.",
+        "--tools", metavar="A,B", help="Offer only these tools; may be repeated. Default: all."
     ),
 ]
 _ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only tools that read.")]
@@ -91,7 +87,7 @@ def mcp(
     config: ConfigFile = None,
 ) -> None:
     """Speak MCP on stdin and stdout, for Claude, editors and other clients; logs go to stderr."""
-    from holdfast.border.address import is_address  # noqa: PLC0415
+    from holdfast.border.validate import is_address  # noqa: PLC0415
     from holdfast.config import default_db, load_for_command_line  # noqa: PLC0415
     from holdfast.service.keys import split_names  # noqa: PLC0415
     from holdfast.service.mcp.wire import Wire  # noqa: PLC0415
@@ -277,8 +273,7 @@ def _list_jobs(
     *,
     context: typer.Context,
     state: Annotated[
-        list[str] | None,
-        typer.Option(help="ready, running or dead; may be repeated.", show_default=False),
+        list[str] | None, typer.Option(help="ready, running or dead; may be repeated.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 100,
     json: AsJson = False,
@@ -314,8 +309,7 @@ def _replay(
     *,
     context: typer.Context,
     ids: Annotated[
-        list[int] | None,
-        typer.Argument(metavar="[ID]...", help="Default: all dead jobs.", show_default=False),
+        list[int] | None, typer.Argument(metavar="[ID]...", help="Default: all dead jobs.")
     ] = None,
     json: AsJson = False,
     db: Db = None,

@@ -38,10 +38,7 @@ Db = Annotated[
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
-        "--config",
-        metavar="FILE",
-        help="Settings. Default: HOLDFAST_CONFIG, then holdfast.yml.",
-        show_default=False,
+        "--config", metavar="FILE", help="Settings. Default: HOLDFAST_CONFIG, then holdfast.yml."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -51,7 +48,7 @@ def _whose(context: typer.Context, given: str | None) -> str:
     """Who is meant when nobody is named: of a service, the user of the key."""
     if given is not None:
         return given
-    from holdfast.border.address import is_address  # noqa: PLC0415
+    from holdfast.border.validate import is_address  # noqa: PLC0415
     from holdfast.config import default_db  # noqa: PLC0415
 
     url = context.params.get("db") or default_db()
@@ -80,13 +77,9 @@ User = Annotated[
 ]
 Workspace = Annotated[str, typer.Option("--workspace", metavar="NAME", help="Of which workspace.")]
 Agent = Annotated[
-    str | None,
-    typer.Option("--agent", metavar="NAME", help="On behalf of which agent.", show_default=False),
+    str | None, typer.Option("--agent", metavar="NAME", help="On behalf of which agent.")
 ]
-Session = Annotated[
-    str | None,
-    typer.Option("--session", metavar="NAME", help="In which session.", show_default=False),
-]
+Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="In which session.")]
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The full id, 32 hex digits.")]
 
 

@@ -88,10 +88,7 @@ def import_(  # noqa: PLR0913 (the options of the command)
     *,
     file: Annotated[str, typer.Argument(help="JSON lines; - reads stdin.")],
     user: Annotated[
-        str | None,
-        typer.Option(
-            "--user", "-u", metavar="NAME", help="For lines that name none.", show_default=False
-        ),
+        str | None, typer.Option("--user", "-u", metavar="NAME", help="For lines that name none.")
     ] = None,
     workspace: Workspace = "default",
     agent: Agent = None,
@@ -302,8 +299,7 @@ def decay(  # noqa: PLR0913 (one per option)
     ] = False,
     apply: Annotated[bool, typer.Option("--apply", help="With --run: do it.")] = False,
     undo: Annotated[
-        str | None,
-        typer.Option(metavar="RUN", help="Bring back what a run changed.", show_default=False),
+        str | None, typer.Option(metavar="RUN", help="Bring back what a run changed.")
     ] = None,
     workspace: Workspace = "default",
     agent: Agent = None,
@@ -352,9 +348,7 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask. There is no undo.")] = False,
     verify: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Erase nothing: check a receipt of this user.", show_default=False
-        ),
+        typer.Option(metavar="FILE", help="Erase nothing: check a receipt of this user."),
     ] = None,
     json: AsJson = False,
     db: Db = None,
@@ -469,10 +463,7 @@ _ON_SAMPLE = (
 Data = Annotated[
     Path | None,
     typer.Option(
-        "--data",
-        metavar="DIR",
-        help="A folder of labelled sets. Default: the sample conversation.",
-        show_default=False,
+        "--data", metavar="DIR", help="A folder of labelled sets. Default: the sample conversation."
     ),
 ]
 Sets = Annotated[
@@ -481,17 +472,12 @@ Sets = Annotated[
         "--sets",
         metavar="NAMES",
         help="Which sets, with commas; all: all there are. Default: locomo,beam-100k, if there.",
-        show_default=False,
     ),
 ]
 LimitQuestions = Annotated[
     int | None,
     typer.Option(
-        "--limit-questions",
-        metavar="N",
-        min=1,
-        help="Only the first N questions of a set.",
-        show_default=False,
+        "--limit-questions", metavar="N", min=1, help="Only the first N questions of a set."
     ),
 ]
 AblationQuestions = Annotated[
@@ -508,17 +494,12 @@ NoAblation = Annotated[
 ]
 Cache = Annotated[
     Path | None,
-    typer.Option(
-        "--cache", metavar="FILE", help="Keep embeddings here for the next run.", show_default=False
-    ),
+    typer.Option("--cache", metavar="FILE", help="Keep embeddings here for the next run."),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out",
-        metavar="DIR",
-        help="Write the report here: Markdown, JSON, SVG, rankings.",
-        show_default=False,
+        "--out", metavar="DIR", help="Write the report here: Markdown, JSON, SVG, rankings."
     ),
 ]
 
