@@ -27,7 +27,7 @@ import holdfast
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
-from holdfast.recall.candidates import present
+from holdfast.recall.candidates import unfaded_mask
 from holdfast.recall.query import query
 from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
@@ -118,9 +118,11 @@ def main() -> int:
             asked = query(
                 "river", ANN, limit=10, now=clock[0], as_of=None, known_at=None, filters=None
             )
-            first = timed(lambda: present(replace(view, kept={}), asked)).own
-            later = statistics.median(timed(lambda: present(view, asked)).own for _ in range(50))
-            mask = present(view, asked)
+            first = timed(lambda: unfaded_mask(replace(view, kept={}), asked)).own
+            later = statistics.median(
+                timed(lambda: unfaded_mask(view, asked)).own for _ in range(50)
+            )
+            mask = unfaded_mask(view, asked)
             hidden = 0 if mask is None else int((~mask).sum())
     print(f"{options.notes:,} notes, {hidden:,} of them faded, {options.rounds} questions each")
     added = 0.0

@@ -12,13 +12,13 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from holdfast.errors import ConfigError
-from holdfast.profiles import Profiles, laid_over
+from holdfast.profiles import Profiles, merge_profiles
 from holdfast.settings import (
     MIB,
     Blend,
@@ -36,6 +36,9 @@ from holdfast.settings import (
     Rrf,
     Service,
     Stages,
+    above_zero,
+    one_of,
+    share,
 )
 
 __all__ = [
@@ -47,17 +50,9 @@ T = TypeVar("T")
 
 _LARGEST = 2**40
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-_SECRETS = frozenset({"embedding.apiKey", "extraction.llm.apiKey", "proxy.apiKey"})
-#: Settings that must be above zero.
-_POSITIVE = (
-    "rrf.k", "rerankDepth", "jobs.maxAttempts", "jobs.batch",
-    "jobs.leaseSeconds", "jobs.pollSeconds", "embedding.timeoutSeconds",
-    "extraction.groupTurns", "extraction.llm.timeoutSeconds", "extraction.llm.maxAnswerTokens",
-    "service.bodySeconds", "service.connections", "service.jsonDepth", "service.jsonValues",
-    "proxy.timeoutSeconds", "outgoing.timeoutSeconds", "outgoing.mostBytes",
-)  # fmt: skip
-#: A turn of less could not be shown at all: its speaker may have a long name.
+#: Of a million tokens: more is a slip.
 _HIGHEST_PRICE = 1_000_000
+#: A turn of less could not be shown at all: its speaker may have a long name.
 _FEWEST_READ = 1000
 PROVIDERS = ("auto", "rules", "nlp", "llm")
 #: Longer than any calendar that counts the days since 1970 needs: a hundred years.
@@ -93,7 +88,7 @@ class Config:
     #: Memory for the search indexes of the users in use.
     index_cache_megabytes: int = 512
     #: "blend" (weighted scores) or "rrf" (exact weighted reciprocal rank fusion).
-    fusion: str = "blend"
+    fusion: str = one_of("blend", "rrf")
     rrf: Rrf = field(default_factory=Rrf)
     blend: Blend = field(default_factory=Blend)
     #: So many of the first ten may be standing instructions that the question did not find; of few
@@ -101,23 +96,23 @@ class Config:
     instruction_lane: int = 2
     #: The seed's additive boost of standing instructions among what was found.
     instruction_boost_enabled: bool = False
-    instruction_boost_weight: float = 0.15
+    instruction_boost_weight: float = share(0.15)
     #: Broad questions get more than ten hits when the caller names no limit.
     adaptive_limits: bool = True
     #: Derived memories below this are not told.
-    min_confidence: float = 0.5
+    min_confidence: float = share(0.5)
     #: Cosine that a plain question asks of a hit; 0 = any.
-    relevance_floor: float = 0.0
+    relevance_floor: float = share(0.0)
     #: The most that a long text loses; the seed's is 0.15.
-    conciseness: float = 0.0
+    conciseness: float = share(0.0)
     #: Relevance against novelty; 1 = novelty does not count.
-    mmr_lambda: float = 1.0
+    mmr_lambda: float = share(1.0)
     #: The most of every ten places that one writer gets who is not the user; 1 = any number.
-    writer_share: float = 0.3
+    writer_share: float = share(0.3)
     #: So many free places for the turn before a short one.
     neighbour_turns: int = 0
     #: Hits that a reranker, if one was given, looks at.
-    rerank_depth: int = 20
+    rerank_depth: int = above_zero(20)
     stages: Stages = field(default_factory=Stages)
     boosting: Boosting = field(default_factory=Boosting)
     limits: Limits = field(default_factory=Limits)
@@ -136,20 +131,20 @@ class Config:
             return self
         try:  # The same few overrides come again and again; what cannot be hashed is worked out.
             # Types are part of the key: 1 and True are equal, and only one of them is a number.
-            return _overridden(self, tuple((k, v, type(v)) for k, v in values.items()))
+            return _cached_override(self, tuple((k, v, type(v)) for k, v in values.items()))
         except (TypeError, AttributeError):
             return self._override(values)
 
     def _override(self, values: Mapping[str, Any]) -> Config:
-        tree = _nested(values)
+        tree = _nest(values)
         for name in tree:
             if name not in _PER_CALL:
                 raise ConfigError(_unknown(name, _PER_CALL, "cannot be overridden per call"))
-        return _check(_merged(self, tree, ""))
+        return _check(_merge(self, tree, ""))
 
 
 @lru_cache(maxsize=64)
-def _overridden(config: Config, items: tuple[tuple[str, Any, type], ...]) -> Config:
+def _cached_override(config: Config, items: tuple[tuple[str, Any, type], ...]) -> Config:
     return config._override({name: value for name, value, _ in items})
 
 
@@ -161,8 +156,8 @@ def load(source: Config | Mapping[str, Any] | str | Path | None = None) -> Confi
     if source is None and (named := os.environ.get("HOLDFAST_CONFIG")):
         source = named
     values = _read_file(Path(source)) if isinstance(source, str | Path) else source
-    config = _merged(Config(), _nested({} if values is None else values), "")
-    return _check(_merged(config, _nested(_from_environment()), ""))
+    config = _merge(Config(), _nest({} if values is None else values), "")
+    return _check(_merge(config, _nest(_from_environment()), ""))
 
 
 def default_db() -> str:
@@ -198,7 +193,7 @@ def load_for_command_line(file: Path | None) -> Config:
 
 def names(config: Config | None = None) -> list[str]:
     """Every setting by its full name, for documentation and for error messages."""
-    return [name for name, _ in _leaves(config or Config(), "")]
+    return [each.name for each in leaves(config or Config())]
 
 
 def _read_file(path: Path) -> Mapping[str, Any]:
@@ -234,7 +229,7 @@ def _refuse_former_names() -> None:
 def _from_environment() -> dict[str, Any]:
     import yaml  # noqa: PLC0415
 
-    known = {"HOLDFAST_" + _upper(name): (name, value) for name, value in _leaves(Config(), "")}
+    known = {"HOLDFAST_" + _upper(each.name): each for each in leaves(Config())}
     known |= {name: known["HOLDFAST_" + name] for name in _SEED_VARIABLES}
     found: dict[str, Any] = {}
     for variable, text in os.environ.items():
@@ -242,7 +237,7 @@ def _from_environment() -> dict[str, Any]:
             continue
         if variable not in known:
             raise ConfigError(_unknown(variable, [*known, *_NOT_SETTINGS], "is not a setting"))
-        name, default = known[variable]
+        name, default, _ = known[variable]
         try:
             # A text is taken to the letter, a number is read as one.
             found[name] = text if isinstance(default, str) else yaml.safe_load(text)
@@ -251,7 +246,7 @@ def _from_environment() -> dict[str, Any]:
     return found
 
 
-def _nested(values: object) -> dict[str, Any]:
+def _nest(values: object) -> dict[str, Any]:
     """{"rrf.k": 1} and {"rrf": {"k": 1}} say the same, and may be mixed."""
     if not isinstance(values, Mapping):
         raise ConfigError(f"settings must be a mapping of names to values, not {values!r:.64}")
@@ -278,35 +273,36 @@ def _put(tree: dict[str, Any], path: list[str], value: Any, name: str) -> None:
         tree[first] = value
 
 
-def _merged(base: T, values: Mapping[str, Any], prefix: str) -> T:
+def _merge(base: T, values: Mapping[str, Any], prefix: str) -> T:
     """`base` with `values` laid over it; every name and type is checked."""
     hints = get_type_hints(type(base))
-    known = {_camel(each.name): each.name for each in fields(base)}  # type: ignore[arg-type]
+    known = {_camel(each.name): each for each in fields(base)}  # type: ignore[arg-type]
     changed: dict[str, Any] = {}
     for name, value in values.items():
         full = prefix + name
         if name not in known:
             raise ConfigError(_unknown(full, [prefix + each for each in known], "is not a setting"))
-        current = getattr(base, known[name])
+        own = known[name]
+        current = getattr(base, own.name)
         if isinstance(current, PerTier) and not isinstance(value, Mapping):
-            number = _typed(full, value, float)
-            changed[known[name]] = PerTier(*[number] * len(fields(PerTier)))
+            number = _check_type(full, value, float)
+            changed[own.name] = PerTier(*[number] * len(fields(PerTier)))
         elif is_dataclass(current):
             if not isinstance(value, Mapping):
                 raise ConfigError(f"{full} holds settings of its own, for example {full}.…")
-            changed[known[name]] = _merged(current, value, full + ".")
-        elif hints[known[name]] == Profiles:
-            changed[known[name]] = laid_over(current, value, full)
+            changed[own.name] = _merge(current, value, full + ".")
+        elif hints[own.name] == Profiles:
+            changed[own.name] = merge_profiles(current, value, full)
         else:
-            changed[known[name]] = _typed(full, value, hints[known[name]])
+            changed[own.name] = _check_type(full, value, hints[own.name], secret=not own.repr)
     return replace(base, **changed)  # type: ignore[type-var]
 
 
-def _typed(name: str, value: Any, kind: type) -> Any:
+def _check_type(name: str, value: Any, kind: type, *, secret: bool = False) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-        shown = "what was given" if name in _SECRETS else f"{value!r:.64}"
+        shown = "what was given" if secret else f"{value!r:.64}"
         raise ConfigError(f"{name} must be {_KINDS[kind]}, not {shown}")
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{name} must be a finite number, not {value!r}")
@@ -316,40 +312,37 @@ def _typed(name: str, value: Any, kind: type) -> Any:
 
 
 def _check(config: Config) -> Config:
-    for name, value in _leaves(config, ""):
-        if not isinstance(value, int | float):
-            continue
-        if value < 0 or (value == 0 and name in _POSITIVE):
-            least = "above 0" if name in _POSITIVE else "0 or more"
-            raise ConfigError(f"{name} must be {least}, not {value!r}")
-        days = value if name.endswith("Days") else value / 86_400
-        if name.endswith(("Days", "Seconds")) and days > _LONGEST_DAYS:
-            raise ConfigError(f"{name} must be at most {_LONGEST_DAYS} days, not {value!r}")
-    return _check_choices(config)
-
-
-def _check_choices(config: Config) -> Config:
-    for name, value, choices in (
-        ("fusion", config.fusion, ("blend", "rrf")),
-        ("embedding.provider", config.embedding.provider, ("local", "remote")),
-        ("service.logFormat", config.service.log_format, ("text", "json")),
-    ):
-        if value not in choices:
-            words = " or ".join(f'"{each}"' for each in choices)
-            raise ConfigError(f"{name} must be {words}, not {value!r:.64}")
-    for name in ("blend", "rrf.weights"):
-        part = config.blend if name == "blend" else config.rrf.weights
-        if not sum(value for _, value in _leaves(part, "")):
+    for each in leaves(config):
+        _check_range(each)
+    for name, part in (("blend", config.blend), ("rrf.weights", config.rrf.weights)):
+        weights = list(leaves(part, name + "."))
+        if not any(each.value for each in weights):
             raise ConfigError(f"{name}: at least one weight must be above 0")
-        for each, value in _leaves(part, name + "."):
-            if value > _HEAVIEST:
-                raise ConfigError(f"{each} must be at most {_HEAVIEST}, not {value!r}")
-    _check_shares(config)
+        for each in weights:
+            if each.value > _HEAVIEST:
+                raise ConfigError(f"{each.name} must be at most {_HEAVIEST}, not {each.value!r}")
     remote = config.embedding
     if remote.provider == "remote" and not (remote.url and remote.model):
         raise ConfigError("embedding.provider remote needs embedding.url and embedding.model")
     _check_extraction(config.extraction)
     return config
+
+
+def _check_range(leaf: Leaf) -> None:
+    name, value, rules = leaf.name, leaf.value, leaf.field.metadata
+    if value not in rules.get("choices", (value,)):
+        words = " or ".join(f'"{each}"' for each in rules["choices"])
+        raise ConfigError(f"{name} must be {words}, not {value!r:.64}")
+    if not isinstance(value, int | float):
+        return
+    if value < 0 or (value == 0 and "above zero" in rules):
+        least = "above 0" if "above zero" in rules else "0 or more"
+        raise ConfigError(f"{name} must be {least}, not {value!r}")
+    if value > 1 and "share" in rules:
+        raise ConfigError(f"{name} must be between 0 and 1, not {value!r}")
+    days = value if name.endswith("Days") else value / 86_400
+    if name.endswith(("Days", "Seconds")) and days > _LONGEST_DAYS:
+        raise ConfigError(f"{name} must be at most {_LONGEST_DAYS} days, not {value!r}")
 
 
 def _check_extraction(extraction: Extraction) -> None:
@@ -373,32 +366,23 @@ def _check_extraction(extraction: Extraction) -> None:
         )
 
 
-def _check_shares(config: Config) -> None:
-    """What is a share or a probability lies in 0..1."""
-    shares = {
-        f"rrf.vectorWeight.{tier}": value for tier, value in _leaves(config.rrf.vector_weight, "")
-    }
-    shares |= {
-        "minConfidence": config.min_confidence,
-        "relevanceFloor": config.relevance_floor,
-        "conciseness": config.conciseness,
-        "mmrLambda": config.mmr_lambda,
-        "writerShare": config.writer_share,
-        "instructionBoostWeight": config.instruction_boost_weight,
-    }
-    for name, value in shares.items():
-        if value > 1:
-            raise ConfigError(f"{name} must be between 0 and 1, not {value!r}")
+class Leaf(NamedTuple):
+    """One setting: its full name, its value, and the field that holds it."""
+
+    name: str
+    value: Any
+    field: Field[Any]
 
 
-def _leaves(node: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+def leaves(node: Any, prefix: str = "") -> Iterator[Leaf]:
+    """Every setting of a tree."""
     for each in fields(node):
         value = getattr(node, each.name)
         name = prefix + _camel(each.name)
         if is_dataclass(value):
-            yield from _leaves(value, name + ".")
+            yield from leaves(value, name + ".")
         else:
-            yield name, value
+            yield Leaf(name, value, each)
 
 
 def _camel(name: str) -> str:

@@ -64,7 +64,7 @@ BUILT_IN: Profiles = (
 )
 
 
-def laid_over(base: Profiles, value: Any, name: str) -> Profiles:
+def merge_profiles(base: Profiles, value: Any, name: str) -> Profiles:
     """`base` with the profiles of a setting added; one of the same name is replaced in its place.
 
     `value` maps a profile's name to its weights and triggers, or lists them with a `name` each, as

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from holdfast.profiles import BUILT_IN, Profiles
 
 MIB = 1024 * 1024
+T = TypeVar("T", int, float)
+
+
+def above_zero(default: T) -> T:
+    """A setting that must be above 0; all other numbers may be 0."""
+    return field(default=default, metadata={"above zero": True})
+
+
+def share(default: float) -> float:
+    """A setting within 0..1."""
+    return field(default=default, metadata={"share": True})
+
+
+def one_of(*choices: str) -> str:
+    """A setting that is one of these; the first, unless another is chosen."""
+    return field(default=choices[0], metadata={"choices": choices})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +38,23 @@ class SourceWeights:
 
 @dataclass(frozen=True, slots=True)
 class PerTier:
-    """One number for each tier; a single number in the settings stands for all of them."""
+    """One share for each tier; a single number in the settings stands for all of them."""
 
-    session: float = 0.7
-    fact: float = 0.7
-    note: float = 0.7
-    profile: float = 0.7
-    graph: float = 0.7
-    procedure: float = 0.7
-    knowledge: float = 0.7
-    workspace: float = 0.7
+    session: float = share(0.7)
+    fact: float = share(0.7)
+    note: float = share(0.7)
+    profile: float = share(0.7)
+    graph: float = share(0.7)
+    procedure: float = share(0.7)
+    knowledge: float = share(0.7)
+    workspace: float = share(0.7)
 
 
 @dataclass(frozen=True, slots=True)
 class Rrf:
     """Reciprocal rank fusion; its numbers are the seed's, and of the paper (k)."""
 
-    k: int = 60
+    k: int = above_zero(60)
     weights: SourceWeights = field(default_factory=SourceWeights)
     #: In the hybrid score, what the cosine counts against the keywords.
     vector_weight: PerTier = field(default_factory=PerTier)
@@ -100,9 +117,9 @@ class Jobs:
     """The background queue."""
 
     #: Tries before a job becomes a dead letter.
-    max_attempts: int = 5
+    max_attempts: int = above_zero(5)
     #: A worker that does not answer for this long loses its jobs.
-    lease_seconds: float = 60.0
+    lease_seconds: float = above_zero(60.0)
     #: First pause after a failure; doubles each time up to the cap, with jitter.
     backoff_seconds: float = 1.0
     backoff_cap_seconds: float = 300.0
@@ -110,9 +127,9 @@ class Jobs:
     #: one, without a limit.
     read_seconds: float = 30.0
     #: Jobs taken at once.
-    batch: int = 32
+    batch: int = above_zero(32)
     #: How often an idle worker looks for jobs that other processes wrote.
-    poll_seconds: float = 0.2
+    poll_seconds: float = above_zero(0.2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +137,11 @@ class Embedding:
     """Which model turns text into vectors."""
 
     #: "local" (shipped, offline) or "remote" (an OpenAI-compatible endpoint that you name).
-    provider: str = "local"
+    provider: str = one_of("local", "remote")
     url: str = ""
     model: str = ""
     api_key: str = field(default="", repr=False)
-    timeout_seconds: float = 30.0
+    timeout_seconds: float = above_zero(30.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +151,9 @@ class Llm:
     url: str = ""
     model: str = ""
     api_key: str = field(default="", repr=False)
-    timeout_seconds: float = 60.0
+    timeout_seconds: float = above_zero(60.0)
     #: The longest answer that is asked for.
-    max_answer_tokens: int = 2048
+    max_answer_tokens: int = above_zero(2048)
     #: What a million tokens cost, in any currency.
     prompt_price: float = 0.0
     answer_price: float = 0.0
@@ -157,7 +174,7 @@ class Extraction:
     quiet_seconds: float = 5.0
     wait_seconds: float = 60.0
     #: The most that is read at once.
-    group_turns: int = 20
+    group_turns: int = above_zero(20)
     group_tokens: int = 4000
     #: Of one turn no more than so many characters are understood; all of it is stored and found.
     turn_chars: int = 24_000
@@ -195,9 +212,9 @@ class Service:
     #: With more jobs waiting than this, nothing more is taken in until there are fewer; 0 = any.
     queue_jobs: int = 1_000_000
     #: How long a request may take to arrive.
-    body_seconds: float = 30.0
+    body_seconds: float = above_zero(30.0)
     #: Requests under way at one time.
-    connections: int = 1024
+    connections: int = above_zero(1024)
     #: Of these, what one key may have; 0 = all of them.
     connections_per_key: int = 64
     #: What language models may take of one key in one day of UTC, in tokens and in the currency of
@@ -205,10 +222,10 @@ class Service:
     daily_tokens: int = 0
     daily_cost: float = 0.0
     #: How deep JSON may be nested, and how many values it may hold.
-    json_depth: int = 64
-    json_values: int = 1_000_000
+    json_depth: int = above_zero(64)
+    json_values: int = above_zero(1_000_000)
     #: "text" or "json": how the log is written.
-    log_format: str = "text"
+    log_format: str = one_of("text", "json")
     #: Where traces go (OTLP over HTTP); "" = nowhere.
     traces_url: str = ""
 
@@ -220,7 +237,7 @@ class Proxy:
     #: Its OpenAI-compatible address, for example http://127.0.0.1:8080/v1; "" = no proxy.
     url: str = ""
     api_key: str = field(default="", repr=False)
-    timeout_seconds: float = 600.0
+    timeout_seconds: float = above_zero(600.0)
     budget_tokens: int = 2000
     #: Whether what was said is remembered.
     remember: bool = True
@@ -241,8 +258,8 @@ class Outgoing:
     webhooks: bool = True
     #: Hosts that may be called though their addresses are not public, separated by commas.
     hosts: str = ""
-    timeout_seconds: float = 5.0
-    most_bytes: int = 2 * MIB
+    timeout_seconds: float = above_zero(5.0)
+    most_bytes: int = above_zero(2 * MIB)
 
 
 @dataclass(frozen=True, slots=True)

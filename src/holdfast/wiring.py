@@ -69,7 +69,7 @@ def open(
             worker=worker,
             older_embedder=_shipped_embedder,
             reranker=reranker,
-            reading=_reading(settings, extractor) if settings.extraction.enabled else None,
+            reading=_make_reader(settings, extractor) if settings.extraction.enabled else None,
         )
     except BaseException:
         store.close()
@@ -138,7 +138,7 @@ def make_generator(config: Config) -> Generator | None:
     )
 
 
-def _reading(config: Config, extractor: Extractor | None) -> MakeReader:
+def _make_reader(config: Config, extractor: Extractor | None) -> MakeReader:
     """The step that understands turns."""
     from holdfast.language.dates import spans
     from holdfast.learn.extract import make_extract

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from holdfast.recall.candidates import Candidate, by_score
-from holdfast.recall.stages.small import boosted
+from holdfast.recall.stages.small import boost
 
 SCORES = st.lists(st.floats(0.0, 1.0), max_size=12)
 
@@ -30,42 +30,42 @@ def docs(found: list[Candidate]) -> list[int]:
 
 def test_1_switched_off_gives_the_same_list_back() -> None:
     listed = candidates(0.5, 0.4)
-    assert boosted(listed, is_instruction=tags(1), weight=0.15, enabled=False) is listed
+    assert boost(listed, is_instruction=tags(1), weight=0.15, enabled=False) is listed
 
 
 def test_2_an_empty_list_comes_back_itself() -> None:
     empty: list[Candidate] = []
-    assert boosted(empty, is_instruction=tags(1), weight=0.15) is empty
+    assert boost(empty, is_instruction=tags(1), weight=0.15) is empty
 
 
 def test_3_what_is_listedis_not_changed() -> None:
     listed, mask = candidates(0.5, 0.4), tags(1)
     before, mask_before = deepcopy(listed), mask.copy()
-    boosted(listed, is_instruction=mask, weight=0.15)
+    boost(listed, is_instruction=mask, weight=0.15)
     assert listed == before
     assert mask.tolist() == mask_before.tolist()
 
 
 def test_4_a_weight_of_zero_does_nothing() -> None:
     listed = candidates(0.5, 0.4)
-    assert boosted(listed, is_instruction=tags(0, 1), weight=0.0) is listed
+    assert boost(listed, is_instruction=tags(0, 1), weight=0.0) is listed
 
 
 def test_5_other_kinds_are_left_alone() -> None:
     listed = candidates(0.5, 0.4, 0.3)
-    assert boosted(listed, is_instruction=tags(7), weight=0.15) is listed
-    (_, second, third) = boosted(listed, is_instruction=tags(0), weight=0.15)
+    assert boost(listed, is_instruction=tags(7), weight=0.15) is listed
+    (_, second, third) = boost(listed, is_instruction=tags(0), weight=0.15)
     assert (second, third) == (listed[1], listed[2])
 
 
 def test_6_every_tagged_one_is_raised() -> None:
-    found = boosted(candidates(0.5, 0.4, 0.3), is_instruction=tags(1, 2), weight=0.15)
+    found = boost(candidates(0.5, 0.4, 0.3), is_instruction=tags(1, 2), weight=0.15)
     assert {each.doc: each.score for each in found} == pytest.approx({0: 0.5, 1: 0.55, 2: 0.45})
     assert docs(found) == [1, 0, 2]
 
 
 def test_7_the_weight_is_added_and_equals_stay_in_order() -> None:
-    found = boosted(candidates(0.75, 0.5, 0.5, 0.25), is_instruction=tags(1, 3), weight=0.25)
+    found = boost(candidates(0.75, 0.5, 0.5, 0.25), is_instruction=tags(1, 3), weight=0.25)
     # 1: 0.5 + 0.25 = 0.75 equals 0, which came first; 3: 0.25 + 0.25 = 0.5 equals 2.
     assert [(each.doc, each.score) for each in found] == [(0, 0.75), (1, 0.75), (2, 0.5), (3, 0.5)]
     assert found[1].notes == {"boost": {"added": 0.25, "score": 0.75}}
@@ -73,7 +73,7 @@ def test_7_the_weight_is_added_and_equals_stay_in_order() -> None:
 
 
 def test_8_the_question_plays_no_part() -> None:
-    assert list(inspect.signature(boosted).parameters) == [
+    assert list(inspect.signature(boost).parameters) == [
         "candidates",
         "is_instruction",
         "weight",
@@ -82,7 +82,7 @@ def test_8_the_question_plays_no_part() -> None:
 
 
 def test_above_one_is_shown_as_one_in_the_order_of_the_sums() -> None:
-    found = boosted(candidates(1.0, 0.95, 0.9), is_instruction=tags(1, 2), weight=0.15)
+    found = boost(candidates(1.0, 0.95, 0.9), is_instruction=tags(1, 2), weight=0.15)
     # 1.10 and 1.05 go before 1.0; all are shown as 1.0 and stay so when sorted again.
     assert [(each.doc, each.score) for each in found] == [(1, 1.0), (2, 1.0), (0, 1.0)]
     assert found[0].notes["boost"]["score"] == pytest.approx(1.10)
@@ -90,7 +90,7 @@ def test_above_one_is_shown_as_one_in_the_order_of_the_sums() -> None:
 
 
 def test_one_candidate_is_raised_too() -> None:
-    (found,) = boosted(candidates(0.2), is_instruction=tags(0), weight=0.15)
+    (found,) = boost(candidates(0.2), is_instruction=tags(0), weight=0.15)
     assert found.score == pytest.approx(0.35)
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_lost_invented_or_lowered(
     scores: list[float], tagged: set[int], weight: float
 ) -> None:
     listed = by_score(candidates(*scores))
-    found = boosted(listed, is_instruction=tags(*tagged), weight=weight)
+    found = boost(listed, is_instruction=tags(*tagged), weight=weight)
     assert sorted(docs(found)) == sorted(docs(listed))
     before = {each.doc: each.score for each in listed}
     assert all(before[each.doc] <= each.score <= 1.0 for each in found)
@@ -115,6 +115,6 @@ def test_a_larger_weight_never_puts_an_instruction_lower(
     scores: list[float], tagged: set[int], weight: float, more: float
 ) -> None:
     listed = by_score(candidates(*scores))
-    low = docs(boosted(listed, is_instruction=tags(*tagged), weight=weight))
-    high = docs(boosted(listed, is_instruction=tags(*tagged), weight=weight + more))
+    low = docs(boost(listed, is_instruction=tags(*tagged), weight=weight))
+    high = docs(boost(listed, is_instruction=tags(*tagged), weight=weight + more))
     assert all(high.index(doc) <= low.index(doc) for doc in low if doc in tagged)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.context.safe import code, escaped, unescaped
+from holdfast.recall.context.safe import code, from_line, to_line
 
 TEXT = st.text(st.characters(), max_size=60)
 
@@ -27,14 +27,14 @@ TEXT = st.text(st.characters(), max_size=60)
     ],
 )
 def test_what_breaks_or_hides_is_escaped(text: str, written: str) -> None:
-    assert escaped(text) == written
-    assert unescaped(written) == text
+    assert to_line(text) == written
+    assert from_line(written) == text
 
 
 @given(TEXT, st.booleans())
 def test_every_text_comes_back_from_one_printable_line(text: str, angles: bool) -> None:
-    written = escaped(text, angles=angles)
-    assert unescaped(written) == text
+    written = to_line(text, angles=angles)
+    assert from_line(written) == text
     assert len(("x" + written).splitlines()) == 1
     assert not {unicodedata.category(c) for c in written} & {"Cc", "Cs", "Zl", "Zp"}
     if angles:
@@ -42,7 +42,7 @@ def test_every_text_comes_back_from_one_printable_line(text: str, angles: bool) 
 
 
 def test_angles_may_stay() -> None:
-    assert escaped("a < b\n", angles=False) == "a < b\\n"
+    assert to_line("a < b\n", angles=False) == "a < b\\n"
 
 
 def test_a_character_by_its_number() -> None:

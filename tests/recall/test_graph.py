@@ -12,7 +12,7 @@ import holdfast
 from holdfast.index.resident import IndexCache
 from holdfast.memory.memory import Memory
 from holdfast.recall.query import query
-from holdfast.recall.sources.graph import reached, spread
+from holdfast.recall.sources.graph import reach, spread
 from holdfast.records.graph.adjacency import adjacency
 from holdfast.records.graph.elements import Entity, Relation, Span
 from holdfast.records.graph.follow import Graphs
@@ -239,8 +239,8 @@ def test_answers_repeat_in_a_new_process(memory: Memory) -> None:
     )
     view = IndexCache(memory.store, most_bytes=1 << 30).view(ANN, None)
     asked = query(QUESTION, ANN, limit=10, now=NOON, as_of=None, known_at=None, filters=None)
-    first = reached(view, asked, memory._searcher.graphs.of(ANN))
-    again = reached(view, asked, Graphs(memory.store).of(ANN))
+    first = reach(view, asked, memory._searcher.graphs.of(ANN))
+    again = reach(view, asked, Graphs(memory.store).of(ANN))
     assert first is not None
     assert again is not None
     assert np.array_equal(first.scores, again.scores)
@@ -255,7 +255,7 @@ def test_a_document_that_the_index_has_not_seen_is_left_out(memory: Memory) -> N
     asked = query(QUESTION, ANN, limit=10, now=NOON, as_of=None, known_at=None, filters=None)
     graph = memory._searcher.graphs.of(ANN)
     for view, documents in ((old, 3), (shelf.view(ANN, None), 5), (old, 3)):
-        found = reached(view, asked, graph)
+        found = reach(view, asked, graph)
         assert found is not None
         assert (len(found.scores), len(found.lenders)) == (len(view), documents)
 

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.memory.memory import Memory
-from holdfast.recall.stages.guaranteed import PLACES, is_rule, placed
+from holdfast.recall.stages.guaranteed import PLACES, is_rule, place_rules
 from holdfast.testing import HashEmbedder
 from tests.recall.moments import a_view, scored
 
@@ -171,10 +171,10 @@ def test_a_rule_can_be_taken_back(memory: Memory) -> None:
 def test_rules_take_their_places_and_the_order_of_the_rest_stays() -> None:
     view = a_view(["2024-01-01"] * 60)
     best = scored(*(1.0 - doc / 100 for doc in range(12)))
-    ranked = placed(best, [50, 3], view, PLACES)
+    ranked = place_rules(best, [50, 3], view, PLACES)
     assert [each.doc for each in ranked][:6] == [0, 50, 1, 3, 2, 4]
     assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
-    assert placed(best, [], view, PLACES) == best
-    (alone,) = placed([], [7], view, PLACES)
+    assert place_rules(best, [], view, PLACES) == best
+    (alone,) = place_rules([], [7], view, PLACES)
     assert (alone.doc, alone.score) == (7, 0.5)
     assert np.isclose(ranked[1].score, ranked[0].score)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.errors import ModelError, ModelUnavailable
 from holdfast.language.terms import terms
 from holdfast.recall.candidates import Candidate, by_score
-from holdfast.recall.stages.rerank import asking, reranked
+from holdfast.recall.stages.rerank import rerank, scores_by
 
 TEXTS = {
     0: "We talked about the weather.",
@@ -57,7 +57,7 @@ def candidates(*scores: float) -> list[Candidate]:
 
 
 def test_the_models_order_counts() -> None:
-    found = reranked(candidates(0.8, 0.7, 0.6, 0.5), asking(Overlap(), QUESTION, read), depth=4)
+    found = rerank(candidates(0.8, 0.7, 0.6, 0.5), scores_by(Overlap(), QUESTION, read), depth=4)
     # zebra, red, barn, eat: 0, 2, 1 and 4 of them.
     assert [each.doc for each in found] == [3, 1, 2, 0]
     assert [each.score for each in found] == [0.8, 0.7, 0.6, 0.5]
@@ -67,37 +67,37 @@ def test_the_models_order_counts() -> None:
 def test_the_tail_stays_behind_and_is_not_read() -> None:
     model = Overlap()
     listed = candidates(0.8, 0.7, 0.6, 0.5)
-    found = reranked(listed, asking(model, QUESTION, read), depth=2)
+    found = rerank(listed, scores_by(model, QUESTION, read), depth=2)
     assert [each.doc for each in found] == [1, 0, 2, 3]
     assert found[2:] == listed[2:]
     assert model.asked == [[TEXTS[0], TEXTS[1]]]
 
 
 def test_equals_stay_as_they_were() -> None:
-    found = reranked(candidates(0.8, 0.7, 0.6), lambda docs: [1.0, 2.0, 1.0], depth=3)
+    found = rerank(candidates(0.8, 0.7, 0.6), lambda docs: [1.0, 2.0, 1.0], depth=3)
     assert [each.doc for each in found] == [1, 0, 2]
     many = candidates(*[0.5] * 60)
-    found = reranked(many, lambda docs: [float(doc % 2) for doc in docs], depth=60)
+    found = rerank(many, lambda docs: [float(doc % 2) for doc in docs], depth=60)
     assert [each.doc for each in found] == [*range(1, 60, 2), *range(0, 60, 2)]
 
 
 def test_a_clear_answer_is_not_asked_about() -> None:
     model = Overlap()
-    asked = asking(model, QUESTION, read)
+    asked = scores_by(model, QUESTION, read)
     for clear in (candidates(0.85, 0.80), candidates(0.99, 0.5, 0.4)):
-        assert reranked(clear, asked, depth=10) is clear
+        assert rerank(clear, asked, depth=10) is clear
     assert model.asked == []
     for unclear in (candidates(0.84, 0.1), candidates(0.90, 0.86)):
-        assert reranked(unclear, asked, depth=10) is not unclear
+        assert rerank(unclear, asked, depth=10) is not unclear
     assert len(model.asked) == 2
 
 
 def test_the_rule_can_be_changed_or_left_out() -> None:
-    asked = asking(Overlap(), QUESTION, read)
+    asked = scores_by(Overlap(), QUESTION, read)
     clear = candidates(0.9, 0.5)
-    assert [each.doc for each in reranked(clear, asked, depth=2, sure=None)] == [1, 0]
-    assert reranked(clear, asked, depth=2, sure=0.95) is not clear
-    assert reranked(clear, asked, depth=2, lead=0.5) is not clear
+    assert [each.doc for each in rerank(clear, asked, depth=2, sure=None)] == [1, 0]
+    assert rerank(clear, asked, depth=2, sure=0.95) is not clear
+    assert rerank(clear, asked, depth=2, lead=0.5) is not clear
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_rule_can_be_changed_or_left_out() -> None:
 )
 def test_with_less_than_two_there_is_nothing_to_ask(listed: list[Candidate], depth: int) -> None:
     model = Overlap()
-    assert reranked(listed, asking(model, QUESTION, read), depth=depth) is listed
+    assert rerank(listed, scores_by(model, QUESTION, read), depth=depth) is listed
     assert model.asked == []
 
 
@@ -130,7 +130,7 @@ def test_nonsense_is_an_error_and_the_candidates_are_as_they_were(answer: Any) -
     listed = candidates(0.6, 0.5)
     before = deepcopy(listed)
     with pytest.raises(ModelError, match="reranker gave"):
-        reranked(listed, lambda docs: answer, depth=2)
+        rerank(listed, lambda docs: answer, depth=2)
     assert listed == before
 
 
@@ -146,14 +146,14 @@ def test_nonsense_is_an_error_and_the_candidates_are_as_they_were(answer: Any) -
 )
 def test_a_model_that_fails_fails_as_a_model(error: Exception, kind: type[ModelError]) -> None:
     with pytest.raises(kind, match=str(error)) as caught:
-        reranked(candidates(0.6, 0.5), asking(Failing(error), QUESTION, read), depth=2)
+        rerank(candidates(0.6, 0.5), scores_by(Failing(error), QUESTION, read), depth=2)
     assert type(caught.value) is kind
 
 
 def test_a_text_that_is_gone_reads_as_empty() -> None:
     model = Overlap()
     listed = [Candidate(99, 0.6), Candidate(3, 0.5)]
-    found = reranked(listed, asking(model, QUESTION, read), depth=2)
+    found = rerank(listed, scores_by(model, QUESTION, read), depth=2)
     assert model.asked == [["", TEXTS[3]]]
     assert [each.doc for each in found] == [3, 99]
 
@@ -166,7 +166,7 @@ def test_a_permutation_of_the_head_with_scores_in_order(
 ) -> None:
     listed = by_score(candidates(*(score for score, _ in pairs)))
     said = {doc: raw for doc, (_, raw) in enumerate(pairs)}
-    found = reranked(listed, lambda docs: [said[doc] for doc in docs], depth=depth, sure=None)
+    found = rerank(listed, lambda docs: [said[doc] for doc in docs], depth=depth, sure=None)
     assert {each.doc for each in found[:depth]} == {each.doc for each in listed[:depth]}
     assert found[depth:] == listed[depth:]
     assert [each.score for each in found] == [each.score for each in listed]

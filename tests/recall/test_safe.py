@@ -194,7 +194,7 @@ def test_the_parts_add_up_to_at_least_the_whole(told: list[tuple[str, int]]) -> 
         )
         for text, day in told
     ]
-    parts = dict(part for hit in hits for part in layout.shared(hit))
+    parts = dict(part for hit in hits for part in layout.shared_parts(hit))
     counted = layout.frame_tokens + sum(parts.values())
     counted += sum(layout.tokens(hit, hit.content) for hit in hits)
     text = layout.render([(hit, hit.content) for hit in hits])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.recall.candidates import filtered, present, visible
+from holdfast.recall.candidates import unfaded_mask, visible_mask, wanted_mask
 from holdfast.recall.query import query
 from holdfast.types import Scope
 from holdfast.upkeep.feedback import feedback, used
@@ -86,7 +86,7 @@ def test_facts_and_others_do_not_fade(alive: Living) -> None:
     alive.put(derived("A fact of the cat."), derived("A page.", tier="knowledge", kind="page"))
     alive.later(3650 * DAY)
     assert len(alive.found("the page of the cat")) == 2
-    assert present(view(alive), asked(alive)) is None
+    assert unfaded_mask(view(alive), asked(alive)) is None
 
 
 def test_reads_repeat(alive: Living) -> None:
@@ -152,16 +152,16 @@ def test_a_kind_can_be_filtered(alive: Living) -> None:
 
 def test_where_nothing_fades_there_is_no_mask(alive: Living) -> None:
     alive.memory.remember("The cat came.", user="ann")
-    assert visible(view(alive), asked(alive)) is None
-    assert filtered(view(alive), asked(alive), None) is None
+    assert visible_mask(view(alive), asked(alive)) is None
+    assert wanted_mask(view(alive), asked(alive), None) is None
     alive.put(derived("A note of the cat.", tier="note"))
     # Not one of them has faded yet.
-    assert filtered(view(alive), asked(alive), None) is None
+    assert wanted_mask(view(alive), asked(alive), None) is None
     alive.later(14 * DAY)
-    mask = filtered(view(alive), asked(alive), None)
+    mask = wanted_mask(view(alive), asked(alive), None)
     assert mask is not None
     assert mask.tolist() == [True, False]
-    assert visible(view(alive), asked(alive)) is None
+    assert visible_mask(view(alive), asked(alive)) is None
 
 
 def test_the_score_of_what_is_found_does_not_follow_what_fades(alive: Living) -> None:

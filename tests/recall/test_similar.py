@@ -132,7 +132,7 @@ def test_the_best_stays_and_tells_how_many_went() -> None:
     said = turns("red", "Red", "red!", "blue")
     listed = candidates(0.9, 0.8, 0.7, 0.6)
     found = distinct(listed, said=said, content=said.content)
-    assert found == [listed[0].noted("similar", {"also": 2}), listed[3]]
+    assert found == [listed[0].with_note("similar", {"also": 2}), listed[3]]
 
 
 def test_at_the_same_score_the_newest_stays() -> None:

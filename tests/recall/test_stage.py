@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.recall.candidates import raised
+from holdfast.recall.candidates import raise_scores
 from tests.recall.moments import scored
 
 
@@ -18,7 +18,7 @@ def test_raised_scores_keep_the_order_of_the_formula(
 ) -> None:
     candidates = scored(*scores)
     each_gain = np.array(gains[: len(scores)])
-    found = raised(candidates, each_gain, "stage", gains[: len(scores)])
+    found = raise_scores(candidates, each_gain, "stage", gains[: len(scores)])
     assert sorted([each.doc for each in found]) == list(range(len(scores)))
     assert all(0 <= each.score <= 1 for each in found)
     formula = [scores[each.doc] * (1 + gains[each.doc]) for each in found]

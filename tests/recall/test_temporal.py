@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.dates import spans
-from holdfast.recall.stages.times import NAMED_GAIN, lift, lifted, times
+from holdfast.recall.stages.times import NAMED_GAIN, lifts_of, named_times, raise_named
 from tests.recall.moments import NOW, a_moment, a_view
 
 
 def lifts(text: str, *days: str) -> list[float]:
-    return [round(float(each), 4) for each in lift(a_view(days), spans(text, NOW))]
+    return [round(float(each), 4) for each in lifts_of(a_view(days), spans(text, NOW))]
 
 
 def raised_by(text: str, days: list[str], *scores: float) -> list[float]:
     moment = a_moment(text, days)
-    named = times(moment.query)
-    return [float(each) for each in lifted(np.array(scores), lift(moment.view, named))]
+    named = named_times(moment.query)
+    return [float(each) for each in raise_named(np.array(scores), lifts_of(moment.view, named))]
 
 
 def test_what_was_said_at_the_named_time_goes_first() -> None:
@@ -96,7 +96,7 @@ def test_today_and_what_has_begun_are_not_the_future(text: str) -> None:
 
 
 def test_no_time_lifts_nothing() -> None:
-    values = lift(a_view(["2023-05-08"]), ())
+    values = lifts_of(a_view(["2023-05-08"]), ())
     assert values.tolist() == [0.0]
     assert values.dtype == np.float32
 
@@ -106,7 +106,7 @@ def test_no_time_lifts_nothing() -> None:
     st.sampled_from(["yesterday", "in March", "since 2020", "a few years ago", "before May 8"]),
 )
 def test_a_lift_is_a_share(said: datetime, text: str) -> None:
-    (value,) = lift(a_view([said.isoformat()]), spans(text, NOW))
+    (value,) = lifts_of(a_view([said.isoformat()]), spans(text, NOW))
     assert 0.0 <= value <= 1.0
     (span,) = spans(text, NOW)
     if span.start <= said.replace(tzinfo=UTC) < span.end:

@@ -6,13 +6,13 @@ import numpy as np
 
 from holdfast.models.local import LocalEmbedder
 from holdfast.profiles import BUILT_IN, TaskProfile
-from holdfast.recall.profile import TriggerVectors, embed_phrases, phrases, shipped
+from holdfast.recall.profile import TriggerVectors, embed_phrases, phrases, shipped_vectors
 from holdfast.testing import HashEmbedder
 
 
 def test_they_are_what_the_model_makes_today() -> None:
     texts = phrases(BUILT_IN)
-    kept = shipped(LocalEmbedder.model_id, texts)
+    kept = shipped_vectors(LocalEmbedder.model_id, texts)
     assert kept is not None, "run scripts/make_trigger_vectors.py"
     fresh = embed_phrases(LocalEmbedder(), texts[:8])
     # The rows were made on one kind of processor; others round in other places.
@@ -34,7 +34,7 @@ def test_another_model_or_other_profiles_are_embedded_once() -> None:
     assert "recipe" in first.phrases
     assert vectors.get(embedder, profiles) is first
     assert Counting.calls == 1
-    assert shipped(LocalEmbedder.model_id, phrases(profiles)) is None
+    assert shipped_vectors(LocalEmbedder.model_id, phrases(profiles)) is None
 
 
 def test_a_model_that_is_away_is_not_asked_again_at_once() -> None:

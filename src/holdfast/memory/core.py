@@ -17,7 +17,7 @@ from holdfast.learn.echo_filter import recalled
 from holdfast.learn.embed import RECIPE
 from holdfast.learn.worker import Reader, Worker
 from holdfast.models.base import Embedder, embedded
-from holdfast.recall.context.ledger import told_lately
+from holdfast.recall.context.ledger import recent_ids
 from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
 from holdfast.recall.stages.rerank import Reranker
@@ -158,9 +158,9 @@ class Core:
             self._worker.reader.warm()
         self._searcher.warm()
 
-    def cached(self) -> tuple[int, int]:
+    def cache_size(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""
-        return self._searcher.cached()
+        return self._searcher.cache_size()
 
     def close(self) -> None:
         """Finish or hand back what is under way and release the file. Twice is fine."""
@@ -210,7 +210,7 @@ class Core:
 
     def _echoes(self, scope: Scope) -> set[bytes]:
         """What recent contexts told, as digests: it is not learned again when it comes back."""
-        ids = told_lately(self._store, scope, self._now())
+        ids = recent_ids(self._store, scope, self._now())
         owners = (scope, *(part.scope for part in self.shares.parts(scope)))
         return recalled(each for owner in owners for each in self._store.get(owner, ids))
 

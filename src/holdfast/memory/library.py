@@ -6,7 +6,7 @@ Like those of memory.py each checks its input, asks one part, and answers in typ
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
@@ -15,6 +15,7 @@ from typing import Any, NoReturn, get_args
 from holdfast.border import validate
 from holdfast.border.ids import cursor_at, place_of
 from holdfast.border.origins import whose
+from holdfast.config import leaves
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.memory import batch
 from holdfast.memory.batch import Batch
@@ -322,7 +323,7 @@ class Library(Core):
 
     def settings(self) -> Mapping[str, Any]:
         """The settings in force by their full names; secrets are left out."""
-        return dict(_leaves(self._config))
+        return {each.name: _plain(each.value) for each in leaves(self._config) if each.field.repr}
 
     def capabilities(self) -> Capabilities:
         """What this memory can do, its limits, and what is switched on."""
@@ -382,17 +383,6 @@ def _refuse(record: Record) -> NoReturn:
 def _tiers(given: object) -> builtins.list[str]:
     found = [choice(each, "tiers", ALL_TIERS) for each in validate.words(given, "tiers")]
     return sorted(set(found))
-
-
-def _leaves(node: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings by their full names; a field that must not be printed is a secret."""
-    for each in fields(node):
-        first, *others = each.name.split("_")
-        name, value = prefix + first + "".join(map(str.title, others)), getattr(node, each.name)
-        if each.repr and is_dataclass(value):
-            yield from _leaves(value, name + ".")
-        elif each.repr:
-            yield name, _plain(value)
 
 
 def _plain(value: Any) -> Any:

@@ -190,7 +190,7 @@ class Memory(Library):
         """
         config = self._config.override(overrides)
         scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
-        asked = self._asked(
+        asked = self._query(
             text, scope, config, limit=limit, tiers=tiers, now=now, as_of=as_of,
             known_at=known_at, filters=filters, explain=explain,
         )  # fmt: skip
@@ -232,7 +232,7 @@ class Memory(Library):
         validate.whole_number(budget, "budget_tokens", 0, _MOST_BUDGET_TOKENS)
         text, before = question(messages)
         scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
-        asked = self._asked(
+        asked = self._query(
             text, scope, config, limit=limit, tiers=tiers, now=now, as_of=as_of,
             known_at=known_at, filters=filters, packing=True, explain=explain,
         )  # fmt: skip
@@ -335,7 +335,7 @@ class Memory(Library):
                 return self.facts.history(id, user=user, workspace=workspace, agent=agent)
         return self._store.history(scope, id)
 
-    def _asked(
+    def _query(
         self,
         text: str,
         scope: Scope,

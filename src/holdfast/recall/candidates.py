@@ -39,11 +39,11 @@ class Candidate:
     #: Stage or source -> what it said of this document.
     notes: Mapping[str, Any] = field(default_factory=dict)
 
-    def scored(self, score: float, stage: str, note: Any) -> Candidate:
+    def with_score(self, score: float, stage: str, note: Any) -> Candidate:
         """The same document with another score, and why."""
         return Candidate(self.doc, score, {**self.notes, stage: note})
 
-    def noted(self, stage: str, note: Any) -> Candidate:
+    def with_note(self, stage: str, note: Any) -> Candidate:
         """The same document with a note."""
         return Candidate(self.doc, self.score, {**self.notes, stage: note})
 
@@ -86,7 +86,7 @@ def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda each: -each.score)
 
 
-def raised(
+def raise_scores(
     candidates: Sequence[Candidate],
     gains: NDArray[np.floating[Any]],
     stage: str,
@@ -100,7 +100,7 @@ def raised(
     scores /= max(1.0, float(scores.max(initial=0.0)))
     return by_score(
         [
-            each.scored(score, stage, note)
+            each.with_score(score, stage, note)
             if gain > 0 and score > 0
             else Candidate(each.doc, score, each.notes)
             for each, score, gain, note in zip(
@@ -145,7 +145,7 @@ _BIRTH = np.zeros(1, dtype=np.int64)
 _UNTOUCHED = np.full(1, -1.0, dtype=np.float32)
 
 
-def visible(view: View, query: Query) -> NDArray[np.bool_] | None:
+def visible_mask(view: View, query: Query) -> NDArray[np.bool_] | None:
     """Documents the asker can know of: alive, said and known by the asked times and valid then,
     of this agent. None = all of them. The usual mask is made once for a moment of the index."""
     usual = query.as_of is None and query.known_at is None and query.scope.agent is None
@@ -212,7 +212,9 @@ def _still_valid(view: View, query: Query) -> NDArray[np.bool_]:
     return ~ended
 
 
-def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+def wanted_mask(
+    view: View, query: Query, seen: NDArray[np.bool_] | None
+) -> NDArray[np.bool_] | None:
     """The visible documents that pass the caller's filters and have not faded. Statistics follow
     neither: what is found does not change its score because something else grows old."""
     columns = {
@@ -225,7 +227,7 @@ def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArra
     masks = [columns[name] == view.codes.get(text, -2) for name, text in query.filters.items()]
     if query.tiers is not None:
         masks.append(np.isin(view.tiers, [view.codes.get(tier, -2) for tier in query.tiers]))
-    if (unfaded := present(view, query)) is not None:
+    if (unfaded := unfaded_mask(view, query)) is not None:
         masks.append(unfaded)
     if seen is not None:
         masks.append(seen)
@@ -235,7 +237,7 @@ def filtered(view: View, query: Query, seen: NDArray[np.bool_] | None) -> NDArra
     return both
 
 
-def present(view: View, query: Query) -> NDArray[np.bool_] | None:
+def unfaded_mask(view: View, query: Query) -> NDArray[np.bool_] | None:
     """The documents that have not faded by the asked time; None = all of them.
 
     What was seen again after `known_at` was not known then: only births count, so that the same

@@ -260,14 +260,14 @@ def _compose(
     while rest and limits.count(block.lstrip("\n")) > ceiling:  # Should the sum underestimate.
         rest = rest[:-1]
         block = _block(header, [*first, *rest])
-    return _fitted(base, block, ceiling, limits)
+    return _fit(base, block, ceiling, limits)
 
 
 def _block(header: str, lines: Sequence[str]) -> str:
     return header + "\n".join(lines) if lines else ""
 
 
-def _fitted(base: str, block: str, ceiling: int, limits: _DocumentLimits) -> str:
+def _fit(base: str, block: str, ceiling: int, limits: _DocumentLimits) -> str:
     """The whole if it fits; else as much of the summaries as the facts leave room for."""
     if limits.count(base + block) <= ceiling:
         return base + block

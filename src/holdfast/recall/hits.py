@@ -151,7 +151,7 @@ def hit(
         why = {**(why or {}), "team": True}
     elif part is not None and part.shares:
         why = {**(why or {}), "share": part.share_of(record.tier)}
-        record = _lent(record, part.scope.user)
+        record = _as_lent(record, part.scope.user)
     return Hit(
         id=record.id,
         content=record.content,
@@ -184,7 +184,7 @@ def _caller_metadata(record: Record) -> Metadata:
     return {**record.metadata, **known, **({SYSTEM: rest} if rest else {})}
 
 
-def _lent(record: Record, owner: str) -> Record:
+def _as_lent(record: Record, owner: str) -> Record:
     """A record as another workspace is shown it: what it says, not the turns it comes from, nor
     what the caller gave with them. It has a name: without one it would read as the asker's word."""
     metadata = {} if record.sources else record.metadata

@@ -30,27 +30,27 @@ from holdfast.recall.candidates import (
     Stage,
     best,
     border,
-    filtered,
-    visible,
+    visible_mask,
+    wanted_mask,
 )
 from holdfast.recall.profile import tier_weights
 from holdfast.recall.query import Query
 from holdfast.recall.sources.blend import fuse_by_sum
 from holdfast.recall.sources.keywords import neighbours
 from holdfast.recall.sources.rrf import fuse_by_rank
-from holdfast.recall.stages.guaranteed import held_literals, is_rule, lane, protected
-from holdfast.recall.stages.rerank import Reranker, asking, reranked
+from holdfast.recall.stages.guaranteed import held_literals, is_rule, lane, literals_first
+from holdfast.recall.stages.rerank import Reranker, rerank, scores_by
 from holdfast.recall.stages.small import (
-    accompanied,
     bar,
-    boosted,
+    boost,
     concise,
     confident,
     leans,
     near_ties,
     relevant,
+    with_turn_before,
 )
-from holdfast.recall.stages.times import Scores, current, lift, lifted, times
+from holdfast.recall.stages.times import Scores, current, lifts_of, named_times, raise_named
 from holdfast.recall.stages.variety import (
     alone,
     distinct,
@@ -101,21 +101,21 @@ def rank(
     graph: NDArray[np.float32] | None = None,
 ) -> RankedAnswer:
     """The best documents for a query. `graph` is what traversal says of every document."""
-    seen = visible(view, query)
-    wanted = filtered(view, query, seen)
+    seen = visible_mask(view, query)
+    wanted = wanted_mask(view, query, seen)
     if config.fusion == "rrf":
         fused = fuse_by_rank(view, query, vector, seen, wanted, config=config, graph=graph)
     else:
         fused = fuse_by_sum(view, query, vector, seen, config=config, graph=graph)
-    named = times(query) if config.stages.temporal else ()
-    lifts = lift(view, named) if named else None
+    named = named_times(query) if config.stages.temporal else ()
+    lifts = lifts_of(view, named) if named else None
     weights = _tier_weights(view, query, profile)
     scores = fused.scores if wanted is None else fused.scores * wanted
     steps = {"fused": scores}
     if lifts is not None:
-        scores = steps["temporal"] = lifted(scores, lifts)
+        scores = steps["temporal"] = raise_named(scores, lifts)
     if weights:
-        scores = steps["tier"] = _weighed(view, scores, weights)
+        scores = steps["tier"] = _weigh_tiers(view, scores, weights)
     moment = Moment(
         view, query, config, vector, fused.cosines, seen, wanted, content,
         scores=scores, holders=fused.holders, reranker=reranker,
@@ -160,7 +160,7 @@ def _tier_weights(view: View, query: Query, profile: TaskProfile | None) -> dict
     return weights if len(set(weights.values())) > 1 else {}
 
 
-def _weighed(view: View, scores: Scores, weights: Mapping[str, float]) -> Scores:
+def _weigh_tiers(view: View, scores: Scores, weights: Mapping[str, float]) -> Scores:
     table = np.ones(len(view.codes) + 1)
     for tier, weight in weights.items():
         table[view.codes[tier]] = weight
@@ -219,9 +219,9 @@ def _confidence(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 def _rerank(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     if moment.reranker is None:
         return candidates
-    scores_of = asking(moment.reranker, moment.query.text, moment.content)
+    scores_of = scores_by(moment.reranker, moment.query.text, moment.content)
     try:
-        return reranked(candidates, scores_of, depth=moment.config.rerank_depth)
+        return rerank(candidates, scores_of, depth=moment.config.rerank_depth)
     except ModelError as error:
         # The order so far still answers, and the answer says so.
         log.warning("recall without the reranker: %s", type(error.__cause__ or error).__name__)
@@ -246,7 +246,7 @@ def _lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 
 
 def _boost(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    return boosted(
+    return boost(
         candidates,
         is_instruction=moment.view.kinds == moment.view.codes.get("instruction", -2),
         weight=moment.config.instruction_boost_weight,
@@ -258,7 +258,7 @@ def _literal(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     if not moment.config.stages.literal:
         return candidates
     found = held_literals(moment.view, moment.query, moment.holders, moment.wanted, moment.content)
-    return protected(candidates, found, moment.scores)
+    return literals_first(candidates, found, moment.scores)
 
 
 def _concise(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
@@ -318,7 +318,7 @@ def _similar(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     there = {each.doc for each in kept}
     lowest = rest[-1].score
     copies = [each for each in head if each.doc not in there]
-    return rest + [each.scored(min(each.score, lowest), "similar", "copy") for each in copies]
+    return rest + [each.with_score(min(each.score, lowest), "similar", "copy") for each in copies]
 
 
 def _diverse(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
@@ -354,7 +354,7 @@ def _neighbours(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     count = moment.config.neighbour_turns
     if not count:
         return candidates
-    return accompanied(
+    return with_turn_before(
         candidates,
         before=neighbours(moment.view, moment.seen)[0],
         lengths=moment.view.lengths,

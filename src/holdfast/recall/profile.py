@@ -87,20 +87,22 @@ class TriggerVectors:
         return self._kept.get(key)
 
     def _make(self, embedder: Embedder, key: tuple[str, Profiles]) -> None:
-        if key in self._kept or self._resting():
+        if key in self._kept or self._is_resting():
             return
         texts = phrases(key[1])
         try:
-            self._kept[key] = shipped(embedder.model_id, texts) or embed_phrases(embedder, texts)
+            self._kept[key] = shipped_vectors(embedder.model_id, texts) or embed_phrases(
+                embedder, texts
+            )
         except ModelError as error:
             self._failed_at = time.monotonic()
             log.warning("task profiles by words alone: %s", type(error).__name__)
 
-    def _resting(self) -> bool:
+    def _is_resting(self) -> bool:
         return self._failed_at is not None and time.monotonic() < self._failed_at + _AGAIN_SECONDS
 
 
-def shipped(model_id: str, texts: list[str]) -> PhraseVectors | None:
+def shipped_vectors(model_id: str, texts: list[str]) -> PhraseVectors | None:
     """The vectors that come with the package, if they are of this model and these phrases."""
     with np.load(SHIPPED) as file:
         if str(file["model"]) != model_id or bytes(file["digest"]) != digest(texts):
@@ -266,13 +268,13 @@ def _clarity(
 ) -> float | None:
     """How clearly a trigger is heard; None where it is there and means something else."""
     sense = SENSES.get((profile, trigger))
-    clarity = _sensed(heard.present, sense) if sense else _plain(heard, trigger)
+    clarity = _clarity_by_sense(heard.present, sense) if sense else _plain(heard, trigger)
     if clarity is None or heard.recap:
         return clarity
     return max(clarity, (cosines.get(trigger, 0.0) - NEAR) / (1 - NEAR))
 
 
-def _sensed(text: str, sense: Sense) -> float | None:
+def _clarity_by_sense(text: str, sense: Sense) -> float | None:
     text, silenced = sense.other.subn(" ; ", text)
     best = 0.0
     for weight, found in _uses(text, sense):

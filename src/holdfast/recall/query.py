@@ -101,7 +101,7 @@ def query(  # noqa: PLR0913 (the parts of a question)
     explain: bool = False,
 ) -> Query:
     """A query from checked parts; its words are taken apart once."""
-    wanted = _checked(filters)
+    wanted = _check_filters(filters)
     return Query(
         text=text,
         scope=scope,
@@ -112,7 +112,7 @@ def query(  # noqa: PLR0913 (the parts of a question)
         filters=_texts(wanted),
         archived=bool(wanted.get("archived", False)),
         faded=bool(wanted.get("faded", False)),
-        tiers=_checked_tiers(tiers),
+        tiers=_check_tiers(tiers),
         packing=packing,
         explain=explain,
         # Each term once: a query that repeats itself does not mean it twice.
@@ -124,7 +124,7 @@ def query(  # noqa: PLR0913 (the parts of a question)
     )
 
 
-def _checked_tiers(tiers: Sequence[str] | None) -> tuple[str, ...] | None:
+def _check_tiers(tiers: Sequence[str] | None) -> tuple[str, ...] | None:
     if tiers is None:
         return None
     if isinstance(tiers, str) or not isinstance(tiers, Sequence):
@@ -137,7 +137,7 @@ def _checked_tiers(tiers: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(tiers) or None
 
 
-def _checked(filters: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _check_filters(filters: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if filters is None:
         return {}
     if not isinstance(filters, Mapping):

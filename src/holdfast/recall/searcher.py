@@ -28,7 +28,7 @@ from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose
 from holdfast.recall.query import Query
-from holdfast.recall.sources.graph import reached, whole, with_paths
+from holdfast.recall.sources.graph import reach, with_paths, without_loose
 from holdfast.recall.stages.rerank import Reranker
 from holdfast.records.graph.follow import Graphs
 from holdfast.store.protocols import Space, Store
@@ -80,7 +80,7 @@ class Searcher:
         """Load the model now instead of at the first question."""
         self._query_vector("warm up", self._answering_space())
 
-    def cached(self) -> tuple[int, int]:
+    def cache_size(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""
         return self._shelf.held()
 
@@ -107,8 +107,8 @@ class Searcher:
         with self._ranking:
             around = None
             if graph.ids or graph.loose:
-                view = whole(view, graph)
-                around = reached(view, asked, graph)
+                view = without_loose(view, graph)
+                around = reach(view, asked, graph)
             answer = rank(
                 view,
                 asked,
@@ -119,7 +119,7 @@ class Searcher:
                 reranker=self._reranker,
                 graph=None if around is None else around.scores,
             )
-            hits = self._hydrated(read, with_paths(answer.ranked, around), detected)
+            hits = self._to_hits(read, with_paths(answer.ranked, around), detected)
         language = english_only(asked.text)
         hits.degraded = (*degraded, *answer.degraded, *([language] if language else []))
         hits.task_profile = detected.name
@@ -135,7 +135,7 @@ class Searcher:
         for place, part in enumerate(view.parts[1:], start=1):
             if _has_graph(view, place):
                 theirs = replace(view, numbers=view.numbers_of[place])
-                left = whole(theirs, self.graphs.of(part.scope, patient=True))
+                left = without_loose(theirs, self.graphs.of(part.scope, patient=True))
                 view = replace(left, numbers=view.numbers)
         return view
 
@@ -178,7 +178,7 @@ class Searcher:
             log.warning("recall without vectors: %s", type(error.__cause__ or error).__name__)
             return None, (f"vector: {error}",)
 
-    def _hydrated(self, read: _ReadRecords, ranked: Sequence[Ranked], detected: Detected) -> Hits:
+    def _to_hits(self, read: _ReadRecords, ranked: Sequence[Ranked], detected: Detected) -> Hits:
         records = read.records([each.doc for each in ranked])
         profile = {}
         if detected.name != GENERAL:

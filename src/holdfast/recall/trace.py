@@ -68,7 +68,7 @@ def _with_change(stage: str, was: Candidate | None, now: Candidate) -> Candidate
     changes = dict(was.notes.get("stages", {})) if was else {}
     if was is None or was.score != now.score:
         changes[stage] = _change(was.score if was else None, now.score)
-    return now.noted("stages", changes) if changes else now
+    return now.with_note("stages", changes) if changes else now
 
 
 def _steps(doc: int, steps: Steps) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def block(item: AstraItem) -> str:
     return "\n".join(
         [
             f"[Memory: {mark_line(item.kind)} | {item.date}]",
-            *(_fenced(line) for line in _TO_MARK.sub(_mark, item.content).split("\n")),
+            *(_fence(line) for line in _TO_MARK.sub(_mark, item.content).split("\n")),
             f"confidence: {item.confidence:.2f}",
         ]
     )
@@ -131,7 +131,7 @@ class AstraLayout:
         """Tokens of a block and the blank line after it."""
         return count_tokens(block(item(hit, text)) + "\n\n")
 
-    def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
+    def shared_parts(self, hit: Hit) -> list[tuple[Hashable, int]]:
         """Blocks share nothing."""
         return []
 
@@ -153,16 +153,16 @@ def _item(text: str) -> AstraItem:
     return AstraItem(
         unmark(header["kind"]),
         header["date"],
-        unmark("\n".join(_unfenced(line) for line in content)),
+        unmark("\n".join(_unfence(line) for line in content)),
         float(confidence["confidence"]),
     )
 
 
-def _fenced(line: str) -> str:
+def _fence(line: str) -> str:
     return "\\" + line if _reads_like_frame(line) else line
 
 
-def _unfenced(line: str) -> str:
+def _unfence(line: str) -> str:
     return line[1:] if line.startswith("\\") and _reads_like_frame(line) else line
 
 

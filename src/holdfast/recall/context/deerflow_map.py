@@ -28,7 +28,7 @@ from typing import Any
 
 from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.language.tokens import count_tokens
-from holdfast.recall.context.safe import code, escaped, unescaped, who
+from holdfast.recall.context.safe import code, from_line, to_line, who
 from holdfast.recall.deerflow import Talk, format_memory_for_injection
 from holdfast.types import Hit
 
@@ -128,7 +128,7 @@ def fact(one: DeerItem) -> dict[str, Any]:
 
 def render(items: Sequence[DeerItem]) -> str:
     """The facts as DeerFlow writes them: by confidence, the guaranteed categories first."""
-    return _formatted({"facts": [fact(one) for one in items]}, _NO_LIMIT, "")
+    return _format({"facts": [fact(one) for one in items]}, _NO_LIMIT, "")
 
 
 def parse(text: str) -> list[DeerItem]:
@@ -173,7 +173,7 @@ class DeerLayout:
         self._budget = budget_tokens
         #: What is being talked about; it decides the order of the facts.
         self._talk = talk
-        self._summaries = _fitting(summaries or {}, int(_SUMMARY_SHARE * budget_tokens))
+        self._summaries = _fit_summaries(summaries or {}, int(_SUMMARY_SHARE * budget_tokens))
 
     @property
     def frame_tokens(self) -> int:
@@ -185,16 +185,16 @@ class DeerLayout:
         """Tokens of a fact as DeerFlow counts them: its line and the break before it."""
         return count_tokens("\n" + _write_fact(item(hit, text)))
 
-    def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
+    def shared_parts(self, hit: Hit) -> list[tuple[Hashable, int]]:
         """Facts share nothing."""
         return []
 
     def render(self, chosen: Sequence[tuple[Hit, str]]) -> str:
         """The text for hits and their texts. They fit by DeerFlow's own count: all are in it."""
-        return _formatted(document(chosen, self._summaries), self._budget, self._talk)
+        return _format(document(chosen, self._summaries), self._budget, self._talk)
 
 
-def _formatted(memory: Mapping[str, Any], most_tokens: int, talk: Talk | None) -> str:
+def _format(memory: Mapping[str, Any], most_tokens: int, talk: Talk | None) -> str:
     return format_memory_for_injection(
         memory,
         most_tokens,
@@ -211,7 +211,7 @@ def _write_fact(one: DeerItem) -> str:
 
 def _line_of(content: str) -> str:
     """One line that DeerFlow does not strip: its ends are no spaces, and it is not empty."""
-    line = escaped(content, angles=False)
+    line = to_line(content, angles=False)
     if line[:1].isspace():
         line = code(line[0]) + line[1:]
     if line[-1:].isspace():
@@ -221,7 +221,7 @@ def _line_of(content: str) -> str:
 
 def _content(line: str) -> str:
     text = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    return "" if text == _EMPTY else unescaped(text)
+    return "" if text == _EMPTY else from_line(text)
 
 
 def _sections(summaries: Mapping[str, str]) -> dict[str, dict[str, dict[str, str]]]:
@@ -239,10 +239,10 @@ def _sections(summaries: Mapping[str, str]) -> dict[str, dict[str, dict[str, str
 
 def _summaries_text(summaries: Mapping[str, str]) -> str:
     """The summaries as they stand in front of the facts."""
-    return _formatted(_sections(summaries), _NO_LIMIT, None) if summaries else ""
+    return _format(_sections(summaries), _NO_LIMIT, None) if summaries else ""
 
 
-def _fitting(summaries: Mapping[str, str], most_tokens: int) -> dict[str, str]:
+def _fit_summaries(summaries: Mapping[str, str], most_tokens: int) -> dict[str, str]:
     """Those that fit, in the order of the document; one that does not is left out whole."""
     kept: dict[str, str] = {}
     for name in (each for labels in SUMMARIES.values() for each in labels):

@@ -170,11 +170,11 @@ def _places(text: str, wanted: Sequence[str]) -> dict[str, list[int]]:
     if len(lower) != len(text):  # One letter that became two would move all that follow.
         lower = text
     if not lower.isascii():
-        lower = _OTHER.sub(_folded, lower)
+        lower = _OTHER.sub(_fold_run, lower)
     return {term: found for term in wanted if (found := list(_occurrences(lower, term)))}
 
 
-def _folded(match: re.Match[str]) -> str:
+def _fold_run(match: re.Match[str]) -> str:
     run = match.group()
     folded = fold(run)
     return folded if len(folded) == len(run) else run

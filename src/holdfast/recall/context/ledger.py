@@ -79,7 +79,7 @@ def explanation(store: Store, scope: Scope, id: str) -> Explained:
     )
 
 
-def told_lately(store: Store, scope: Scope, now: datetime) -> list[str]:
+def recent_ids(store: Store, scope: Scope, now: datetime) -> list[str]:
     """The ids of what recent contexts told this user, each once.
 
     Without the user's own turns: those may be said again (learn/echo_filter.py), and are the most.

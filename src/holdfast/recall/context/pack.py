@@ -103,7 +103,7 @@ class Layout(Protocol):
     def tokens(self, hit: Hit, text: str) -> int:
         """Tokens of one memory, of which `text` is told."""
 
-    def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
+    def shared_parts(self, hit: Hit) -> list[tuple[Hashable, int]]:
         """Parts that the memory needs and others may need, too, with their tokens."""
 
     def render(self, chosen: Sequence[tuple[Hit, str]]) -> str:
@@ -140,12 +140,12 @@ def pack(
     orders the facts of the deerflow format, and `summaries` of the user stand in front of them.
     """
     layout = _layout(format, budget_tokens, len(hits), talk, summaries)
-    _checked(packaging, "packaging", get_args(Packaging))
+    _check_choice(packaging, "packaging", get_args(Packaging))
     fixed: Level | None = next((level for level in LEVELS if level == packaging), None)
     filling = _Filling(hits, layout, budget_tokens, list(dict.fromkeys(terms(query))))
     places = range(len(hits))
     if fixed in (None, "full") and filling.hold_all():
-        return filling.packed()
+        return filling.result()
     instructions = [place for place, hit in enumerate(hits) if hit.is_rule]
     corrections = [place for place, hit in enumerate(hits) if _is_one_of(hit, guaranteed)]
     filling.reserve(instructions, fixed or "overview")
@@ -158,7 +158,7 @@ def pack(
         filling.tell_more(places[:FULL_FIRST], "full", most=int(FULL_SHARE * budget_tokens))
         filling.tell_more(places, "overview")
         filling.tell_more(places, "full")
-    return filling.packed()
+    return filling.result()
 
 
 def _layout(
@@ -168,7 +168,7 @@ def _layout(
     talk: Talk | None,
     summaries: Callable[[], Mapping[str, str]] | None,
 ) -> Layout:
-    match _checked(format, "format", get_args(Format)):
+    match _check_choice(format, "format", get_args(Format)):
         case "astra":
             return AstraLayout()
         case "deerflow":
@@ -177,7 +177,7 @@ def _layout(
             return SafeLayout(count)
 
 
-def _checked(value: str, field: str, allowed: Sequence[str]) -> str:
+def _check_choice(value: str, field: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
         names = ", ".join(f'"{each}"' for each in allowed)
         raise InvalidInput(f"{field} must be one of {names}, not {value!r}", field=field)
@@ -217,7 +217,7 @@ class _Filling:
         """Let every hit in in full, if all fit: then there is nothing to choose."""
         if sum(len(hit.content) for hit in self._hits) > self._left * CHARACTERS_PER_TOKEN:
             return False
-        parts = dict(part for hit in self._hits for part in self._layout.shared(hit))
+        parts = dict(part for hit in self._hits for part in self._layout.shared_parts(hit))
         places = range(len(self._hits))
         if sum(map(self._whole, places)) + sum(parts.values()) > self._left:
             return False
@@ -248,13 +248,13 @@ class _Filling:
             if now and LEVELS.index(level) < LEVELS.index(now.level):
                 self._put(place, level, most=most)
 
-    def packed(self) -> Packed:
+    def result(self) -> Packed:
         """The text, its exact tokens, and what is in it."""
         places = sorted(self._inside)
-        text, tokens = self._written(places)
+        text, tokens = self._write(places)
         while places and tokens > self._budget:  # Should the sum of the parts underestimate.
             places.pop()
-            text, tokens = self._written(places)
+            text, tokens = self._write(places)
         there = set(places)
         return Packed(
             text,
@@ -275,8 +275,10 @@ class _Filling:
         most = self._left if most is None else min(most, self._left)
         if level == "full" and len(hit.content) > (most + had) * CHARACTERS_PER_TOKEN:
             return False
-        new = self._told(place, level)
-        unpaid = [] if now else [p for p in self._layout.shared(hit) if p[0] not in self._paid]
+        new = self._at_level(place, level)
+        unpaid = (
+            [] if now else [p for p in self._layout.shared_parts(hit) if p[0] not in self._paid]
+        )
         cost = new.tokens - had + sum(tokens for _, tokens in unpaid)
         if cost > most:
             return False
@@ -285,7 +287,7 @@ class _Filling:
         self._inside[place] = new
         return True
 
-    def _told(self, place: int, level: Level) -> _PackedItem:
+    def _at_level(self, place: int, level: Level) -> _PackedItem:
         hit = self._hits[place]
         if is_whole(hit.content, level, self._count):
             return _PackedItem("full", hit.content, self._whole(place))
@@ -309,6 +311,6 @@ class _Filling:
             self._whole_tokens[place] = self._layout.tokens(hit, hit.content)
         return self._whole_tokens[place]
 
-    def _written(self, places: Sequence[int]) -> tuple[str, int]:
+    def _write(self, places: Sequence[int]) -> tuple[str, int]:
         text = self._layout.render([(self._hits[p], self._inside[p].text) for p in places])
         return text, count_tokens(text)

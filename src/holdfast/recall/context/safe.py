@@ -53,7 +53,7 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\"}
 _LONG = {written[1]: char for char, written in _SHORT.items()}
 
 
-def escaped(text: str, *, angles: bool = True) -> str:
+def to_line(text: str, *, angles: bool = True) -> str:
     """The text as one printable line; `angles=False` where `<` and `>` are escaped elsewhere."""
     return (_IN_BLOCK if angles else _IN_LINE).sub(_escape, text)
 
@@ -64,7 +64,7 @@ def code(char: str) -> str:
     return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
 
 
-def unescaped(text: str) -> str:
+def from_line(text: str) -> str:
     """The text that was escaped. Any other character after a backslash stands for itself."""
     return _ESCAPE.sub(_unescape, text)
 
@@ -180,7 +180,7 @@ def parse(text: str) -> list[Item]:
 def line(one: Item) -> str:
     """One memory as one line of printable characters."""
     number = "-" if one.number is None else one.number
-    return f"{number} {escaped(one.who).replace(':', chr(92) + ':')}: {escaped(one.text)}"
+    return f"{number} {to_line(one.who).replace(':', chr(92) + ':')}: {to_line(one.text)}"
 
 
 class SafeLayout:
@@ -200,7 +200,7 @@ class SafeLayout:
         written = line(item(hit, self._largest, text))
         return _count(written) if len(written) <= _CACHED else count_tokens(written + "\n")
 
-    def shared(self, hit: Hit) -> list[tuple[Hashable, int]]:
+    def shared_parts(self, hit: Hit) -> list[tuple[Hashable, int]]:
         """Lines that a memory needs and others may use, too, with their tokens."""
         belongs, day = section(hit), hit.created_at.date()
         return [(belongs, _count(_HEADINGS[belongs])), ((belongs, day), _count(day.isoformat()))]
@@ -237,7 +237,7 @@ def _items(lines: Sequence[str]) -> list[Item]:
             day = date.fromisoformat(each)
         elif day is not None and (match := _LINE.fullmatch(each)):
             number = None if match["number"] == "-" else int(match["number"])
-            told = (unescaped(match["who"]), unescaped(match["text"]))
+            told = (from_line(match["who"]), from_line(match["text"]))
             items.append(Item(number, day, *told, belongs))
     return items
 

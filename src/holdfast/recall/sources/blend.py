@@ -40,12 +40,12 @@ from holdfast.recall.query import Query
 from holdfast.recall.sources.keywords import (
     Postings,
     Scores,
+    bm25_scores,
     cached_for,
     neighbours,
     postings,
     rarity,
     turns,
-    weighed,
     window_scores,
 )
 
@@ -80,9 +80,9 @@ def traits(view: View, query: Query) -> dict[str, Scores]:
         "length": _fullness(view),
     }
     if query.asks_when:
-        found["time"] = _holding(view, "timed", _TIME_WORDS)
+        found["time"] = _holds_any(view, "timed", _TIME_WORDS)
     if query.asks_advice:
-        found["taste"] = _holding(view, "tastes", _TASTE_WORDS) * persons(view)
+        found["taste"] = _holds_any(view, "tastes", _TASTE_WORDS) * persons(view)
     return found
 
 
@@ -139,7 +139,7 @@ def _speakers(view: View) -> dict[int, frozenset[str]]:
     return kept
 
 
-def _holding(view: View, name: str, words: Sequence[str]) -> Scores:
+def _holds_any(view: View, name: str, words: Sequence[str]) -> Scores:
     """1 where a document holds one of the words."""
     if name not in view.kept:
         holding = np.zeros(len(view), dtype=np.float32)
@@ -213,7 +213,7 @@ def fuse_by_sum(
             cosines *= visible
         features |= {
             "vector": cosines,
-            "around": _averaged(view, cosines, around, visible),
+            "around": _with_neighbours(view, cosines, around, visible),
             "theme": _theme(view, cosines),
         }
         relevant |= cosines > 0
@@ -228,7 +228,7 @@ def fuse_by_sum(
         for name, values in features.items()
     }
     holders = {term: docs for term, (docs, _) in zip(query.terms, found, strict=True)}
-    scores = _summed(shares, _weights(config.blend), relevant)
+    scores = _weighted_sum(shares, _weights(config.blend), relevant)
     return Fused(scores, cosines, holders, lambda docs: _why(docs, shares, cosines))
 
 
@@ -256,7 +256,7 @@ def _weights(group: Blend) -> Mapping[str, float]:
     return asdict(group)
 
 
-def _summed(
+def _weighted_sum(
     shares: Mapping[str, Scores], weights: Mapping[str, float], relevant: NDArray[np.bool_]
 ) -> Scores:
     total = np.zeros(len(relevant), dtype=np.float32)
@@ -277,10 +277,10 @@ def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
 def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
     person = persons(view) > 0
     if person.all():
-        return weighed(found, view.lengths, visible, len(view))
+        return bm25_scores(found, view.lengths, visible, len(view))
     seen = person if visible is None else person & visible
     said = [(docs[person[docs]], counts[person[docs]]) for docs, counts in found]
-    return weighed(said, view.lengths, seen, len(view))
+    return bm25_scores(said, view.lengths, seen, len(view))
 
 
 def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
@@ -293,7 +293,7 @@ def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) ->
         dense = np.bincount(parts.of[docs], counts, minlength=len(parts.lengths) + 1)[:-1]
         there = np.flatnonzero(dense)
         by_session.append((there, dense[there]))
-    scores = weighed(by_session, parts.lengths, parts.seen, len(parts.lengths))
+    scores = bm25_scores(by_session, parts.lengths, parts.seen, len(parts.lengths))
     return np.append(scores, np.float32(0.0))[parts.of]
 
 
@@ -349,7 +349,7 @@ def _likely(view: View, window: Scores, around: NDArray[np.int32]) -> NDArray[np
     return near[near < len(window)]
 
 
-def _averaged(
+def _with_neighbours(
     view: View, cosines: Scores, around: NDArray[np.int32], visible: NDArray[np.bool_] | None
 ) -> Scores:
     n = len(cosines)

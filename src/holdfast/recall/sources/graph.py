@@ -75,7 +75,7 @@ class Reached:
         return _way(self.graph, self.walk, lender.edge)
 
 
-def whole(view: View, graph: Adjacency) -> View:
+def without_loose(view: View, graph: Adjacency) -> View:
     """The view without relations that have lost an end: what is said of a forgotten entity is
     forgotten with it, and comes back with it."""
     numbers = (view.numbers.get(each, len(view)) for each in graph.loose)
@@ -87,7 +87,7 @@ def whole(view: View, graph: Adjacency) -> View:
     return replace(view, alive=alive, has_dead=True, kept={})
 
 
-def reached(view: View, query: Query, graph: Adjacency) -> Reached | None:
+def reach(view: View, query: Query, graph: Adjacency) -> Reached | None:
     """The documents that are reached from the question's entities; None when it names none."""
     when = When(query.now, query.as_of, query.known_at, graph.agent(query.scope.agent))
     nodes = graph.entity_spans.open(when)

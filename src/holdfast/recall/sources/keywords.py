@@ -35,10 +35,10 @@ def bm25(
     """(score of every document, the documents that hold each term). `visible` None means all."""
     found = postings(view, terms, visible)
     holders = {term: docs for term, (docs, _) in zip(terms, found, strict=True)}
-    return weighed(found, view.lengths, visible, len(view)), holders
+    return bm25_scores(found, view.lengths, visible, len(view)), holders
 
 
-def weighed(
+def bm25_scores(
     found: Sequence[tuple[NDArray[np.integer], NDArray[np.number]]],
     lengths: NDArray[np.float32],
     visible: NDArray[np.bool_] | None,
@@ -70,10 +70,10 @@ def postings(
     """For each term the visible documents that hold it, ascending, and how often."""
     ids = np.array([term_id(term) for term in terms], dtype=np.uint64)
     parts = [segment.find(ids) for segment in view.segments]
-    return [_joined([part[i] for part in parts], visible) for i in range(len(terms))]
+    return [_join([part[i] for part in parts], visible) for i in range(len(terms))]
 
 
-def _joined(
+def _join(
     parts: Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]],
     visible: NDArray[np.bool_] | None,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

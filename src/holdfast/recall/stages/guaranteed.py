@@ -58,11 +58,11 @@ def lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     """The candidates with the rules that fit the question at their places."""
     if classify(moment.query.text).asks_rules:
         rules = _oldest_first(moment.view, rules_of(moment))[: moment.query.limit]
-        return placed(candidates, rules, moment.view, range(1, len(rules) + 1))
+        return place_rules(candidates, rules, moment.view, range(1, len(rules) + 1))
     if moment.query.tiers is not None:  # Then rules compete with all others, or are not wanted.
         return candidates
-    rules, places = fitting(moment)
-    return placed(candidates, rules, moment.view, places) if rules else candidates
+    rules, places = fitting_rules(moment)
+    return place_rules(candidates, rules, moment.view, places) if rules else candidates
 
 
 def rules_of(moment: Moment) -> NDArray[np.intp]:
@@ -89,7 +89,7 @@ def is_rule(view: View) -> NDArray[np.bool_]:
     return mask
 
 
-def fitting(moment: Moment) -> tuple[list[int], Sequence[int]]:
+def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
     """The rules that fit the question, the best first, and their places counted from 1."""
     view, rules = moment.view, rules_of(moment)
     if not len(rules) or _among_people(view, moment.seen):
@@ -130,7 +130,7 @@ def _nearness(moment: Moment, rules: NDArray[np.intp]) -> NDArray[np.floating[An
     return np.where(embedded, moment.cosines[rules] / top, unknown)
 
 
-def placed(
+def place_rules(
     candidates: list[Candidate], rules: Sequence[int], view: View, places: Sequence[int]
 ) -> list[Candidate]:
     """The candidates with the rules at their places; a rule whose turn stands further up stays
@@ -212,7 +212,7 @@ def held_literals(
     found: dict[int, HeldLiterals] = {}
     size = len(view) if visible is None else int(np.count_nonzero(visible))
     most = max(_FEW, int(_SHARE * size))
-    for literal, docs in _wanted(view, query, holders, visible, size):
+    for literal, docs in _literals(view, query, holders, visible, size):
         exact = docs.tolist()
         if literal in query.quoted:
             exact = _to_the_letter(exact, literal, most, content)
@@ -225,7 +225,7 @@ def held_literals(
     return found
 
 
-def protected(
+def literals_first(
     candidates: list[Candidate],
     held: Mapping[int, HeldLiterals],
     scores: NDArray[np.floating[Any]],
@@ -247,10 +247,10 @@ def _lift(candidate: Candidate, literal: HeldLiterals | None, heaviest: float) -
         return Candidate(candidate.doc, 0.5 * candidate.score, candidate.notes)
     # The more it is singled out the higher; the fused score decides among equals.
     score = 0.5 + 0.25 * literal.weight / heaviest + 0.25 * candidate.score
-    return candidate.scored(score, "literal", list(literal.literals))
+    return candidate.with_score(score, "literal", list(literal.literals))
 
 
-def _wanted(
+def _literals(
     view: View,
     query: Query,
     holders: Mapping[str, NDArray[np.int32]],

@@ -45,7 +45,7 @@ class Reranker(Protocol):
         """How well each text answers the question."""
 
 
-def asking(reranker: Reranker, query: str, content: ReadContent) -> ScoresOf:
+def scores_by(reranker: Reranker, query: str, content: ReadContent) -> ScoresOf:
     """Scores of documents by this model; `ModelError` when it fails or answers nonsense."""
 
     def scores_of(docs: Sequence[int]) -> Sequence[float]:
@@ -58,7 +58,7 @@ def asking(reranker: Reranker, query: str, content: ReadContent) -> ScoresOf:
     return scores_of
 
 
-def reranked(
+def rerank(
     candidates: list[Candidate],
     scores_of: ScoresOf,
     *,
@@ -74,10 +74,10 @@ def reranked(
     head = candidates[:depth]
     if len(head) < 2 or (sure is not None and _clear(head, sure, lead)):
         return candidates
-    scores = _checked(scores_of([each.doc for each in head]), len(head))
+    scores = _check_scores(scores_of([each.doc for each in head]), len(head))
     order = np.argsort(-scores, kind="stable").tolist()
     moved = [
-        head[old].scored(
+        head[old].with_score(
             head[place].score, "rerank", {"before": old + 1, "score": float(scores[old])}
         )
         for place, old in enumerate(order)
@@ -91,7 +91,7 @@ def _clear(head: Sequence[Candidate], sure: float, lead: float) -> bool:
     return best >= sure and round(best - second, 9) >= lead
 
 
-def _checked(answer: object, count: int) -> NDArray[np.float64]:
+def _check_scores(answer: object, count: int) -> NDArray[np.float64]:
     try:
         scores = np.asarray(answer)
     except (TypeError, ValueError) as error:

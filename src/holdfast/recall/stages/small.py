@@ -37,7 +37,7 @@ from holdfast.records.graph.elements import of_edge, of_entity
 # ----------------------------------------------------------------------
 
 
-def boosted(
+def boost(
     candidates: list[Candidate],
     *,
     is_instruction: NDArray[np.bool_],
@@ -58,15 +58,15 @@ def boosted(
         for each, tag in zip(candidates, tagged, strict=True)
     ]
     raised = [
-        _raised(each, total, weight) if tag else each
+        _with_boost(each, total, weight) if tag else each
         for each, total, tag in zip(candidates, sums, tagged, strict=True)
     ]
     order = sorted(range(len(sums)), key=lambda place: -sums[place])
     return [raised[place] for place in order]
 
 
-def _raised(candidate: Candidate, total: float, weight: float) -> Candidate:
-    return candidate.scored(min(total, 1.0), "boost", {"added": weight, "score": total})
+def _with_boost(candidate: Candidate, total: float, weight: float) -> Candidate:
+    return candidate.with_score(min(total, 1.0), "boost", {"added": weight, "score": total})
 
 
 # ----------------------------------------------------------------------
@@ -108,7 +108,7 @@ def concise(
         return candidates
     return by_score(
         [
-            each.scored(each.score * (1.0 - cut), "concise", {"cut": cut}) if cut else each
+            each.with_score(each.score * (1.0 - cut), "concise", {"cut": cut}) if cut else each
             for each, cut in zip(candidates, cuts, strict=True)
         ]
     )
@@ -177,7 +177,7 @@ def near_ties(
     return [
         candidates[place]
         if place == to
-        else candidates[place].scored(candidates[to].score, "strength", round(leans[place], 4))
+        else candidates[place].with_score(candidates[to].score, "strength", round(leans[place], 4))
         for to, place in enumerate(order)
     ]
 
@@ -297,7 +297,7 @@ COUNT = 3
 SHORT = 6.0
 
 
-def accompanied(
+def with_turn_before(
     candidates: list[Candidate],
     *,
     before: NDArray[np.int32],

@@ -29,7 +29,7 @@ from holdfast.language.questions.classes import (
     classify,
     stated_quantities,
 )
-from holdfast.recall.candidates import Candidate, Moment, raised
+from holdfast.recall.candidates import Candidate, Moment, raise_scores
 from holdfast.recall.query import Query
 
 Scores = NDArray[np.floating[Any]]
@@ -44,7 +44,7 @@ _SHORTEST_SLOPE = 7 * _DAY_US
 _LONGEST_SLOPE = 45 * _DAY_US
 
 
-def lifted(scores: Scores, lifts: NDArray[np.float32]) -> Scores:
+def raise_named(scores: Scores, lifts: NDArray[np.float32]) -> Scores:
     """The scores of all documents, those of the named times raised; what scored 0 stays there.
 
     Where one would pass 1, all are scaled down together: the order is that of the formula.
@@ -53,7 +53,7 @@ def lifted(scores: Scores, lifts: NDArray[np.float32]) -> Scores:
     return raised / max(1.0, float(raised.max(initial=0.0)))
 
 
-def times(query: Query) -> tuple[TimeSpan, ...]:
+def named_times(query: Query) -> tuple[TimeSpan, ...]:
     """The times a question names at which something can have been said."""
     today = query.now.replace(hour=0, minute=0, second=0, microsecond=0)
     return tuple(
@@ -63,7 +63,7 @@ def times(query: Query) -> tuple[TimeSpan, ...]:
     )
 
 
-def lift(view: View, named: Sequence[TimeSpan]) -> NDArray[np.float32]:
+def lifts_of(view: View, named: Sequence[TimeSpan]) -> NDArray[np.float32]:
     """For every document how near it is to a named time: 1 inside, 0 far away or none named."""
     return _lifts(view.at_us, named)
 
@@ -127,10 +127,10 @@ _ALIKE, _AKIN, _VERY_ALIKE = 0.5, 0.55, 0.7
 
 def current(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     """The candidates with the latest, or for history the earliest, of near equals further up."""
-    return _figured(_in_time(candidates, moment), moment)
+    return _by_figures(_by_time(candidates, moment), moment)
 
 
-def _in_time(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
+def _by_time(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     state = classify(moment.query.text).state
     if state is None or not candidates:
         return candidates
@@ -147,16 +147,16 @@ def _in_time(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     places = np.zeros(len(candidates))
     places[band[first_to_last]] = np.linspace(0.0, 1.0, len(band))  # Alone in the band: 0.
     notes = [{"state": state, "place": round(place, 4)} for place in places.tolist()]
-    return raised(candidates, GAINS[state] * nearness * places, "current", notes)
+    return raise_scores(candidates, GAINS[state] * nearness * places, "current", notes)
 
 
-def _figured(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
+def _by_figures(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     """The turns first that state the figure that was asked for, the latest of them before all."""
     figures = asked_quantities(moment.query.text)
     if figures is None or not candidates or candidates[0].score <= 0:
         return candidates
     said = _stated_figures(candidates[:_LOOKED_AT], figures, moment)
-    states = _stating(candidates[:_LOOKED_AT], said, figures)
+    states = _docs_stating(candidates[:_LOOKED_AT], said, figures)
     gains = np.array([STATES if each.doc in states else 0.0 for each in candidates])
     stating = _with_gains(candidates, gains, {"states": True})
     updates = _updates(stating[:_LOOKED_AT], said, figures, moment)
@@ -166,7 +166,7 @@ def _figured(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     return _with_gains(stating, gains, {"update_of": moment.view.ids[stating[0].doc]})
 
 
-def _stating(
+def _docs_stating(
     head: list[Candidate], said: Mapping[int, StatedQuantities], figures: AskedQuantities
 ) -> set[int]:
     """The turns that state the figure. Where the best one names days and states none, not those
@@ -191,7 +191,7 @@ def _with_gains(
     if not gains.any():
         return candidates
     notes = [{**each.notes.get("current", {}), **note} for each in candidates]
-    return raised(candidates, gains, "current", notes)
+    return raise_scores(candidates, gains, "current", notes)
 
 
 def _stated_figures(
@@ -296,10 +296,10 @@ def _is_one_matter(
         return False
     if (new.stated and new.of_figure) or alike >= _VERY_ALIKE:
         return True
-    return (_shared(new.terms, old.terms, moment) + alike) / 2.0 >= _AKIN
+    return (_shared_weight(new.terms, old.terms, moment) + alike) / 2.0 >= _AKIN
 
 
-def _shared(new: frozenset[str], old: frozenset[str], moment: Moment) -> float:
+def _shared_weight(new: frozenset[str], old: frozenset[str], moment: Moment) -> float:
     """The share of the old words that are among the new ones; rare words count more."""
     weights = {term: _rarity(term, moment) for term in old}
     whole = sum(weights.values())

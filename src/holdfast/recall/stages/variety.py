@@ -111,7 +111,7 @@ def _copies(
     groups: dict[tuple[int, int, str], list[tuple[int, int]]] = defaultdict(list)
     for place, doc in suspects:
         if doc in texts:
-            key = int(said.roles[doc]), int(said.names[doc]), _telling(texts[doc])
+            key = int(said.roles[doc]), int(said.names[doc]), _wording(texts[doc])
             groups[key].append((place, doc))
     copies: list[list[int]] = []
     for members in groups.values():
@@ -120,7 +120,7 @@ def _copies(
     return copies
 
 
-def _telling(text: str) -> str:
+def _wording(text: str) -> str:
     """What of a text counts."""
     folded = fold(text)
     words = [word.strip(_EDGES) for word in folded.split()]
@@ -142,7 +142,7 @@ def _without(candidates: Sequence[Candidate], gone: dict[int, int]) -> list[Cand
     for stays in gone.values():
         also[stays] += 1
     return [
-        each.noted("similar", {"also": also[place]}) if place in also else each
+        each.with_note("similar", {"also": also[place]}) if place in also else each
         for place, each in enumerate(candidates)
         if place not in gone
     ]
@@ -191,7 +191,7 @@ def diverse(
     places = _places(scores, np.nan_to_num(rows[:reach]), fixed, limit=limit, balance=balance)
     if places == list(range(reach)):
         return candidates
-    moved = [_moved(window, place, old) for place, old in enumerate(places)]
+    moved = [_move(window, place, old) for place, old in enumerate(places)]
     return moved + candidates[reach:]
 
 
@@ -218,11 +218,11 @@ def _places(
     return places
 
 
-def _moved(window: list[Candidate], place: int, old: int) -> Candidate:
+def _move(window: list[Candidate], place: int, old: int) -> Candidate:
     if place == old:
         return window[old]
     note = {"before": old + 1, "score": window[old].score}
-    return window[old].scored(window[place].score, "diverse", note)
+    return window[old].with_score(window[place].score, "diverse", note)
 
 
 # ----------------------------------------------------------------------
@@ -285,7 +285,7 @@ def spread(
     for old in order:
         each = candidates[old]
         if old < last:  # Somebody who stood behind it has gone before.
-            each = each.scored(min(each.score, lowest), "writers", "after others")
+            each = each.with_score(min(each.score, lowest), "writers", "after others")
         lowest, last = min(lowest, each.score), max(last, old)
         found.append(each)
     return found

@@ -141,7 +141,7 @@ def _store(memory: Memory) -> Iterator[str]:
     yield _metric("holdfast_key_tokens_today", "Tokens that keys are charged.", kind=tokens)
     cost = sum(each.cost for each in by_keys)
     yield _metric("holdfast_key_cost_today", "What they cost.", cost)
-    indexes, size = memory.cached()
+    indexes, size = memory.cache_size()
     yield _metric("holdfast_indexes", "Indexes in memory.", indexes)
     yield _metric("holdfast_index_bytes", "Their size.", size)
 
