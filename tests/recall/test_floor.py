@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import holdfast
 from holdfast.recall.candidates import Candidate
-from holdfast.recall.stages.small import STRONG, bar, coverage, relevant
+from holdfast.recall.stages.small import STRONG, coverage, relevant
 from holdfast.testing import HashEmbedder
 
 SIZE = 100
@@ -91,7 +91,17 @@ class Opposed(HashEmbedder):
         return rows
 
 
-def test_what_is_as_unlike_the_question_as_can_be_goes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("question", "tiers", "goes"),
+    [
+        ("What do bees eat when honey is scarce?", None, True),
+        ("What do bees eat when honey is scarce?", ["session"], False),  # who says what is wanted
+        ("List everything that I said about bees when honey was scarce.", None, False),
+    ],
+)
+def test_what_is_as_unlike_a_plain_question_as_can_be_goes(
+    question: str, tiers: list[str] | None, goes: bool, tmp_path: Path
+) -> None:
     with holdfast.open(
         tmp_path / "m.db", embedder=Opposed(), worker=False, config={"relevanceFloor": 0.3}
     ) as memory:
@@ -99,8 +109,9 @@ def test_what_is_as_unlike_the_question_as_can_be_goes(tmp_path: Path) -> None:
             memory.remember(said, user="ann")
         memory.drain()
         memory.remember("Bees sting.", user="ann")  # without a vector
-        found = memory.recall("What do bees eat when honey is scarce?", user="ann")
-    assert {hit.content for hit in found} == {"My sister keeps bees.", "Bees sting."}
+        found = {hit.content for hit in memory.recall(question, user="ann", tiers=tiers)}
+    assert {"My sister keeps bees.", "Bees sting."} <= found
+    assert ("Bees frighten my little brother." in found) is not goes
 
 
 def test_if_all_would_go_the_first_with_a_word_of_the_question_stays() -> None:
@@ -122,32 +133,6 @@ def test_the_same_list_comes_back_where_nothing_goes() -> None:
     strong = candidates(1)
     words = holding(zebra=[0])
     assert relevant(strong, cosines=low, holders=words, size=SIZE, bar=0.3) is strong
-
-
-@pytest.mark.parametrize(
-    ("kind", "narrowed", "asked"),
-    [
-        ("simple", False, 0.3),
-        ("medium", False, 0.3),
-        ("complex", False, 0.0),
-        ("multi-hop", False, 0.0),
-        ("aggregation", False, 0.0),
-        ("simple", True, 0.0),  # who names a filter or a time
-    ],
-)
-def test_the_setting_is_for_plain_questions(kind: str, narrowed: bool, asked: float) -> None:
-    assert bar(floor=0.3, threshold=None, kind=kind, narrowed=narrowed) == asked
-
-
-def test_a_threshold_of_zero_is_not_the_same_as_none() -> None:
-    assert bar(floor=0.3, threshold=None, kind="simple", narrowed=False) == 0.3
-    assert bar(floor=0.3, threshold=0.0, kind="simple", narrowed=False) == 0.0
-
-
-@pytest.mark.parametrize("kind", ["simple", "aggregation"])
-@pytest.mark.parametrize("narrowed", [True, False])
-def test_the_callers_word_holds_for_every_question(kind: str, narrowed: bool) -> None:
-    assert bar(floor=0.3, threshold=0.6, kind=kind, narrowed=narrowed) == 0.6
 
 
 COSINES = st.lists(st.floats(-1.0, 1.0, width=32) | st.just(NAN), max_size=12)

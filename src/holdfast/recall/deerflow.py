@@ -76,25 +76,16 @@ Talk = str | Sequence[object]
 
 _log = logging.getLogger(__name__)
 
-# Section and, in order, (key of the document, label).
-_SECTIONS = {
-    "user": (
-        "User Context:",
-        (
-            ("workContext", "Work"),
-            ("personalContext", "Personal"),
-            ("topOfMind", "Current Focus"),
-        ),
-    ),
-    "history": (
-        "History:",
-        (
-            ("recentMonths", "Recent"),
-            ("earlierContext", "Earlier"),
-            ("longTermBackground", "Background"),
-        ),
-    ),
+#: The summaries of the document: section, name and label.
+SUMMARIES: Mapping[str, Mapping[str, str]] = {
+    "user": {"workContext": "Work", "personalContext": "Personal", "topOfMind": "Current Focus"},
+    "history": {
+        "recentMonths": "Recent",
+        "earlierContext": "Earlier",
+        "longTermBackground": "Background",
+    },
 }
+_TITLES = {"user": "User Context:", "history": "History:"}
 _HEADER = "Facts:\n"
 _ELLIPSIS = "\n..."
 _NO_CATEGORY = "context"
@@ -283,17 +274,17 @@ def _fit(base: str, block: str, ceiling: int, limits: _DocumentLimits) -> str:
 
 def _base(memory: Mapping[str, Any]) -> str:
     sections = []
-    for key, (title, labels) in _SECTIONS.items():
+    for key, labels in SUMMARIES.items():
         section = memory.get(key)
         if not isinstance(section, Mapping):
             continue
         lines = [
             f"- {label}: {escape(summary, quote=False)}"
-            for name, label in labels
+            for name, label in labels.items()
             if (summary := _summary(section.get(name)))
         ]
         if lines:
-            sections.append("\n".join([title, *lines]))
+            sections.append("\n".join([_TITLES[key], *lines]))
     return "\n\n".join(sections)
 
 

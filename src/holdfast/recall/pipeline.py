@@ -41,7 +41,7 @@ from holdfast.recall.sources.rrf import fuse_by_rank
 from holdfast.recall.stages.guaranteed import held_literals, is_rule, lane, literals_first
 from holdfast.recall.stages.rerank import Reranker, rerank, scores_by
 from holdfast.recall.stages.small import (
-    bar,
+    PLAIN,
     boost,
     concise,
     confident,
@@ -246,12 +246,11 @@ def _lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 
 
 def _boost(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    return boost(
-        candidates,
-        is_instruction=moment.view.kinds == moment.view.codes.get("instruction", -2),
-        weight=moment.config.instruction_boost_weight,
-        enabled=moment.config.instruction_boost_enabled,
-    )
+    if not moment.config.instruction_boost_enabled:
+        return candidates
+    is_instruction = moment.view.kinds == moment.view.codes.get("instruction", -2)
+    weight = moment.config.instruction_boost_weight
+    return boost(candidates, is_instruction=is_instruction, weight=weight)
 
 
 def _literal(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
@@ -274,15 +273,11 @@ def _concise(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 
 
 def _floor(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    query = moment.query
-    wanted = bar(
-        floor=moment.config.relevance_floor,
-        threshold=None,
-        kind=classify(query.text).name,
-        narrowed=bool(query.filters or query.as_of or query.known_at or query.tiers),
-    )
-    vectors = moment.view.vectors
-    if not wanted or moment.cosines is None or vectors is None:
+    bar, query, vectors = moment.config.relevance_floor, moment.query, moment.view.vectors
+    if not bar or moment.cosines is None or vectors is None:
+        return candidates
+    is_narrowed = query.filters or query.as_of or query.known_at or query.tiers
+    if is_narrowed or classify(query.text).name not in PLAIN:
         return candidates
     # What has no vector yet must not be taken for irrelevant. Its cosine is 0, but so is that of
     # what is as unlike the question as can be.
@@ -294,7 +289,7 @@ def _floor(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
         cosines=cosines,
         holders=moment.holders,
         size=len(moment.view) if moment.seen is None else int(np.count_nonzero(moment.seen)),
-        bar=wanted,
+        bar=bar,
         protected=_safe(candidates, moment),
     )
 

@@ -29,7 +29,7 @@ from typing import Any
 from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.safe import code, from_line, to_line, who
-from holdfast.recall.deerflow import Talk, format_memory_for_injection
+from holdfast.recall.deerflow import SUMMARIES, Talk, format_memory_for_injection
 from holdfast.types import Hit
 
 CATEGORIES = (
@@ -43,15 +43,6 @@ _LINE = re.compile(r"- \[(?P<category>[a-z]+) \| (?P<confidence>[01]\.\d\d)\] (?
 #: How an empty text is written: every other backslash is followed by something.
 _EMPTY = "\\"
 _NO_LIMIT = 10**9
-#: The summaries of the document: section, name and label.
-SUMMARIES: Mapping[str, Mapping[str, str]] = {
-    "user": {"workContext": "Work", "personalContext": "Personal", "topOfMind": "Current Focus"},
-    "history": {
-        "recentMonths": "Recent",
-        "earlierContext": "Earlier",
-        "longTermBackground": "Background",
-    },
-}
 _SUMMARY = re.compile(
     r"- (?P<label>Work|Personal|Current Focus|Recent|Earlier|Background): (?P<content>.+)"
 )

@@ -45,7 +45,7 @@ _LEAST_WORDS = 4
 #: measured.
 _NEXT, _BEFORE = 0.4, 0.2
 #: A token is seldom longer, so a longer text cannot fit and need not be counted.
-_MOST_CHARACTERS_PER_TOKEN = 8
+CHARACTERS_PER_TOKEN = 8
 _MOST_TERMS = 64
 #: After so many pieces that do not fit no more are tried; how far around the best one is looked.
 _MISSES, _AROUND = 3, 4
@@ -133,14 +133,12 @@ def _choose_pieces(
 
 
 def _fits(text: str, most_tokens: int) -> bool:
-    return (
-        len(text) <= most_tokens * _MOST_CHARACTERS_PER_TOKEN and count_tokens(text) <= most_tokens
-    )
+    return len(text) <= most_tokens * CHARACTERS_PER_TOKEN and count_tokens(text) <= most_tokens
 
 
 def _cost(text: str, span: Span, left: int) -> int:
     start, end = span
-    if end - start > left * _MOST_CHARACTERS_PER_TOKEN:
+    if end - start > left * CHARACTERS_PER_TOKEN:
         return left + 1
     return count_tokens(text[start:end])
 
@@ -265,7 +263,7 @@ def _join_spans(text: str, spans: Sequence[Span]) -> str:
 
 def _cut(text: str, span: Span, focus: int | None, most_tokens: int) -> str:
     """The part of one piece that fits, from word to word: around `focus`, else the beginning."""
-    size = most_tokens * _MOST_CHARACTERS_PER_TOKEN // 2
+    size = most_tokens * CHARACTERS_PER_TOKEN // 2
     start, end = span
     if focus is not None and focus - start > size // 2:
         start = _word_start(text, max(start, min(focus - size // 4, end - size)), focus)

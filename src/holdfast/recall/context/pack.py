@@ -23,7 +23,7 @@ from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.astra import AstraLayout
 from holdfast.recall.context.deerflow_map import DeerLayout
-from holdfast.recall.context.excerpt import excerpt
+from holdfast.recall.context.excerpt import CHARACTERS_PER_TOKEN, excerpt
 from holdfast.recall.context.safe import SafeLayout
 from holdfast.recall.deerflow import Talk
 from holdfast.types import Dropped, Hit
@@ -46,8 +46,6 @@ OVERVIEW_TOKENS = 100
 SHORT_TOKENS = 40
 #: A memory of so many tokens is told in full at a level, too.
 _WHOLE = {"overview": OVERVIEW_TOKENS, "headline": SHORT_TOKENS}
-#: A token is seldom longer, so what is longer than this many of them need not be counted.
-CHARACTERS_PER_TOKEN = 8
 
 
 def at_level(text: str, level: Level, query_terms: Collection[str] = ()) -> str:

@@ -213,10 +213,9 @@ def _lean(view: View, doc: int, full: float, now_us: int) -> float:
 # - its cosine is not a number: it has no vector yet, and what was just said must not vanish. If
 #   all would go, the first candidate that holds a word of the question stays.
 #
-# The bar: what the caller asks for, always; 0 is an answer, too, and switches the floor off for
-# that call. Without a word of the caller it is the setting (0 = off, the default; 0.30 is the
-# seed's), for simple and medium questions alone: the parts of an answer to a broad one need not
-# look like the question, and who names a filter or a time has already said what is wanted.
+# The bar is a setting (0 = off, the default; 0.30 is the seed's), for simple and medium questions
+# alone: the parts of an answer to a broad one need not look like the question, and who names a
+# filter or a time has already said what is wanted.
 # ----------------------------------------------------------------------
 
 #: Classes of questions that the setting applies to.
@@ -224,14 +223,6 @@ PLAIN = frozenset({"simple", "medium"})
 #: Share of the weight of the question's words from which they outweigh a low cosine; by hand, not
 #: measured.
 STRONG = 0.5
-
-
-def bar(*, floor: float, threshold: float | None, kind: str, narrowed: bool) -> float:
-    """The cosine that is asked for; 0 = any. `threshold` is the caller's, `floor` the setting;
-    `narrowed`: the caller named filters or a time."""
-    if threshold is not None:
-        return threshold
-    return floor if kind in PLAIN and not narrowed else 0.0
 
 
 def relevant(
