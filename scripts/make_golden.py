@@ -184,7 +184,8 @@ def serve(memory: holdfast.Memory) -> None:
     store.note_audit(line)
     store.note_audit(replace(line, outcome="refused", owner=None, subject=None))
     hook = Webhook("hook-1", "served", "ann", "https://example.org/", ("memory.stored",), at)
-    store.add_hook(hook, b"secret")
+    hook = replace(hook, secret=b"secret")
+    store.add_hook(hook)
 
 
 def a_turn(number: int, at: datetime) -> LogEntry:

@@ -227,7 +227,7 @@ def _shares(memory: Memory, sent: Sent) -> int:
 
 
 def _keys(memory: Memory, sent: Sent) -> int:
-    return sum(key.user == sent.user for key in memory.store.api_keys())
+    return sum(key.user == sent.user for key, _ in memory.store.api_keys())
 
 
 def _hooks(memory: Memory, sent: Sent) -> int:

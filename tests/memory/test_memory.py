@@ -257,8 +257,8 @@ def test_a_key_outlives_what_was_forgotten_and_wiped(memory: Memory, clock: Cloc
 
 def test_a_key_is_free_again_after_its_time(memory: Memory, clock: Clock) -> None:
     memory.remember("a cat", user="ann", key="k")
-    assert memory.store.forget_keys(clock.now) == 0
-    assert memory.store.forget_keys(clock.now + timedelta(microseconds=1)) == 1
+    assert memory.store.wipe(keys_before=clock.now) == 0
+    assert memory.store.wipe(keys_before=clock.now + timedelta(microseconds=1)) == 1
     assert not memory.remember("a dog", user="ann", key="k").duplicate
 
 

@@ -1,12 +1,15 @@
 """The ledger: what went into a context can be told later, and is not learned when it comes back."""
 
 import time
+import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 import holdfast
@@ -108,6 +111,20 @@ def test_every_hit_is_there_with_what_became_of_it(memory: Memory) -> None:
         (each.id, each.reason, each.tokens) for each in context.dropped
     ]
     assert left_out
+
+
+def test_a_note_that_kept_its_hits_by_position_is_still_read(memory: Memory) -> None:
+    told(memory, "I moved to Lisbon.")
+    context = memory.context("Lisbon", user="ann")
+    (note,) = memory.store.contexts(SCOPE)
+    body = orjson.loads(zlib.decompress(note.body))
+    body["candidates"] = [list(each.values()) for each in body["candidates"]]
+    id = "0" * 32
+    old = replace(note, id=id, body=zlib.compress(orjson.dumps(body)))
+    memory.store.note_context(SCOPE, old)
+    kept, now = memory.explain(id, user="ann"), memory.explain(context.id, user="ann")
+    assert kept.candidates == now.candidates
+    assert len(kept.candidates) == 1
 
 
 def test_a_context_over_nothing_is_recorded_too(memory: Memory) -> None:

@@ -404,7 +404,7 @@ def caller_headers(memory: Memory, caller: str) -> dict[str, str]:
     }
     made, secret = create_key(store, **options.get(caller, {}))
     if caller == "a revoked key":
-        assert store.revoke_key(made.id, at=NOW)
+        assert store.change_key(made.id, revoked_at=NOW)
     shown = {
         "no key": {},
         "an empty key": {"authorization": "Bearer ", "x-api-key": ""},

@@ -232,7 +232,7 @@ def test_an_attempt_that_died_before_its_answer_is_finished(
     scope = Scope("default", "ann")
     kept = memory.store.answer(scope, "k")
     assert isinstance(kept, Answered)
-    memory.store.forget_keys(datetime(2100, 1, 1, tzinfo=UTC))
+    memory.store.wipe(keys_before=datetime(2100, 1, 1, tzinfo=UTC))
     begun = f"\x01begun {kept.body.hex()} k"
     memory.store.keep_answer(
         scope, begun, Answered(kept.body, 0, first["at"].encode()), at=memory.now()

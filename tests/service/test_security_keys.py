@@ -116,7 +116,7 @@ def test_the_last_admin_key_stays(memory: Memory, admin: TestClient) -> None:
     made(admin, role="admin", user_id="ann")
     create_key(memory.store, role="admin", workspace="lab")
     gone, _ = create_key(memory.store, role="admin")
-    memory.store.revoke_key(gone.id, at=NOW)
+    memory.store.change_key(gone.id, revoked_at=NOW)
     answer = admin.delete(f"/v1/keys/{id}")
     assert answer.status_code == 409
     assert answer.json() == {"error": "this is the last admin key: make another first"}
@@ -162,7 +162,7 @@ def test_what_another_process_revokes_is_dead_within_a_second(memory: Memory) ->
     client = client_of(memory, secret)
     with client:
         assert client.post("/v1/recall", **RECALL).status_code == 200
-        memory.store.revoke_key(key.id, at=NOW)
+        memory.store.change_key(key.id, revoked_at=NOW)
         wait_until(lambda: client.post("/v1/recall", **RECALL).status_code == 401, 30)
 
 
@@ -178,7 +178,7 @@ def test_a_key_is_believed_for_less_than_a_second(memory: Memory, kind: str) -> 
         return asyncio.run(asked)
 
     assert found() == key
-    memory.store.revoke_key(key.id, at=NOW)
+    memory.store.change_key(key.id, revoked_at=NOW)
     assert found() == key, "it is not read for each request"
     seconds = 0.99
     assert found() is None
@@ -233,7 +233,7 @@ def _empty_key(memory: Memory) -> None:
 
 def _revoked(memory: Memory) -> None:
     key, _ = create_key(memory.store, role="admin")
-    memory.store.revoke_key(key.id, at=NOW)
+    memory.store.change_key(key.id, revoked_at=NOW)
 
 
 def _expired(memory: Memory) -> None:

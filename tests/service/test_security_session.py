@@ -100,7 +100,7 @@ def test_a_session_ends_with_its_key(memory: Memory, clock: Clock, how: str) -> 
         page.post("/v1/sign-in", json={"key": secret}, headers=OWN)
         assert page.get("/v1/whoami").status_code == 200
         if how == "revoked":
-            memory.store.revoke_key(key.id, at=NOW)
+            memory.store.change_key(key.id, revoked_at=NOW)
         elif how == "rotated":
             rotate_key(memory.store, key.id)
         else:

@@ -178,8 +178,8 @@ def test_a_worker_apart_sends_webhooks(tmp_path: Path) -> None:
         subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process,
     ):
         try:
-            hook = Webhook("hook", "default", None, receiver.url, (), memory.now())
-            memory.store.add_hook(hook, b"secret")
+            hook = Webhook("hook", "default", None, receiver.url, (), memory.now(), secret=b"s")
+            memory.store.add_hook(hook)
             id = memory.remember("tea", user="ann").events[0]
             wait_until(lambda: id in [each["id"] for each in receiver.events()], 60)
             process.send_signal(signal.SIGTERM)

@@ -191,7 +191,7 @@ def test_a_revoked_key_hears_no_more(memory: Memory, port: int, key: str) -> Non
     with Ear(port, secret) as ear, Ear(port, key, "?user_id=ann") as other:
         ear.frame()
         other.frame()
-        memory.store.revoke_key(mine.id, at=memory.now())
+        memory.store.change_key(mine.id, revoked_at=memory.now())
         assert ear.event()["event"] == "end"
         assert ear.event() == {}
         memory.remember("tea", user="ann")

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -202,8 +203,8 @@ def test_nobody_there_and_addresses_inside_are_failures_without_details(
 ) -> None:
     client.delete(f"{PATH}/{made(client, receiver.url)['id']}")
     inside = receiver.url.replace("127.0.0.1", "127.0.0.2")  # As one made when it was allowed.
-    hook = Webhook("0" * 16, "default", None, inside, (), memory.now())
-    memory.store.add_hook(hook, b"secret")
+    hook = Webhook("0" * 16, "default", None, inside, (), memory.now(), secret=b"secret")
+    memory.store.add_hook(hook)
     memory.remember("tea", user="ann")
     assert not Sender(memory).deliver(hook.id)
     words = "url leads to an address that is not public; see outgoing.hosts"
@@ -248,6 +249,15 @@ def test_two_senders_do_not_send_twice(
         first.join()
     assert outcome == [True]
     assert len(receiver.got) == 1
+
+
+def test_a_clock_that_ran_ahead_is_no_obstacle(
+    client: TestClient, memory: Memory, receiver: Receiver
+) -> None:
+    hook = made(client, receiver.url)
+    memory.remember("one", user="ann")
+    memory.store.set_hook(replace(standing(memory), due=memory.now() + timedelta(days=900)))
+    assert Sender(memory).deliver(hook["id"])
 
 
 def test_one_that_is_disabled_while_it_is_called_stays_so(

@@ -91,17 +91,17 @@ def _keys(memory: Memory) -> dict[str, str]:
         "other user": key(workspace="acme", user="bob", role="admin"),
         "revoked": key(workspace="acme", role="admin", label="revoked"),
     }
-    for each in memory.store.api_keys():
+    for each, _ in memory.store.api_keys():
         if each.label == "revoked":
-            memory.store.revoke_key(each.id, at=BEGAN)
+            memory.store.change_key(each.id, revoked_at=BEGAN)
     return {**secrets, "wrong": "rk_" + "x" * 43, "none": ""}
 
 
 def _operated(memory: Memory) -> dict[str, str]:
     """A key and a webhook, which are the operator's."""
     spare, _ = create_key(memory.store, workspace="acme", clock=lambda: BEGAN)
-    hook = Webhook("a" * 16, "acme", "ann", "https://127.0.0.1:9/", (), created_at=BEGAN)
-    memory.store.add_hook(hook, b"secret")
+    hook = Webhook("a" * 16, "acme", "ann", "https://127.0.0.1:9/", (), BEGAN, secret=b"secret")
+    memory.store.add_hook(hook)
     return {"/v1/keys": spare.id, "/v1/webhooks": hook.id}
 
 

@@ -155,8 +155,8 @@ class SeesNothingAgain(SqliteStore):
 class LetsOthersPay(SqliteStore):
     """Takes two users of one name for one purse."""
 
-    def spent(self, scope: Scope, day: date) -> Spent:
-        return super().spent(Scope("home", scope.user), day)
+    def spent(self, payer: Scope | str | None, day: date) -> Spent:
+        return super().spent(Scope("home", payer.user) if isinstance(payer, Scope) else payer, day)
 
 
 class CountsEveryUse(SqliteStore):

@@ -24,7 +24,7 @@ def test_the_oldest_notes_of_an_owner_go(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "m.db")
     noted(store, BOB, 1, 3)
     noted(store, ANN, 1, MOST_NOTES + 300)
-    newest = store.context_notes(ANN, since=NOON, limit=1)[0]
+    newest = store.contexts(ANN, since=NOON, limit=1)[0]
     assert newest.at == NOON + timedelta(seconds=MOST_NOTES + 300)
     file = apsw.Connection(str(tmp_path / "m.db"))
     rows = file.execute("SELECT owner, count(*) FROM contexts GROUP BY owner")

@@ -129,7 +129,7 @@ def test_everything_in_a_golden_file_is_still_there(golden: Path) -> None:
         ]
         assert not any("xylophone" in hit.content for hit in memory.recall("password", user="ann"))
         assert len(memory.store.scan(ANN)) == 5
-        key = memory.store.api_keys()[0]
+        key, _ = memory.store.api_keys()[0]
         assert (key.workspace, key.user, key.role, key.label) == ("team", "bob", "read", "golden")
 
 
@@ -148,7 +148,7 @@ def test_what_the_service_kept_is_still_there(tmp_path: Path) -> None:
     served = Scope("served", "ann")
     shutil.copy(GOLDEN[0].with_name("0005.db"), tmp_path / "m.db")
     with open_memory(tmp_path / "m.db") as memory:
-        assert memory.store.api_keys()[1].tools == ("recall",)
+        assert memory.store.api_keys()[1].key.tools == ("recall",)
         kept = memory.store.answer(served, "request-1")
         assert kept is not None
         assert (kept.status, kept.answer) == (201, b'{"id":"1"}')
@@ -192,7 +192,7 @@ def test_the_records_of_every_tier_in_a_golden_file_are_still_there(golden: Path
         assert [record.content for record in memory.store.listed(scope, tier="note")] == [
             "Ann smokes."
         ]
-        assert memory.store.context_note(scope, "cccccc").body == b"body"
+        assert memory.store.contexts(scope, end="cccccc")[0].body == b"body"
 
 
 def test_what_was_heard_in_a_golden_file_is_still_there(golden: Path) -> None:

@@ -84,5 +84,5 @@ def test_a_closed_writer_has_done_what_was_handed_over_and_takes_no_more(tmp_pat
     with pytest.raises(Closed):
         store.note_context(ANN, a_note(2))
     again = SqliteStore(tmp_path / "m.db")
-    assert again.context_notes(ANN, since=NOON, limit=9) == [a_note(1)]
+    assert again.contexts(ANN, since=NOON, limit=9) == [a_note(1)]
     again.close()

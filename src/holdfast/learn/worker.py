@@ -169,9 +169,11 @@ class House:
         seen = self._seen(now)
         if seen is not None:
             config = self._config
-            self._store.wipe(forgotten_before=seen - timedelta(days=config.forget_days))
-            self._store.forget_keys(seen - timedelta(days=config.key_days))
-            self._store.forget_contexts(seen - timedelta(days=config.ledger_days))
+            self._store.wipe(
+                forgotten_before=seen - timedelta(days=config.forget_days),
+                keys_before=seen - timedelta(days=config.key_days),
+                contexts_before=seen - timedelta(days=config.ledger_days),
+            )
         if self.nightly is not None:
             try:
                 self.nightly(now)

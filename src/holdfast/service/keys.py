@@ -107,13 +107,13 @@ def new_id() -> str:
 def rotate_key(store: Keys, id: str) -> tuple[ApiKey, str]:
     """The key with a new secret; the one it had opens nothing any more."""
     secret = _secret()
-    rotated = store.rotate_key(id, digest(secret))
-    held = store.held_key(id)
-    if held is None:
+    rotated = store.change_key(id, digest=digest(secret))
+    found = store.api_keys(id=id)
+    if not found:
         raise NotFound(f"there is no key {id!r:.64}")
     if not rotated:
         raise Conflict("this key was revoked: make a new one")
-    return held[0], secret
+    return found[0].key, secret
 
 
 def is_valid(key: ApiKey, now: datetime) -> bool:
@@ -125,7 +125,7 @@ def is_last_admin(store: Keys, id: str, *, now: datetime) -> bool:
     """Whether nobody could make keys of its workspace over HTTP any more without this one."""
     admins = [
         key
-        for key in store.api_keys()
+        for key, _ in store.api_keys()
         if key.role == "admin" and key.user is None and is_valid(key, now)
     ]
     own = [key.workspace for key in admins if key.id == id]

@@ -3,7 +3,7 @@
 How far each user's happenings were told is on disk, and moves on only when the receiver has
 answered 2xx. A receiver that fails is called again after pauses that double up to an hour; after a
 day without an answer it is disabled, and says why. Each is called by a thread of its own, one call
-at a time, so that a slow one delays nobody; of several processes one calls (`claim_hook`).
+at a time, so that a slow one delays nobody; of several processes one calls (`set_hook`).
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Sender:
         """Begin to call every receiver that is due and was not told everything."""
         now = self._memory.now()
         for hook in self._memory.store.hooks():
-            if hook.disabled_at is not None or not _is_due(hook, now) or hook.id in self._busy:
+            if not _is_due(hook, now) or hook.id in self._busy:
                 continue
             if not self._memory.store.news(hook.id, limit=1):
                 continue
@@ -194,9 +194,7 @@ class Sender:
 
     def deliver(self, id: str) -> bool:
         """Tell one receiver what it was not told; False when it was not its turn or it failed."""
-        now = self._memory.now()
-        lease = now + _LEASE
-        hook = self._memory.store.claim_hook(id, now=now, until=lease)
+        hook = self._claimed(id)
         if hook is None:
             return False
         ends, more = time.monotonic() + _SLICE_SECONDS, True
@@ -207,14 +205,23 @@ class Sender:
                 if error:
                     self.counts.failed += 1
                     after = after_failure(hook, error, self._memory.now())
-                    self._memory.store.set_hook(after, claimed=lease)
+                    self._memory.store.set_hook(after, was=hook)
                     log.warning("webhook %s: attempt %d failed: %s", id, after.failures, error)
                     return False
                 more = more or full
                 if self._stop.is_set() or time.monotonic() > ends:
                     break
-        self._memory.store.set_hook(after_success(hook), claimed=lease)
+        self._memory.store.set_hook(after_success(hook), was=hook)
         return True
+
+    def _claimed(self, id: str) -> Webhook | None:
+        """A webhook that is due, so that nobody else calls it meanwhile."""
+        now = self._memory.now()
+        for hook in self._memory.store.hooks():
+            if hook.id == id and _is_due(hook, now):
+                mine = replace(hook, due=now + _LEASE)
+                return mine if self._memory.store.set_hook(mine, was=hook) else None
+        return None
 
     def _tell(self, hook: Webhook, news: News) -> tuple[str, bool]:
         """One batch of what happened to one user: the error, and whether there is more."""
@@ -244,12 +251,11 @@ class Sender:
         """One signed call; why it failed, or "". The name of a delivery tells a retry from news."""
         delivery = hashlib.sha256(name.encode()).hexdigest()[:32]
         data = orjson.dumps({"delivery": delivery, "webhook": hook.id, **body})
-        secret = self._memory.store.hook_secret(hook.id)
         headers = {
             "content-type": "application/json",
             "user-agent": "holdfast",
             "x-holdfast-delivery": delivery,
-            "x-holdfast-signature": signature(secret, data, self._memory.now()),
+            "x-holdfast-signature": signature(hook.secret, data, self._memory.now()),
         }
         try:
             answer = request(
@@ -297,5 +303,7 @@ def after_success(hook: Webhook) -> Webhook:
 
 
 def _is_due(hook: Webhook, now: datetime) -> bool:
+    if hook.disabled_at is not None:
+        return False
     # Later than a day from now: of a clock that ran ahead.
     return hook.due is None or hook.due <= now or hook.due > now + timedelta(days=1)

@@ -48,6 +48,7 @@ from holdfast.store.values import (
     Share,
     Space,
     Spent,
+    StoredKey,
     Trouble,
     Vector,
     Webhook,
@@ -89,6 +90,7 @@ __all__ = [
     "Space",
     "Spending",
     "Spent",
+    "StoredKey",
     "Vector",
     "claim_of",
     "is_document",
@@ -230,12 +232,16 @@ class Sharing(Protocol):
 class Spending(Protocol):
     """What models have cost. By owner, or by key, and day; not part of an export."""
 
-    def spent(self, scope: Scope, day: date) -> Spent:
-        """What was charged for a day."""
+    def spent(self, payer: Scope | str | None, day: date) -> Spent:
+        """What was charged for a day: to an owner, to the key with this id, or (None) to all owners
+        together."""
+
+    def spent_by_keys(self, day: date) -> dict[str, Spent]:
+        """By id of a key, what was charged to it for a day; no key without."""
 
     def charge(
         self,
-        scope: Scope,
+        payer: Scope | str,
         day: date,
         *,
         calls: int = 0,
@@ -243,22 +249,9 @@ class Spending(Protocol):
         answer_tokens: int = 0,
         cost: float = 0.0,
     ) -> None:
-        """Add to a day; negative to settle what was reserved. No sum falls below 0."""
-
-    def spent_by_keys(self, day: date, *, only: str | None = None) -> dict[str, Spent]:
-        """By id of a key of the service, what was charged to it for a day; no key without."""
-
-    def charge_key(
-        self,
-        key_id: str,
-        day: date,
-        *,
-        calls: int = 0,
-        prompt_tokens: int = 0,
-        answer_tokens: int = 0,
-        cost: float = 0.0,
-    ) -> None:
-        """The same for a key. The cost is kept to a billionth; what is long past may be gone."""
+        """Add to the day of an owner, or of the key with this id; negative to settle what was
+        reserved. No sum falls below 0. The cost of a key is kept to a billionth, and what is long
+        past may be gone."""
 
 
 class Keys(Protocol):
@@ -267,21 +260,15 @@ class Keys(Protocol):
     def add_key(self, key: ApiKey, digest: bytes) -> None:
         """Store a key."""
 
-    def find_key(self, digest: bytes) -> ApiKey | None:
-        """The key with this digest, also if expired or revoked."""
+    def api_keys(self, *, id: str | None = None, digest: bytes | None = None) -> list[StoredKey]:
+        """Keys, oldest first, expired and revoked ones too: all, or the one with this id or this
+        digest."""
 
-    def held_key(self, key_id: str) -> tuple[ApiKey, bytes] | None:
-        """The key with this id and its digest, also if expired or revoked."""
-
-    def api_keys(self) -> list[ApiKey]:
-        """All keys, oldest first."""
-
-    def rotate_key(self, key_id: str, digest: bytes) -> bool:
-        """Give a key another digest: the one before opens nothing from then on. False when there
-        is no such key or it was revoked."""
-
-    def revoke_key(self, key_id: str, *, at: datetime) -> bool:
-        """Revoke a key; False when there is none or it was revoked before."""
+    def change_key(
+        self, id: str, *, digest: bytes | None = None, revoked_at: datetime | None = None
+    ) -> bool:
+        """Give a key another digest (the one before opens nothing from then on), or revoke it.
+        False when there is no such key or it was revoked before."""
 
 
 class Answers(Protocol):
@@ -319,9 +306,6 @@ class Audit(Protocol):
         """Lines in their order: of all, or of one workspace, those after a number. Newest first:
         those before a number, 0: from the newest on."""
 
-    def audit_head(self) -> AuditLine | None:
-        """The newest line."""
-
     def verify_audit(self) -> int | None:
         """The first number that is missing or whose line is not what was written; None when all
         of them are. A log that was cut short breaks after its last line."""
@@ -341,28 +325,19 @@ class Hooks(Protocol):
     def oldest_ready(self) -> datetime | None:
         """Since when the job that waits longest could have been taken; None when none waits."""
 
-    def spent_by_all(self, day: date) -> Spent:
-        """What models have cost on a day, all owners together."""
-
-    def add_hook(self, hook: Webhook, secret: bytes) -> None:
+    def add_hook(self, hook: Webhook) -> None:
         """Store a webhook; what happened before is not told to it."""
 
     def hooks(self, *, workspace: str | None = None) -> list[Webhook]:
         """Webhooks, oldest first: of all or of one workspace, disabled ones too."""
 
-    def hook_secret(self, id: str) -> bytes:
-        """What signs the deliveries of a webhook; NotFound when there is none."""
-
     def remove_hook(self, id: str) -> bool:
         """Remove a webhook; False when there is none."""
 
-    def claim_hook(self, id: str, *, now: datetime, until: datetime) -> Webhook | None:
-        """Take a webhook that is due, so that nobody else does until then; None when it is not
-        due, disabled or gone. Of several who ask one gets it."""
-
-    def set_hook(self, hook: Webhook, *, claimed: datetime | None = None) -> bool:
-        """Store how a webhook fares: failures, since when, due, error, disabled; with `claimed`
-        only if it is still taken until then. False when it is not, or gone."""
+    def set_hook(self, hook: Webhook, *, was: Webhook | None = None) -> bool:
+        """Store how a webhook fares: failures, since when, due, error, disabled; with `was` only if
+        it still fares like that, so of several who take it one gets it. False when it does not, or
+        is gone."""
 
     def news(self, hook: str, *, limit: int = 100) -> list[News]:
         """Owners of whom a webhook was not told everything, in their order."""
@@ -444,10 +419,6 @@ class Log(Protocol):
     def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
         """The ids that a key of this owner stands for, forgotten ones too; () if unknown."""
 
-    def forget_keys(self, before: datetime) -> int:
-        """Drop idempotency keys used before a time, and answers kept before it; how many. Those
-        that begin with `EXTERNAL` stay."""
-
 
 class Records(Protocol):
     """Memories of every tier, their visibility and their history."""
@@ -512,9 +483,17 @@ class Records(Protocol):
         """What happened to a record, oldest first, with the reasons; contents are withheld while it
         is forgotten."""
 
-    def wipe(self, *, forgotten_before: datetime) -> int:
-        """Physically remove the records that were forgotten before a time, with their events,
-        vectors and what was derived from them alone; how many records."""
+    def wipe(
+        self,
+        *,
+        forgotten_before: datetime | None = None,
+        keys_before: datetime | None = None,
+        contexts_before: datetime | None = None,
+    ) -> int:
+        """Physically remove what is old; how many. The records that were forgotten before a time,
+        with their events, vectors and what was derived from them alone; idempotency keys used and
+        answers kept before a time, but no key that begins with `EXTERNAL`; older notes of contexts.
+        """
 
 
 class Feed(Protocol):
@@ -655,15 +634,11 @@ class Ledger(Protocol):
         """Keep a note without waiting until it is on disk; the reads below see it all the same.
         A note that could not be written is logged: it never fails the caller or a later write."""
 
-    def context_note(self, scope: Scope, id: str) -> ContextNote:
-        """The note with this id, or the only one whose id ends with these 6 digits or more;
-        NotFound otherwise."""
-
-    def context_notes(self, scope: Scope, *, since: datetime, limit: int) -> list[ContextNote]:
-        """Notes from a time on, newest first."""
-
-    def forget_contexts(self, before: datetime) -> int:
-        """Remove the notes older than a time; how many."""
+    def contexts(
+        self, scope: Scope, *, since: datetime | None = None, limit: int = 100, end: str = ""
+    ) -> list[ContextNote]:
+        """Notes, newest first: from a time on, and those whose id ends with these hex digits, 6 at
+        least; with others there are none."""
 
 
 class Upkeep(Protocol):

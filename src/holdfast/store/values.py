@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import NamedTuple
 
-from holdfast.types import TEAM, Event, Metadata, Record, Role, Scope
+from holdfast.types import TEAM, ApiKey, Event, Metadata, Record, Role, Scope
 
 # ----------------------------------------------------------------------
 # What happens to an owner's memories, as it is told to others: values that go in and out of a
@@ -58,6 +58,8 @@ class Webhook:
     #: Why the last delivery failed.
     error: str | None = None
     disabled_at: datetime | None = None
+    #: What signs its deliveries; shown to nobody.
+    secret: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +306,13 @@ class Spent:
     def tokens(self) -> int:
         """Both kinds."""
         return self.prompt_tokens + self.answer_tokens
+
+
+class StoredKey(NamedTuple):
+    """A key of the service and the digest of its secret."""
+
+    key: ApiKey
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)

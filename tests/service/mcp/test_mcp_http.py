@@ -283,7 +283,7 @@ def test_a_stream_ends_with_its_key(memory: Memory, url: str) -> None:
             said["mcp-protocol-version"] = "2025-06-18"
             streams.append(stack.enter_context(http.stream("GET", f"{url}/mcp", headers=said)))
             assert streams[-1].status_code == 200
-        memory.store.revoke_key(mine.id, at=memory.now())
+        memory.store.change_key(mine.id, revoked_at=memory.now())
         # It ends, and in order: else this would raise, at once or after 60 seconds.
         assert b"error" not in streams[0].read()
         again = http.get(f"{url}/mcp", headers=said)

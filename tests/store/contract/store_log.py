@@ -148,8 +148,8 @@ class LogSuite:
 
     def test_old_keys_can_be_dropped(self, store: Store) -> None:
         put(store, ANN, an_entry(1), key=KeyUse("k", b"body"))
-        assert store.forget_keys(NOON) == 0
-        assert store.forget_keys(NOON + timedelta(seconds=1)) == 1
+        assert store.wipe(keys_before=NOON) == 0
+        assert store.wipe(keys_before=NOON + timedelta(seconds=1)) == 1
         put(store, ANN, an_entry(2), key=KeyUse("k", b"other"))
 
     def test_no_log_read_crosses_a_scope(self, store: Store) -> None:
@@ -182,7 +182,7 @@ class LogSuite:
         kept, dropped = KeyUse(EXTERNAL + "mail 7", b"body"), KeyUse("retry", b"body")
         for number, key in enumerate((kept, dropped), start=1):
             store.append(ANN, [an_entry(number)], known_at=NOON, steps=[], key=key)
-        assert store.forget_keys(NOON + timedelta(days=900)) == 1
+        assert store.wipe(keys_before=NOON + timedelta(days=900)) == 1
         assert store.events_of_key(ANN, kept.key) == (an_entry(1).id,)
         store.forget(ANN, an_entry(1).id, at=NOON)
         again = store.append(

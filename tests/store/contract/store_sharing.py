@@ -178,7 +178,7 @@ class EraseSuite:
         assert (store.jobs(), store.shares(), store.api_keys(), store.hooks()) == ([], [], [], [])
         assert store.answer(ANN, "k") is None
         assert store.spent(ANN, date(2026, 3, 1)) == Spent()
-        assert store.context_notes(ANN, since=NOON - DAY, limit=9) == []
+        assert store.contexts(ANN, since=NOON - DAY, limit=9) == []
         for event in events:
             with pytest.raises(NotFound):
                 store.history(ANN, event)
@@ -202,7 +202,7 @@ class EraseSuite:
         assert list(store.dump()) == mine
         assert [store.head(scope) for scope in others] == heads
         assert store.jobs() == jobs
-        assert {(key.workspace, key.user) for key in store.api_keys()} == {
+        assert {(key.workspace, key.user) for key, _ in store.api_keys()} == {
             ("home", "bob"), ("work", "ann"), ("home", TEAM), ("home", None),
         }  # fmt: skip
         assert {share.scope for share in store.shares()} == set(others)
@@ -212,7 +212,7 @@ class EraseSuite:
         assert all(store.answer(scope, "k") for scope in others)
         for scope in others:
             assert store.spent(scope, date(2026, 3, 1)).calls == 1
-            assert len(store.context_notes(scope, since=NOON, limit=9)) == 1
+            assert len(store.contexts(scope, since=NOON, limit=9)) == 1
         assert ill(store) == []
 
     def test_no_index_takes_the_next_of_that_name_for_the_last(self, store: Store) -> None:
@@ -295,7 +295,7 @@ def everything(store: Store, scope: Scope) -> list[str]:
     name = f"{scope.workspace}/{scope.user}"
     store.add_key(ApiKey(name, scope.workspace, scope.user, "read", NOON), name.encode())
     store.keep_answer(scope, "k", Answered(b"asked", 200, b"{}"), at=NOON)
-    store.add_hook(Webhook(name, scope.workspace, scope.user, "https://x/", (), NOON), b"secret")
+    store.add_hook(Webhook(name, scope.workspace, scope.user, "https://x/", (), NOON, secret=b"s"))
     return [*events, a_fact(60).id, a_fact(61).id]
 
 

@@ -10,6 +10,7 @@ A context is handed out whether or not its note could be written.
 from __future__ import annotations
 
 import logging
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.recall.query import Query
 from holdfast.store.protocols import ContextNote, Store
 from holdfast.types import Considered, Context, Explained, Hits, Scope
@@ -32,6 +33,10 @@ _LEVEL = 1
 _LATELY = timedelta(days=1)
 _LATEST = 50
 _TIMES = ("now", "as_of", "known_at")
+#: An id, or its end.
+_HEX = re.compile("[0-9a-f]{6,32}")
+#: What is kept of a hit besides what became of it; see `Considered`.
+_OF_HIT = ("id", "tier", "kind", "origin", "score", "why")
 _WANTED = ("archived", "faded")
 
 
@@ -62,13 +67,13 @@ def keep(
 
 def explanation(store: Store, scope: Scope, id: str) -> Explained:
     """What is known of a context, by its id or the end of it; NotFound in any other scope."""
-    note = store.context_note(scope, id)
+    note = _one_note(store, scope, id.lower())
     body: dict[str, Any] = orjson.loads(zlib.decompress(note.body))
     for name in _TIMES:
         body[name] = None if body[name] is None else datetime.fromisoformat(body[name])
     for name in ("degraded", "tiers"):
         body[name] = None if body[name] is None else tuple(body[name])
-    candidates = tuple(Considered(*each) for each in body.pop("candidates"))
+    candidates = tuple(map(_to_considered, body.pop("candidates")))
     return Explained(
         id=note.id,
         at=note.at,
@@ -79,17 +84,32 @@ def explanation(store: Store, scope: Scope, id: str) -> Explained:
     )
 
 
+def _one_note(store: Store, scope: Scope, end: str) -> ContextNote:
+    if not _HEX.fullmatch(end):
+        raise NotFound(f"a context is named by 6 to 32 hex digits, not {end[:40]!r}")
+    found = store.contexts(scope, end=end, limit=2)
+    if len(found) != 1:
+        several = "several contexts end" if found else "no context ends"
+        raise NotFound(f"{several} with {end!r} in this scope")
+    return found[0]
+
+
 def recent_ids(store: Store, scope: Scope, now: datetime) -> list[str]:
     """The ids of what recent contexts told this user, each once.
 
     Without the user's own turns: those may be said again (learn/echo_filter.py), and are the most.
     """
     told: dict[str, None] = {}
-    for note in store.context_notes(scope, since=now - _LATELY, limit=_LATEST):
+    for note in store.contexts(scope, since=now - _LATELY, limit=_LATEST):
         body = orjson.loads(zlib.decompress(note.body))
-        considered = (Considered(*each) for each in body["candidates"])
+        considered = map(_to_considered, body["candidates"])
         told.update((each.id, None) for each in considered if _may_come_back(each))
     return list(told)
+
+
+def _to_considered(kept: dict[str, Any] | list[Any]) -> Considered:
+    """A candidate as a note keeps it: by name, and in notes of older versions by position."""
+    return Considered(*kept) if isinstance(kept, list) else Considered(**kept)
 
 
 def _may_come_back(each: Considered) -> bool:
@@ -98,7 +118,7 @@ def _may_come_back(each: Considered) -> bool:
 
 def _body(query: Query, hits: Hits, context: Context, packing: Packing) -> bytes:
     levels = dict(zip((hit.id for hit in context.hits), context.levels, strict=True))
-    dropped = {each.id: (each.reason, each.tokens) for each in context.dropped}
+    dropped = {each.id: each for each in context.dropped}
     body = {
         "agent": query.scope.agent,
         "session": query.scope.session,
@@ -115,18 +135,13 @@ def _body(query: Query, hits: Hits, context: Context, packing: Packing) -> bytes
         "tokens": context.tokens,
         "task_profile": context.task_profile,
         "degraded": hits.degraded,
-        # In the order of the fields of `Considered`.
         "candidates": [
-            (
-                hit.id,
-                hit.tier,
-                hit.kind,
-                hit.origin,
-                hit.score,
-                hit.why,
-                levels.get(hit.id),
-                *dropped.get(hit.id, (None, None)),
-            )
+            {
+                **{name: getattr(hit, name) for name in _OF_HIT},
+                "level": levels.get(hit.id),
+                "reason": dropped[hit.id].reason if hit.id in dropped else None,
+                "tokens": dropped[hit.id].tokens if hit.id in dropped else None,
+            }
             for hit in hits
         ],
     }

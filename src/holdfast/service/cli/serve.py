@@ -372,7 +372,7 @@ def _create_key(made: tuple[ApiKey, str], _: Call) -> None:
 
 @command(
     keys, "keys list", "", "", verb="", way="GET /v1/keys",
-    does=lambda store, _: store.api_keys(),
+    does=lambda store, _: [key for key, _ in store.api_keys()],
     nothing="no keys yet: make one with `holdfast keys create`",
 )  # fmt: skip
 def _list_keys(found: Sequence[ApiKey], _: Call) -> None:
@@ -401,10 +401,10 @@ _KEY_ID = Option("As `keys list` shows it.", "ID", type=str, is_argument=True)
 def _revoke(store: Store, given: dict[str, Any]) -> bool:
     from holdfast.service.keys import is_last_admin  # noqa: PLC0415
 
-    if not any(key.id == given["id"] for key in store.api_keys()):
+    if not store.api_keys(id=given["id"]):
         raise NotFound(f"there is no key {given['id']!r}")
     was_last = is_last_admin(store, given["id"], now=datetime.now(UTC))
-    changed = store.revoke_key(given["id"], at=datetime.now(UTC))
+    changed = store.change_key(given["id"], revoked_at=datetime.now(UTC))
     if was_last:
         note("it was the last admin key: make another with `holdfast keys create --role admin`")
     return changed

@@ -373,7 +373,7 @@ def listed(request: Request, operator: Operator) -> Response:
     found = request.app.state.memory.store.api_keys()
     spent = request.app.state.memory.store.spent_by_keys(day_of(request.app.state.clock()))
     keys = [
-        key_json(key, spent.get(key.id)) for key in found if key.workspace == operator.workspace
+        key_json(key, spent.get(key.id)) for key, _ in found if key.workspace == operator.workspace
     ]
     return json_response({"keys": keys, "count": len(keys)})
 
@@ -386,7 +386,7 @@ def rotate(request: Request, id: Id, operator: Operator) -> Response:
     key, secret = rotate_key(store, id)
     request.app.state.keyring.forget()
     note_action(request, operator, "keys.rotate", key.id)
-    spent = store.spent_by_keys(day_of(request.app.state.clock()), only=id)
+    spent = store.spent_by_keys(day_of(request.app.state.clock()))
     return json_response({**key_json(key, spent.get(id)), "key": secret})
 
 
@@ -399,7 +399,7 @@ def revoke(request: Request, id: Id, operator: Operator) -> Response:
     with _REVOKING:
         if is_last_admin(store, id, now=now):
             raise Conflict("this is the last admin key: make another first")
-        changed = store.revoke_key(id, at=now)
+        changed = store.change_key(id, revoked_at=now)
     request.app.state.keyring.forget()
     note_action(request, operator, "keys.revoke", id)
     return json_response({"changed": changed})
@@ -407,8 +407,7 @@ def revoke(request: Request, id: Id, operator: Operator) -> Response:
 
 def _check_own(store: Keys, id: str, operator: ApiKey) -> None:
     """A key of another workspace is as one that does not exist."""
-    held = store.held_key(id)
-    if held is None or held[0].workspace != operator.workspace:
+    if all(key.workspace != operator.workspace for key, _ in store.api_keys(id=id)):
         raise NotFound(f"there is no key {id!r}")
 
 

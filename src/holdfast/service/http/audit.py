@@ -170,7 +170,8 @@ def audit(  # noqa: PLR0917 (one per parameter of the query)
 def verify(request: Request, operator: Operator) -> Response:
     """Check every hash of the log."""
     store = request.app.state.memory.store
-    head, broken = store.audit_head(), store.verify_audit()
+    head = next(iter(store.audit(limit=1, newest_first=True)), None)
+    broken = store.verify_audit()
     answer = {
         "ok": broken is None,
         "broken_at": broken,

@@ -167,7 +167,7 @@ class Keyring:
         """The valid key that a secret opens."""
         if not secret:
             return None
-        return await self._found("secret", digest(secret), self._store.find_key)
+        return await self._found("secret", digest(secret), self._of_digest)
 
     async def of_session(self, session: str) -> ApiKey | None:
         """The valid key that a session stands for."""
@@ -184,10 +184,9 @@ class Keyring:
     def session(self, key: ApiKey) -> str:
         """A session of a key, from now on."""
         ends = self._clock() + timedelta(hours=SESSION_HOURS)
-        held = self._store.held_key(key.id)
-        assert held is not None, "the key was found a moment ago"
+        (held,) = self._store.api_keys(id=key.id)
         text = f"{key.id}.{int(ends.timestamp())}"
-        return f"{text}.{self._mac(text, held[1])}"
+        return f"{text}.{self._mac(text, held.digest)}"
 
     async def _found(
         self, kind: str, shown: bytes, find: Callable[[bytes], ApiKey | None]
@@ -205,13 +204,16 @@ class Keyring:
                 self._believed.pop((kind, shown), None)
         return key if key is not None and is_valid(key, self._clock()) else None
 
+    def _of_digest(self, shown: bytes) -> ApiKey | None:
+        return next((held.key for held in self._store.api_keys(digest=shown)), None)
+
     def _of_session(self, shown: bytes) -> ApiKey | None:
         text, _, mac = shown.decode("utf-8", "replace").rpartition(".")
-        held = self._store.held_key(text.partition(".")[0])
+        held = next(iter(self._store.api_keys(id=text.partition(".")[0])), None)
         # Also for an id that does not exist: it takes as long.
-        expected = self._mac(text, held[1] if held else b"")
+        expected = self._mac(text, held.digest if held else b"")
         right = hmac.compare_digest(mac.encode(), expected.encode())
-        return held[0] if held and right else None
+        return held.key if held and right else None
 
     def _is_timely(self, session: str) -> bool:
         _, ends, _ = session.split(".")

@@ -122,6 +122,7 @@ def create(
     user = key.user if body.user_id is None else body.user_id
     if user is not None:
         user = validate.scope(workspace=key.workspace, user=user).user
+    secret = new_secret()
     hook = Webhook(
         id=secrets.token_hex(8),
         workspace=key.workspace,
@@ -129,15 +130,15 @@ def create(
         url=_address(body.url, memory.config),
         events=checked_names(body.events),
         created_at=memory.now(),
+        secret=secret.encode(),
     )
-    secret = new_secret()
     owner = Scope(key.workspace, TEAM if key.user is None else key.user)
     with make_once(request, owner, "webhook", hook.id, body.model_dump()) as before:
         if before is not None:
             return before
         with _ADDING:
             _check_room(memory, hook)
-            memory.store.add_hook(hook, secret.encode())
+            memory.store.add_hook(hook)
     note_action(request, key, "webhooks.create", hook.id, user=user)
     return json_response({**_hook_json(hook), "secret": secret}, 201)
 
@@ -236,4 +237,6 @@ def _address(url: str, config: Config) -> str:
 
 def _hook_json(hook: Webhook) -> dict[str, Any]:
     """A webhook as it travels; its secret is nowhere in it."""
-    return {**to_wire(hook), "enabled": hook.disabled_at is None}
+    told = {**to_wire(hook), "enabled": hook.disabled_at is None}
+    del told["secret"]
+    return told

@@ -162,7 +162,7 @@ class Allowance:
         return Charge(self, key_id, day, ahead=ahead)
 
     def _refuse(self, key_id: str, now: datetime, limit: Limit, ahead: Size | None) -> Spent:
-        spent = self._store.spent_by_keys(day_of(now), only=key_id).get(key_id, Spent())
+        spent = self._store.spent(key_id, day_of(now))
         if not broken(spent, limit, ahead=ahead, price=self._price):
             return spent
         self.refused += 1
@@ -212,7 +212,7 @@ class Allowance:
         owed_calls, owed = self._owed.get((key_id, day), (0, Size()))
         calls, size = calls + owed_calls, more.plus(owed)
         if calls or any(size):
-            self._store.charge_key(
+            self._store.charge(
                 key_id, day, calls=calls, prompt_tokens=size.prompt, answer_tokens=size.answer,
                 cost=self._price.of(size),
             )  # fmt: skip

@@ -128,7 +128,7 @@ def _store(memory: Memory) -> Iterator[str]:
     done = {"embed": tally.done - tally.read, "extract": tally.read}
     yield _metric("holdfast_jobs_done_total", "Jobs done by this process.", step=done)
     yield _metric("holdfast_jobs_died_total", "Jobs given up by this process.", tally.dead)
-    spent = store.spent_by_all(now.date())
+    spent = store.spent(None, now.date())
     yield _metric("holdfast_llm_calls_today", "Calls of a language model.", spent.calls)
     tokens = {"prompt": spent.prompt_tokens, "answer": spent.answer_tokens}
     yield _metric("holdfast_llm_tokens_today", "Tokens of a language model.", kind=tokens)

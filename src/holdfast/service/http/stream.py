@@ -278,7 +278,7 @@ class Streams:
 
     def _stand(self, scope: Scope) -> tuple[Mark, frozenset[int], set[str]]:
         store = self._memory.store
-        known = {key.id for key in store.api_keys()}
+        known = {key.id for key, _ in store.api_keys()}
         return self._head(scope), frozenset(store.dead_jobs(scope)), known
 
     def _head(self, scope: Scope) -> Mark:
@@ -341,7 +341,7 @@ class Streams:
     def _ended_keys(self) -> set[str]:
         """Keys that open nothing any more. One that was never in the store is not of it."""
         now, ended = self._memory.now(), set(self._known)
-        for key in self._memory.store.api_keys():
+        for key, _ in self._memory.store.api_keys():
             expired = key.expires_at is not None and key.expires_at <= now
             if key.revoked_at is None and not expired:
                 ended.discard(key.id)

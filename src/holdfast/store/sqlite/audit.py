@@ -69,13 +69,6 @@ class SqliteAudit(StorePart):
             )
             return list(readable(_to_line, rows))
 
-    def audit_head(self) -> AuditLine | None:
-        with self._pool.reader() as connection:
-            row = connection.execute(
-                f"SELECT {_LINE} FROM audit ORDER BY seq DESC LIMIT 1"
-            ).fetchone()
-        return _to_line(row) if row else None
-
     def verify_audit(self) -> int | None:
         with self._pool.snapshot() as connection:
             return broken(connection)

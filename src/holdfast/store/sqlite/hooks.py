@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 import apsw
 import orjson
 
-from holdfast.errors import NotFound
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
     from_us,
     list_of,
     marks,
+    matching,
     maybe_from_us,
     maybe_us,
     owner_of,
     to_us,
 )
-from holdfast.store.values import Happened, Mark, News, Spent, Webhook
+from holdfast.store.values import Happened, Mark, News, Webhook
 from holdfast.types import Scope
 
-_HOOK = "id, workspace, user, url, events, created_at, failures, failing, due, error, disabled_at"
+_STATE = ("failures", "failing", "due", "error", "disabled_at")
+_HOOK = f"id, workspace, user, url, events, created_at, {', '.join(_STATE)}, secret"
 #: What is learned now is on disk after so long, in microseconds: rather told twice than never.
 _DOUBT = 5_000_000
-
-#: No delivery is put off for so long, in microseconds.
-_A_DAY = 86_400_000_000
 
 _ACTS = (
     "SELECT j.change, lower(hex(j.record)), r.tier, r.kind, j.action, j.at, r.known_from,"
@@ -90,26 +87,15 @@ class SqliteHooks(StorePart):
             ).get
         return maybe_from_us(due)
 
-    def spent_by_all(self, day: date) -> Spent:
-        with self._pool.reader() as connection:
-            row: Any = connection.execute(
-                "SELECT coalesce(sum(calls), 0), coalesce(sum(prompt_tokens), 0),"
-                " coalesce(sum(answer_tokens), 0), coalesce(sum(cost), 0.0)"
-                " FROM spend WHERE day = ?",
-                (day.isoformat(),),
-            ).fetchone()
-        return Spent(*row)
-
-    def add_hook(self, hook: Webhook, secret: bytes) -> None:
+    def add_hook(self, hook: Webhook) -> None:
         events = orjson.dumps(hook.events).decode()
         row = (
             hook.id, hook.workspace, hook.user, hook.url, events, to_us(hook.created_at),
-            hook.failures, maybe_us(hook.failing_since), maybe_us(hook.due) or 0, hook.error,
-            maybe_us(hook.disabled_at), secret,
+            *_state(hook), hook.secret,
         )  # fmt: skip
 
         def work(connection: apsw.Connection) -> None:
-            connection.execute(f"INSERT INTO webhooks ({_HOOK}, secret) VALUES ({marks(12)})", row)
+            connection.execute(f"INSERT INTO webhooks ({_HOOK}) VALUES ({marks(12)})", row)
             # It is told of what happens from now on.
             connection.execute(
                 "INSERT INTO webhook_heads (webhook, owner, epoch, change, at)"
@@ -121,22 +107,12 @@ class SqliteHooks(StorePart):
         self._writer.run(work)
 
     def hooks(self, *, workspace: str | None = None) -> list[Webhook]:
-        which = "" if workspace is None else " WHERE workspace = ?"
-        values = () if workspace is None else (workspace,)
+        which, values = matching({"workspace": workspace})
         with self._pool.reader() as connection:
             rows = connection.execute(
-                f"SELECT {_HOOK} FROM webhooks{which} ORDER BY created_at, id", values
+                f"SELECT {_HOOK} FROM webhooks WHERE {which} ORDER BY created_at, id", values
             )
             return list(readable(_to_hook, rows))
-
-    def hook_secret(self, id: str) -> bytes:
-        with self._pool.reader() as connection:
-            found: bytes | None = connection.execute(
-                "SELECT secret FROM webhooks WHERE id = ?", (id,)
-            ).get
-        if found is None:
-            raise NotFound(f"there is no webhook {id!r}")
-        return found
 
     def remove_hook(self, id: str) -> bool:
         def work(connection: apsw.Connection) -> bool:
@@ -146,34 +122,14 @@ class SqliteHooks(StorePart):
 
         return self._writer.run(work)
 
-    def claim_hook(self, id: str, *, now: datetime, until: datetime) -> Webhook | None:
-        moment = to_us(now)
-
-        def work(connection: apsw.Connection) -> Webhook | None:
-            row = connection.execute(
-                f"SELECT {_HOOK} FROM webhooks WHERE id = ? AND disabled_at IS NULL"
-                # Later than a day from now: of a clock that ran ahead.
-                f" AND (due <= ? OR due > ? + {_A_DAY})",
-                (id, moment, moment),
-            ).fetchone()
-            if row is None:
-                return None
-            connection.execute("UPDATE webhooks SET due = ? WHERE id = ?", (to_us(until), id))
-            return replace(_to_hook(row), due=until)
-
-        return self._writer.run(work)
-
-    def set_hook(self, hook: Webhook, *, claimed: datetime | None = None) -> bool:
-        row = (
-            hook.failures, maybe_us(hook.failing_since), maybe_us(hook.due) or 0, hook.error,
-            maybe_us(hook.disabled_at), hook.id, claimed and to_us(claimed),
-        )  # fmt: skip
+    def set_hook(self, hook: Webhook, *, was: Webhook | None = None) -> bool:
+        new = ", ".join(f"{name} = ?" for name in _STATE)
+        before = [] if was is None else _state(was)
+        same = "".join(f" AND {name} IS ?" for name in _STATE[: len(before)])
 
         def work(connection: apsw.Connection) -> bool:
             connection.execute(
-                "UPDATE webhooks SET failures = ?, failing = ?, due = ?, error = ?,"
-                " disabled_at = ? WHERE id = ? AND due = coalesce(?, due)",
-                row,
+                f"UPDATE webhooks SET {new} WHERE id = ?{same}", (*_state(hook), hook.id, *before)
             )
             return connection.changes() > 0
 
@@ -212,6 +168,14 @@ def _to_happenings(rows: Sequence[Any], since: int) -> list[Happened]:
     return told
 
 
+def _state(hook: Webhook) -> list[Any]:
+    """How a webhook fares, as its columns `_STATE`."""
+    return [
+        hook.failures, maybe_us(hook.failing_since), maybe_us(hook.due) or 0, hook.error,
+        maybe_us(hook.disabled_at),
+    ]  # fmt: skip
+
+
 def _to_hook(row: Sequence[Any]) -> Webhook:
     return Webhook(
         id=row[0],
@@ -225,4 +189,5 @@ def _to_hook(row: Sequence[Any]) -> Webhook:
         due=from_us(row[8]) if row[8] else None,
         error=row[9],
         disabled_at=maybe_from_us(row[10]),
+        secret=row[11],
     )

@@ -15,13 +15,15 @@ import apsw
 import orjson
 
 from holdfast.errors import Conflict, DamagedRow, StoreBusy
-from holdfast.store.protocols import Answered, Spent
+from holdfast.store.protocols import Answered, Spent, StoredKey
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
     from_us,
     marks,
+    matching,
     maybe_from_us,
+    maybe_us,
     owner_made,
     owner_of,
     to_us,
@@ -109,42 +111,24 @@ _KEPT_DAYS = 31
 class SqliteSpending(StorePart):
     """`Spending` on SQLite."""
 
-    def spent(self, scope: Scope, day: date) -> Spent:
+    def spent(self, payer: Scope | str | None, day: date) -> Spent:
+        if isinstance(payer, str):
+            return self._spent_by_keys(day, payer).get(payer, Spent())
+        sums = ", ".join(f"coalesce(sum({name}), 0)" for name in _SUMS[:-1])
         with self._pool.snapshot() as connection:
-            row = connection.execute(
-                f"SELECT {', '.join(_SUMS)} FROM spend WHERE owner = ? AND day = ?",
-                (owner_of(connection, scope), day.isoformat()),
+            which, whose = "", list[int | None]()
+            if payer is not None:
+                which, whose = " AND owner = ?", [owner_of(connection, payer)]
+            row: Any = connection.execute(
+                f"SELECT {sums}, total(cost) FROM spend WHERE day = ?{which}",
+                (day.isoformat(), *whose),
             ).fetchone()
-        return Spent(*row) if row else Spent()
+        return Spent(*row)
 
-    def charge(
-        self,
-        scope: Scope,
-        day: date,
-        *,
-        calls: int = 0,
-        prompt_tokens: int = 0,
-        answer_tokens: int = 0,
-        cost: float = 0.0,
-    ) -> None:
-        added = (calls, prompt_tokens, answer_tokens, cost)
-        sums = ", ".join(f"{name} = max(0, {name} + ?)" for name in _SUMS)
+    def spent_by_keys(self, day: date) -> dict[str, Spent]:
+        return self._spent_by_keys(day, None)
 
-        def work(connection: apsw.Connection) -> None:
-            owner = owner_made(connection, scope)
-            connection.execute(
-                f"INSERT INTO spend (owner, day, {', '.join(_SUMS)}) VALUES (?, ?, 0, 0, 0, 0.0)"
-                " ON CONFLICT (owner, day) DO NOTHING",
-                (owner, day.isoformat()),
-            )
-            connection.execute(
-                f"UPDATE spend SET {sums} WHERE owner = ? AND day = ?",
-                (*added, owner, day.isoformat()),
-            )
-
-        self._writer.run(work)
-
-    def spent_by_keys(self, day: date, *, only: str | None = None) -> dict[str, Spent]:
+    def _spent_by_keys(self, day: date, only: str | None) -> dict[str, Spent]:
         begins = f"{_OF_KEYS}{day.isoformat()} " + ("" if only is None else f"{only} ")
         with self._pool.reader() as connection:
             rows: Any = connection.execute(
@@ -162,9 +146,9 @@ class SqliteSpending(StorePart):
             for key_id, sums in found.items()
         }
 
-    def charge_key(
+    def charge(
         self,
-        key_id: str,
+        payer: Scope | str,
         day: date,
         *,
         calls: int = 0,
@@ -172,20 +156,42 @@ class SqliteSpending(StorePart):
         answer_tokens: int = 0,
         cost: float = 0.0,
     ) -> None:
-        added = (calls, prompt_tokens, answer_tokens, round(cost * _BILLION))
-        old = f"{_OF_KEYS}{(day - timedelta(days=_KEPT_DAYS)).isoformat()}"
+        more = (calls, prompt_tokens, answer_tokens, cost)
+        if isinstance(payer, str):
+            key_id = payer
+            self._writer.run(lambda connection: _charge_key(connection, key_id, day, more))
+        else:
+            owner = payer
+            self._writer.run(lambda connection: _charge_owner(connection, owner, day, more))
 
-        def work(connection: apsw.Connection) -> None:
-            connection.execute("DELETE FROM counters WHERE name >= ? AND name < ?", (_OF_KEYS, old))
-            for kind, more in zip(_SUMS, added, strict=True):
-                if more:
-                    connection.execute(
-                        "INSERT INTO counters (name, value) VALUES (?, max(0, ?))"
-                        " ON CONFLICT (name) DO UPDATE SET value = max(0, value + ?)",
-                        (f"{_OF_KEYS}{day.isoformat()} {key_id} {kind}", more, more),
-                    )
 
-        self._writer.run(work)
+_Sums = tuple[int, int, int, float]
+
+
+def _charge_owner(connection: apsw.Connection, scope: Scope, day: date, more: _Sums) -> None:
+    owner = owner_made(connection, scope)
+    connection.execute(
+        f"INSERT INTO spend (owner, day, {', '.join(_SUMS)}) VALUES (?, ?, 0, 0, 0, 0.0)"
+        " ON CONFLICT (owner, day) DO NOTHING",
+        (owner, day.isoformat()),
+    )
+    sums = ", ".join(f"{name} = max(0, {name} + ?)" for name in _SUMS)
+    connection.execute(
+        f"UPDATE spend SET {sums} WHERE owner = ? AND day = ?", (*more, owner, day.isoformat())
+    )
+
+
+def _charge_key(connection: apsw.Connection, key_id: str, day: date, more: _Sums) -> None:
+    old = f"{_OF_KEYS}{(day - timedelta(days=_KEPT_DAYS)).isoformat()}"
+    connection.execute("DELETE FROM counters WHERE name >= ? AND name < ?", (_OF_KEYS, old))
+    *whole, cost = more
+    for kind, added in zip(_SUMS, (*whole, round(cost * _BILLION)), strict=True):
+        if added:
+            connection.execute(
+                "INSERT INTO counters (name, value) VALUES (?, max(0, ?))"
+                " ON CONFLICT (name) DO UPDATE SET value = max(0, value + ?)",
+                (f"{_OF_KEYS}{day.isoformat()} {key_id} {kind}", added, added),
+            )
 
 
 _KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label, tools"
@@ -206,40 +212,22 @@ class SqliteKeys(StorePart):
 
         self._writer.run(work)
 
-    def find_key(self, digest: bytes) -> ApiKey | None:
+    def api_keys(self, *, id: str | None = None, digest: bytes | None = None) -> list[StoredKey]:
+        which, values = matching({"id": id, "digest": digest})
         with self._pool.reader() as connection:
-            row = connection.execute(
-                f"SELECT {_KEY} FROM api_keys WHERE digest = ?", (digest,)
-            ).fetchone()
-        return _to_key(row) if row else None
-
-    def held_key(self, key_id: str) -> tuple[ApiKey, bytes] | None:
-        with self._pool.reader() as connection:
-            row = connection.execute(
-                f"SELECT {_KEY}, digest FROM api_keys WHERE id = ?", (key_id,)
-            ).fetchone()
-        return (_to_key(row), row[-1]) if row else None
-
-    def api_keys(self) -> list[ApiKey]:
-        with self._pool.reader() as connection:
-            rows = connection.execute(f"SELECT {_KEY} FROM api_keys ORDER BY created_at, id")
-            return list(readable(_to_key, rows))
-
-    def rotate_key(self, key_id: str, digest: bytes) -> bool:
-        def work(connection: apsw.Connection) -> bool:
-            connection.execute(
-                "UPDATE api_keys SET digest = ? WHERE id = ? AND revoked_at IS NULL",
-                (digest, key_id),
+            rows = connection.execute(
+                f"SELECT {_KEY}, digest FROM api_keys WHERE {which} ORDER BY created_at, id", values
             )
-            return connection.changes() > 0
+            return list(readable(lambda row: StoredKey(_to_key(row), row[-1]), rows))
 
-        return self._writer.run(work)
-
-    def revoke_key(self, key_id: str, *, at: datetime) -> bool:
+    def change_key(
+        self, id: str, *, digest: bytes | None = None, revoked_at: datetime | None = None
+    ) -> bool:
         def work(connection: apsw.Connection) -> bool:
             connection.execute(
-                "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
-                (to_us(at), key_id),
+                "UPDATE api_keys SET digest = coalesce(?, digest), revoked_at = ?"
+                " WHERE id = ? AND revoked_at IS NULL",
+                (digest, maybe_us(revoked_at), id),
             )
             return connection.changes() > 0
 

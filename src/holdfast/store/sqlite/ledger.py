@@ -9,7 +9,6 @@ from typing import Any
 
 import apsw
 
-from holdfast.errors import NotFound
 from holdfast.store.protocols import ContextNote
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import StorePart, from_us, owner_made, owner_of, to_id, to_us
@@ -45,42 +44,35 @@ class SqliteLedger(StorePart):
 
         self._writer.later(work, f"the note of context {note.id}")
 
-    def context_note(self, scope: Scope, id: str) -> ContextNote:
+    def contexts(
+        self, scope: Scope, *, since: datetime | None = None, limit: int = 100, end: str = ""
+    ) -> list[ContextNote]:
         self._writer.settle()
-        id = id.lower()
-        if not _END.fullmatch(id):
-            raise NotFound(f"a context is named by 6 to 32 hex digits, not {id[:40]!r}")
+        if end and not _END.fullmatch(end):
+            return []
+        which, values = "", list[Any]()
+        if since is not None:
+            which, values = " AND at >= ?", [to_us(since)]
+        if end:
+            which += " AND substr(id, -3) = ? AND substr(lower(hex(id)), -?) = ?"
+            values += [bytes.fromhex(end[-_INDEXED_DIGITS:]), len(end), end]
         with self._pool.snapshot() as connection:
             rows = connection.execute(
-                f"SELECT {_NOTE} FROM contexts WHERE owner = ? AND substr(id, -3) = ?",
-                (owner_of(connection, scope), bytes.fromhex(id[-_INDEXED_DIGITS:])),
-            )
-            found = [note for note in readable(_to_note, rows) if note.id.endswith(id)]
-        if len(found) != 1:
-            several = "several contexts end" if found else "no context ends"
-            raise NotFound(f"{several} with {id!r} in this scope")
-        return found[0]
-
-    def context_notes(self, scope: Scope, *, since: datetime, limit: int) -> list[ContextNote]:
-        self._writer.settle()
-        with self._pool.snapshot() as connection:
-            rows = connection.execute(
-                f"SELECT {_NOTE} FROM contexts WHERE owner = ? AND at >= ?"
+                f"SELECT {_NOTE} FROM contexts WHERE owner = ?{which}"
                 " ORDER BY at DESC, id DESC LIMIT ?",
-                (owner_of(connection, scope), to_us(since), limit),
+                (owner_of(connection, scope), *values, limit),
             )
             return list(readable(_to_note, rows))
 
-    def forget_contexts(self, before: datetime) -> int:
-        def work(connection: apsw.Connection) -> int:
-            # By owner, because the index is.
-            connection.execute(
-                "DELETE FROM contexts WHERE owner IN (SELECT owner FROM owners) AND at < ?",
-                (to_us(before),),
-            )
-            return connection.changes()
 
-        return self._writer.run(work)
+def drop_contexts(connection: apsw.Connection, before: datetime) -> int:
+    """Remove the notes older than a time; how many."""
+    # By owner, because the index is.
+    connection.execute(
+        "DELETE FROM contexts WHERE owner IN (SELECT owner FROM owners) AND at < ?",
+        (to_us(before),),
+    )
+    return connection.changes()
 
 
 def _trim(connection: apsw.Connection, owner: int) -> None:

@@ -122,17 +122,16 @@ class SqliteLog(StorePart):
             found = [] if events is None else split_ids(events)
         return tuple(each.hex() for each in found)
 
-    def forget_keys(self, before: datetime) -> int:
-        def work(connection: apsw.Connection) -> int:
-            connection.execute(
-                "DELETE FROM idempotency WHERE used_at < ? AND substr(key, 1, ?) != ?",
-                (to_us(before), len(EXTERNAL), EXTERNAL),
-            )
-            keys = connection.changes()
-            connection.execute("DELETE FROM answers WHERE at < ?", (to_us(before),))
-            return keys + connection.changes()
 
-        return self._writer.run(work)
+def drop_keys(connection: apsw.Connection, before: datetime) -> int:
+    """Drop idempotency keys used, and answers kept, before a time; how many."""
+    connection.execute(
+        "DELETE FROM idempotency WHERE used_at < ? AND substr(key, 1, ?) != ?",
+        (to_us(before), len(EXTERNAL), EXTERNAL),
+    )
+    keys = connection.changes()
+    connection.execute("DELETE FROM answers WHERE at < ?", (to_us(before),))
+    return keys + connection.changes()
 
 
 def to_event(row: Sequence[Any]) -> Event:

@@ -13,7 +13,8 @@ from holdfast.border.reserved import split_system_data
 from holdfast.errors import NotFound
 from holdfast.store.protocols import Derived
 from holdfast.store.sqlite.derived import Writing, is_stale, put_one
-from holdfast.store.sqlite.log import all_current
+from holdfast.store.sqlite.ledger import drop_contexts
+from holdfast.store.sqlite.log import all_current, drop_keys
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
@@ -284,8 +285,21 @@ class SqliteRecords(StorePart):
             ).fetchall()
         return _versions(row[0], acts, row[2] if row[1] is None else None)
 
-    def wipe(self, *, forgotten_before: datetime) -> int:
-        return self._writer.run(lambda c: wipe_forgotten(c, to_us(forgotten_before)))
+    def wipe(
+        self,
+        *,
+        forgotten_before: datetime | None = None,
+        keys_before: datetime | None = None,
+        contexts_before: datetime | None = None,
+    ) -> int:
+        old = (
+            (wipe_forgotten, forgotten_before),
+            (drop_keys, keys_before),
+            (drop_contexts, contexts_before),
+        )
+        return self._writer.run(
+            lambda c: sum(drop(c, before) for drop, before in old if before is not None)
+        )
 
 
 @lru_cache(maxsize=256)

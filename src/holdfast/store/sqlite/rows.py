@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 import orjson
@@ -171,6 +171,12 @@ def list_of(text: str) -> tuple[str, ...]:
 def chunks(values: Sequence[T], size: int = _IDS_AT_ONCE) -> Iterator[Sequence[T]]:
     for start in range(0, len(values), size):
         yield values[start : start + size]
+
+
+def matching(columns: Mapping[str, object | None]) -> tuple[str, list[Any]]:
+    """What these columns are, as a condition and its values; None: whatever it is."""
+    asked = {name: value for name, value in columns.items() if value is not None}
+    return " AND ".join(["TRUE", *(f"{name} = ?" for name in asked)]), [*asked.values()]
 
 
 def marks(count: int) -> str:

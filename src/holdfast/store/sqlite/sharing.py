@@ -16,6 +16,7 @@ from holdfast.store.sqlite.rows import (
     StorePart,
     from_us,
     list_of,
+    matching,
     maybe_from_us,
     maybe_us,
     owner_made,
@@ -42,15 +43,11 @@ class SqliteSharing(StorePart):
         self._writer.run(work)
 
     def shares(self, *, to: str | None = None, granted_by: Scope | None = None) -> list[Share]:
-        which, values = "", list[Any]()
-        if to is not None:
-            which, values = " AND s.receiver = ?", [to]
-        if granted_by is not None:
-            which += " AND o.workspace = ? AND o.user = ?"
-            values += [granted_by.workspace, granted_by.user]
+        by = (granted_by.workspace, granted_by.user) if granted_by else (None, None)
+        which, values = matching({"s.receiver": to, "o.workspace": by[0], "o.user": by[1]})
         with self._pool.reader() as connection:
             rows = connection.execute(
-                f"SELECT {SHARE} FROM shares s JOIN owners o USING (owner) WHERE TRUE{which}"
+                f"SELECT {SHARE} FROM shares s JOIN owners o USING (owner) WHERE {which}"
                 " ORDER BY s.created_at DESC, s.owner DESC, s.id DESC",
                 values,
             )

@@ -113,10 +113,11 @@ def all_forgotten(connection: apsw.Connection, owner: int, sources: Sequence[byt
     return max(hidden) if hidden and len(hidden) == len(times) else None
 
 
-def wipe_forgotten(connection: apsw.Connection, before: int) -> int:
+def wipe_forgotten(connection: apsw.Connection, before: datetime) -> int:
     """Physically remove what was forgotten before a time; how many records."""
     gone: list[Any] = connection.execute(
-        "SELECT owner, id, tier = 'session', along FROM records WHERE forgotten_at < ?", (before,)
+        "SELECT owner, id, tier = 'session', along FROM records WHERE forgotten_at < ?",
+        (to_us(before),),
     ).fetchall()
     wiped: set[tuple[int, bytes]] = set()
     for owner, record, turn, along in gone:
