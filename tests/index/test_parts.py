@@ -160,7 +160,7 @@ def test_what_is_forgotten_is_not_shown_for_having_been_put_aside(
     put(memory, ANN, a_fact(50), a_fact(51))
     look(memory, shelf)
     memory.store.archive(ANN, [a_fact(50).id, a_fact(51).id], at=NOON, reason="old")
-    memory.store.forget(ANN, a_fact(50).id, at=NOON)
+    memory.store.forget(ANN, [a_fact(50).id], at=NOON)
     for view in (look(memory, shelf), look(memory, IndexCache(memory.store, most_bytes=1 << 30))):
         assert not view.alive.any()
         assert [view.ids[doc] for doc in np.flatnonzero(view.archived).tolist()] == [a_fact(51).id]
@@ -214,7 +214,7 @@ def test_equal_ids_of_two_owners_are_two_documents(memory: Memory, shelf: IndexC
     view = look(memory, shelf, also=also)
     assert list(view.ids) == [a_note(50).id] * 2
     assert view.owners[list(holders(view, "dog"))].tolist() == [1]
-    memory.store.forget(BOB, a_note(50).id, at=NOON)
+    memory.store.forget(BOB, [a_note(50).id], at=NOON)
     view = look(memory, shelf, also=also)
     assert view.owners[view.alive].tolist() == [0]
 
@@ -246,7 +246,7 @@ def test_a_wipe_of_one_owner_is_followed_by_all_who_see_them(
     memory.drain()
     also = (OF_TEAM,)
     assert len(look(memory, shelf, also=also)) == 3
-    memory.store.forget(TEAM_OF_ANN, an_entry(50).id, at=NOON)
+    memory.store.forget(TEAM_OF_ANN, [an_entry(50).id], at=NOON)
     memory.store.wipe(forgotten_before=datetime.now(UTC))
     view = look(memory, shelf, also=also)
     assert set(view.ids) == {turn, an_entry(51).id}
@@ -361,7 +361,7 @@ def change(memory: Memory, what: str, scope: Scope, record: str) -> None:
     elif what == "archive":
         store.archive(scope, [record], at=NOON, reason="test")
     elif what == "unarchive":
-        store.unarchive(scope, [record], at=NOON)
+        store.archive(scope, [record], at=NOON, undo=True)
     elif store.get(scope, [record]) or what == "restore":
         getattr(store, what)(scope, record, at=NOON)
 

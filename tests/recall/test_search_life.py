@@ -104,7 +104,7 @@ def test_reads_repeat(alive: Living) -> None:
         alive.store.archive(ANN, [fact], at=alive.now, reason="put aside")
         alive.later(400 * DAY)
         assert alive.memory.recall("cat", user="ann", known_at=known_at) == before
-        alive.store.unarchive(ANN, [fact], at=alive.now)
+        alive.store.archive(ANN, [fact], at=alive.now, undo=True)
         assert alive.memory.recall("cat", user="ann", known_at=known_at) == before
 
 
@@ -121,9 +121,9 @@ def test_the_archive_is_hidden_unless_wanted_and_never_shows_what_is_forgotten(
     first, second = alive.put(derived("Cat of Monday."), derived("Cat of Tuesday."))
     alive.store.archive(ANN, [first, second], at=alive.now, reason="put aside")
     assert alive.found("cat") == []
-    alive.store.forget(ANN, second, at=alive.now)
+    alive.store.forget(ANN, [second], at=alive.now)
     assert alive.found("cat", filters={"archived": True}) == ["Cat of Monday."]
-    alive.store.unarchive(ANN, [first, second], at=alive.now)
+    alive.store.archive(ANN, [first, second], at=alive.now, undo=True)
     assert alive.found("cat") == ["Cat of Monday."]
 
 

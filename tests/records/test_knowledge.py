@@ -245,11 +245,11 @@ def test_a_long_document_goes_and_comes_back_in_a_few_commits(memory: Memory) ->
 def test_what_was_cut_short_is_finished_by_asking_again(memory: Memory) -> None:
     document = long_document(memory)
     ann, some = Scope("default", "ann"), chunk_ids(document)[:70]
-    memory.store.forget_all(ann, some, at=NOW)
+    memory.store.forget(ann, some, at=NOW)
     assert memory.knowledge.remove(document.id, user="ann")
     assert memory.recall("otter", user="ann", limit=200) == []
-    memory.store.restore(ann, document.id, at=NOW)
-    memory.store.restore_all(ann, some, at=NOW)
+    memory.store.restore(ann, [document.id], at=NOW)
+    memory.store.restore(ann, some, at=NOW)
     assert not memory.restore(document.id, user="ann")
     assert len(memory.recall("otter", user="ann", limit=200)) == document.chunks
 

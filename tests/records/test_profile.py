@@ -208,7 +208,7 @@ def test_what_is_unclear_archived_or_a_conflict_is_not_in_it(
     memory.store.archive(ANN, [aside.id], at=clock.now, reason="test")
     profile = profiles.profile(user="ann")
     assert (profile.fields, profile.facts) == ({}, ())
-    memory.store.unarchive(ANN, [aside.id], at=clock.now)
+    memory.store.archive(ANN, [aside.id], at=clock.now, undo=True)
     assert values(profiles.profile(user="ann")) == {"home": ("Oslo",)}
 
 
@@ -387,7 +387,7 @@ def test_a_summary_of_a_model_is_shown_while_its_facts_hold(
     assert (record.origin, record.quiet) == ("agent", 2)
     memory.drain()
     assert record.id not in [hit.id for hit in memory.recall("jazz lover Lisbon", user="ann")]
-    memory.store.forget(ANN, music.event, at=clock.now)
+    memory.store.forget(ANN, [music.event], at=clock.now)
     assert "jazz" not in str(profiles.profile(user="ann"))
     assert "Lisbon" in profiles.profile(user="ann").summaries["personalContext"].text
     assert profiles.mend(ANN, music.event) == [record.id]

@@ -35,12 +35,12 @@ def test_what_does_not_hold_is_not_counted(alive: Living) -> None:
     now = alive.later()
     alive.store.end(ANN, [ended], at=now, valid_to=now, reason="over")
     alive.store.archive(ANN, [archived], at=now, reason="stale")
-    alive.store.forget(ANN, forgotten, at=now)
+    alive.store.forget(ANN, [forgotten], at=now)
     assert count_by_tier(alive.store, ANN)["fact"] == 1
     assert alive.get(left).known_to is None
-    alive.store.unarchive(ANN, [archived], at=now)
-    alive.store.reopen(ANN, [ended], at=now)
-    alive.store.restore(ANN, forgotten, at=now)
+    alive.store.archive(ANN, [archived], at=now, undo=True)
+    alive.store.end(ANN, [ended], valid_to=None, at=now)
+    alive.store.restore(ANN, [forgotten], at=now)
     assert count_by_tier(alive.store, ANN)["fact"] == 4
 
 

@@ -188,8 +188,12 @@ class GivesNoReason(SqliteStore):
 class ReopensHalf(SqliteStore):
     """Takes what is put aside for what is over."""
 
-    def reopen(self, scope: Scope, ids: Sequence[str], **rest: Any) -> list[str]:
-        return super().unarchive(scope, ids, **rest)
+    def end(
+        self, scope: Scope, ids: Sequence[str], *, valid_to: datetime | None, **rest: Any
+    ) -> list[str]:
+        if valid_to is None:
+            return super().archive(scope, ids, undo=True, **rest)
+        return super().end(scope, ids, valid_to=valid_to, **rest)
 
 
 class ListsWhatIsPutAside(SqliteStore):

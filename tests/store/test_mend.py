@@ -187,7 +187,7 @@ def test_a_lost_event_takes_what_came_from_it_alone(store: SqliteStore, damage: 
 
 def test_what_the_journal_says_to_be_put_aside_is(store: SqliteStore, damage: Damage) -> None:
     store.archive(ANN, [a_fact(50).id, a_fact(52).id], at=NOON, reason="weak")
-    store.unarchive(ANN, [a_fact(52).id], at=NOON)
+    store.archive(ANN, [a_fact(52).id], at=NOON, undo=True)
     damage("UPDATE records SET archived = NULL WHERE owner = 1 AND id = ?", FACT)
     assert wrong(store) == ["archive"]
     store.rebuild(index_row, steps=[EMBED])
@@ -231,7 +231,7 @@ def test_a_lost_fact_that_was_reopened_holds(store: SqliteStore, damage: Damage)
 
     store.end(ANN, [a_fact(50).id], at=NOON, valid_to=NOON, reason="wrong")
     store.end(BOB, [a_fact(50).id], at=NOON, valid_to=NOON, reason="wrong")
-    store.reopen(BOB, [a_fact(50).id], at=NOON)
+    store.end(BOB, [a_fact(50).id], valid_to=None, at=NOON)
     damage("DELETE FROM records WHERE id = ?", FACT)
     store.rebuild(derive, steps=[EMBED])
     assert [len(current_facts(store, scope)) for scope in (ANN, BOB)] == [2, 3]

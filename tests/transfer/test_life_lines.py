@@ -92,7 +92,7 @@ def fill(memory: Memory) -> None:
     store.touch(ANN, touched, at=datetime.now(UTC), action="used", strength=lambda _: 0.25)
     store.touch(ANN, touched, at=AT, action="praised", strength=lambda _: None)
     store.archive(ANN, [turns[1], a_fact(51).id], at=AT, reason="nobody asks: «it»")
-    store.unarchive(ANN, [turns[1]], at=AT)
+    store.archive(ANN, [turns[1]], at=AT, undo=True)
     store.end(ANN, [a_fact(52).id], at=AT, valid_to=AT, reason="no")
     team = [a_fact(60, tier="workspace", kind="adr", metadata={"author": "bob"})]
     store.put(Scope("default", TEAM), team, known_at=AT, steps=steps)

@@ -36,7 +36,7 @@ def test_what_is_not_there_cannot_be_judged(alive: Living) -> None:
         feedback(alive.store, Scope("default", "bob"), id, 1, now=alive.now)
     with pytest.raises(NotFound):
         feedback(alive.store, ANN, "0" * 32, 1, now=alive.now)
-    alive.store.forget(ANN, id, at=alive.now)
+    alive.store.forget(ANN, [id], at=alive.now)
     with pytest.raises(NotFound):
         feedback(alive.store, ANN, id, 1, now=alive.now)
 

@@ -219,9 +219,11 @@ class Core:
         # First what was written of several turns: it may quote this one.
         self.summaries.mend(scope, id)
         self.profiles.mend(scope, id)
-        done = self._store.forget(scope, id, at=self._now())
+        done = bool(self._store.forget(scope, [id], at=self._now()))
         # Also if it was forgotten already: the last time may have been cut short here.
         hidden = self._store.hidden(scope, id)
+        if not done and not hidden:
+            raise NotFound(f"there is no memory {id!r} in this scope")
         self.facts.recast(scope, groups_of_gone(hidden))
         self._after_forget.gone(scope, id, hidden)
         return done

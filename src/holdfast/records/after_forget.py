@@ -91,7 +91,7 @@ def _settle(
     for until, ids in over.items():
         store.end(scope, ids, at=now, valid_to=until, action="superseded", reason=_OVER)
     if stand:
-        store.reopen(scope, stand, at=now, reason="what ended it was forgotten")
+        store.end(scope, stand, valid_to=None, at=now, reason="what ended it was forgotten")
 
 
 class _Among:

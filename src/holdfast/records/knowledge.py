@@ -332,8 +332,8 @@ class Knowledge(parts.Tier):
         versions = self._versions(owner, id)
         # The documents last: if this is cut short, they are still there to be removed again.
         for some in _slices([each for version in versions for each in chunk_ids(version)]):
-            self._store.forget_all(owner, some, at=now)
-        self._store.forget_all(owner, [each.id for each in versions], at=now)
+            self._store.forget(owner, some, at=now)
+        self._store.forget(owner, [each.id for each in versions], at=now)
         return True
 
     def bring_back(self, owner: Scope, id: str) -> int:
@@ -341,7 +341,7 @@ class Knowledge(parts.Tier):
         now = self._now()
         (record,) = self._store.get(owner, [id])
         return sum(
-            len(self._store.restore_all(owner, some, at=now)) for some in _slices(chunk_ids(record))
+            len(self._store.restore(owner, some, at=now)) for some in _slices(chunk_ids(record))
         )
 
     def _read(self, sent: _SentDocument) -> _Made:

@@ -490,10 +490,7 @@ class Observations:
         return found
 
     def _forgotten(self, scope: Scope, id: str) -> bool:
-        try:
-            return self._store.forget(scope, id, at=self._now())
-        except NotFound:  # Somebody else was faster.
-            return False
+        return bool(self._store.forget(scope, [id], at=self._now()))
 
 
 def _is_open(span: Span, scope: Scope) -> bool:

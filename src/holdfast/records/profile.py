@@ -370,8 +370,8 @@ class Profiles(parts.Tier):
         """
         listed = self._store.listed(scope, tier="profile", current=False, archived=True)
         gone = [each.id for each in listed if id in (*each.sources, *each.data.get("facts", ()))]
-        for each in gone:
-            self._store.forget(scope, each, at=self._now())
+        if gone:
+            self._store.forget(scope, gone, at=self._now())
         return gone
 
     def _set(

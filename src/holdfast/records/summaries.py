@@ -360,8 +360,8 @@ class Summaries(parts.Tier):
         """
         listed = self._store.listed(scope, tier="note", kind=KIND, current=False, archived=True)
         quoting = [record for record in listed if event in record.sources]
-        for record in quoting:
-            self._store.forget(scope, record.id, at=self._now())
+        if quoting:
+            self._store.forget(scope, [record.id for record in quoting], at=self._now())
         for record in quoting:
             if record.known_to is None:
                 asker = record.data.get("asked_by")

@@ -98,4 +98,4 @@ def _open_again(
     if record.known_to is None and record.valid_to is not None:
         # Told when it was over already: its end is that of what was forgotten.
         store.end(scope, ids, at=now, valid_to=record.valid_to, action="superseded", reason=_OVER)
-    store.reopen(scope, ids, at=now, reason=_BACK)
+    store.end(scope, ids, valid_to=None, at=now, reason=_BACK)

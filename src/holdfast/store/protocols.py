@@ -158,13 +158,17 @@ class RecordLife(Protocol):
         no line in the history. "praised" and "blamed" have one each time.
         """
 
-    def archive(self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str) -> list[str]:
-        """Put records aside, with the reason in their history. What is told again comes back."""
-
-    def unarchive(
-        self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str = ""
+    def archive(
+        self,
+        scope: Scope,
+        ids: Sequence[str],
+        *,
+        at: datetime,
+        reason: str = "",
+        undo: bool = False,
     ) -> list[str]:
-        """Undo `archive`."""
+        """Put records aside, or bring them back, with the reason in their history. What is told
+        again comes back, too."""
 
     def end(
         self,
@@ -172,17 +176,13 @@ class RecordLife(Protocol):
         ids: Sequence[str],
         *,
         at: datetime,
-        valid_to: datetime,
-        reason: str,
+        valid_to: datetime | None,
+        reason: str = "",
         action: str = "invalidated",
     ) -> list[str]:
         """Let records hold no longer than `valid_to`, known from `at` on: those still open. None
-        ends before it began."""
-
-    def reopen(
-        self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str = ""
-    ) -> list[str]:
-        """Undo an end, by `end` or by what superseded it: it holds without an end again."""
+        ends before it began. Without a time those that ended, by this or by what superseded them,
+        hold without an end again: they are "reopened"."""
 
     def shorten(
         self, scope: Scope, ids: Sequence[str], *, at: datetime, valid_to: datetime, reason: str
@@ -190,13 +190,6 @@ class RecordLife(Protocol):
         """Let records that have an end hold no longer than `valid_to`: those that held for longer.
         When their end became known stays as it is, and how they ended: a line in the history says
         it once more. What `Derived.shortens` names is shortened so by what is stored."""
-
-    def forget_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
-        """`Records.forget` for many, in one transaction: which of them were hidden by it. An id
-        that does not exist, or is hidden already, is passed over."""
-
-    def restore_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
-        """`Records.restore` for many, in one transaction: which of them came back."""
 
 
 class Hasty(Protocol):
@@ -463,13 +456,13 @@ class Records(Protocol):
         none and is not followed by any index. What was written into the graph stays as it is when
         it is only heard of. Sources add up. What was first stored without any stands without."""
 
-    def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
-        """Hide a record from every read; False when it was hidden already. With a turn goes what
-        was derived from it and from no other turn that is still there."""
+    def forget(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
+        """Hide records from every read, in one transaction; which of them were hidden by it. With a
+        turn goes what was derived from it and from no other turn that is still there."""
 
-    def restore(self, scope: Scope, record: str, *, at: datetime) -> bool:
-        """Undo `forget`; False when it was not hidden. With a turn comes back what had gone for
-        want of a source, but nothing that was forgotten for its own sake."""
+    def restore(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
+        """Undo `forget`; which of them came back. With a turn comes back what had gone for want of
+        a source, but nothing that was forgotten for its own sake."""
 
     def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
         """Which of these were forgotten for their own sake, and since when; wiped ones too: what

@@ -146,7 +146,9 @@ class NightlyRound:
         back = [] if self._unsettle is None else list(self._unsettle(scope, run))
         for record in self._records(scope):
             if record.archived_at is not None and _was_by(self._store, scope, record.id, run):
-                back += self._store.unarchive(scope, [record.id], at=now, reason=f"undo {run}")
+                back += self._store.archive(
+                    scope, [record.id], at=now, reason=f"undo {run}", undo=True
+                )
             made_of = record.data.get("consolidated_from")
             if isinstance(made_of, list) and record.known_to is None:
                 back += self._apart(scope, record.id, made_of, run, now)
@@ -154,8 +156,8 @@ class NightlyRound:
 
     def restore(self, scope: Scope, ids: Sequence[str], *, now: datetime) -> list[str]:
         """Bring back single records that were put aside or that another one stands for."""
-        back = self._store.unarchive(scope, ids, at=now, reason="by hand")
-        return back + self._store.reopen(scope, ids, at=now, reason="by hand")
+        back = self._store.archive(scope, ids, at=now, reason="by hand", undo=True)
+        return back + self._store.end(scope, ids, valid_to=None, at=now, reason="by hand")
 
     def _apart(
         self, scope: Scope, id: str, members: Sequence[str], run: str, now: datetime
@@ -164,7 +166,7 @@ class NightlyRound:
             return []
         reason = f"undo {run}"
         self._store.end(scope, [id], at=now, valid_to=now, reason=reason)
-        return self._store.reopen(scope, members, at=now, reason=reason)
+        return self._store.end(scope, members, valid_to=None, at=now, reason=reason)
 
     def _due(self, now: datetime) -> list[str]:
         every = self._rules.every_seconds

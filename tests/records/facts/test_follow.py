@@ -46,11 +46,11 @@ def test_what_ended_is_no_candidate_and_comes_back_when_reopened(stated: Stated)
     fact = stated.add("I live in Paris.")
     stated.facts.invalidate(fact.id, user="ann")
     assert near(stated, "I live in Rome.") == []
-    stated.store.reopen(ANN, [fact.id], at=stated.later())
+    stated.store.end(ANN, [fact.id], valid_to=None, at=stated.later())
     assert near(stated, "I live in Rome.") == ["I live in Paris."]
-    stated.store.forget(ANN, fact.id, at=stated.later())
+    stated.store.forget(ANN, [fact.id], at=stated.later())
     assert near(stated, "I live in Rome.") == []
-    stated.store.restore(ANN, fact.id, at=stated.later())
+    stated.store.restore(ANN, [fact.id], at=stated.later())
     assert near(stated, "I live in Rome.") == ["I live in Paris."]
 
 
@@ -79,7 +79,7 @@ def test_another_process_is_followed(stated: Stated, tmp_path: Path) -> None:
 def test_what_was_wiped_is_gone(stated: Stated) -> None:
     fact = stated.add("I live in Paris.")
     near(stated, "x")
-    stated.store.forget(ANN, fact.id, at=stated.now)
+    stated.store.forget(ANN, [fact.id], at=stated.now)
     stated.store.wipe(forgotten_before=stated.later())
     assert near(stated, "I live in Rome.") == []
     assert stated.texts(status="all") == []

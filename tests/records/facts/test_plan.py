@@ -93,14 +93,14 @@ def test_a_replay_after_everything_changed_changes_nothing(stated: Stated) -> No
 def test_a_forgotten_fact_is_not_learned_again(stated: Stated) -> None:
     draft = stated.draft("I like tea.")
     (record,) = stated.learn([draft])
-    stated.store.forget(ANN, record.id, at=stated.later())
+    stated.store.forget(ANN, [record.id], at=stated.later())
     assert stated.learn([draft]) == []
     assert stated.texts(status="all") == []
 
 
 def test_a_fact_goes_with_its_turn(stated: Stated) -> None:
     (record,) = stated.hear("I like tea.")
-    stated.store.forget(ANN, record.sources[0], at=stated.later())
+    stated.store.forget(ANN, [record.sources[0]], at=stated.later())
     assert stated.texts() == []
 
 

@@ -251,7 +251,7 @@ def test_an_archived_fact_is_listed_as_that(stated: Stated) -> None:
 
 def test_a_forgotten_fact_is_nowhere(stated: Stated) -> None:
     fact = stated.add("I like tea.")
-    stated.store.forget(ANN, fact.id, at=stated.now)
+    stated.store.forget(ANN, [fact.id], at=stated.now)
     assert stated.texts(status="all") == []
     with pytest.raises(NotFound):
         stated.facts.get(fact.id, user="ann")

@@ -151,7 +151,7 @@ def fill(store: Store) -> Sequence[str]:
     store.finish(jobs, space=space.id, vectors=vectors)
     learn(store, ANN, a_fact(50, events[0]), a_fact(51, events[1]))
     learn(store, ANN, a_fact(50, events[0], supersedes=(a_fact(51).id,)))
-    store.forget(ANN, events[1], at=NOON)
+    store.forget(ANN, [events[1]], at=NOON)
     put(store, BOB, an_entry(3))
     put(store, OTHER_ANN, an_entry(4))
     put(store, ANN, an_entry(5))

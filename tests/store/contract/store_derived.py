@@ -94,43 +94,43 @@ class DerivedSuite:
     def test_forgetting_a_turn_hides_what_came_from_it_alone(self, store: Store) -> None:
         a, b = put(store, ANN, an_entry(1), an_entry(2))
         learn(store, ANN, a_fact(50, a), a_fact(51, a, b), a_fact(52))
-        store.forget(ANN, a, at=NOON)
+        store.forget(ANN, [a], at=NOON)
         assert current_facts(store) == [a_fact(51).id, a_fact(52).id]
         assert store.get(ANN, [a_fact(50).id]) == []
         assert actions(store, a_fact(50).id) == ["stored", "forgotten"]
         assert all(version.content is None for version in store.history(ANN, a_fact(50).id))
-        store.forget(ANN, b, at=NOON)
+        store.forget(ANN, [b], at=NOON)
         assert current_facts(store) == [a_fact(52).id]
-        store.restore(ANN, b, at=NOON)
+        store.restore(ANN, [b], at=NOON)
         assert current_facts(store) == [a_fact(51).id, a_fact(52).id]
-        store.restore(ANN, a, at=NOON)
+        store.restore(ANN, [a], at=NOON)
         assert len(current_facts(store)) == 3
         assert actions(store, a_fact(50).id) == ["stored", "forgotten", "restored"]
 
     def test_what_was_forgotten_for_its_own_sake_does_not_come_back(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
         learn(store, ANN, a_fact(50, event), a_fact(51, event))
-        assert store.forget(ANN, a_fact(50).id, at=NOON)
-        assert not store.forget(ANN, a_fact(50).id, at=NOON)
-        store.forget(ANN, event, at=NOON)
-        store.restore(ANN, event, at=NOON)
+        assert store.forget(ANN, [a_fact(50).id], at=NOON)
+        assert not store.forget(ANN, [a_fact(50).id], at=NOON)
+        store.forget(ANN, [event], at=NOON)
+        store.restore(ANN, [event], at=NOON)
         assert current_facts(store) == [a_fact(51).id]
-        assert store.restore(ANN, a_fact(50).id, at=NOON)
+        assert store.restore(ANN, [a_fact(50).id], at=NOON)
         assert len(current_facts(store)) == 2
 
     def test_what_is_learned_from_a_forgotten_turn_is_hidden_with_it(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
-        store.forget(ANN, event, at=NOON)
+        store.forget(ANN, [event], at=NOON)
         learn(store, ANN, a_fact(50, event))
         assert current_facts(store) == []
-        store.restore(ANN, event, at=NOON)
+        store.restore(ANN, [event], at=NOON)
         assert current_facts(store) == [a_fact(50).id]
 
     def test_metadata_of_a_forgotten_source_is_not_told(self, store: Store) -> None:
         a, b = put(store, ANN, an_entry(1, metadata={"secret": 1}), an_entry(2))
         learn(store, ANN, a_fact(50, a, b))
         assert store.get(ANN, [a_fact(50).id])[0].metadata == {"secret": 1}
-        store.forget(ANN, a, at=NOON)
+        store.forget(ANN, [a], at=NOON)
         assert store.get(ANN, [a_fact(50).id])[0].metadata == {}
 
     def test_wiping_a_turn_takes_what_came_from_it_alone(self, store: Store) -> None:
@@ -138,7 +138,7 @@ class DerivedSuite:
         a, b = put(store, ANN, an_entry(1), an_entry(2))
         learn(store, ANN, a_fact(50, a), a_fact(51, a, b))
         store.finish(claim(store), space=space.id, vectors=[vector(a_fact(50).id)])
-        store.forget(ANN, a, at=NOON)
+        store.forget(ANN, [a], at=NOON)
         assert store.wipe(forgotten_before=NOON + timedelta(days=1)) == 2
         (left,) = store.listed(ANN, tier="fact")
         assert (left.id, left.sources) == (a_fact(51).id, (b,))
@@ -154,8 +154,7 @@ class DerivedSuite:
             assert store.get(scope, [a_fact(50).id]) == []
             assert store.listed(scope, tier="fact", current=False) == []
             for call in (store.forget, store.restore):
-                with pytest.raises(NotFound):
-                    call(scope, a_fact(50).id, at=NOON)
+                assert call(scope, [a_fact(50).id], at=NOON) == []
             with pytest.raises(NotFound):
                 store.history(scope, a_fact(50).id)
             learn(store, scope, a_fact(50, content="other"), a_fact(51, event))
@@ -185,7 +184,7 @@ class VersionSuite:
         assert (record.sources, record.valid_from) == ((a, b), NOON)
         assert actions(store, record.id) == ["stored", "confirmed"]
         assert len(store.jobs()) == jobs
-        store.forget(ANN, a, at=NOON)
+        store.forget(ANN, [a], at=NOON)
         assert current_facts(store) == [record.id]
 
     def test_another_confidence_is_a_change_of_the_same_text(self, store: Store) -> None:
@@ -271,7 +270,7 @@ class VersionSuite:
         assert numbers == [59, 58, 57]
         assert [each.id for each in store.versions(ANN, first.id, current=True)] == [later[-1].id]
         store.archive(ANN, [first.id], at=NOON, reason="old")
-        store.forget(ANN, later[-1].id, at=NOON)
+        store.forget(ANN, [later[-1].id], at=NOON)
         assert [int(each.id, 16) for each in store.versions(ANN, first.id)] == [59, 58]
         assert store.versions(ANN, first.id, current=True) == []
         assert store.versions(ANN, "nobody said it") == store.versions(OTHER_ANN, first.id) == []

@@ -167,7 +167,7 @@ class LearnSuite:
     def test_a_turn_that_was_wiped_meanwhile_teaches_nothing(self, store: Store) -> None:
         (a, b), jobs = said(store, 1, 2)
         store.put(ANN, [a_name(51, b)], known_at=NOON, steps=[])
-        store.forget(ANN, a, at=NOON)
+        store.forget(ANN, [a], at=NOON)
         store.wipe(forgotten_before=LATE)
         facts = [a_fact(50, a), a_name(51, a, name="Lissabon")]
         assert store.learn(ANN, jobs, facts, known_at=LATE, steps=[]) == 1
@@ -178,9 +178,9 @@ class LearnSuite:
         (event, other) = put(store, ANN, an_entry(1), an_entry(2))
         learn(store, ANN, *(a_fact(n, event) for n in (50, 51, 52)), a_fact(53), a_fact(54))
         for number in (51, 52, 53):
-            store.forget(ANN, a_fact(number).id, at=NOON + timedelta(hours=number))
-        store.restore(ANN, a_fact(52).id, at=NOON)
-        store.forget(ANN, event, at=NOON)
+            store.forget(ANN, [a_fact(number).id], at=NOON + timedelta(hours=number))
+        store.restore(ANN, [a_fact(52).id], at=NOON)
+        store.forget(ANN, [event], at=NOON)
         store.wipe(forgotten_before=NOON - timedelta(days=1))
         asked = [*(a_fact(n).id for n in (54, 53, 52, 51, 50)), event, other, "f" * 32, "no id"]
         expected = {a_fact(n).id: NOON + timedelta(hours=n) for n in (53, 51)} | {event: NOON}
@@ -193,7 +193,7 @@ class LearnSuite:
         (event,), jobs = said(store, 1)
         fact = a_fact(50, event)
         learn(store, ANN, fact)
-        store.forget(ANN, fact.id, at=NOON)
+        store.forget(ANN, [fact.id], at=NOON)
         assert store.wipe(forgotten_before=LATE) == 1
         assert store.forgotten(ANN, [fact.id]) == {fact.id: NOON}
         store.learn(ANN, jobs, [fact], known_at=LATE, steps=[])
@@ -276,7 +276,7 @@ class HeardSuite:
         assert after.sources == (event,)
         assert change_of(store, 50).terms == written.terms
         # And it does not go with the turn that spoke of it.
-        assert store.forget(ANN, event, at=LATE)
+        assert store.forget(ANN, [event], at=LATE)
         assert the(store, 50).content == before.content
         assert ill(store) == []
 
@@ -300,11 +300,11 @@ class HeardSuite:
     def test_what_was_heard_is_hidden_and_restored_like_anything_else(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
         learn(store, ANN, a_name(50, event))
-        store.forget(ANN, event, at=NOON)
+        store.forget(ANN, [event], at=NOON)
         assert store.listed(ANN, tier="graph") == []
-        store.restore(ANN, event, at=NOON)
+        store.restore(ANN, [event], at=NOON)
         assert [record.id for record in store.listed(ANN, tier="graph")] == [a_name(50).id]
-        store.forget(ANN, event, at=NOON)
+        store.forget(ANN, [event], at=NOON)
         assert store.wipe(forgotten_before=LATE) == 2
 
     @pytest.mark.parametrize("undone", [True, False])
@@ -314,7 +314,7 @@ class HeardSuite:
         learn(store, ANN, merge, a_name(51, event))
         if undone:
             learn(store, ANN, replace(merge, valid_to=LATE))
-        store.forget(ANN, event, at=NOON)
+        store.forget(ANN, [event], at=NOON)
         assert store.wipe(forgotten_before=LATE) == 3
         (other,), jobs = said(store, 2)
         names = [replace(each, sources=(other,)) for each in (merge, a_name(51))]

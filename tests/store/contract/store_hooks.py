@@ -72,8 +72,8 @@ class HappenedSuite:
     def test_every_act_is_told_and_what_was_new_before_it(self, store: Store) -> None:
         (id,) = put(store, ANN, an_entry(1))
         mark = Mark(0, store.head(ANN).change, _LATE)
-        store.forget(ANN, id, at=NOON)
-        store.restore(ANN, id, at=NOON)
+        store.forget(ANN, [id], at=NOON)
+        store.restore(ANN, [id], at=NOON)
         assert acts(store, mark) == [("forgotten", id), ("restored", id)]
         assert acts(store) == [("stored", id), ("forgotten", id), ("restored", id)]
 
@@ -86,8 +86,8 @@ class HappenedSuite:
 
     def test_pages_lose_nothing(self, store: Store) -> None:
         ids = put(store, ANN, *(an_entry(n) for n in range(1, 8)))
-        store.forget(ANN, ids[0], at=NOON)
-        store.forget(ANN, ids[3], at=NOON)
+        store.forget(ANN, [ids[0]], at=NOON)
+        store.forget(ANN, [ids[3]], at=NOON)
         mark, told = _START, []
         while page := store.happened(ANN, after=mark, limit=2):
             assert len({each.change for each in page}) <= 2

@@ -137,7 +137,9 @@ class LifeSuite:
         assert current_facts(store) == [a_fact(51).id]
         assert len(store.listed(ANN, tier="fact", archived=True)) == 2
         assert the(store, 50).archived_at == LATE
-        assert store.unarchive(ANN, [FACT, a_fact(51).id], at=LATE, reason="asked for") == [FACT]
+        assert store.archive(
+            ANN, [FACT, a_fact(51).id], at=LATE, reason="asked for", undo=True
+        ) == [FACT]
         assert len(current_facts(store)) == 2
         assert the(store, 50).archived_at is None
         lines = [(line.action, line.note, line.at) for line in store.history(ANN, FACT)]
@@ -150,8 +152,8 @@ class LifeSuite:
         assert store.tally(ANN) == {"fact": 4, "session": 2}
         store.archive(ANN, [FACT], at=LATE, reason="")
         store.end(ANN, [a_fact(51).id], at=LATE, valid_to=LATE, reason="")
-        store.forget(ANN, a_fact(52).id, at=LATE)
-        store.forget(ANN, events[0], at=LATE)
+        store.forget(ANN, [a_fact(52).id], at=LATE)
+        store.forget(ANN, [events[0]], at=LATE)
         assert store.tally(ANN) == {"fact": 1, "session": 1}
         assert store.tally(OTHER_ANN) == {}
 
@@ -182,18 +184,18 @@ class LifeSuite:
         (event,) = put(store, ANN, an_entry(1))
         learn(store, ANN, a_fact(50, event))
         store.archive(ANN, [FACT], at=NOON, reason="")
-        store.forget(ANN, event, at=NOON)
+        store.forget(ANN, [event], at=NOON)
         for done in (
             touch(store, FACT),
             store.archive(ANN, [event, FACT], at=LATE, reason=""),
-            store.unarchive(ANN, [FACT], at=LATE),
+            store.archive(ANN, [FACT], at=LATE, undo=True),
             store.end(ANN, [FACT], at=LATE, valid_to=LATE, reason=""),
         ):
             assert done == []
-        store.restore(ANN, event, at=NOON)
+        store.restore(ANN, [event], at=NOON)
         assert the(store, 50).archived_at == NOON
         assert ill(store) == []
-        store.forget(ANN, event, at=NOON)
+        store.forget(ANN, [event], at=NOON)
         assert store.wipe(forgotten_before=LATE) == 2
         assert store.listed(ANN, tier="fact", archived=True) == []
 
@@ -220,11 +222,11 @@ class LifeSuite:
         learn(store, ANN, a_fact(52, supersedes=(FACT,)))
         store.end(ANN, [a_fact(51).id], at=LATE, valid_to=LATE, reason="")
         asked = [FACT, a_fact(51).id, a_fact(52).id]
-        assert store.reopen(ANN, asked, at=LATE, reason="no, it holds") == asked[:2]
+        assert store.end(ANN, asked, valid_to=None, at=LATE, reason="no, it holds") == asked[:2]
         assert len(current_facts(store)) == 3
         line = store.history(ANN, FACT)[-1]
         assert (line.action, line.note, line.at) == ("reopened", "no, it holds", LATE)
-        assert store.reopen(ANN, asked, at=LATE) == []
+        assert store.end(ANN, asked, valid_to=None, at=LATE) == []
 
     def test_what_has_an_end_can_be_shortened(self, store: Store) -> None:
         learn(store, ANN, a_fact(50), a_fact(51), a_fact(52, valid_to=LATE))
@@ -255,14 +257,14 @@ class LifeSuite:
     def test_many_are_forgotten_and_restored_at_once(self, store: Store) -> None:
         learn(store, ANN, *(a_fact(50 + i) for i in range(3)))
         ids = [a_fact(50 + i).id for i in range(3)]
-        store.forget(ANN, ids[1], at=LATE)
+        store.forget(ANN, [ids[1]], at=LATE)
         asked = [*ids, ids[0], "f" * 32, "no id"]
-        assert store.forget_all(BOB, asked, at=LATE) == []
-        assert store.forget_all(ANN, asked, at=LATE) == [ids[0], ids[2]]
+        assert store.forget(BOB, asked, at=LATE) == []
+        assert store.forget(ANN, asked, at=LATE) == [ids[0], ids[2]]
         assert current_facts(store) == []
-        assert store.forget_all(ANN, asked, at=LATE) == []
-        assert store.restore_all(OTHER_ANN, asked, at=LATE) == []
-        assert store.restore_all(ANN, asked[1:], at=LATE) == [ids[1], ids[2], ids[0]]
+        assert store.forget(ANN, asked, at=LATE) == []
+        assert store.restore(OTHER_ANN, asked, at=LATE) == []
+        assert store.restore(ANN, asked[1:], at=LATE) == [ids[1], ids[2], ids[0]]
         assert actions(store, ids[0]) == actions(store, ids[1]) != []
         assert actions(store, ids[0])[-2:] == ["forgotten", "restored"]
 
@@ -275,8 +277,8 @@ class LifeSuite:
                 store.touch(scope, [FACT], at=LATE, action="used", strength=lambda _: 1.0)
                 == store.archive(scope, [FACT], at=LATE, reason="")
                 == store.end(scope, [FACT], at=LATE, valid_to=LATE, reason="")
-                == store.reopen(scope, [FACT], at=LATE)
-                == store.unarchive(scope, [FACT], at=LATE)
+                == store.end(scope, [FACT], valid_to=None, at=LATE)
+                == store.archive(scope, [FACT], at=LATE, undo=True)
                 == []
             )
         mine = [row for row in store.dump() if row.scope.workspace == "home"]
@@ -349,7 +351,7 @@ class OwnSuite:
         for number in (50, 51):
             learn(store, ANN, a_fact(number, *events, tier=tier))
         for event in events:
-            store.forget(ANN, event, at=NOON)
+            store.forget(ANN, [event], at=NOON)
         assert [int(each.id, 16) for each in store.listed(ANN, tier=tier)] == [50]
         assert store.wipe(forgotten_before=LATE) == 3
         (left,) = store.listed(ANN, tier=tier)

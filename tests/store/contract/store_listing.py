@@ -42,7 +42,7 @@ class ListingSuite:
         learn(store, ANN, *(a_fact(number) for number in range(1, 5)))
         first = _page(store, limit=2)
         learn(store, ANN, a_fact(1, content="changed"), a_fact(9), at=NOON + _MINUTE)
-        store.forget(ANN, first[-1].id, at=NOON + _MINUTE)
+        store.forget(ANN, [first[-1].id], at=NOON + _MINUTE)
         rest = _page(store, before=(first[-1].known_from, first[-1].id))
         assert _numbers(first) == [4, 3]
         assert _numbers(rest) == [2, 1]
@@ -73,7 +73,7 @@ class ListingSuite:
         ids = {number: f"{number:032x}" for number in range(1, 8)}
         store.end(ANN, [ids[1]], at=NOON, valid_to=NOON, reason="")
         store.archive(ANN, [ids[2]], at=NOON, reason="")
-        store.forget(ANN, ids[3], at=NOON)
+        store.forget(ANN, [ids[3]], at=NOON)
         assert _numbers(_page(store)) == [6, 5, 4]
         assert _numbers(_page(store, ended=True)) == [7, 6, 5, 4, 2, 1]
 
@@ -92,7 +92,7 @@ class ListingSuite:
         _said(store, 3, at=NOON + timedelta(hours=12))
         learn(store, ANN, a_fact(4), a_fact(5))
         put(store, BOB, an_entry(6))
-        store.forget(ANN, f"{5:032x}", at=NOON)
+        store.forget(ANN, [f"{5:032x}"], at=NOON)
         today, next_day = date(2026, 3, 1), date(2026, 3, 2)
         assert store.growth(ANN, since=NOON - timedelta(days=1)) == [
             (today, "fact", 1),

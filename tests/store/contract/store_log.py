@@ -184,7 +184,7 @@ class LogSuite:
             store.append(ANN, [an_entry(number)], known_at=NOON, steps=[], key=key)
         assert store.wipe(keys_before=NOON + timedelta(days=900)) == 1
         assert store.events_of_key(ANN, kept.key) == (an_entry(1).id,)
-        store.forget(ANN, an_entry(1).id, at=NOON)
+        store.forget(ANN, [an_entry(1).id], at=NOON)
         again = store.append(
             ANN, [an_entry(5)], known_at=NOON, steps=[], key=KeyUse(kept.key, b"other")
         )
@@ -214,7 +214,7 @@ class RecordSuite:
 
     def test_a_forgotten_record_is_gone_from_every_read(self, store: Store) -> None:
         kept, gone = put(store, ANN, an_entry(1), an_entry(2))
-        assert store.forget(ANN, gone, at=NOON)
+        assert store.forget(ANN, [gone], at=NOON)
         assert [record.id for record in store.get(ANN, [kept, gone])] == [kept]
         assert [event.id for event in store.events(ANN, [kept, gone])] == [kept]
         assert [event.id for event in store.scan(ANN)] == [kept]
@@ -226,21 +226,21 @@ class RecordSuite:
         learn(store, ANN, a_fact(50, gone), a_fact(51, kept, gone), a_fact(52))
         before = store.get(ANN, [gone, a_fact(50).id])
         assert store.hidden(ANN, gone) == []
-        store.forget(ANN, gone, at=NOON)
+        store.forget(ANN, [gone], at=NOON)
         hidden = store.hidden(ANN, gone)
         assert sorted(hidden, key=lambda each: each.tier) == before[::-1]
         assert store.hidden(ANN, a_fact(50).id) == [before[1]]
         for scope, id in ((BOB, gone), (OTHER_ANN, gone), (ANN, kept), (ANN, "no id")):
             assert store.hidden(scope, id) == []
-        store.restore(ANN, gone, at=NOON)
+        store.restore(ANN, [gone], at=NOON)
         assert store.hidden(ANN, gone) == []
 
     def test_forget_and_restore_undo_each_other(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
-        assert store.forget(ANN, event, at=NOON)
-        assert not store.forget(ANN, event, at=NOON)
-        assert store.restore(ANN, event, at=NOON + timedelta(days=1))
-        assert not store.restore(ANN, event, at=NOON)
+        assert store.forget(ANN, [event], at=NOON)
+        assert not store.forget(ANN, [event], at=NOON)
+        assert store.restore(ANN, [event], at=NOON + timedelta(days=1))
+        assert not store.restore(ANN, [event], at=NOON)
         assert store.get(ANN, [event])[0].content == "I drink tea."
         assert [version.action for version in store.history(ANN, event)] == [
             "stored",
@@ -252,9 +252,8 @@ class RecordSuite:
         (event,) = put(store, ANN, an_entry(1))
         for scope in (BOB, OTHER_ANN):
             assert store.get(scope, [event]) == []
-            for call in (store.forget, store.restore):
-                with pytest.raises(NotFound):
-                    call(scope, event, at=NOON)
+            assert store.forget(scope, [event], at=NOON) == []
+            assert store.restore(scope, [event], at=NOON) == []
             with pytest.raises(NotFound):
                 store.history(scope, event)
         assert len(store.get(ANN, [event])) == 1
@@ -264,13 +263,12 @@ class RecordSuite:
         old, new, kept = put(store, ANN, an_entry(1), an_entry(2), an_entry(3))
         jobs = claim(store)
         store.finish(jobs, space=space.id, vectors=[vector(e) for e in (old, new, kept)])
-        store.forget(ANN, old, at=NOON)
-        store.forget(ANN, new, at=NOON + timedelta(days=2))
+        store.forget(ANN, [old], at=NOON)
+        store.forget(ANN, [new], at=NOON + timedelta(days=2))
         epoch = store.head(ANN).epoch
         assert store.wipe(forgotten_before=NOON + timedelta(days=1)) == 1
-        with pytest.raises(NotFound):
-            store.restore(ANN, old, at=NOON)
-        assert store.restore(ANN, new, at=NOON)
+        assert store.restore(ANN, [old], at=NOON) == []
+        assert store.restore(ANN, [new], at=NOON)
         assert {event.id for event in store.scan(ANN)} == {new, kept}
         assert {v.record for v in store.vectors(ANN, space.id, after=0)} == {new, kept}
         assert store.head(ANN).epoch > epoch

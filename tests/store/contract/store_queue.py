@@ -42,7 +42,7 @@ class FeedSuite:
         first = store.changes(ANN, after=0)
         assert [change.id for change in first] == [a, b]
         (c,) = put(store, ANN, an_entry(3))
-        store.forget(ANN, a, at=NOON)
+        store.forget(ANN, [a], at=NOON)
         more = store.changes(ANN, after=first[-1].change)
         assert [(change.id, change.forgotten) for change in more] == [(c, False), (a, True)]
         assert store.head(ANN).change == more[-1].change
@@ -314,14 +314,14 @@ class QueueSuite:
 
     def test_a_worker_reads_forgotten_events_too(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
-        store.forget(ANN, event, at=NOON)
+        store.forget(ANN, [event], at=NOON)
         (job,) = claim(store)
         assert store.subjects([job])[job.id].content == "I drink tea."
 
     def test_a_worker_reads_derived_records(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
         learn(store, ANN, a_fact(50, event))
-        store.forget(ANN, event, at=NOON)
+        store.forget(ANN, [event], at=NOON)
         turn, fact = claim(store)
         subjects = store.subjects([turn, fact])
         assert isinstance(subjects[turn.id], Event)

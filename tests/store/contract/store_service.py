@@ -90,7 +90,7 @@ class AnswerSuite:
             assert store.revoke_share(ANN, "nothing", at=NOON) is False
             assert store.archive(ANN, [event], at=NOON, reason="") == [event]
         # Outside of the block nothing is noted with anything.
-        store.unarchive(ANN, [event], at=NOON)
+        store.archive(ANN, [event], at=NOON, undo=True)
         with store.once(ANN, "k", done, at=NOON) as before:
             assert before == done
 

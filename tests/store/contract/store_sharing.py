@@ -220,7 +220,7 @@ class EraseSuite:
         for number in range(3):
             put(store, ANN, an_entry(1), an_entry(2))
             if number == 1:
-                store.forget(ANN, an_entry(1).id, at=NOON)
+                store.forget(ANN, [an_entry(1).id], at=NOON)
                 store.wipe(forgotten_before=LATE)
             seen.add(store.head(ANN).epoch)
             store.erase(ANN, at=LATE)
@@ -262,7 +262,7 @@ class CarrySuite:
         ]
         assert store.touch(BOB, ids, at=LATE, action="used", strength=lambda record: 1.0) == []
         for turn in (a, b, c):
-            store.forget(BOB, turn, at=LATE)
+            store.forget(BOB, [turn], at=LATE)
         left = store.listed(BOB, tier="fact", current=False, archived=True)
         assert [int(record.id, 16) for record in left] == [51, 52, 53], "what was written stands"
         store.use_space("model", DIM, 1)
@@ -288,7 +288,7 @@ def everything(store: Store, scope: Scope) -> list[str]:
     say(store, scope, an_entry(13))
     learn(store, scope, a_fact(60, events[0]), a_fact(61))
     store.archive(scope, [a_fact(61).id], at=NOON, reason="weak")
-    store.forget(scope, events[1], at=NOON)
+    store.forget(scope, [events[1]], at=NOON)
     store.note_context(scope, a_note(7))
     store.charge(scope, date(2026, 3, 1), calls=1, cost=0.5)
     store.add_share(a_share(1, scope))

@@ -181,7 +181,7 @@ class UpkeepSuite:
 
     def test_what_was_forgotten_and_wiped_is_not_derived_again(self, store: Store) -> None:
         (event,) = put(store, ANN, replace(an_entry(1), derived=(a_fact(50, an_entry(1).id),)))
-        store.forget(ANN, a_fact(50).id, at=NOON)
+        store.forget(ANN, [a_fact(50).id], at=NOON)
         assert store.wipe(forgotten_before=NOON + timedelta(days=1)) == 1
 
         def derive(subject: Event | Record) -> IndexedRow:

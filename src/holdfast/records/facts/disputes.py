@@ -138,7 +138,7 @@ class Disputes:
             others_hold = all(each.known_to is None for each in told if each not in over)
             if over and others_hold and not any(facts.is_replaced(each) for each in over):
                 ids = [*(each.id for each in over), record.id]
-                back += self._store.reopen(scope, ids, at=now, reason=f"undo {run}")
+                back += self._store.end(scope, ids, valid_to=None, at=now, reason=f"undo {run}")
         return back
 
     def _was_reopened(self, scope: Scope, record: Record) -> bool:

@@ -18,7 +18,6 @@ from holdfast.store.sqlite.rows import (
     to_us,
     write_history,
 )
-from holdfast.store.sqlite.visibility import set_all_forgotten
 from holdfast.types import Record, Scope
 
 _DAY = 86_400_000_000
@@ -41,14 +40,16 @@ class SqliteLife(StorePart):
         act = HistoryLine(to_us(at), action)
         return self._each(scope, ids, lambda c, owner, raw: _touch(c, owner, raw, act, strength))
 
-    def archive(self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str) -> list[str]:
-        act = HistoryLine(to_us(at), "archived", reason)
-        return self._each(scope, ids, lambda c, owner, raw: _put_aside(c, owner, raw, act))
-
-    def unarchive(
-        self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str = ""
+    def archive(
+        self,
+        scope: Scope,
+        ids: Sequence[str],
+        *,
+        at: datetime,
+        reason: str = "",
+        undo: bool = False,
     ) -> list[str]:
-        act = HistoryLine(to_us(at), "unarchived", reason)
+        act = HistoryLine(to_us(at), "unarchived" if undo else "archived", reason)
         return self._each(scope, ids, lambda c, owner, raw: _put_aside(c, owner, raw, act))
 
     def end(
@@ -57,32 +58,23 @@ class SqliteLife(StorePart):
         ids: Sequence[str],
         *,
         at: datetime,
-        valid_to: datetime,
-        reason: str,
+        valid_to: datetime | None,
+        reason: str = "",
         action: str = "invalidated",
     ) -> list[str]:
+        if valid_to is None:
+            back = HistoryLine(to_us(at), "reopened", reason)
+            return self._each(scope, ids, lambda c, owner, raw: _reopen(c, owner, raw, back))
         act, until = HistoryLine(to_us(at), action, reason), to_us(valid_to)
         return self._each(
             scope, ids, lambda c, owner, raw: end_one(c, owner, raw, act, valid_to=until)
         )
-
-    def reopen(
-        self, scope: Scope, ids: Sequence[str], *, at: datetime, reason: str = ""
-    ) -> list[str]:
-        act = HistoryLine(to_us(at), "reopened", reason)
-        return self._each(scope, ids, lambda c, owner, raw: _reopen(c, owner, raw, act))
 
     def shorten(
         self, scope: Scope, ids: Sequence[str], *, at: datetime, valid_to: datetime, reason: str
     ) -> list[str]:
         act, until = HistoryLine(to_us(at), "", reason), to_us(valid_to)
         return self._each(scope, ids, lambda c, owner, raw: shorten_one(c, owner, raw, act, until))
-
-    def forget_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
-        return self._writer.run(lambda c: set_all_forgotten(c, scope, ids, at, forgotten=True))
-
-    def restore_all(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
-        return self._writer.run(lambda c: set_all_forgotten(c, scope, ids, at, forgotten=False))
 
     def _each(self, scope: Scope, ids: Sequence[str], step: _Step) -> list[str]:
         """Do one step for each record that is there, each once; which of them changed."""

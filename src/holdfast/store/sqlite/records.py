@@ -223,11 +223,11 @@ class SqliteRecords(StorePart):
 
         return self._writer.run(work)
 
-    def forget(self, scope: Scope, record: str, *, at: datetime) -> bool:
-        return self._writer.run(lambda c: set_forgotten(c, scope, record, at, forgotten=True))
+    def forget(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
+        return self._writer.run(lambda c: set_forgotten(c, scope, ids, at, forgotten=True))
 
-    def restore(self, scope: Scope, record: str, *, at: datetime) -> bool:
-        return self._writer.run(lambda c: set_forgotten(c, scope, record, at, forgotten=False))
+    def restore(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
+        return self._writer.run(lambda c: set_forgotten(c, scope, ids, at, forgotten=False))
 
     def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
         found: dict[str, datetime] = {}

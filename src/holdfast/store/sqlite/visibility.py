@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from holdfast.errors import NotFound
 from holdfast.store.protocols import FOREVER_US
 from holdfast.store.sqlite.rows import (
     WRITTEN,
@@ -18,7 +17,6 @@ from holdfast.store.sqlite.rows import (
     next_changes,
     owner_of,
     split_ids,
-    to_id,
     to_us,
     write_history,
 )
@@ -29,33 +27,20 @@ _UNDONE = "tier = 'graph' AND kind = 'merge' AND (valid_to IS NOT NULL OR known_
 
 
 def set_forgotten(
-    connection: apsw.Connection, scope: Scope, record: str, at: datetime, *, forgotten: bool
-) -> bool:
-    """Hide a record or bring it back, with what depends on it; False when it is so already."""
-    owner, raw = owner_of(connection, scope), to_id(record)
-    row = connection.execute(
-        "SELECT forgotten_at FROM records WHERE owner = ? AND id = ?", (owner, raw)
-    ).fetchone()
-    if owner is None or row is None:
-        raise NotFound(f"there is no memory {record!r} in this scope")
-    if (row[0] is not None) == forgotten:
-        return False
-    mark(connection, owner, raw, to_us(at), forgotten=forgotten)
-    follow_source(connection, owner, raw, to_us(at), forgotten=forgotten)
-    return True
-
-
-def set_all_forgotten(
     connection: apsw.Connection, scope: Scope, ids: Sequence[str], at: datetime, *, forgotten: bool
 ) -> list[str]:
-    """The same for many; which of them changed. What is not there is passed over."""
-    changed = []
+    """Hide records or bring them back, with what depends on them; which of them changed. What is
+    not there, or is so already, is passed over."""
+    changed, owner, moment = [], owner_of(connection, scope), to_us(at)
     for raw in dict.fromkeys(known_ids(ids)):
-        try:
-            if set_forgotten(connection, scope, raw.hex(), at, forgotten=forgotten):
-                changed.append(raw.hex())
-        except NotFound:
-            continue
+        is_other = connection.execute(
+            "SELECT (forgotten_at IS NULL) = ? FROM records WHERE owner = ? AND id = ?",
+            (forgotten, owner, raw),
+        ).get
+        if owner is not None and is_other:
+            mark(connection, owner, raw, moment, forgotten=forgotten)
+            follow_source(connection, owner, raw, moment, forgotten=forgotten)
+            changed.append(raw.hex())
     return changed
 
 
