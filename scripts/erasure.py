@@ -332,7 +332,7 @@ def _reads(memory: Memory, scope: Scope) -> Iterator[str]:
         yield "context tells something"
     if memory.graph.entities(user=user):
         yield "the graph shows something"
-    if memory.store.scan(scope):
+    if memory.store.events(scope):
         yield "the log holds something"
 
 

@@ -292,7 +292,7 @@ class Case:
 
     def _said_by_ann(self) -> set[str]:
         with opened(self._path, self._model.url) as memory:
-            return {event.id for event in memory.store.scan(ANN)}
+            return {event.id for event in memory.store.events(ANN)}
 
     def _lost(self) -> int:
         """Turns that are not there, or that their own words do not find."""

@@ -368,8 +368,8 @@ def test_plain_messages_are_remembered(open_at: Open) -> None:
     assert [(each.line, each.reason) for each in done.warnings] == [
         (4, "content: 1 unstorable characters became U+FFFD")
     ]
-    lisbon, ann = memory.store.scan(holdfast.Scope("default", "ann"))
-    (bob,) = memory.store.scan(holdfast.Scope("w", "bob"))
+    lisbon, ann = memory.store.events(holdfast.Scope("default", "ann"))
+    (bob,) = memory.store.events(holdfast.Scope("w", "bob"))
     assert (lisbon.content, lisbon.session, lisbon.agent) == ("I moved to Lisbon.", "s1", "bot")
     assert (ann.name, ann.metadata, ann.at.year) == ("Ann", {"turn": 3}, 2026)
     assert (bob.role, bob.origin, bob.session) == ("assistant", "agent", "s2")
@@ -381,7 +381,7 @@ def test_many_lines_keep_their_order(open_at: Open) -> None:
     lines = [{"content": f"turn {number}"} for number in range(1200)]
     done = imported(memory, *lines, user="ann", progress=seen.append)
     assert done.new["event"] == 1200
-    events = memory.store.scan(holdfast.Scope("default", "ann"), limit=2000)
+    events = memory.store.events(holdfast.Scope("default", "ann"), limit=2000)
     assert [event.content for event in events] == [line["content"] for line in lines]
     assert seen == sorted(seen)
     assert len(seen) == 4

@@ -218,7 +218,7 @@ def test_a_full_disk_stops_writing_not_reading(disk: SmallDisk) -> None:
         last = memory.remember("room again", user="ann").events[0]
     with opened(path) as memory:
         kept = {
-            event.id for event in memory.store.scan(holdfast.Scope("default", "ann"), limit=9999)
+            event.id for event in memory.store.events(holdfast.Scope("default", "ann"), limit=9999)
         }
         assert kept == {first, *events, last}
         memory.drain()

@@ -135,7 +135,7 @@ def test_a_worker_that_comes_too_late_changes_nothing(path: Path) -> None:
         new = claim(quick, 2)
         assert [job.id for job in old] == [job.id for job in new]
         assert late.store.finish(old) == 0
-        late.store.fail(old[0], error="too late", due=None)
+        late.store.release([old[0]], error="too late")
         late.store.release(old)
         assert quick.store.counts().running == 1
         assert quick.store.finish(new) == 1

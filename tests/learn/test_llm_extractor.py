@@ -47,17 +47,14 @@ class Ledger:
     def __init__(self) -> None:
         self.sums: dict[str, float] = {}
 
-    def spent(self, scope: Scope, day: date) -> Spent:
+    def spent(self, payer: Scope | str | None, day: date) -> Spent:
         return Spent(**self.sums)  # type: ignore[arg-type]
 
-    def charge(self, scope: Scope, day: date, **more: float) -> None:
+    def charge(self, payer: Scope | str, day: date, **more: float) -> None:
         for name, value in more.items():
             self.sums[name] = max(0, self.sums.get(name, 0) + value)
 
-    def spent_by_keys(self, day: date, *, only: str | None = None) -> dict[str, Spent]:
-        raise AssertionError("an extractor knows of no key")
-
-    def charge_key(self, key_id: str, day: date, **more: float) -> None:
+    def spent_by_keys(self, day: date) -> dict[str, Spent]:
         raise AssertionError("an extractor knows of no key")
 
 

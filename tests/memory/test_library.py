@@ -292,7 +292,7 @@ def test_dead_letters_are_listed_and_tried_again(memory: Memory) -> None:
     say(memory, "I like tea.")
     job = memory.jobs(states=["ready"])[0]
     (claimed,) = memory.store.claim([job.step], limit=1, now=NOON, lease_s=60, max_attempts=5)
-    memory.store.fail(claimed, error="no", due=None)
+    memory.store.release([claimed], error="no")
     (dead,) = memory.jobs(states=["dead"])
     assert (dead.id, dead.error) == (job.id, "no")
     assert memory.replay([dead.id + 1000]) == 0

@@ -157,7 +157,7 @@ def test_history_can_be_told_in_any_order(memory: Memory) -> None:
         ["cat day1", "cat day3"],
         ["cat day1", "cat day3", "cat day5"],
     ]
-    arrivals = [event.content for event in memory.store.scan(holdfast.Scope("default", "ann"))]
+    arrivals = [event.content for event in memory.store.events(holdfast.Scope("default", "ann"))]
     assert arrivals == ["cat day5", "cat day1", "cat day3"]
 
 
@@ -165,7 +165,7 @@ def test_many_turns_may_share_one_time(memory: Memory) -> None:
     events = memory.remember(
         [{"content": f"cat {i}"} for i in range(5)], user="ann", at="2020-01-01T00:00Z"
     ).events
-    scanned = memory.store.scan(holdfast.Scope("default", "ann"))
+    scanned = memory.store.events(holdfast.Scope("default", "ann"))
     assert tuple(event.id for event in scanned) == events
     assert {event.at.year for event in scanned} == {2020}
     assert [event.arrival for event in scanned] == [1, 2, 3, 4, 5]
@@ -289,7 +289,7 @@ def test_what_is_forgotten_is_gone_from_every_read(memory: Memory) -> None:
         assert memory.recall(question, user="ann") == []
     assert memory.context("cat", user="ann").text == ""
     scope = holdfast.Scope("default", "ann")
-    assert memory.store.events(scope, [event]) == memory.store.scan(scope) == []
+    assert memory.store.events(scope, [event]) == memory.store.events(scope) == []
     assert memory.store.get(scope, [event]) == []
 
 

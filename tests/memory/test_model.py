@@ -277,7 +277,7 @@ class Verbs(RuleBasedStateMachine):
     @invariant()
     def everything_alive_is_in_the_log(self) -> None:
         for workspace, user in OWNERS:
-            scanned = self.handles[0].store.scan(holdfast.Scope(workspace, user))
+            scanned = self.handles[0].store.events(holdfast.Scope(workspace, user))
             alive = [each for each in self.order[workspace, user] if not self.known[each].forgotten]
             assert [event.id for event in scanned] == alive
 

@@ -225,7 +225,7 @@ def test_an_export_carries_it_over(memory: Memory, tmp_path: Path) -> None:
         other.drain()
         assert tiers(other, "b") == set()
         assert tiers(other, "a") >= {"session", "fact", "note", "procedure"}
-        assert {turn.data.get("provider") for turn in other.store.scan(ANN)} == {None, "rules"}
+        assert {turn.data.get("provider") for turn in other.store.events(ANN)} == {None, "rules"}
 
 
 def test_what_is_made_anew_from_the_events_stays_a_secret(tmp_path: Path) -> None:

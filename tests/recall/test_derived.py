@@ -104,7 +104,7 @@ def test_what_is_derived_is_no_neighbour_of_a_turn_and_no_part_of_its_session(
         return {hit.id: hit.why["keyword"].get("session") for hit in hits if hit.tier == "session"}
 
     before, alone = sessions(), neighbours(shelf.view(scope, None), None)
-    turns = memory.store.scan(scope)
+    turns = memory.store.events(scope)
     fact = a_fact(50, turns[0].id, content="the zebra of the morning")
     memory.store.put(scope, [fact], known_at=NOON, steps=[])
     assert sessions() == before

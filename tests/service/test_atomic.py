@@ -107,9 +107,9 @@ def test_settings_of_an_ingest_are_applied(memory: Memory, client: TestClient) -
     tell(client, NURSE, config_override={"extraction.enabled": False})
     memory.drain()
     assert memory.facts.list(user="ann") == []
-    (turn,) = memory.store.scan(ANN)
+    (turn,) = memory.store.events(ANN)
     tell(client, "tea", config_override={"extraction.provider": "rules", "rrf.k": 3})
-    (tea,) = memory.store.scan(ANN, after=turn.arrival)
+    (tea,) = memory.store.events(ANN, after=turn.arrival)
     assert [each.data["provider"] for each in (turn, tea)] == ["none", "rules"]
     assert tea.metadata == turn.metadata
     wanted = {"extraction.provider": "llm"}

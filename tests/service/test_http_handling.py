@@ -40,7 +40,7 @@ def test_settings_of_the_write_are_kept_with_it(memory: Memory, client: TestClie
     answer = tell(client, config_override={"extraction.provider": "rules", "rrf.k": 9})
     assert answer.headers["X-Holdfast-Config-Override-Keys"] == "extraction.provider"
     assert answer.headers["X-Holdfast-Unknown-Override-Keys"] == "rrf.k"
-    (turn,) = memory.store.scan(ANN)
+    (turn,) = memory.store.events(ANN)
     assert (turn.data, turn.metadata) == ({"provider": "rules"}, {})
 
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_is_refused_and_nothing_stored(
     memory: Memory, client: TestClient, fields: dict[str, Any], words: str
 ) -> None:
     assert words in refused(tell(client, **fields), 400)
-    assert memory.store.scan(ANN) == []
+    assert memory.store.events(ANN) == []
 
 
 def test_an_item_of_a_batch_can_say_so_too(memory: Memory, client: TestClient) -> None:

@@ -79,7 +79,7 @@ def test_the_queue_and_what_it_cost(client: TestClient, memory: Memory, clock: C
     )
     step = f"embed:{memory.worker.space.id}"
     (job,) = memory.store.claim([step], limit=1, now=clock.now, lease_s=60, max_attempts=5)
-    memory.store.fail(job, error="broken", due=None)
+    memory.store.release([job], error="broken")
     clock.now += timedelta(seconds=90)
     found = asked(client)
     assert found['holdfast_jobs{state="dead"}'] == 1
@@ -148,7 +148,7 @@ def test_a_dead_letter_degrades(memory: Memory, clock: Clock) -> None:
     memory.remember("tea", user="ann")
     step = f"embed:{memory.worker.space.id}"
     (job,) = memory.store.claim([step], limit=1, now=clock.now, lease_s=60, max_attempts=5)
-    memory.store.fail(job, error="broken", due=None)
+    memory.store.release([job], error="broken")
     with client_of(memory, role="admin") as client:
         assert client.get("/health").json() == {"status": "degraded"}
         ready = client.get("/v1/ready").json()

@@ -108,7 +108,7 @@ def _filled(memory: Memory, clock: Clock) -> dict[str, list[Any]]:
     memory.profiles.write_summary("personalContext", written, facts=facts, **own)
     gone = next(each for each in memory.facts.list(**own) if "tea" in each.content)
     memory.facts.invalidate(gone.id, **own)
-    turns = [event.id for event in memory.store.scan(ANN)]
+    turns = [event.id for event in memory.store.events(ANN)]
     listed = memory.list(**own, ended=True, limit=1000).memories
     ids = list(dict.fromkeys([*(each.id for each in listed), *turns]))
     hidden = [each.id for each in listed if MARK in each.content]

@@ -52,7 +52,7 @@ def test_an_import_writes_into_one_workspace(acme: TestClient, memory: Memory) -
     done = acme.post("/v1/import", content=body).json()
     assert (done["new"]["event"], done["failed"]) == (1, 1)
     assert "workspace" in done["problems"][0]["reason"]
-    assert len(memory.store.scan(Scope("globex", "bob"))) == 1
+    assert len(memory.store.events(Scope("globex", "bob"))) == 1
 
 
 def test_jobs_of_others_are_neither_listed_nor_replayed_nor_counted(
@@ -104,7 +104,7 @@ def test_no_form_of_another_page_is_answered(memory: Memory) -> None:
 def test_what_is_worth_less_than_its_role_says_gives_no_instruction(memory: Memory) -> None:
     memory.remember(RULE, user="cat", origin="web")
     assert memory.store.listed(Scope("default", "cat"), tier="procedure") == []
-    (turn,) = memory.store.scan(Scope("default", "cat"))
+    (turn,) = memory.store.events(Scope("default", "cat"))
     assert (turn.role, turn.origin) == ("user", "web")
     memory.remember(RULE, user="dan")
     assert len(memory.store.listed(Scope("default", "dan"), tier="procedure")) == 1
@@ -138,7 +138,7 @@ def test_a_retry_after_the_answer_was_lost_stores_nothing_again(
         assert acme.post(path, json=body, headers=headers).status_code == 500
     assert acme.post(path, json=body, headers=headers).status_code == 200
     stored = {
-        "turns": len(memory.store.scan(Scope("acme", "eve"))),
+        "turns": len(memory.store.events(Scope("acme", "eve"))),
         "entries": len(memory.team.list(workspace="acme")),
     }
     assert stored[found] == (2 if found == "turns" else 1)

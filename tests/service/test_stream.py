@@ -145,7 +145,7 @@ def test_a_dead_letter_is_told(memory: Memory, port: int, key: str) -> None:
         space = f"embed:{memory.worker.space.id}"
         now = memory.now()
         (job,) = memory.store.claim([space], limit=1, now=now, lease_s=60, max_attempts=5)
-        memory.store.fail(job, error="broken", due=None)
+        memory.store.release([job], error="broken")
         told = ear.event()
         assert (told["event"], told["id"], told["step"]) == ("job.dead", id, space)
 

@@ -37,8 +37,8 @@ class LeaksAcrossUsers(SqliteStore):
 class LeaksAcrossWorkspaces(SqliteStore):
     """Takes two users of one name for one."""
 
-    def events(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        return super().events(Scope("home", scope.user), ids)
+    def events(self, scope: Scope, ids: Sequence[str] | None = None, **rest: Any) -> list[Event]:
+        return super().events(Scope("home", scope.user), ids, **rest)
 
 
 class LosesTheLastRow(SqliteStore):
@@ -67,8 +67,10 @@ class ForgetsTheKey(SqliteStore):
 class ShowsTheForgotten(SqliteStore):
     """Hands out events that were forgotten."""
 
-    def scan(self, scope: Scope, **rest: Any) -> list[Event]:
-        seen = super().scan(scope, **rest)
+    def events(self, scope: Scope, ids: Sequence[str] | None = None, **rest: Any) -> list[Event]:
+        seen = super().events(scope, ids, **rest)
+        if ids is not None:
+            return seen
         hidden = [job for job in self.jobs() if job.subject not in {event.id for event in seen}]
         mine = [
             job
@@ -288,11 +290,11 @@ class WaitsForTheClock(SqliteStore):
 class ForgetsWhatWasUndone(SqliteStore):
     """Wipes what was decided along with what it was about."""
 
-    def wipe(self, *, forgotten_before: datetime) -> int:
+    def wipe(self, **rest: datetime | None) -> int:
         def work(connection: apsw.Connection) -> None:
             connection.execute("DELETE FROM journal WHERE record NOT IN (SELECT id FROM records)")
 
-        wiped = super().wipe(forgotten_before=forgotten_before)
+        wiped = super().wipe(**rest)
         self._writer.run(work)
         return wiped
 

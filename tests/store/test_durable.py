@@ -130,7 +130,7 @@ def test_after_a_failed_sync_nothing_more_is_taken(store: SqliteStore, disk: Dis
     disk.sync_error = None
     with pytest.raises(StoreError, match="open the memory again"):
         said(store, 3)
-    assert len(store.scan(ANN)) == 1
+    assert len(store.events(ANN)) == 1
 
 
 def test_a_full_disk_is_told_reading_goes_on_and_so_does_writing_with_room(
@@ -140,10 +140,10 @@ def test_a_full_disk_is_told_reading_goes_on_and_so_does_writing_with_room(
     disk.write_error = apsw.FullError
     with pytest.raises(StoreFull):
         said(store, 2)
-    assert len(store.scan(ANN)) == 1
+    assert len(store.events(ANN)) == 1
     disk.write_error = None
     assert said(store, 3).events
-    assert len(store.scan(ANN)) == 2
+    assert len(store.events(ANN)) == 2
 
 
 def test_the_name_of_a_new_file_is_on_the_disk_too(

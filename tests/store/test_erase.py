@@ -77,7 +77,7 @@ def fill(store: SqliteStore, *, rounds: int = 12) -> list[bytes]:
                 store.note_context(scope, note)
     put(store, GONE, an_entry(rounds))
     (job,) = [each for each in claim(store) if each.scope.user == GONE.user]
-    store.fail(job, error="canary-error", due=None)
+    store.release([job], error="canary-error")
     return unique
 
 
@@ -115,7 +115,7 @@ def test_a_reader_that_is_about_delays_it(
     monkeypatch.setattr(connection, "BUSY_SECONDS", 0.2)
     with pytest.raises(StoreBusy):
         store.erase(GONE, at=NOON)
-    assert store.scan(GONE) == [], "the rows are gone, the bytes may not be"
+    assert store.events(GONE) == [], "the rows are gone, the bytes may not be"
     reader.close()
     assert sum(store.erase(GONE, at=NOON).values()) == 0
     assert found(tmp_path, canaries) == set()
@@ -139,7 +139,7 @@ def test_others_write_meanwhile(store: SqliteStore, tmp_path: Path) -> None:
     finally:
         stop.set()
         writer.join()
-    assert len(other.scan(BOB)) == 3 + len(written)
+    assert len(other.events(BOB)) == 3 + len(written)
     other.close()
     store.erase(GONE, at=NOON)
     assert found(tmp_path, canaries) == set()

@@ -128,7 +128,7 @@ def test_everything_in_a_golden_file_is_still_there(golden: Path) -> None:
             "Ann of the team keeps cats."
         ]
         assert not any("xylophone" in hit.content for hit in memory.recall("password", user="ann"))
-        assert len(memory.store.scan(ANN)) == 5
+        assert len(memory.store.events(ANN)) == 5
         key, _ = memory.store.api_keys()[0]
         assert (key.workspace, key.user, key.role, key.label) == ("team", "bob", "read", "golden")
 
@@ -138,7 +138,7 @@ def test_what_was_done_in_a_golden_file_is_still_known(golden: Path) -> None:
         marimba = memory.recall("marimba", user="ann")[0].id
         actions = [each.action for each in memory.history(marimba, user="ann")]
         assert actions == ["stored", "forgotten", "restored"]
-        forgotten = memory.store.scan(ANN), memory.store.changes(ANN, after=0)
+        forgotten = memory.store.events(ANN), memory.store.changes(ANN, after=0)
         assert len(forgotten[1]) - len(forgotten[0]) == 1
         with pytest.raises(holdfast.HoldfastError, match="turn-1"):
             memory.remember("something else", user="ann", key="turn-1")
@@ -343,7 +343,7 @@ def all_of(memory: Memory, owner: Scope) -> list[Record]:
 def test_turns_of_an_older_file_can_be_understood_and_seen_again(golden: Path) -> None:
     with open_memory(golden) as memory:
         store, steps = memory.store, [*memory.worker.steps, "extract"]
-        old, now = store.scan(ANN)[0], datetime(2027, 1, 1, tzinfo=UTC)
+        old, now = store.events(ANN)[0], datetime(2027, 1, 1, tzinfo=UTC)
         (event,) = say(store, ANN, an_entry(0xABCDEF, "Back in Lisbon."), at=now)
         waiting = [
             store.claim_group(

@@ -45,7 +45,7 @@ def test_what_is_left_would_be_found(memory: Memory, tmp_path: Path) -> None:
     """Forgetting removes nothing: the same scan must find all of it."""
     traces = Traces(b"zzyzx", {})
     before = scan(tmp_path / "m.db", traces)["words"]
-    memory.forget(memory.store.scan(ANN)[0].id, user="ann")
+    memory.forget(memory.store.events(ANN)[0].id, user="ann")
     assert scan(tmp_path / "m.db", traces)["words"] >= before > 0
     erase(memory.store, ANN, now=NOW)
     assert scan(tmp_path / "m.db", traces)["words"] == 0

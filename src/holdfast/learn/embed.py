@@ -227,7 +227,8 @@ def _known_vectors(
         digests.update(digest for digest, _ in wanted.get(job.id, ()))
     known: dict[bytes, bytes] = {}
     for job, digests in by_owner.values():
-        known |= store.known_vectors(job.scope, space.id, digests)
+        found = store.vectors(job.scope, space.id, digests=digests)
+        known |= {each.digest: each.data for each in found}
     return known
 
 

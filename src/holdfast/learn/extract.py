@@ -147,8 +147,15 @@ class ExtractStep:
 
     def claim_turns(self, scope: Scope, turns: Sequence[str]) -> list[Job]:
         """The jobs of some turns of one call, that somebody waits for."""
-        lease, now = self.config.jobs.lease_seconds, self.committer.clock()
-        return self._store.claim_turns(scope, STEP, turns, now=now, lease_s=lease)
+        jobs = self.config.jobs
+        return self._store.claim(
+            [STEP],
+            limit=len(turns),
+            now=self.committer.clock(),
+            lease_s=jobs.lease_seconds,
+            max_attempts=jobs.max_attempts,
+            turns=(scope, turns),
+        )
 
     @property
     def _lease_seconds(self) -> float:
@@ -173,7 +180,7 @@ class ExtractStep:
             return _Talk(owner)
         talk = (events[0].session, events[0].agent)
         first = min(event.arrival for event in events)
-        around = self._store.scan(owner, after=max(0, first - 1 - _LOOK_BACK), limit=_LOOK_BACK)
+        around = self._store.events(owner, after=max(0, first - 1 - _LOOK_BACK), limit=_LOOK_BACK)
         before = [e for e in around if e.arrival < first and (e.session, e.agent) == talk]
         data = events[0].data
         # Of earlier turns those that everybody may know of who will see what is drawn now.

@@ -546,8 +546,7 @@ class Worker:
             self.tally.add(dead=dead)
 
     def _bury(self, jobs: Sequence[Job], error: ModelError) -> None:
-        for job in jobs:
-            self._store.fail(job, error=str(error), due=None)
+        self._store.release(jobs, error=str(error))
         self.tally.add(dead=len(jobs))
 
     def _put_off(self, jobs: Sequence[Job], error: ModelError) -> None:
@@ -557,8 +556,7 @@ class Worker:
             self._store.release(jobs, due=due)
             return
         log.warning("%d turns: attempt %d failed: %s", len(jobs), jobs[0].attempts, kind(error))
-        for job in jobs:
-            self._store.fail(job, error=str(error), due=due, transient=is_transient(error))
+        self._store.release(jobs, error=str(error), due=due, transient=is_transient(error))
 
     def drain(self, timeout: float | None = None) -> Drained:
         """Run every pending job now, those of other workers awaited; see the public contract."""
@@ -632,7 +630,7 @@ class Worker:
         dead = is_last(self._config.jobs, job.attempts, error, draining=draining)
         due = None if dead else self._clock() + pause(self._config.jobs, job.attempts, error)
         log.warning("job %d: attempt %d failed: %s", job.id, job.attempts, kind(error))
-        self._store.fail(job, error=str(error), due=due, transient=is_transient(error))
+        self._store.release([job], error=str(error), due=due, transient=is_transient(error))
         self.tally.add(dead=int(dead))
 
     def _keep_house(self) -> None:

@@ -364,7 +364,7 @@ class Library(Core):
     def _turns_of(self, scope: Scope, site: str) -> builtins.list[str]:
         found: builtins.list[str] = []
         after = 0
-        while turns := self._store.scan(scope, after=after, limit=_SCANNED):
+        while turns := self._store.events(scope, after=after, limit=_SCANNED):
             after = turns[-1].arrival
             found += [each.id for each in turns if each.metadata.get("source_site") == site]
         return found

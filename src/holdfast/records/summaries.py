@@ -385,7 +385,7 @@ class Summaries(parts.Tier):
         """The turns of a session that the asker may see, in the order in which they were said."""
         found: list[Event] = []
         after = 0
-        while some := self._store.scan(
+        while some := self._store.events(
             scope, after=after, limit=_READ_AT_ONCE, session=scope.session
         ):
             after = some[-1].arrival

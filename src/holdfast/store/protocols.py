@@ -192,16 +192,6 @@ class RecordLife(Protocol):
         it once more. What `Derived.shortens` names is shortened so by what is stored."""
 
 
-class Hasty(Protocol):
-    """Jobs that somebody waits for."""
-
-    def claim_turns(
-        self, scope: Scope, step: str, turns: Sequence[str], *, now: datetime, lease_s: float
-    ) -> list[Job]:
-        """Take the untried jobs of some turns, due or not, in the order in which they were said,
-        as `claim_group` takes those of a conversation."""
-
-
 class Sharing(Protocol):
     """What owners let other workspaces see, and how much agents are trusted."""
 
@@ -312,12 +302,6 @@ class Hooks(Protocol):
         it and has changed since comes twice with one number, "stored" first. A use that was
         followed by another act is left out. What was wiped is not told."""
 
-    def dead_jobs(self, scope: Scope) -> dict[int, tuple[str, str]]:
-        """Dead letters of an owner by their id: the memory and the step; 1000 at most."""
-
-    def oldest_ready(self) -> datetime | None:
-        """Since when the job that waits longest could have been taken; None when none waits."""
-
     def add_hook(self, hook: Webhook) -> None:
         """Store a webhook; what happened before is not told to it."""
 
@@ -397,14 +381,18 @@ class Log(Protocol):
         nothing of what it stood for is left.
         """
 
-    def events(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
-        """The events with these ids, in the order of `ids`; unknown and forgotten ones left out."""
-
-    def scan(
-        self, scope: Scope, *, after: int = 0, limit: int = 1000, session: str | None = None
+    def events(
+        self,
+        scope: Scope,
+        ids: Sequence[str] | None = None,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        session: str | None = None,
     ) -> list[Event]:
-        """Events in order of arrival, after an arrival number, of all sessions or of one; forgotten
-        ones left out."""
+        """The events with these ids, in that order; or without ids those in order of arrival, after
+        an arrival number, of all sessions or of one, `limit` at most. Unknown and forgotten ones
+        are left out."""
 
     def status(self, scope: Scope, event: str) -> Status:
         """How far an event has come; NotFound for an unknown id."""
@@ -498,13 +486,16 @@ class Feed(Protocol):
     def changes(self, scope: Scope, *, after: int) -> list[Change]:
         """Records changed after a change number, oldest change first, each once, as it is now."""
 
-    def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
-        """Vectors written after a change number, oldest first."""
-
-    def known_vectors(
-        self, scope: Scope, space: int, digests: Collection[bytes]
-    ) -> dict[bytes, bytes]:
-        """Vectors this owner already has for passages with these digests."""
+    def vectors(
+        self,
+        scope: Scope,
+        space: int,
+        *,
+        after: int = 0,
+        digests: Collection[bytes] | None = None,
+    ) -> list[Vector]:
+        """Vectors written after a change number, oldest first; of all passages, or of those with
+        these digests."""
 
     def spaces(self) -> list[Space]:
         """All vector spaces, oldest first; at most one is active."""
@@ -531,13 +522,17 @@ class Queue(Protocol):
         lease_s: float,
         max_attempts: int,
         ignore_backoff: bool = False,
+        turns: tuple[Scope, Sequence[str]] | None = None,
     ) -> list[Job]:
         """Take due jobs. Owners take turns, each with its oldest: whoever waits is in one of the
         next claims, however much others wait for. The attempt is counted durably before this
         returns. A job whose lease ran out is due again. If its worker held others, too, that cost
         none of them the attempt, and each is claimed by itself from then on; one that was held
         alone by `max_attempts` workers that never answered becomes a dead letter. A job untried, or
-        a lease, that waits for more than a day is of a clock that ran ahead: it is due."""
+        a lease, that waits for more than a day is of a clock that ran ahead: it is due.
+
+        With `turns` of an owner: their untried jobs, due or not, in the order in which they were
+        said; somebody waits for them."""
 
     def claim_group(
         self,
@@ -589,28 +584,38 @@ class Queue(Protocol):
         """Write what the jobs made and remove them, in one transaction; how many were still ours.
         Writing the same twice changes nothing. Records of two owners with one id: in two calls."""
 
-    def fail(self, job: Job, *, error: str, due: datetime | None, transient: bool = False) -> None:
-        """Put a job back for a later try, or (due=None) among the dead letters."""
-
     def subjects(self, jobs: Sequence[Job]) -> dict[int, Event | Record]:
         """By the job's id the event or the derived record it is about, forgotten ones too; for
         the worker alone."""
 
     def release(
-        self, jobs: Sequence[Job], *, due: datetime | None = None, alone: bool = False
+        self,
+        jobs: Sequence[Job],
+        *,
+        error: str | None = None,
+        due: datetime | None = None,
+        transient: bool = False,
+        alone: bool = False,
     ) -> None:
-        """Hand jobs back untried: the attempt is not counted. With a time they are due then;
-        `alone`: from now on each is claimed by itself, for one of them does harm to the others."""
+        """Put jobs back, those that are still ours. Without an error they are untried: the attempt
+        is not counted, and they are due as before, or at a time. With one they wait for a later try
+        at that time, and without a time they are dead letters. `alone`: from now on each is claimed
+        by itself, for one of them does harm to the others."""
 
     def jobs(
-        self, *, states: Sequence[str] = ("ready", "running", "dead"), limit: int = 100
+        self,
+        *,
+        states: Sequence[str] = ("ready", "running", "dead"),
+        scope: Scope | None = None,
+        limit: int = 100,
     ) -> list[Job]:
-        """Jobs in the order they were made."""
+        """Jobs of all or of an owner, in the order they were made."""
 
     def counts(
         self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
     ) -> QueueCounts:
-        """How many jobs there are: of all or of one record, of all steps or of some."""
+        """How many jobs there are, and since when the longest waits: of all or of one record, of
+        all steps or of some."""
 
     def hurry(self, scope: Scope, subjects: Sequence[str]) -> int:
         """Let the jobs of these records that wait for their first try be taken at once: somebody
@@ -670,7 +675,7 @@ class Upkeep(Protocol):
 
 
 class Store(
-    Log, Records, Listing, RecordLife, Feed, Queue, Hasty, Ledger, Spending, Keys, Answers, Audit,
+    Log, Records, Listing, RecordLife, Feed, Queue, Ledger, Spending, Keys, Answers, Audit,
     Hooks, Sharing, Chores, Upkeep, Protocol,
 ):  # fmt: skip
     """A backend: all parts over one connection pool."""

@@ -282,6 +282,8 @@ class QueueCounts:
     ready: int = 0
     running: int = 0
     dead: int = 0
+    #: Since when the job that waits longest could have been taken; None when none waits.
+    oldest: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

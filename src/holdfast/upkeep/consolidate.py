@@ -84,7 +84,8 @@ def vectors_of(
         each.id: blake2b(passages(each.content)[0].encode(), digest_size=16).digest()
         for each in records
     }
-    known = store.known_vectors(scope, active.id, set(digests.values()))
+    found = store.vectors(scope, active.id, digests=set(digests.values()))
+    known = {each.digest: each.data for each in found}
     return {
         id: np.frombuffer(known[digest], dtype="<f4")
         for id, digest in digests.items()

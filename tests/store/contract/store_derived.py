@@ -61,7 +61,7 @@ class DerivedSuite:
         bad = replace(an_entry(2), derived=(a_fact(50, an_entry(2).id, confidence=2.0),))
         with pytest.raises(Exception, match=r"(?i)check|constraint"):
             put(store, ANN, bad)
-        assert [int(event.id, 16) for event in store.scan(ANN)] == [1]
+        assert [int(event.id, 16) for event in store.events(ANN)] == [1]
         assert store.listed(ANN, tier="fact") == []
 
     def test_a_known_id_is_left_alone_by_a_turn(self, store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -46,6 +47,11 @@ def later(seconds: float, scope: Scope, store: Store, *numbers: int) -> None:
     say(store, scope, *(an_entry(number, at=at) for number in numbers), at=at)
 
 
+def claim_turns(store: Store, turns: Sequence[str]) -> list[Job]:
+    """Ann's jobs of these turns, that somebody waits for."""
+    return store.claim([EXTRACT], limit=9, now=NOON, lease_s=60, max_attempts=3, turns=(ANN, turns))
+
+
 class GroupSuite:
     """What `Queue.claim_group` promises."""
 
@@ -66,7 +72,7 @@ class GroupSuite:
         wanted = [*own, an_entry(4).id, "no id"]
 
         def claimed() -> list[Job]:
-            return store.claim_turns(ANN, EXTRACT, wanted, now=NOON, lease_s=60)
+            return claim_turns(store, wanted)
 
         jobs = claimed()
         assert subjects(jobs) == [1, 2], "as they were said, and of nobody else"
@@ -128,7 +134,7 @@ class GroupSuite:
         later(0, S1, store, *range(8))
         for _ in range(4):
             for job in claim_group(store, 60, most=2):
-                store.fail(job, error="down", due=NOON + timedelta(seconds=70), transient=True)
+                store.release([job], error="down", due=NOON + timedelta(seconds=70), transient=True)
         later(60, BOB, store, 100)
         taken = [subjects(claim_group(store, 71, most=2)) for _ in range(3)]
         assert [100] in taken
@@ -136,7 +142,7 @@ class GroupSuite:
     def test_whoever_cannot_wait_gets_everything_now(self, store: Store) -> None:
         later(0, S1, store, 1)
         (job,) = claim_group(store, 0, ignore_backoff=True)
-        store.fail(job, error="down", due=NOON + timedelta(hours=1), transient=True)
+        store.release([job], error="down", due=NOON + timedelta(hours=1), transient=True)
         later(0, S1, store, 2)
         assert subjects(claim_group(store, 0, ignore_backoff=True)) == [1, 2]
 
@@ -154,7 +160,7 @@ class GroupSuite:
     def test_what_failed_is_taken_when_it_is_due_again(self, store: Store) -> None:
         later(0, S1, store, 1, 2)
         for job in claim_group(store, 10):
-            store.fail(job, error="down", due=NOON + timedelta(seconds=100), transient=True)
+            store.release([job], error="down", due=NOON + timedelta(seconds=100), transient=True)
         later(80, S1, store, 3)
         assert subjects(claim_group(store, 90)) == [3], "what is not due stays where it is"
         later(95, S1, store, 4)
@@ -178,7 +184,7 @@ class GroupSuite:
         say(store, S1, an_entry(1), an_entry(2))
         store.release(claim_group(store), alone=True)
         say(store, S1, an_entry(3))
-        assert store.claim_turns(ANN, EXTRACT, [an_entry(1).id], now=NOON, lease_s=60) == []
+        assert claim_turns(store, [an_entry(1).id]) == []
         assert [subjects(claim_group(store)) for _ in range(3)] == [[1], [2], [3]]
 
     def test_attempts_used_up_leave_two_more_for_a_simpler_way(self, store: Store) -> None:
@@ -195,7 +201,7 @@ class GroupSuite:
             (job,) = claim_group(store, 100 * attempt)
             assert job.attempts == attempt
             due = NOON + timedelta(seconds=100 * attempt)
-            store.fail(job, error="away", due=due, transient=True)
+            store.release([job], error="away", due=due, transient=True)
 
     def test_a_released_group_keeps_its_attempts(self, store: Store) -> None:
         say(store, S1, an_entry(1), an_entry(2))
@@ -212,7 +218,7 @@ class GroupSuite:
     def test_dead_letters_are_replayed_together(self, store: Store) -> None:
         events = say(store, S1, an_entry(2), an_entry(1))
         for job in claim_group(store):
-            store.fail(job, error="nonsense", due=None)
+            store.release([job], error="nonsense")
         store.finish(claim(store))
         status = store.status(ANN, events[0])
         assert (status.state, status.pending, status.error) == ("dead", (EXTRACT,), "nonsense")

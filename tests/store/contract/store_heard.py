@@ -81,7 +81,7 @@ class LearnSuite:
 
     def test_one_job_that_is_still_ours_is_enough(self, store: Store) -> None:
         _, jobs = said(store, 1, 2)
-        store.fail(jobs[0], error="odd", due=None)
+        store.release([jobs[0]], error="odd")
         assert store.learn(ANN, jobs, [a_fact(50)], known_at=LATE, steps=[]) == 1
         assert [job.id for job in store.jobs() if job.step == EXTRACT] == [jobs[0].id]
         assert len(store.listed(ANN, tier="fact")) == 1

@@ -104,16 +104,17 @@ class HappenedSuite:
     def test_dead_letters_of_an_owner(self, store: Store) -> None:
         (id,) = put(store, ANN, an_entry(1))
         put(store, BOB, an_entry(2))
-        assert store.dead_jobs(ANN) == {}
+        assert store.jobs(states=("dead",), scope=ANN) == []
         for job in claim(store):
-            store.fail(job, error="broken", due=None)
-        assert list(store.dead_jobs(ANN).values()) == [(id, EMBED)]
-        assert store.dead_jobs(OTHER_ANN) == {}
+            store.release([job], error="broken")
+        (dead,) = store.jobs(states=("dead",), scope=ANN)
+        assert (dead.subject, dead.step) == (id, EMBED)
+        assert store.jobs(scope=OTHER_ANN) == []
 
     def test_since_when_the_oldest_job_waits(self, store: Store) -> None:
-        assert store.oldest_ready() is None
+        assert store.counts().oldest is None
         put(store, ANN, an_entry(1))
-        assert store.oldest_ready() in (NOON, None)
+        assert store.counts().oldest in (NOON, None)
 
     def test_what_all_have_spent(self, store: Store) -> None:
         assert store.spent(None, NOON.date()) == Spent()

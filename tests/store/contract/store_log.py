@@ -53,7 +53,7 @@ class LogSuite:
         for number, scope in enumerate((replace(ANN, agent="a"), BOB)):
             entries = [own, an_entry(2, data={"provider": "rules"})] if not number else [own]
             store.append(scope, entries, known_at=NOON, steps=[], key=None)
-        event, plain = store.scan(ANN)
+        event, plain = store.events(ANN)
         assert (event.data, event.metadata) == (data, given)
         assert (plain.data, plain.metadata) == ({"provider": "rules"}, {})
         records = store.get(ANN, [event.id, plain.id])
@@ -78,19 +78,19 @@ class LogSuite:
     def test_scan_follows_arrival_not_time(self, store: Store) -> None:
         put(store, ANN, an_entry(5, at=NOON + timedelta(days=1)), an_entry(3))
         put(store, ANN, an_entry(4))
-        seen = store.scan(ANN)
+        seen = store.events(ANN)
         assert [int(event.id, 16) for event in seen] == [5, 3, 4]
         assert [event.arrival for event in seen] == [1, 2, 3]
-        assert [int(event.id, 16) for event in store.scan(ANN, after=1, limit=1)] == [3]
+        assert [int(event.id, 16) for event in store.events(ANN, after=1, limit=1)] == [3]
         put(store, replace(ANN, session="s"), an_entry(6))
-        assert [int(event.id, 16) for event in store.scan(ANN, session="s")] == [6]
-        assert store.scan(ANN, session="t") == []
+        assert [int(event.id, 16) for event in store.events(ANN, session="s")] == [6]
+        assert store.events(ANN, session="t") == []
 
     def test_nothing_of_a_failed_append_stays(self, store: Store) -> None:
         put(store, ANN, an_entry(1))
         with pytest.raises(Exception, match=r"(?i)unique|constraint|duplicate"):
             put(store, ANN, an_entry(2), an_entry(1), key=KeyUse("k", b"x"))
-        assert [int(event.id, 16) for event in store.scan(ANN)] == [1]
+        assert [int(event.id, 16) for event in store.events(ANN)] == [1]
         assert len(store.jobs()) == 1
         assert len(put(store, ANN, an_entry(2), key=KeyUse("k", b"x"))) == 1
 
@@ -111,7 +111,7 @@ class LogSuite:
         for thread in threads:
             thread.join()
         assert sorted(outcomes) == [False] * 16 + [True] * 16
-        assert {int(event.id, 16) for event in store.scan(ANN)} == {0, *range(2, 33, 2)}
+        assert {int(event.id, 16) for event in store.events(ANN)} == {0, *range(2, 33, 2)}
 
     def test_the_same_key_and_body_store_nothing_new(self, store: Store) -> None:
         first = put(store, ANN, an_entry(1), an_entry(2), key=KeyUse("k", b"body"))
@@ -119,14 +119,14 @@ class LogSuite:
             ANN, [an_entry(3)], known_at=NOON, steps=[EMBED], key=KeyUse("k", b"body")
         )
         assert (again.events, again.duplicate) == (first, True)
-        assert len(store.scan(ANN)) == 2
+        assert len(store.events(ANN)) == 2
         assert len(store.jobs()) == 2
 
     def test_the_same_key_with_another_body_is_a_conflict(self, store: Store) -> None:
         put(store, ANN, an_entry(1), key=KeyUse("k", b"body"))
         with pytest.raises(Conflict, match="'k'"):
             put(store, ANN, an_entry(2), key=KeyUse("k", b"other"))
-        assert len(store.scan(ANN)) == 1
+        assert len(store.events(ANN)) == 1
 
     def test_a_key_belongs_to_its_owner(self, store: Store) -> None:
         for number, scope in enumerate((ANN, BOB, OTHER_ANN), start=1):
@@ -144,7 +144,7 @@ class LogSuite:
         for thread in threads:
             thread.join()
         assert len(set(seen)) == 1
-        assert len(store.scan(ANN)) == 1
+        assert len(store.events(ANN)) == 1
 
     def test_old_keys_can_be_dropped(self, store: Store) -> None:
         put(store, ANN, an_entry(1), key=KeyUse("k", b"body"))
@@ -156,7 +156,7 @@ class LogSuite:
         (event,) = put(store, ANN, an_entry(1))
         for scope in (BOB, OTHER_ANN):
             assert store.events(scope, [event]) == []
-            assert store.scan(scope) == []
+            assert store.events(scope) == []
             with pytest.raises(NotFound):
                 store.status(scope, event)
 
@@ -217,7 +217,7 @@ class RecordSuite:
         assert store.forget(ANN, [gone], at=NOON)
         assert [record.id for record in store.get(ANN, [kept, gone])] == [kept]
         assert [event.id for event in store.events(ANN, [kept, gone])] == [kept]
-        assert [event.id for event in store.scan(ANN)] == [kept]
+        assert [event.id for event in store.events(ANN)] == [kept]
         assert [c.forgotten for c in store.changes(ANN, after=0)] == [False, True]
         assert all(version.content is None for version in store.history(ANN, gone))
 
@@ -269,6 +269,6 @@ class RecordSuite:
         assert store.wipe(forgotten_before=NOON + timedelta(days=1)) == 1
         assert store.restore(ANN, [old], at=NOON) == []
         assert store.restore(ANN, [new], at=NOON)
-        assert {event.id for event in store.scan(ANN)} == {new, kept}
+        assert {event.id for event in store.events(ANN)} == {new, kept}
         assert {v.record for v in store.vectors(ANN, space.id, after=0)} == {new, kept}
         assert store.head(ANN).epoch > epoch

@@ -101,7 +101,8 @@ class FeedSuite:
         assert store.vectors(ANN, space.id, after=mine[-1].change) == []
         assert store.vectors(ANN, space.id + 1, after=0) == []
         digests = [vector(a).digest, vector(b).digest, b"unknown"]
-        assert store.known_vectors(ANN, space.id, digests) == {vector(a).digest: vector(a).data}
+        (known,) = store.vectors(ANN, space.id, digests=digests)
+        assert (known.digest, known.data) == (vector(a).digest, vector(a).data)
 
     def test_the_first_space_is_active_and_the_same_call_gives_it_again(self, store: Store) -> None:
         space = store.use_space("model", DIM, 1)
@@ -173,7 +174,7 @@ class QueueSuite:
     def test_a_job_is_not_due_before_its_time_unless_backoff_is_ignored(self, store: Store) -> None:
         put(store, ANN, an_entry(1))
         (job,) = claim(store)
-        store.fail(job, error="down", due=NOON + timedelta(minutes=5), transient=True)
+        store.release([job], error="down", due=NOON + timedelta(minutes=5), transient=True)
         assert claim(store, now=NOON + timedelta(minutes=4)) == []
         (again,) = store.claim(
             [EMBED], limit=1, now=NOON, lease_s=60, max_attempts=3, ignore_backoff=True
@@ -195,7 +196,7 @@ class QueueSuite:
         put(store, ANN, an_entry(1), an_entry(2))
         first, second = claim(store)
         store.release([first], due=NOON + timedelta(days=1))
-        store.fail(second, error="down", due=NOON + timedelta(days=9), transient=True)
+        store.release([second], error="down", due=NOON + timedelta(days=9), transient=True)
         assert claim(store) == []
         assert [job.id for job in claim(store, now=NOON + timedelta(days=1))] == [first.id]
 
@@ -206,7 +207,7 @@ class QueueSuite:
         assert (taken.id, taken.attempts) == (lost.id, 2)
         assert store.finish([lost], space=1, vectors=[]) == 0
         store.release([lost])
-        store.fail(lost, error="late", due=None)
+        store.release([lost], error="late")
         assert store.counts().running == 1
 
     def test_attempts_used_up_without_an_answer_make_a_dead_letter(self, store: Store) -> None:
@@ -252,7 +253,7 @@ class QueueSuite:
         put(store, ANN, an_entry(1))
         for _ in range(9):
             (job,) = claim(store)
-            store.fail(job, error="away", due=NOON, transient=True)
+            store.release([job], error="away", due=NOON, transient=True)
         assert len(claim(store)) == 1
         (job,) = claim(store, now=NOON + timedelta(minutes=2))
         assert job.attempts == 11
@@ -286,15 +287,15 @@ class QueueSuite:
         store.release(late)
         (taken,) = claim(store)
         assert store.finish(late) == 0
-        store.fail(late[0], error="late", due=None)
+        store.release([late[0]], error="late")
         assert store.counts().running == 1
         assert store.finish([taken]) == 1
 
     def test_dead_letters_are_listed_with_their_reason_and_replayed(self, store: Store) -> None:
         a, b = put(store, ANN, an_entry(1), an_entry(2))
         first, second = claim(store)
-        store.fail(first, error="bad text", due=None)
-        store.fail(second, error="no answer", due=None, transient=True)
+        store.release([first], error="bad text")
+        store.release([second], error="no answer", transient=True)
         dead = store.jobs(states=["dead"])
         assert [(job.subject, job.error, job.transient) for job in dead] == [
             (a, "bad text", False),
@@ -308,7 +309,7 @@ class QueueSuite:
     def test_a_failed_try_shows_until_the_next(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
         (job,) = claim(store)
-        store.fail(job, error="no answer", due=NOON, transient=True)
+        store.release([job], error="no answer", due=NOON, transient=True)
         status = store.status(ANN, event)
         assert (status.state, status.pending, status.error) == ("failed", ("embed",), "no answer")
 

@@ -169,7 +169,7 @@ class EraseSuite:
         removed = store.erase(replace(ANN, agent="a", session="s"), at=LATE)
         assert all(removed.values()), "of every table"
         assert store.owners() == []
-        assert (store.scan(ANN), store.get(ANN, events), store.changes(ANN, after=0)) == (
+        assert (store.events(ANN), store.get(ANN, events), store.changes(ANN, after=0)) == (
             [],
             [],
             [],

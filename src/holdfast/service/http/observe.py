@@ -120,10 +120,10 @@ class Metrics:
 def _store(memory: Memory) -> Iterator[str]:
     """How the store and its worker fare. On a worker thread: it reads."""
     store, now, tally = memory.store, memory.now(), memory.worker.tally
-    counts, oldest = store.counts(), store.oldest_ready()
+    counts = store.counts()
     jobs = {"ready": counts.ready, "running": counts.running, "dead": counts.dead}
     yield _metric("holdfast_jobs", "Jobs of the queue.", state=jobs)
-    age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
+    age = max(0.0, (now - counts.oldest).total_seconds()) if counts.oldest else 0.0
     yield _metric("holdfast_oldest_job_seconds", "Since when a job could be done.", age)
     done = {"embed": tally.done - tally.read, "extract": tally.read}
     yield _metric("holdfast_jobs_done_total", "Jobs done by this process.", step=done)
@@ -518,7 +518,8 @@ async def ready(request: Request) -> Response:
 
 def _look(memory: Memory) -> State:
     try:
-        counts, oldest = memory.store.counts(), memory.store.oldest_ready()
+        counts = memory.store.counts()
+        oldest = counts.oldest
         age = max(0.0, (memory.now() - oldest).total_seconds()) if oldest else 0.0
     except HoldfastError:
         return State("down", ("the store cannot be read",), is_up=False)

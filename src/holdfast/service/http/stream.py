@@ -74,6 +74,7 @@ _HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-b
 
 #: By the id of a job its memory and its step.
 _Dead = dict[int, tuple[str, str]]
+_MOST_DEAD = 1000
 
 routes = APIRouter()
 
@@ -279,7 +280,12 @@ class Streams:
     def _stand(self, scope: Scope) -> tuple[Mark, frozenset[int], set[str]]:
         store = self._memory.store
         known = {key.id for key, _ in store.api_keys()}
-        return self._head(scope), frozenset(store.dead_jobs(scope)), known
+        return self._head(scope), frozenset(self._dead_jobs(scope)), known
+
+    def _dead_jobs(self, scope: Scope) -> _Dead:
+        """Dead letters of a user by their id: the memory and the step."""
+        found = self._memory.store.jobs(states=("dead",), scope=scope, limit=_MOST_DEAD)
+        return {job.id: (job.subject, job.step) for job in found}
 
     def _head(self, scope: Scope) -> Mark:
         now = microseconds(self._memory.now())
@@ -325,7 +331,7 @@ class Streams:
             changed = (head.epoch, head.change) != (mark.epoch, mark.change)
             if not changed and not any_dead:
                 continue
-            now_dead = self._memory.store.dead_jobs(scope) if any_dead else None
+            now_dead = self._dead_jobs(scope) if any_dead else None
             if not changed and not set(now_dead or ()) - dead:
                 continue
             # Erased: the count begins anew.

@@ -52,6 +52,12 @@ _OTHERS = (
 )
 
 
+_VECTORS = (
+    "SELECT change, lower(hex(record)), passage, digest, data FROM vectors"
+    " WHERE owner = ? AND space = ?"
+)
+
+
 class SqliteFeed(StorePart):
     """`Feed` on SQLite."""
 
@@ -73,32 +79,26 @@ class SqliteFeed(StorePart):
             others = list(map(Change._make, connection.execute(_OTHERS, (owner, after))))
         return sorted(turns + others, key=itemgetter(0)) if others else turns
 
-    def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
+    def vectors(
+        self,
+        scope: Scope,
+        space: int,
+        *,
+        after: int = 0,
+        digests: Collection[bytes] | None = None,
+    ) -> list[Vector]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
-            rows = many(
-                connection,
-                "SELECT change, lower(hex(record)), passage, digest, data FROM vectors"
-                " WHERE owner = ? AND space = ? AND change > ? ORDER BY change, passage",
-                (owner, space, after),
-            )
-            return list(map(Vector._make, rows))
-
-    def known_vectors(
-        self, scope: Scope, space: int, digests: Collection[bytes]
-    ) -> dict[bytes, bytes]:
-        found: dict[bytes, bytes] = {}
-        with self._pool.snapshot() as connection:
-            owner = owner_of(connection, scope)
+            if digests is None:
+                sql = f"{_VECTORS} AND change > ? ORDER BY change, passage"
+                return list(map(Vector._make, many(connection, sql, (owner, space, after))))
+            found: list[Vector] = []
             for some in chunks(list(digests)):
-                found |= dict(
-                    connection.execute(
-                        "SELECT digest, data FROM vectors WHERE owner = ? AND space = ?"
-                        f" AND digest IN ({marks(len(some))})",
-                        (owner, space, *some),
-                    )
-                )
-        return found
+                # By its digest, whatever the number: an index has the digests.
+                sql = f"{_VECTORS} AND digest IN ({marks(len(some))}) AND +change > ?"
+                rows = connection.execute(sql, (owner, space, *some, after))
+                found += map(Vector._make, rows)
+        return sorted(found, key=lambda each: (each.change, each.passage))
 
     def spaces(self) -> list[Space]:
         with self._pool.reader() as connection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import apsw
@@ -68,24 +67,6 @@ class SqliteHooks(StorePart):
             rows += connection.execute(_OTHERS, values).fetchall()
         rows.sort(key=lambda row: row[0])
         return _to_happenings(rows[:limit], after.at_us - _DOUBT)
-
-    def dead_jobs(self, scope: Scope) -> dict[int, tuple[str, str]]:
-        with self._pool.snapshot() as connection:
-            rows: Any = connection.execute(
-                "SELECT id, lower(hex(subject)), step FROM jobs INDEXED BY jobs_subject"
-                " WHERE state = 'dead' AND owner = ? ORDER BY id LIMIT 1000",
-                (owner_of(connection, scope),),
-            )
-            return {row[0]: (row[1], row[2]) for row in rows}
-
-    def oldest_ready(self) -> datetime | None:
-        with self._pool.reader() as connection:
-            # Due at 0 says nothing of its age: somebody was in a hurry.
-            due = connection.execute(
-                "SELECT min(due) FROM (SELECT min(due) AS due FROM jobs"
-                " WHERE state = 'ready' AND due > 0 GROUP BY step)"
-            ).get
-        return maybe_from_us(due)
 
     def add_hook(self, hook: Webhook) -> None:
         events = orjson.dumps(hook.events).decode()

@@ -22,6 +22,8 @@ from holdfast.store.sqlite.rows import (
     from_us,
     known_ids,
     marks,
+    maybe_from_us,
+    maybe_us,
     next_changes,
     owner_of,
     to_id,
@@ -96,25 +98,6 @@ class SqliteGroups(StorePart):
             self._turns.note(step, owner)
             jobs = [] if conversation is None else _of(connection, asked, conversation)
             return claimed(connection, jobs, moment + int(lease_s * 1e6))
-
-        return self._writer.run(work)
-
-    def claim_turns(
-        self, scope: Scope, step: str, turns: Sequence[str], *, now: datetime, lease_s: float
-    ) -> list[Job]:
-        def work(connection: apsw.Connection) -> list[Job]:
-            owner = owner_of(connection, scope)
-            rows: list[Any] = []
-            for some in chunks(known_ids(turns)):
-                rows += connection.execute(
-                    "SELECT at, id FROM jobs WHERE owner = ? AND step = ? AND state = 'ready'"
-                    " AND attempts = 0 AND alone = 0 AND at IS NOT NULL"
-                    f" AND subject IN ({marks(len(some))})",
-                    (owner, step, *some),
-                )
-            return claimed(
-                connection, [id for _, id in sorted(rows)], to_us(now) + int(lease_s * 1e6)
-            )
 
         return self._writer.run(work)
 
@@ -304,8 +287,13 @@ class SqliteQueue(StorePart):
         lease_s: float,
         max_attempts: int,
         ignore_backoff: bool = False,
+        turns: tuple[Scope, Sequence[str]] | None = None,
     ) -> list[Job]:
         moment = to_us(now)
+        if turns is not None:
+            return self._writer.run(
+                lambda c: claimed(c, _untried(c, steps, turns)[:limit], moment + int(lease_s * 1e6))
+            )
         latest = FOREVER_US if ignore_backoff else moment
         # Looking costs nothing; only a due job is worth a write transaction.
         with self._pool.reader() as connection:
@@ -367,23 +355,6 @@ class SqliteQueue(StorePart):
 
         return self._writer.run(work)
 
-    def fail(self, job: Job, *, error: str, due: datetime | None, transient: bool = False) -> None:
-        def work(connection: apsw.Connection) -> None:
-            if still_mine(connection, [job]):
-                connection.execute(
-                    "UPDATE jobs SET state = ?, due = coalesce(?, due), lease_until = NULL,"
-                    " error = ?, transient = ? WHERE id = ?",
-                    (
-                        "ready" if due else "dead",
-                        to_us(due) if due else None,
-                        error,
-                        int(transient),
-                        job.id,
-                    ),
-                )
-
-        self._writer.run(work)
-
     def subjects(self, jobs: Sequence[Job]) -> dict[int, Event | Record]:
         columns = ", ".join("e." + column for column in EVENT.split(", "))
         found: dict[int, Event | Record] = {}
@@ -407,27 +378,43 @@ class SqliteQueue(StorePart):
         return found
 
     def release(
-        self, jobs: Sequence[Job], *, due: datetime | None = None, alone: bool = False
+        self,
+        jobs: Sequence[Job],
+        *,
+        error: str | None = None,
+        due: datetime | None = None,
+        transient: bool = False,
+        alone: bool = False,
     ) -> None:
-        later = None if due is None else to_us(due)
+        state = "dead" if error is not None and due is None else "ready"
+        failed = ", error = ?, transient = ?" if error is not None else ", attempts = attempts - 1"
+        values = (state, maybe_us(due), alone, *([] if error is None else [error, transient]))
 
         def work(connection: apsw.Connection) -> None:
             connection.executemany(
-                "UPDATE jobs SET state = 'ready', attempts = attempts - 1, lease_until = NULL,"
-                " due = coalesce(?, due), alone = max(alone, ?) WHERE id = ?",
-                ((later, int(alone), job.id) for job in still_mine(connection, jobs)),
+                "UPDATE jobs SET state = ?, due = coalesce(?, due), alone = max(alone, ?),"
+                f" lease_until = NULL{failed} WHERE id = ?",
+                ((*values, job.id) for job in still_mine(connection, jobs)),
             )
 
         self._writer.run(work)
 
     def jobs(
-        self, *, states: Sequence[str] = ("ready", "running", "dead"), limit: int = 100
+        self,
+        *,
+        states: Sequence[str] = ("ready", "running", "dead"),
+        scope: Scope | None = None,
+        limit: int = 100,
     ) -> list[Job]:
         with self._pool.snapshot() as connection:
+            which, whose = "", list[int | None]()
+            if scope is not None:
+                which, whose = " AND j.owner = ?", [owner_of(connection, scope)]
             rows = connection.execute(
-                f"SELECT {_JOB} FROM jobs j JOIN owners o USING (owner)"
-                f" WHERE j.state IN ({marks(len(states))}) ORDER BY j.id LIMIT ?",
-                (*states, limit),
+                f"SELECT {_JOB} FROM jobs j{' INDEXED BY jobs_subject' if which else ''}"
+                f" JOIN owners o USING (owner) WHERE j.state IN ({marks(len(states))}){which}"
+                " ORDER BY j.id LIMIT ?",
+                (*states, *whose, limit),
             )
             return list(readable(lambda row: Job(*_fields(row)), rows))
 
@@ -441,10 +428,15 @@ class SqliteQueue(StorePart):
             if subject is not None:
                 which += " AND owner = ? AND subject = ?"
                 values += [owner_of(connection, subject[0]), to_id(subject[1])]
-            counts: list[Any] = connection.execute(
-                f"SELECT state, count(*) FROM jobs WHERE TRUE{which} GROUP BY state", values
+            # Due at 0 says nothing of its age: somebody was in a hurry.
+            rows: list[Any] = connection.execute(
+                "SELECT state, count(*), min(iif(due > 0, due, NULL)) FROM jobs"
+                f" WHERE TRUE{which} GROUP BY state",
+                values,
             ).fetchall()
-        return QueueCounts(**dict(counts))
+        oldest = next((due for state, _, due in rows if state == "ready"), None)
+        counts = {state: count for state, count, _ in rows}
+        return QueueCounts(**counts, oldest=maybe_from_us(oldest))
 
     def hurry(self, scope: Scope, subjects: Sequence[str]) -> int:
         def work(connection: apsw.Connection) -> int:
@@ -474,6 +466,21 @@ class SqliteQueue(StorePart):
             return connection.changes()
 
         return self._writer.run(work)
+
+
+def _untried(
+    connection: apsw.Connection, steps: Sequence[str], turns: tuple[Scope, Sequence[str]]
+) -> list[int]:
+    """The untried jobs of some turns, in the order in which they were said."""
+    owner, rows = owner_of(connection, turns[0]), list[Any]()
+    for some in chunks(known_ids(turns[1])):
+        rows += connection.execute(
+            f"SELECT at, id FROM jobs WHERE owner = ? AND step IN ({marks(len(steps))})"
+            " AND state = 'ready' AND attempts = 0 AND alone = 0 AND at IS NOT NULL"
+            f" AND subject IN ({marks(len(some))})",
+            (owner, *steps, *some),
+        )
+    return [id for _, id in sorted(rows)]
 
 
 def _oldest(connection: apsw.Connection, step: str, latest: int) -> int | None:

@@ -20,6 +20,7 @@ from holdfast.store.sqlite.rows import (
     from_us,
     known_ids,
     marks,
+    matching,
     owner_made,
     owner_of,
     split_ids,
@@ -30,6 +31,14 @@ from holdfast.store.sqlite.rows import (
 from holdfast.types import Event, Scope, State, Status
 
 EVENT = "id, arrival, role, content, at, known_at, origin, name, agent, session, metadata"
+
+
+#: Those of an owner that were not forgotten.
+_EVENTS = (
+    f"SELECT {EVENT} FROM events WHERE owner = ?"
+    " AND NOT EXISTS (SELECT 1 FROM records WHERE records.owner = events.owner"
+    " AND records.id = events.id AND forgotten_at IS NOT NULL)"
+)
 
 
 class SqliteLog(StorePart):
@@ -65,36 +74,31 @@ class SqliteLog(StorePart):
 
         return self._writer.run(work)
 
-    def events(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
+    def events(
+        self,
+        scope: Scope,
+        ids: Sequence[str] | None = None,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        session: str | None = None,
+    ) -> list[Event]:
         found: dict[str, Event] = {}
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
-            if owner is None:
-                return []
+            if ids is None:
+                which, values = matching({"session": session})
+                rows = connection.execute(
+                    f"{_EVENTS} AND arrival > ? AND {which} ORDER BY arrival LIMIT ?",
+                    (owner, after, *values, -1 if limit is None else limit),
+                )
+                return list(readable(to_event, rows))
             for some in chunks(known_ids(ids)):
                 rows = connection.execute(
-                    f"SELECT {EVENT} FROM events WHERE owner = ? AND id IN ({marks(len(some))})"
-                    " AND NOT EXISTS (SELECT 1 FROM records WHERE records.owner = events.owner"
-                    " AND records.id = events.id AND forgotten_at IS NOT NULL)",
-                    (owner, *some),
+                    f"{_EVENTS} AND id IN ({marks(len(some))})", (owner, *some)
                 )
                 found |= {event.id: event for event in readable(to_event, rows)}
         return [found[each] for each in ids if each in found]
-
-    def scan(
-        self, scope: Scope, *, after: int = 0, limit: int = 1000, session: str | None = None
-    ) -> list[Event]:
-        which = "" if session is None else " AND session = ?"
-        with self._pool.snapshot() as connection:
-            owner = owner_of(connection, scope)
-            rows = connection.execute(
-                f"SELECT {EVENT} FROM events WHERE owner = ? AND arrival > ?{which}"
-                " AND NOT EXISTS (SELECT 1 FROM records WHERE records.owner = events.owner"
-                " AND records.id = events.id AND forgotten_at IS NOT NULL)"
-                " ORDER BY arrival LIMIT ?",
-                (owner, after, *([] if session is None else [session]), limit),
-            )
-            return list(readable(to_event, rows))
 
     def status(self, scope: Scope, event: str) -> Status:
         with self._pool.snapshot() as connection:
