@@ -16,8 +16,7 @@ from holdfast.language.names.spans import Turn
 from holdfast.language.statements.facts import facts_of, headline, keywords
 from holdfast.language.statements.gates import refusal
 from holdfast.language.statements.values import CATEGORIES, FactDraft
-from holdfast.learn.drafts_from_llm import Drafted
-from holdfast.learn.drafts_from_rules import read_turns
+from holdfast.learn.drafts_from_rules import Drafts, read_turns
 from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
@@ -359,7 +358,7 @@ def test_two_readers_tell_a_fact_once() -> None:
     mine = one("I love jazz.")
     model = replace(mine, text="i LOVE jazz", verbatim=False)
     more = replace(mine, text="I love tea.")
-    both = Drafted(facts=(model,)).also(Drafted(facts=(mine, more)))
+    both = Drafts(facts=(model,)).also(Drafts(facts=(mine, more)))
     assert both.facts == (model, more)
     assistant = replace(model, origin="agent")
-    assert Drafted(facts=(assistant,)).also(Drafted(facts=(mine,))).facts == (assistant, mine)
+    assert Drafts(facts=(assistant,)).also(Drafts(facts=(mine,))).facts == (assistant, mine)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import ModelError, Unreadable
 from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES, Typed
-from holdfast.learn.llm.answer import (
+from holdfast.learn.llm_answer import (
     FACT_KINDS,
     USER,
     AnswerEntity,

@@ -13,7 +13,7 @@ import pytest
 from holdfast.errors import ModelUnavailable
 from holdfast.language.statements.values import FactDraft
 from holdfast.learn.commit import Committer, Learned
-from holdfast.learn.drafts_from_llm import Drafted
+from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.records.facts.verbs import Facts
 from holdfast.records.notes import Notes
 from holdfast.store.protocols import Derived
@@ -64,7 +64,7 @@ def learned(heard: Heard, *texts: str) -> Learned:
         ignore_backoff=True,
     )  # fmt: skip
     facts = tuple(a_draft(text, turn, heard) for text in texts)
-    return Learned(ANN, jobs, Drafted((entity("Bob: person", turn),), (), facts))
+    return Learned(ANN, jobs, Drafts((entity("Bob: person", turn),), (), facts))
 
 
 def held(heard: Heard) -> list[str]:

@@ -26,10 +26,10 @@ from holdfast.errors import (
 )
 from holdfast.language.statements.values import FactDraft
 from holdfast.language.vocabulary import Typed
-from holdfast.learn.drafts_from_llm import Drafted, drafted
-from holdfast.learn.llm.answer import parse_answer
-from holdfast.learn.llm.extractor import LlmExtractor, asking
-from holdfast.learn.llm.prompt import KnownEntity, build
+from holdfast.learn.drafts_from_llm import LlmExtractor, drafts_of, make_llm_extractor
+from holdfast.learn.drafts_from_rules import Drafts
+from holdfast.learn.llm_answer import parse_answer
+from holdfast.learn.llm_prompt import KnownEntity, build
 from holdfast.models.base import Generated, TokenUsage
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Price, Purse
@@ -122,20 +122,20 @@ GOOD: dict[str, list[dict[str, Any]]] = {
 TEXT = json.dumps(GOOD)
 
 
-def extracted(text: str, *, turns: list[Event] = TURNS, cut: bool = False) -> Drafted:
+def extracted(text: str, *, turns: list[Event] = TURNS, cut: bool = False) -> Drafts:
     extractor = an_extractor(Parrot(text, cut=cut))
     return extractor.extract(SCOPE, turns, user="Dana", known=KNOWN)
 
 
-def names(found: Drafted) -> list[str]:
+def names(found: Drafts) -> list[str]:
     return [each.name for each in found.entities]
 
 
-def edges(found: Drafted) -> list[tuple[str, str, str]]:
+def edges(found: Drafts) -> list[tuple[str, str, str]]:
     return [(each.source, each.type.type, each.target) for each in found.relations]
 
 
-def gist(found: Drafted) -> tuple[Any, ...]:
+def gist(found: Drafts) -> tuple[Any, ...]:
     """All but how sure the model was."""
     facts = [(f.text, f.category, f.sources, f.origin, f.entities, f.on) for f in found.facts]
     relations = [(r.source, r.type, r.target, r.sources, r.origin) for r in found.relations]
@@ -234,7 +234,6 @@ def test_a_good_answer_becomes_drafts_with_real_sources() -> None:
     assert found.facts[1].headline == "The user moved to Graz"
     assert found.facts[1].keywords == ("user", "moved", "graz")
     assert all(0 < fact.importance < 1 for fact in found.facts)
-    assert found.usage == TokenUsage(700, 50)
     assert (found.notes, found.partial) == ((), False)
 
 
@@ -265,7 +264,7 @@ def test_what_only_an_assistant_spoke_of_is_no_entity() -> None:
 
 def test_no_turns_no_call() -> None:
     parrot = Parrot(TEXT)
-    assert an_extractor(parrot).extract(SCOPE, [], user="Dana") == Drafted()
+    assert an_extractor(parrot).extract(SCOPE, [], user="Dana") == Drafts()
     assert parrot.calls == 0
 
 
@@ -454,7 +453,7 @@ def test_what_cannot_be_read_is_an_error_and_never_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("text", ['{"entities": [], "facts": [], "relations": []}', "[]"])
 def test_nothing_found_is_an_answer(text: str) -> None:
-    assert extracted(text) == Drafted(usage=TokenUsage(700, 50))
+    assert extracted(text) == Drafts()
 
 
 @pytest.mark.slow
@@ -512,7 +511,7 @@ def a_lie(rng: random.Random) -> str:
     return json.dumps(answer)
 
 
-def check(found: Drafted) -> None:
+def check(found: Drafts) -> None:
     """Nothing outside of what was shown."""
     ids = {each.id for each in TURNS}
     for entity in found.entities:
@@ -537,7 +536,7 @@ def test_10_000_lying_answers_reach_nothing_that_was_not_shown() -> None:
             answer = parse_answer(a_lie(rng), turns=prompt.turns, known=prompt.names)
         except Unreadable:
             continue
-        found = drafted(prompt, answer, user="Dana")
+        found = drafts_of(prompt, answer, user="Dana")
         check(found)
         kept += len(found.entities) + len(found.relations)
     assert kept > 10_000, "what was shown is still understood"
@@ -560,7 +559,7 @@ def asked(server: str, name: str) -> list[dict[str, Any]]:
         return [each for each in json.load(response) if each["name"] == name]
 
 
-def of(server: str, name: str, ledger: Ledger | None = None) -> Drafted:
+def of(server: str, name: str, ledger: Ledger | None = None) -> Drafts:
     generator = RemoteGenerator(f"{server}/{name}/v1", "m", timeout_s=1)
     turns = [turn(1, "Anna works at Lumatech."), turn(2, "Boris works at Brightfield.")]
     return an_extractor(generator, ledger).extract(SCOPE, turns, user="Dana", known=KNOWN)
@@ -646,7 +645,7 @@ def test_the_settings_bound_what_is_sent_and_what_is_spent(server: str) -> None:
     values = {"groupTurns": 2, "groupTokens": 1000, "llm": {"dailyCalls": 1, "dailyTokens": 0}}
     settings = load({"extraction": values}).extraction
     generator = RemoteGenerator(f"{server}/empty/v1", "m")
-    extractor = asking(generator, Ledger(), settings, lambda: NOW)
+    extractor = make_llm_extractor(generator, Ledger(), settings, lambda: NOW)
     assert [len(group) for group in extractor.groups(TURNS)] == [2, 1]
     assert [len(group) for group in extractor.groups([turn(1, "word " * 900)] * 3)] == [1, 1, 1]
     extractor.extract(SCOPE, TURNS[:2], user="Dana")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from holdfast.errors import TooLarge
 from holdfast.language.tokens import count_tokens
-from holdfast.learn.llm.answer import parse_answer
-from holdfast.learn.llm.prompt import ExtractionPrompt, KnownEntity, build, groups, schema, system
+from holdfast.learn.llm_answer import parse_answer
+from holdfast.learn.llm_prompt import ExtractionPrompt, KnownEntity, build, groups, schema, system
 from holdfast.types import Event
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -10,8 +10,7 @@ from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.relations import MentionedRelation
-from holdfast.learn.drafts_from_llm import Drafted
-from holdfast.learn.drafts_from_rules import own_name, read_turns
+from holdfast.learn.drafts_from_rules import Drafts, own_name, read_turns
 from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -31,15 +30,15 @@ def said(number: int, content: str, *, role: str = "user", name: str | None = No
     )
 
 
-def drafts(*turns: Event, known: tuple[str, ...] = ()) -> Drafted:
+def drafts(*turns: Event, known: tuple[str, ...] = ()) -> Drafts:
     return read_turns(turns, RULES, user="ann", known=lambda name: name in known)
 
 
-def names(found: Drafted) -> set[str]:
+def names(found: Drafts) -> set[str]:
     return {entity.name for entity in found.entities}
 
 
-def claims(found: Drafted) -> set[tuple[str, str, str]]:
+def claims(found: Drafts) -> set[tuple[str, str, str]]:
     return {(r.source, r.type.original or r.type.type, r.target) for r in found.relations}
 
 
@@ -92,14 +91,14 @@ def test_a_question_still_names_somebody_and_an_attack_does_not() -> None:
 
 def test_an_assistant_makes_no_entity_and_speaks_for_itself() -> None:
     advice = said(2, "Clara works at Google. Try Kubernetes.", role="assistant")
-    assert drafts(advice) == Drafted()
+    assert drafts(advice) == Drafts()
     found = drafts(said(1, "Clara likes Google."), advice)
     assert "Kubernetes" not in names(found)
     (told,) = [each for each in found.relations if each.type.original == "works at"]
     assert (told.origin, told.sources) == ("agent", (f"{2:032x}",))
     (clara,) = [entity for entity in found.entities if entity.name == "Clara"]
     assert (clara.origin, clara.sources) == ("user", (f"{1:032x}",))
-    assert drafts(advice, known=("clara", "google")) == Drafted()  # Reading again is the same.
+    assert drafts(advice, known=("clara", "google")) == Drafts()  # Reading again is the same.
 
 
 def test_tastes_and_decisions_become_relations() -> None:

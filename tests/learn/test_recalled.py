@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.language.echo import digests
-from holdfast.learn.echo_filter import recalled
+from holdfast.learn.filter import echo_digests
 from holdfast.types import Record
 
 THEN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -38,9 +38,9 @@ RULE = {"tier": "procedure", "kind": "instruction"}
     ],
 )
 def test_what_counts(more: dict[str, Any], counts: bool) -> None:
-    assert recalled([a_record(**more)]) == (digests(TEXT) if counts else set())
+    assert echo_digests([a_record(**more)]) == (digests(TEXT) if counts else set())
 
 
 def test_several_add_up() -> None:
     told = [a_record(**RULE), a_record(role="assistant", content="Rice is washed before cooking.")]
-    assert len(recalled(told)) == 2
+    assert len(echo_digests(told)) == 2

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import ModelError, ModelUnavailable, NotAsked, OverBudget, Refused
-from holdfast.learn.llm.extractor import LlmExtractor
+from holdfast.learn.drafts_from_llm import LlmExtractor
 from holdfast.models.base import Generated
 from holdfast.models.breaker import Breaker
 from holdfast.models.budget import Limit, Price, Purse, Size

@@ -7,8 +7,8 @@ import pytest
 
 from holdfast.errors import ModelError, ModelUnavailable, Unreadable
 from holdfast.language.tokens import count_tokens
-from holdfast.learn.llm.answer import USER, ExtractedAnswer, parse_answer
-from holdfast.learn.llm.prompt import ExtractionPrompt, KnownEntity, build
+from holdfast.learn.llm_answer import USER, ExtractedAnswer, parse_answer
+from holdfast.learn.llm_prompt import ExtractionPrompt, KnownEntity, build
 from holdfast.models.base import Generated
 from holdfast.models.remote import RemoteGenerator
 from holdfast.types import Event

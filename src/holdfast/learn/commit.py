@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from holdfast.learn.drafts_from_llm import Drafted
+from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.records.facts.alike import Alike
 from holdfast.records.facts.judge import Opinion, Opinions, nobody
 from holdfast.records.facts.verbs import TIERS, Facts
@@ -34,7 +34,7 @@ class Learned:
 
     scope: Scope
     jobs: Sequence[Job]
-    drafts: Drafted
+    drafts: Drafts
     turns: Sequence[Event] = ()
     #: Why the jobs become dead letters, and whether another try may help; None: they are done.
     error: str | None = None

@@ -1,89 +1,146 @@
-"""What was understood of a group of turns, as drafts for the graph; and how an answer becomes them.
+"""Drafts by a language model: one group of turns, one call, drafts or an error.
 
-Whatever the model wrote, a draft speaks of nothing but what the model was shown: a name that nobody
-said there is left out, and so is one that speaks to the model, one that only an assistant spoke of,
-and an alias that is not alike to its name. The model says which turns an item comes from; its
-authority is the least of theirs.
+    NotAsked, OverBudget   nothing was sent: the group has not been tried; wait `retry_after`
+    ModelUnavailable       it may work later
+    Refused                the key or the account: an operator must act, then it works
+    Unreadable, ModelError the answer or the request is no good; another try may do better
+
+Nothing that the model writes raises anything else. Whatever it wrote, a draft speaks of nothing but
+what the model was shown: a name that nobody said there is left out, and so is one that speaks to
+the model, one that only an assistant spoke of, and an alias that is not alike to its name. The
+model says which turns an item comes from; its authority is the least of theirs.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
 from holdfast.border.origins import least
+from holdfast.config import Extraction as Settings
+from holdfast.errors import Unreadable
 from holdfast.language.names.matching import Name, likeness, same
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
-from holdfast.language.terms import fold, terms
+from holdfast.language.terms import terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, sentence
-from holdfast.learn.llm.answer import (
+from holdfast.learn.drafts_from_rules import UNSAFE, Drafts
+from holdfast.learn.llm_answer import (
     USER,
     AnswerEntity,
     AnswerFact,
     AnswerRelation,
     ExtractedAnswer,
+    parse_answer,
 )
-from holdfast.learn.llm.prompt import ExtractionPrompt
-from holdfast.models.base import TokenUsage
+from holdfast.learn.llm_prompt import (
+    MAX_TOKENS,
+    MAX_TURNS,
+    ExtractionPrompt,
+    KnownEntity,
+    build,
+    groups,
+)
+from holdfast.models.base import Generated, Generator
+from holdfast.models.breaker import Breaker
+from holdfast.models.budget import Limit, Paid, Price, Purse
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.records.graph.resolve import PARTLY, SAME
-from holdfast.types import Event
+from holdfast.store.protocols import Spending
+from holdfast.types import Event, Scope
 
-#: What must not even become the name of something.
-_UNSAFE = frozenset({"injection", "grant"})
 _COMPOUND = re.compile(r"[._@/:+#-]")
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
-    """What was understood of one group of turns."""
+class LlmExtractor:
+    """Asks a model; several threads may share it."""
 
-    entities: tuple[EntityDraft, ...] = ()
-    relations: tuple[RelationDraft, ...] = ()
-    facts: tuple[FactDraft, ...] = ()
-    usage: TokenUsage = field(default_factory=TokenUsage)
-    #: What was left out and why, without quoting any of it.
-    notes: tuple[str, ...] = ()
-    #: The answer was cut off, or named mostly what nobody said: a second reader may find more.
-    partial: bool = False
+    def __init__(
+        self,
+        generator: Generator,
+        *,
+        breaker: Breaker,
+        purse: Purse,
+        max_group_turns: int = MAX_TURNS,
+        max_group_tokens: int = MAX_TOKENS,
+    ) -> None:
+        #: For whoever else has a question to it: the same purse, the same breaker.
+        self.model = Paid(generator, breaker, purse)
+        self._max_turns = max_group_turns
+        self._max_tokens = max_group_tokens
 
-    def also(self, other: Drafted) -> Drafted:
-        """With what another reader of the same turns found. Of one entity or relation both drafts
-        stand, for the graph joins them; of facts that say the same with the same authority the
-        first."""
-        told = {_claim(fact) for fact in self.facts}
-        more = tuple(fact for fact in other.facts if _claim(fact) not in told)
-        return replace(
-            self,
-            entities=self.entities + other.entities,
-            relations=self.relations + other.relations,
-            facts=self.facts + more,
+    def groups(self, turns: Sequence[Event]) -> list[list[Event]]:
+        """The turns in groups that fit one call each, in order; none is left out."""
+        return groups(turns, max_turns=self._max_turns, max_tokens=self._max_tokens)
+
+    def extract(
+        self,
+        scope: Scope,
+        turns: Sequence[Event],
+        *,
+        user: str,
+        earlier: Sequence[Event] = (),
+        known: Sequence[KnownEntity] = (),
+    ) -> Drafts:
+        """What one of the `groups` says; one call at most.
+
+        `user` is the name of the user's own entity; `earlier` and `known` help to understand.
+        """
+        if not turns:
+            return Drafts()
+        self.model.breaker.check()  # Before anything is built or charged.
+        prompt = build(
+            turns,
+            earlier=earlier,
+            known=known,
+            max_turns=self._max_turns,
+            max_tokens=self._max_tokens,
         )
+        generated = self.model.ask(scope, prompt.system, prompt.text, schema=prompt.schema)
+        return drafts_of(prompt, _parse(generated, prompt), user=user)
 
 
-def drafted(prompt: ExtractionPrompt, answer: ExtractedAnswer, *, user: str) -> Drafted:
+def make_llm_extractor(
+    generator: Generator, account: Spending, settings: Settings, clock: Callable[[], datetime]
+) -> LlmExtractor:
+    """An extractor that asks this model within the budget and the sizes of the settings."""
+    llm = settings.llm
+    limit = Limit(llm.daily_calls or None, llm.daily_tokens or None, llm.daily_cost or None)
+    price = Price(llm.prompt_price, llm.answer_price)
+    return LlmExtractor(
+        generator,
+        breaker=Breaker(),
+        purse=Purse(account, limit=limit, price=price, clock=clock),
+        max_group_turns=settings.group_turns,
+        max_group_tokens=settings.group_tokens,
+    )
+
+
+def _parse(generated: Generated, prompt: ExtractionPrompt) -> ExtractedAnswer:
+    answer = parse_answer(generated.text, turns=prompt.turns, known=prompt.names)
+    if answer.cut and not (answer.facts or answer.entities or answer.relations):
+        # Not the same as "nothing to remember".
+        raise Unreadable("the answer was cut off before its first item")
+    return answer
+
+
+def drafts_of(prompt: ExtractionPrompt, answer: ExtractedAnswer, *, user: str) -> Drafts:
     """The drafts of an answer to a prompt; `user` is the name of the user's own entity."""
-    drafting = _Drafting(prompt, answer, user)
-    facts = tuple(filter(None, map(drafting.fact, answer.facts)))
-    relations = tuple(filter(None, map(drafting.relation, answer.relations)))
-    entities = tuple(drafting.entities())
-    notes = tuple(f"{count} {what}" for what, count in sorted(drafting.left_out.items()))
-    return Drafted(
+    reader = _AnswerDrafts(prompt, answer, user)
+    facts = tuple(filter(None, map(reader.fact, answer.facts)))
+    relations = tuple(filter(None, map(reader.relation, answer.relations)))
+    entities = tuple(reader.entities())
+    notes = tuple(f"{count} {what}" for what, count in sorted(reader.left_out.items()))
+    return Drafts(
         entities=entities,
         relations=relations,
         facts=facts,
         notes=answer.notes + notes,
-        partial=answer.cut or drafting.left_out[_UNSAID] > len(entities),
+        partial=answer.cut or reader.left_out[_UNSAID] > len(entities),
     )
-
-
-def _claim(fact: FactDraft) -> tuple[str, str]:
-    return fold(fact.text).rstrip(".!。！ "), fact.origin
 
 
 _UNSAID = "names that nobody said"
@@ -113,7 +170,7 @@ def _spoken(turn: Event) -> str:
     return f"{turn.name or ''}\n{turn.content}"
 
 
-class _Drafting:
+class _AnswerDrafts:
     """One answer on its way to drafts."""
 
     def __init__(self, prompt: ExtractionPrompt, answer: ExtractedAnswer, user: str) -> None:
@@ -168,7 +225,7 @@ class _Drafting:
         turns = relation.turns or tuple(self._turns)
         origin = self._origin(turns)
         said = sentence(source, *relation.type, target)
-        if refusal(said, origin=origin) in {*_UNSAFE, "authority"}:
+        if refusal(said, origin=origin) in {*UNSAFE, "authority"}:
             self.left_out["relations that give orders"] += 1
             return None
         matters = self._importance(said, (source, target))
@@ -245,7 +302,7 @@ class _Drafting:
     def _may_name(self, entity: AnswerEntity) -> bool:
         if entity.ref in self._prompt.known:
             return True
-        if refusal(entity.name) in _UNSAFE:
+        if refusal(entity.name) in UNSAFE:
             self.left_out["names that give orders"] += 1
             return False
         if not self._is_shown(entity.name):

@@ -30,6 +30,8 @@ from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
 from holdfast.language.statements.signals import signals
+from holdfast.language.statements.values import FactDraft
+from holdfast.language.terms import fold
 from holdfast.language.vocabulary import (
     ANY_ENTITY,
     ANY_RELATION,
@@ -38,7 +40,6 @@ from holdfast.language.vocabulary import (
     Typed,
     key,
 )
-from holdfast.learn.drafts_from_llm import Drafted
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.types import Event
 
@@ -81,7 +82,37 @@ neighbou?r roommate spouse student teacher therapist twin
 """
 _KIN = re.compile(rf"is (?:\w+ )?(?:{any_of(KIN, GRANDPARENTS, _PEOPLE)}) of")
 #: Reasons for which not even the names of a sentence are kept.
-_UNSAFE = frozenset({"injection", "grant"})
+UNSAFE = frozenset({"injection", "grant"})
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """What was understood of one group of turns."""
+
+    entities: tuple[EntityDraft, ...] = ()
+    relations: tuple[RelationDraft, ...] = ()
+    facts: tuple[FactDraft, ...] = ()
+    #: What was left out and why, without quoting any of it.
+    notes: tuple[str, ...] = ()
+    #: The answer was cut off, or named mostly what nobody said: a second reader may find more.
+    partial: bool = False
+
+    def also(self, other: Drafts) -> Drafts:
+        """With what another reader of the same turns found. Of one entity or relation both drafts
+        stand, for the graph joins them; of facts that say the same with the same authority the
+        first."""
+        told = {_claim(fact) for fact in self.facts}
+        more = tuple(fact for fact in other.facts if _claim(fact) not in told)
+        return replace(
+            self,
+            entities=self.entities + other.entities,
+            relations=self.relations + other.relations,
+            facts=self.facts + more,
+        )
+
+
+def _claim(fact: FactDraft) -> tuple[str, str]:
+    return fold(fact.text).rstrip(".!。！ "), fact.origin
 
 
 def read_turns(
@@ -91,7 +122,7 @@ def read_turns(
     user: str,
     earlier: Sequence[Event] = (),
     known: Callable[[str], bool] = lambda _: False,
-) -> Drafted:
+) -> Drafts:
     """What a group of turns says. `user` is the name of the user's own entity; `earlier` helps to
     tell names and is not learned from; `known` tells whether the graph has an entity of this name:
     what is new matters more. What is known decides nothing else, so that reading twice gives the
@@ -108,7 +139,7 @@ def read_turns(
     for event, extracted in zip(answers, found, strict=True):
         reading.take(event, extracted)
     entities, relations = reading.entities.values(), reading.relations.values()
-    return Drafted(tuple(entities), tuple(relations), tuple(facts))
+    return Drafts(tuple(entities), tuple(relations), tuple(facts))
 
 
 def _about(turns: Sequence[Event], names: Sequence[str]) -> Iterator[Event]:
@@ -204,7 +235,7 @@ class _GroupDrafts:
         said = _TurnSentences(event, extracted, self._is_known)
         for mention in extracted.mentions if event.role == "user" else ():
             told = said.sentence(mention.start)
-            if told.refused not in _UNSAFE:
+            if told.refused not in UNSAFE:
                 self._mention(event, mention, told)
         for claim in self._claims(extracted):
             told = said.sentence(claim.start)

@@ -25,14 +25,13 @@ from holdfast.errors import Harmful, ModelError
 from holdfast.language.echo import without_recalled
 from holdfast.language.extraction import Extractor, ReadDates
 from holdfast.language.names.matching import same
-from holdfast.learn.apart import PATIENCE, Apart, ExtractorFactory, ReadRequest
 from holdfast.learn.commit import Committer, Learned
-from holdfast.learn.drafts_from_llm import Drafted
-from holdfast.learn.drafts_from_rules import own_name
+from holdfast.learn.drafts_from_llm import LlmExtractor, make_llm_extractor
+from holdfast.learn.drafts_from_rules import Drafts, own_name
 from holdfast.learn.filter import learnable
-from holdfast.learn.llm.extractor import LlmExtractor, asking
-from holdfast.learn.llm.prompt import KnownEntity
+from holdfast.learn.llm_prompt import KnownEntity
 from holdfast.learn.nlp import extractor_named
+from holdfast.learn.reader_process import PATIENCE, ExtractorFactory, ReaderProcesses, ReadRequest
 from holdfast.models.base import Generator
 from holdfast.records.facts.judge import LlmJudge, Opinions
 from holdfast.store.protocols import Store
@@ -81,8 +80,7 @@ class ExtractStep:
     #: second to load.
     extractor: Callable[[str | None], ExtractorFactory]
     config: Config
-    #: Where it reads.
-    apart: Apart
+    processes: ReaderProcesses
     llm: LlmExtractor | None = None
 
     @property
@@ -91,11 +89,11 @@ class ExtractStep:
 
     def warm(self) -> None:
         """Read in a process of its own from now on, also the shortest turn."""
-        self.apart.warm()
+        self.processes.warm()
 
     def halt(self) -> None:
         """Let go of what is being read."""
-        self.apart.halt()
+        self.processes.halt()
 
     # The three ways through the step
 
@@ -118,9 +116,9 @@ class ExtractStep:
         except Harmful:
             if len(jobs) > 1:  # Who is it? The others can be read.
                 raise
-            drafts = Drafted()
+            drafts = Drafts()
         except ModelError:  # Not even that; the turns are there all the same.
-            drafts = Drafted()
+            drafts = Drafts()
         return self._commit(jobs, talk, drafts, steps, error=error, transient=transient)
 
     # Claim
@@ -200,20 +198,20 @@ class ExtractStep:
 
     # Draft
 
-    def _by_rules(self, talk: _Talk) -> Drafted:
+    def _by_rules(self, talk: _Talk) -> Drafts:
         if not talk.turns:
-            return Drafted()
+            return Drafts()
         known = self.committer.graph.known_names(talk.scope)
         earlier = [turn for turn in talk.earlier[-_MOST_EARLIER:] if self._was_read(talk, turn)]
         request = ReadRequest(talk.turns, earlier, own_name(talk.scope.user))
         extractor = self.extractor(provider_of(talk.data))
-        return self.apart.read(extractor, request, lambda name: same(name) in known)
+        return self.processes.read(extractor, request, lambda name: same(name) in known)
 
     def _was_read(self, talk: _Talk, turn: Event) -> bool:
         """Whether it is no dead letter: what nobody could read helps to read nothing."""
         return not self._store.counts(subject=(talk.scope, turn.id), steps=[STEP]).dead
 
-    def _by_llm(self, llm: LlmExtractor, talk: _Talk) -> Drafted:
+    def _by_llm(self, llm: LlmExtractor, talk: _Talk) -> Drafts:
         text = "\n".join(turn.content for turn in talk.turns)
         nodes = self.committer.graph.entities_in(talk.scope, text, limit=_MOST_KNOWN)
         drafts = llm.extract(
@@ -244,7 +242,7 @@ class ExtractStep:
         self,
         jobs: Sequence[Job],
         talk: _Talk,
-        drafts: Drafted,
+        drafts: Drafts,
         steps: Sequence[str],
         *,
         opinions: Opinions | None = None,
@@ -296,7 +294,7 @@ def _may_ask(data: Metadata) -> bool:
     return provider_of(data) in _BY_MODEL
 
 
-def _restricted(drafts: Drafted, data: Metadata) -> Drafted:
+def _restricted(drafts: Drafts, data: Metadata) -> Drafts:
     """What may be stored of drafts. The graph has no place for what one agent keeps to itself:
     entities are everybody's."""
     visibility = visibility_of(data)
@@ -334,9 +332,9 @@ def make_extract(
     def make(committer: Committer, echoes: Echoes) -> ExtractStep:
         llm = None
         if generator is not None:
-            llm = asking(generator, committer.store, config.extraction, committer.clock)
-        apart = Apart(config.jobs.read_seconds)
-        return ExtractStep(committer, echoes, factory, config, apart, llm)
+            llm = make_llm_extractor(generator, committer.store, config.extraction, committer.clock)
+        processes = ReaderProcesses(config.jobs.read_seconds)
+        return ExtractStep(committer, echoes, factory, config, processes, llm)
 
     return make
 

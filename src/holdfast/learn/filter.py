@@ -15,13 +15,14 @@ is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from holdfast.border.validate import CheckedBatch, Draft
+from holdfast.language.echo import digests
 from holdfast.language.instructions.rules import HEAD, MOST_RULES, TAIL
 from holdfast.store.protocols import LogEntry
-from holdfast.types import Event
+from holdfast.types import ORIGIN_OF_ROLE, Event, Record
 
 # ----------------------------------------------------------------------
 # How much of one turn is understood, and that a caller is told when it is not all of it.
@@ -205,3 +206,30 @@ def _pairs(tags: Sequence[re.Match[str]]) -> dict[int, int]:
         elif waiting:
             ends[waiting.pop()] = number
     return ends
+
+
+# ----------------------------------------------------------------------
+# What of the memories that a context told is not learned when it comes back: a rule in force,
+# which need not be learned twice, and what others than the user said, which was never a rule. The
+# user's own turns do not count: who says a rule again after it was ended, or after it was
+# forgotten, means it.
+# ----------------------------------------------------------------------
+
+
+def echo_digests(told: Iterable[Record]) -> set[bytes]:
+    """The digests of the sentences that contexts told and that are not learned when they come back;
+    see language/echo.py."""
+    found: set[bytes] = set()
+    for record in told:
+        if _in_force(record) or not _of_the_user(record):
+            found |= digests(record.content)
+    return found
+
+
+def _in_force(record: Record) -> bool:
+    is_rule = (record.tier, record.kind) == ("procedure", "instruction")
+    return is_rule and record.valid_to is None
+
+
+def _of_the_user(record: Record) -> bool:
+    return ORIGIN_OF_ROLE[record.role] == "user" and record.origin == "user"

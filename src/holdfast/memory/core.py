@@ -13,8 +13,8 @@ from holdfast.config import MIB, Config
 from holdfast.errors import Closed, ConfigError, NotFound
 from holdfast.language.terms import TERMS_VERSION
 from holdfast.learn.commit import Committer
-from holdfast.learn.echo_filter import recalled
 from holdfast.learn.embed import RECIPE
+from holdfast.learn.filter import echo_digests
 from holdfast.learn.worker import Reader, Worker
 from holdfast.models.base import Embedder, embedded
 from holdfast.recall.context.ledger import recent_ids
@@ -212,7 +212,7 @@ class Core:
         """What recent contexts told, as digests: it is not learned again when it comes back."""
         ids = recent_ids(self._store, scope, self._now())
         owners = (scope, *(part.scope for part in self.shares.parts(scope)))
-        return recalled(each for owner in owners for each in self._store.get(owner, ids))
+        return echo_digests(each for owner in owners for each in self._store.get(owner, ids))
 
     def _hide(self, scope: Scope, id: str) -> bool:
         """Forget a memory that is no document, and see to what it had replaced."""

@@ -10,7 +10,7 @@ from typing import Any
 import holdfast
 from holdfast.language.vocabulary import Typed, entity_type, relation_type
 from holdfast.learn.commit import Committer, Learned
-from holdfast.learn.drafts_from_llm import Drafted
+from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.memory.memory import Memory
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.testing import HashEmbedder
@@ -47,7 +47,7 @@ class Heard:
             "extract", most=64, now=self.now, lease_s=60, max_attempts=9, quiet_s=0, wait_s=0,
             ignore_backoff=True,
         )  # fmt: skip
-        drafts = Drafted(tuple(entities), tuple(relations))
+        drafts = Drafts(tuple(entities), tuple(relations))
         made = self.memory
         committer = Committer(made.store, made.graph, made.facts, made.notes, lambda: self.now)
         return committer.commit(Learned(Scope("default", "ann", agent=agent), jobs, drafts), [])

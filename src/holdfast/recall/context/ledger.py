@@ -97,7 +97,7 @@ def _one_note(store: Store, scope: Scope, end: str) -> ContextNote:
 def recent_ids(store: Store, scope: Scope, now: datetime) -> list[str]:
     """The ids of what recent contexts told this user, each once.
 
-    Without the user's own turns: those may be said again (learn/echo_filter.py), and are the most.
+    Without the user's own turns: those may be said again (learn/filter.py), and are the most.
     """
     told: dict[str, None] = {}
     for note in store.contexts(scope, since=now - _LATELY, limit=_LATEST):

@@ -18,7 +18,7 @@ from holdfast.language.names.matching import Name, likeness
 from holdfast.language.statements.values import CATEGORIES
 from holdfast.language.terms import fold
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type
-from holdfast.learn.llm.lenient_json import find_values
+from holdfast.learn.lenient_json import find_values
 
 # ----------------------------------------------------------------------
 # Where in a model's answer the items are: its sections, whatever it calls them.

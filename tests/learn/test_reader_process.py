@@ -13,8 +13,8 @@ from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookT
 from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted
 from holdfast.language.names.spans import Turn
-from holdfast.learn.apart import Apart, ExtractorFactory, ReadRequest
 from holdfast.learn.nlp import extractor_named
+from holdfast.learn.reader_process import ExtractorFactory, ReaderProcesses, ReadRequest
 from holdfast.types import Event
 from tests.learn.stepping import RULES, START, Recorder, Stepping
 
@@ -58,8 +58,8 @@ def said(*texts: str) -> ReadRequest:
 
 
 @contextmanager
-def apart(seconds: float = 20.0) -> Iterator[Apart]:
-    made = Apart(seconds)
+def apart(seconds: float = 20.0) -> Iterator[ReaderProcesses]:
+    made = ReaderProcesses(seconds)
     made.warm()
     try:
         yield made
@@ -73,7 +73,7 @@ def nobody(name: str) -> bool:
 
 def test_a_child_finds_what_is_found_here() -> None:
     asked = said("Clara works at Google.", "Yesterday Clara moved to Lisbon. I like green tea.")
-    here = Apart(0).read(RULES_MADE, asked, nobody)
+    here = ReaderProcesses(0).read(RULES_MADE, asked, nobody)
     with apart() as there:
         assert there.read(RULES_MADE, asked, nobody) == here
     assert len(here.relations) > 1
@@ -82,7 +82,7 @@ def test_a_child_finds_what_is_found_here() -> None:
 def test_what_fails_in_a_child_fails_as_it_does_here() -> None:
     made = ExtractorFactory(odd)
     with apart() as there:
-        for reading in (Apart(0), there):
+        for reading in (ReaderProcesses(0), there):
             with pytest.raises(ModelError, match="the extractor: KeyError: 'weights'"):
                 reading.read(made, said("fail"), nobody)
             with pytest.raises(ModelUnavailable, match="gone"):
@@ -103,7 +103,7 @@ def test_a_text_that_takes_too_long_or_ends_its_reader_is_told_from_others() -> 
 def test_few_words_are_read_here_and_many_in_a_child() -> None:
     reader = Recorder()
     made = ExtractorFactory(lambda: reader)
-    there = Apart(20.0)
+    there = ReaderProcesses(20.0)
     there.read(made, said("Clara works at Google."), nobody)
     assert len(reader.groups) == 1
     assert not there._wants(said("word " * 300))
@@ -115,7 +115,7 @@ def test_few_words_are_read_here_and_many_in_a_child() -> None:
 
 
 def test_nothing_is_read_any_more_when_it_is_over() -> None:
-    there = Apart(20.0)
+    there = ReaderProcesses(20.0)
     there.warm()
     there.halt()
     with pytest.raises(Closed):

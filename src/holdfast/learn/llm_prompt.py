@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from holdfast.errors import TooLarge
 from holdfast.language.tokens import count_tokens
 from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES
-from holdfast.learn.llm.answer import FACT_KINDS
+from holdfast.learn.llm_answer import FACT_KINDS
 from holdfast.types import Event
 
 T = TypeVar("T")

@@ -1,1 +1,0 @@
-"""Extraction by a language model: the prompt, the call, and reading what comes back."""
