@@ -11,7 +11,6 @@ from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.deerflow_map import (
     CATEGORIES,
     GUARANTEED,
-    SUMMARIES,
     DeerItem,
     DeerLayout,
     category,
@@ -21,7 +20,7 @@ from holdfast.recall.context.deerflow_map import (
     parse_summaries,
     render,
 )
-from holdfast.recall.deerflow import format_memory_for_injection
+from holdfast.recall.deerflow import SUMMARIES, format_memory_for_injection
 from holdfast.types import Hit
 from tests.recall import hostile
 
