@@ -26,7 +26,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import Extractor, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.relations import NUMBER_LABELS
@@ -80,10 +79,10 @@ def main() -> None:
     finders: dict[str, Finder] = {"capitals regex": by_capitals}
     extractors: dict[str, Extractor] = {}
     if given.only != "nlp":
-        extractors["rules"] = RulesExtractor(dates=read_dates)
+        extractors["rules"] = RulesExtractor()
     if given.only != "rules":
         finders["plain spaCy"] = plain_spacy()
-        extractors["rules + spaCy"] = NlpExtractor(dates=read_dates)
+        extractors["rules + spaCy"] = NlpExtractor()
     finders |= {name: mentions_of(each) for name, each in extractors.items()}
     for name, finder in finders.items():
         print_spans(name, finder, documents, gold, sessions)

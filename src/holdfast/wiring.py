@@ -140,10 +140,9 @@ def make_generator(config: Config) -> Generator | None:
 
 def _make_reader(config: Config, extractor: Extractor | None) -> MakeReader:
     """The step that understands turns."""
-    from holdfast.language.dates import spans
     from holdfast.learn.extract import make_extract
 
-    return make_extract(config, extractor=extractor, generator=make_generator(config), dates=spans)
+    return make_extract(config, extractor=extractor, generator=make_generator(config))
 
 
 def _shipped_embedder(model: str) -> Embedder | None:

@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.testing import HashEmbedder
@@ -51,9 +50,7 @@ def killed(path: Path, seconds: float) -> None:
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        holdfast.open(
-            path, embedder=SlowEmbedder(), extractor=SlowExtractor(dates=spans), config=CONFIG
-        )
+        holdfast.open(path, embedder=SlowEmbedder(), extractor=SlowExtractor(), config=CONFIG)
         os.write(write, b"x")
         signal.pause()
         os._exit(0)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates import PlanDates, plan_dates, spans
+from holdfast.language.dates import PlanDates, plan_dates
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
-RULES = RulesExtractor(dates=spans)
+RULES = RulesExtractor()
 
 
 def plan(text: str, at: datetime = AT) -> PlanDates:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
 
@@ -14,7 +13,7 @@ NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
 def read(text: str, speaker: str = "Ann") -> Extracted:
-    (one,) = RulesExtractor(dates=read_dates).extract([Turn(speaker, "user", text, NOW)])
+    (one,) = RulesExtractor().extract([Turn(speaker, "user", text, NOW)])
     return one
 
 
@@ -92,13 +91,13 @@ def test_names_spread_over_the_turns_and_have_one_type() -> None:
         Turn("Ann", "user", "Biscuit!", NOW),
         Turn("Ben", "user", "is that your dog Biscuit?", NOW),
     ]
-    first, second = RulesExtractor(dates=read_dates).extract(turns)
+    first, second = RulesExtractor().extract(turns)
     assert [(one.text, one.type) for one in first.mentions] == [("Biscuit", "person")]
     assert [(one.text, one.type) for one in second.mentions] == [("Biscuit", "person")]
 
 
 def test_no_turns_give_no_results() -> None:
-    assert RulesExtractor(dates=read_dates).extract([]) == []
+    assert RulesExtractor().extract([]) == []
 
 
 _PIECES = st.sampled_from(
@@ -125,7 +124,7 @@ _PIECES = st.sampled_from(
 @given(st.lists(st.lists(_PIECES | st.text(max_size=5), max_size=12), max_size=4))
 def test_offsets_are_into_the_turn_and_twice_gives_the_same(pieces: list[list[str]]) -> None:
     turns = [Turn("Ann", "user", " ".join(each), NOW) for each in pieces]
-    extractor = RulesExtractor(dates=read_dates)
+    extractor = RulesExtractor()
     results = extractor.extract(turns)
     assert len(results) == len(turns)
     assert extractor.extract(turns) == results
@@ -142,4 +141,4 @@ def test_offsets_are_into_the_turn_and_twice_gives_the_same(pieces: list[list[st
 )
 @pytest.mark.timeout(10)
 def test_a_long_or_odd_text_takes_no_long_time(text: str) -> None:
-    assert len(RulesExtractor(dates=read_dates).extract([Turn("Ann", "user", text, NOW)])) == 1
+    assert len(RulesExtractor().extract([Turn("Ann", "user", text, NOW)])) == 1

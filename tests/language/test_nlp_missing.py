@@ -21,12 +21,11 @@ for name in sys.argv[1:]:
 
 from holdfast.errors import ConfigError
 from holdfast.learn.nlp import NlpExtractor, best
-from holdfast.language.dates import spans as read_dates
 """
-BEST = "print(type(best(dates=read_dates)).__name__)"
+BEST = "print(type(best()).__name__)"
 ASKED = """
 try:
-    NlpExtractor(dates=read_dates)
+    NlpExtractor()
 except ConfigError as error:
     print(error)
 """

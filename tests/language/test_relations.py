@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.language.dates import spans as read_dates
 from holdfast.language.extraction import RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.relations import MentionedRelation, Speakers, distinct, typed_relation
@@ -19,7 +18,7 @@ NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
 def said(text: str) -> list[MentionedRelation]:
     turns = [Turn("Ben", "user", "Hello!", NOW), Turn("Ann", "user", text, NOW)]
-    return list(RulesExtractor(dates=read_dates).extract(turns)[1].relations)
+    return list(RulesExtractor().extract(turns)[1].relations)
 
 
 def triples(text: str) -> set[tuple[str, str, str]]:
@@ -41,7 +40,7 @@ def test_you_is_the_other_speaker_only_where_there_are_two() -> None:
     assert triples("You moved to Lisbon.") == {("Ben", "related_to", "Lisbon")}
     three = [Turn(name, "user", "Hello!", NOW) for name in ("Ben", "Cleo")]
     turns = [*three, Turn("Ann", "user", "You moved to Lisbon.", NOW)]
-    assert RulesExtractor(dates=read_dates).extract(turns)[2].relations == ()
+    assert RulesExtractor().extract(turns)[2].relations == ()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +114,7 @@ def test_on_our_sentences_most_of_what_is_found_is_right() -> None:
 def test_every_type_is_one_of_the_graph() -> None:
     rows = (HERE / "relation_sentences.jsonl").read_text().splitlines()
     turns = [Turn("Ann", "user", json.loads(line)["text"], NOW) for line in rows]
-    for one in RulesExtractor(dates=read_dates).extract(turns):
+    for one in RulesExtractor().extract(turns):
         assert {each.type for each in one.relations} <= set(RELATION_TYPES)
         assert {each.type for each in one.mentions} <= set(ENTITY_TYPES)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted, Extractor, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.memory.memory import Memory
@@ -18,7 +17,7 @@ from holdfast.types import Edge, Job, Node, Scope
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN = Scope("default", "ann")
-RULES = RulesExtractor(dates=spans)
+RULES = RulesExtractor()
 
 
 class Recorder:

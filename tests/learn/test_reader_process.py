@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookTooLong
-from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted
 from holdfast.language.names.spans import Turn
 from holdfast.learn.nlp import extractor_named
@@ -18,7 +17,7 @@ from holdfast.learn.reader_process import ExtractorFactory, ReaderProcesses, Rea
 from holdfast.types import Event
 from tests.learn.stepping import RULES, START, Recorder, Stepping
 
-RULES_MADE = ExtractorFactory(partial(extractor_named, "rules", spans))
+RULES_MADE = ExtractorFactory(partial(extractor_named, "rules"))
 
 
 class Odd:

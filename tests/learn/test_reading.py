@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from holdfast.language.dates import spans
 from holdfast.language.extraction import Extracted, RulesExtractor
 from holdfast.language.names.spans import Turn
 from holdfast.language.relations import MentionedRelation
@@ -14,7 +13,7 @@ from holdfast.learn.drafts_from_rules import Drafts, own_name, read_turns
 from holdfast.types import ORIGIN_OF_ROLE, Event
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
-RULES = RulesExtractor(dates=spans)
+RULES = RulesExtractor()
 
 
 def said(number: int, content: str, *, role: str = "user", name: str | None = None) -> Event:

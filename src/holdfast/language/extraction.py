@@ -7,12 +7,12 @@ names and relations differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
-from holdfast.language.dates import Date, TimeSpan
+from holdfast.language import dates
+from holdfast.language.dates import Date
 from holdfast.language.names.spans import Kinds, KnownNames, Mention, Names, Span, Turn
 from holdfast.language.relations import (
     MentionedRelation,
@@ -134,10 +134,6 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
             yield start, text[start:end]
 
 
-#: The times that a text names, as it was said at a time; `dates.spans` is one.
-ReadDates = Callable[[str, datetime], Sequence[TimeSpan]]
-
-
 @dataclass(frozen=True, slots=True)
 class Extracted:
     """What one turn says."""
@@ -177,9 +173,6 @@ class Extractor(Protocol):
 class RulesExtractor:
     """Extraction without a model."""
 
-    def __init__(self, *, dates: ReadDates) -> None:
-        self._dates = dates
-
     def extract(self, turns: Sequence[Turn]) -> list[Extracted]:
         """What each turn says, names told by all of them together."""
         people = speakers(turns)
@@ -187,12 +180,7 @@ class RulesExtractor:
         spans = spread_names(turns, [names.runs(turn.text) for turn in turns], people)
         mentions = type_mentions(turns, spans, people)
         return [
-            assemble(
-                turn,
-                found,
-                pattern_relations(turn.text, found, who_speaks(turn, people)),
-                self._dates,
-            )
+            assemble(turn, found, pattern_relations(turn.text, found, who_speaks(turn, people)))
             for turn, found in zip(turns, mentions, strict=True)
         ]
 
@@ -238,10 +226,7 @@ def type_mentions(
 
 
 def assemble(
-    turn: Turn,
-    mentions: tuple[Mention, ...],
-    relations: Iterable[MentionedRelation],
-    dates: ReadDates,
+    turn: Turn, mentions: tuple[Mention, ...], relations: Iterable[MentionedRelation]
 ) -> Extracted:
     """Everything that one turn says."""
     return Extracted(
@@ -249,13 +234,13 @@ def assemble(
         tuple(distinct(relations)),
         tuple(preferences(turn.text, turn.speaker)),
         tuple(decisions(turn.text, turn.speaker)),
-        tuple(_dates(turn, dates)),
+        tuple(_dates(turn)),
     )
 
 
-def _dates(turn: Turn, read: ReadDates) -> Iterator[Date]:
+def _dates(turn: Turn) -> Iterator[Date]:
     at = 0
-    for time in read(turn.text, turn.at):
+    for time in dates.spans(turn.text, turn.at):
         start = turn.text.find(time.phrase, at)
         if start < 0:  # Not in the order of the text.
             start = turn.text.find(time.phrase)

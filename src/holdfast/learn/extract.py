@@ -23,7 +23,7 @@ from holdfast.border.write_options import NOBODY, provider_of, treatment, visibi
 from holdfast.config import Config
 from holdfast.errors import Harmful, ModelError
 from holdfast.language.echo import without_recalled
-from holdfast.language.extraction import Extractor, ReadDates
+from holdfast.language.extraction import Extractor
 from holdfast.language.names.matching import same
 from holdfast.learn.commit import Committer, Learned
 from holdfast.learn.drafts_from_llm import LlmExtractor, make_llm_extractor
@@ -310,11 +310,7 @@ def _restricted(drafts: Drafts, data: Metadata) -> Drafts:
 
 
 def make_extract(
-    config: Config,
-    *,
-    extractor: Extractor | None,
-    generator: Generator | None,
-    dates: ReadDates,
+    config: Config, *, extractor: Extractor | None, generator: Generator | None
 ) -> Callable[[Committer, Echoes], ExtractStep]:
     """Makes the step for a memory. `extractor` stands for the one that the settings name;
     `generator` is the language model, if one is to be asked."""
@@ -322,12 +318,12 @@ def make_extract(
     @cache
     def factory(provider: str | None) -> ExtractorFactory:
         if provider == "rules":  # Threads may share it: quick turns are read by their caller's.
-            return ExtractorFactory(partial(extractor_named, provider, dates))
+            return ExtractorFactory(partial(extractor_named, provider))
         if extractor is not None:
             return ExtractorFactory(partial(_itself, extractor))
         # A write that names spaCy cannot know whether it is installed: there are the rules.
         name = "auto" if provider == "nlp" else provider
-        return ExtractorFactory(partial(extractor_named, name or config.extraction.provider, dates))
+        return ExtractorFactory(partial(extractor_named, name or config.extraction.provider))
 
     def make(committer: Committer, echoes: Echoes) -> ExtractStep:
         llm = None

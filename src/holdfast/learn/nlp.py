@@ -19,7 +19,6 @@ from holdfast.errors import ConfigError
 from holdfast.language.extraction import (
     Extracted,
     Extractor,
-    ReadDates,
     RulesExtractor,
     assemble,
     speakers,
@@ -67,8 +66,7 @@ _AND_SEPARATES = frozenset(("PERSON", "GPE", "LOC", "NORP", "PRODUCT"))
 class NlpExtractor:
     """Extraction with spaCy's small English model."""
 
-    def __init__(self, *, dates: ReadDates) -> None:
-        self._dates = dates
+    def __init__(self) -> None:
         self._nlp = _load()
 
     def extract(self, turns: Sequence[Turn]) -> list[Extracted]:
@@ -83,9 +81,7 @@ class NlpExtractor:
         ]
         mentions = type_mentions(turns, spread_names(turns, spans, people), people, labels)
         return [
-            assemble(
-                turn, found, _relations(doc, turn, found, who_speaks(turn, people)), self._dates
-            )
+            assemble(turn, found, _relations(doc, turn, found, who_speaks(turn, people)))
             for turn, found, doc in zip(turns, mentions, docs, strict=True)
         ]
 
@@ -105,21 +101,21 @@ def _relations(
 
 
 @lru_cache(maxsize=4)
-def extractor_named(provider: str, dates: ReadDates) -> Extractor:
+def extractor_named(provider: str) -> Extractor:
     """What finds names and relations without a language model, by the name that settings give it;
     made once in a process."""
     if provider == "rules":
-        return RulesExtractor(dates=dates)
-    return NlpExtractor(dates=dates) if provider == "nlp" else best(dates=dates)
+        return RulesExtractor()
+    return NlpExtractor() if provider == "nlp" else best()
 
 
-def best(*, dates: ReadDates) -> Extractor:
+def best() -> Extractor:
     """The extractor with spaCy where it is installed, else the rules; the log says which."""
     try:
-        return NlpExtractor(dates=dates)
+        return NlpExtractor()
     except ConfigError as missing:
         _log.warning("extracting by rules only: %s", missing)
-        return RulesExtractor(dates=dates)
+        return RulesExtractor()
 
 
 def _load() -> Any:
