@@ -408,7 +408,7 @@ def facts_of(
     for event, extracted in zip(turns, found, strict=True):
         if event.role != "user":
             continue
-        drafts = _Drafts(event, extracted, event.name or user, known)
+        drafts = _TurnFacts(event, extracted, event.name or user, known)
         for draft in drafts.all():
             # Per origin: what an import repeats must not lower what the user said.
             key = (fold(draft.text).rstrip(".!。！ "), draft.name, draft.origin)
@@ -436,7 +436,7 @@ class _Stated:
     avoid: str = ""
 
 
-class _Drafts:
+class _TurnFacts:
     """The facts of one turn."""
 
     def __init__(
