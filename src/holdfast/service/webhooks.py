@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
-from types import TracebackType
 from typing import Any, Self
 
 import orjson
@@ -27,8 +26,9 @@ import orjson
 from holdfast.errors import Closed, HoldfastError, InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.service.outgoing import request
+from holdfast.store.protocols import Store
 from holdfast.store.values import Happened, Mark, News, Webhook
-from holdfast.types import TEAM
+from holdfast.types import TEAM, Scope
 
 # What is told of what happens: one shape for the event stream and for webhooks.
 #
@@ -73,6 +73,21 @@ def moment(at_us: int) -> str:
 def microseconds(at: datetime) -> int:
     """Since 1970."""
     return (at - _EPOCH) // timedelta(microseconds=1)
+
+
+def news_after(
+    store: Store, scope: Scope, begin: Mark, stand: Mark, *, limit: int
+) -> tuple[Mark, list[Happened], Mark]:
+    """What happened to a user after a mark; `stand` is where the feed is. After which mark, what,
+    and up to which: with as many as `limit` there may be more, and the next time goes on there."""
+    if begin.change > stand.change:  # Erased: the count begins anew.
+        begin = Mark(stand.epoch, 0, begin.at_us)
+    batch = store.happened(scope, after=begin, limit=limit)
+    last = batch[-1].change if batch else 0
+    if len(batch) >= limit:
+        return begin, batch, Mark(stand.epoch, last, begin.at_us)
+    # More may have come since somebody looked where it stands.
+    return begin, batch, stand._replace(change=max(stand.change, last))
 
 
 def is_wanted(happened: Happened, names: Collection[str]) -> bool:
@@ -139,12 +154,7 @@ class Sender:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         deadline = time.monotonic() + _STOP_SECONDS
         with self._lock:
@@ -227,13 +237,10 @@ class Sender:
         """One batch of what happened to one user: the error, and whether there is more."""
         store, scope = self._memory.store, news.scope
         at_us, head = microseconds(self._memory.now()), store.head(scope)
+        stand = Mark(head.epoch, head.change, at_us)
         begin = news.told or Mark(head.epoch, 0, 0)
-        if begin.change > head.change:  # Erased: the count begins anew.
-            begin = Mark(head.epoch, 0, begin.at_us)
-        batch = store.happened(scope, after=begin, limit=_AT_ONCE)
+        begin, batch, mark = news_after(store, scope, begin, stand, limit=_AT_ONCE)
         chosen = [event(each) for each in batch if is_wanted(each, hook.events)]
-        last = max(head.change, batch[-1].change) if batch else head.change
-        full = len(batch) >= _AT_ONCE
         if chosen:
             name = f"{hook.id} {begin.epoch} {begin.change} {batch[-1].change}"
             # What a whole workspace shares is nobody's.
@@ -243,9 +250,8 @@ class Sender:
             if error:
                 return error, False
             self.counts.delivered += 1
-        mark = Mark(head.epoch, batch[-1].change, begin.at_us) if full else None
-        store.told(hook.id, scope, mark or Mark(head.epoch, last, at_us))
-        return "", full
+        store.told(hook.id, scope, mark)
+        return "", len(batch) >= _AT_ONCE
 
     def send(self, hook: Webhook, name: str, body: Mapping[str, Any]) -> str:
         """One signed call; why it failed, or "". The name of a delivery tells a retry from news."""

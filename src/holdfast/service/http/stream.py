@@ -26,7 +26,15 @@ from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.service.http.auth import check_within, key_of
 from holdfast.service.http.limits import Places
-from holdfast.service.webhooks import BURIED, checked_names, event, is_wanted, microseconds, moment
+from holdfast.service.webhooks import (
+    BURIED,
+    checked_names,
+    event,
+    is_wanted,
+    microseconds,
+    moment,
+    news_after,
+)
 from holdfast.store.values import Happened, Mark
 from holdfast.types import ApiKey, Scope
 
@@ -260,21 +268,13 @@ class Streams:
         """What one was not told yet, and after which mark; `news` is set again if there is more."""
         followed, begin = self._followed[listener.scope], listener.mark
         assert begin is not None
-        stand = followed.mark
         if begin == followed.since:
-            batch = followed.batch
-        else:
-            if begin.change > stand.change:  # Erased: the count begins anew.
-                begin = Mark(stand.epoch, 0, begin.at_us)
-            batch = await run_in_threadpool(self._events_after, listener.scope, begin)
-        last = batch[-1].change if batch else begin.change
-        if begin != followed.since and len(batch) >= _AT_ONCE:
-            listener.mark = Mark(stand.epoch, last, begin.at_us)
+            listener.mark = followed.mark
+            return begin, followed.batch
+        news = await run_in_threadpool(self._news_after, listener.scope, begin, followed.mark)
+        begin, batch, listener.mark = news
+        if len(batch) >= _AT_ONCE:
             listener.news.set()
-        elif last > stand.change:
-            listener.mark = Mark(stand.epoch, last, stand.at_us)
-        else:
-            listener.mark = stand
         return begin, batch
 
     def _stand(self, scope: Scope) -> tuple[Mark, frozenset[int], set[str]]:
@@ -292,8 +292,10 @@ class Streams:
         head = self._memory.store.head(scope)
         return Mark(head.epoch, head.change, now)
 
-    def _events_after(self, scope: Scope, after: Mark) -> list[Happened]:
-        return self._memory.store.happened(scope, after=after, limit=_AT_ONCE)
+    def _news_after(
+        self, scope: Scope, begin: Mark, stand: Mark
+    ) -> tuple[Mark, list[Happened], Mark]:
+        return news_after(self._memory.store, scope, begin, stand, limit=_AT_ONCE)
 
     async def _poll(self) -> None:
         """Look at every feed that somebody follows, until nobody does."""
@@ -334,13 +336,9 @@ class Streams:
             now_dead = self._dead_jobs(scope) if any_dead else None
             if not changed and not set(now_dead or ()) - dead:
                 continue
-            # Erased: the count begins anew.
-            after = mark if head.change >= mark.change else Mark(head.epoch, 0, mark.at_us)
-            batch = self._events_after(scope, after) if changed else []
-            if len(batch) >= _AT_ONCE:  # There may be more: the next look goes on from here.
-                head = Mark(head.epoch, batch[-1].change, after.at_us)
-            elif batch:  # More may have come since we asked where it stands.
-                head = head._replace(change=max(head.change, batch[-1].change))
+            batch: list[Happened] = []
+            if changed:
+                _, batch, head = self._news_after(scope, mark, head)
             moved[scope] = (head, batch, now_dead)
         return moved
 
