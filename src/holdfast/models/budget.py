@@ -1,6 +1,6 @@
 """What a call of the model costs, what a day may cost, and when the next day begins.
 
-Values and arithmetic; `spending` keeps to them. A day is a day of UTC.
+A day is a day of UTC.
 """
 
 from __future__ import annotations
@@ -19,6 +19,72 @@ from holdfast.models.base import Embedder, Generated, Generator, typed_errors
 from holdfast.models.breaker import Breaker
 from holdfast.store.protocols import Spending, Spent
 from holdfast.types import Scope
+
+_TOKENS_PER_PRICE = 1_000_000
+
+
+class Size(NamedTuple):
+    """The size of a call in tokens."""
+
+    prompt: int = 0
+    answer: int = 0
+
+    def plus(self, other: Size) -> Size:
+        return Size(self.prompt + other.prompt, self.answer + other.answer)
+
+    def minus(self, other: Size) -> Size:
+        return Size(self.prompt - other.prompt, self.answer - other.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in the currency of the budget."""
+
+    prompt: float = 0.0
+    answer: float = 0.0
+
+    def of(self, size: Size) -> float:
+        """The cost of one call."""
+        return (size.prompt * self.prompt + size.answer * self.answer) / _TOKENS_PER_PRICE
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most that a scope may spend in one day; None = no limit of this kind."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+
+def broken(
+    spent: Spent, limit: Limit, *, ahead: Size | None = None, price: Price | None = None
+) -> str:
+    """Which limit one more call of the size `ahead` breaks, in words; without one, which is broken
+    as it is. Empty when none."""
+    size = ahead or Size()
+    tokens = spent.prompt_tokens + spent.answer_tokens + size.prompt + size.answer
+    after = (
+        ("calls", spent.calls + (ahead is not None), limit.calls),
+        ("tokens", tokens, limit.tokens),
+        ("cost", spent.cost + (price or Price()).of(size), limit.cost),
+    )
+    for kind, value, most in after:
+        if most is not None and value > most:
+            return f"the budget of {most:g} {kind} a day"
+    return ""
+
+
+def until_midnight(now: datetime) -> timedelta:
+    """How long the day still lasts."""
+    after = day_of(now) + timedelta(days=1)
+    return datetime(after.year, after.month, after.day, tzinfo=UTC) - now
+
+
+def day_of(moment: datetime) -> date:
+    """The day of UTC."""
+    return moment.astimezone(UTC).date()
+
 
 # Who pays for what a model is asked while somebody waits; set by the door where they came in.
 
@@ -146,69 +212,3 @@ class Paid:
     def _asked(self, system: str, text: str, schema: Mapping[str, Any]) -> Generated:
         with typed_errors(self.generator.model_id):
             return self.generator.generate(system, text, schema=schema)
-
-
-_TOKENS_PER_PRICE = 1_000_000
-
-
-class Size(NamedTuple):
-    """The size of a call in tokens."""
-
-    prompt: int = 0
-    answer: int = 0
-
-    def plus(self, other: Size) -> Size:
-        return Size(self.prompt + other.prompt, self.answer + other.answer)
-
-    def minus(self, other: Size) -> Size:
-        return Size(self.prompt - other.prompt, self.answer - other.answer)
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a million tokens cost, in the currency of the budget."""
-
-    prompt: float = 0.0
-    answer: float = 0.0
-
-    def of(self, size: Size) -> float:
-        """The cost of one call."""
-        return (size.prompt * self.prompt + size.answer * self.answer) / _TOKENS_PER_PRICE
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The most that a scope may spend in one day; None = no limit of this kind."""
-
-    calls: int | None = None
-    tokens: int | None = None
-    cost: float | None = None
-
-
-def broken(
-    spent: Spent, limit: Limit, *, ahead: Size | None = None, price: Price | None = None
-) -> str:
-    """Which limit one more call of the size `ahead` breaks, in words; without one, which is broken
-    as it is. Empty when none."""
-    size = ahead or Size()
-    tokens = spent.prompt_tokens + spent.answer_tokens + size.prompt + size.answer
-    after = (
-        ("calls", spent.calls + (ahead is not None), limit.calls),
-        ("tokens", tokens, limit.tokens),
-        ("cost", spent.cost + (price or Price()).of(size), limit.cost),
-    )
-    for kind, value, most in after:
-        if most is not None and value > most:
-            return f"the budget of {most:g} {kind} a day"
-    return ""
-
-
-def until_midnight(now: datetime) -> timedelta:
-    """How long the day still lasts."""
-    after = day_of(now) + timedelta(days=1)
-    return datetime(after.year, after.month, after.day, tzinfo=UTC) - now
-
-
-def day_of(moment: datetime) -> date:
-    """The day of UTC."""
-    return moment.astimezone(UTC).date()

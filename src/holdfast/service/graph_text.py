@@ -1,7 +1,7 @@
 """A graph as text: a table for the screen, Mermaid for a page, JSON for a program.
 
 Pure functions of a `Subgraph`. A name is data: whatever it holds, it cannot end its label, begin a
-line or add a directive. How a graph is drawn is in svg.py.
+line or add a directive. How a graph is drawn is in graph_svg.py.
 """
 
 from __future__ import annotations

@@ -272,7 +272,7 @@ class IngestBody(Sent):
     )
 
     session_id: Text = None
-    #: Settings for this request alone; see overrides.py.
+    #: Settings for this request alone; see http/overrides.py.
     config_override: Object = None
     #: One text, split into turns ...
     conversation: Text = None

@@ -72,7 +72,7 @@ class SearchBody(Sent):
     )
 
     session_id: Text = None
-    #: Settings for this request alone; see overrides.py.
+    #: Settings for this request alone; see http/overrides.py.
     config_override: Object = None
     query: Needed
     limit: int = Field(10, ge=1, le=MOST_HITS)

@@ -1,7 +1,7 @@
 """Routes made of the catalogue: what travels -> a call of the memory -> what travels back.
 
-Plain routes, not FastAPI's: their parameters are checked by the catalogue (`arguments.py`), and
-`schema.py` documents them.
+Plain routes, not FastAPI's: their parameters are checked by the catalogue, and `schema.py`
+documents them.
 """
 
 from __future__ import annotations
