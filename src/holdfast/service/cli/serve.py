@@ -100,16 +100,18 @@ def mcp(
     wire = Wire(settings.limits.body_bytes)
     asker, stdio = _machinery()
     key = _identity(url) if far else None
-    listed = asker.allowed(settings.mcp.tools.split(","), stdio.ALL, "mcp.tools")
-    agents = asker.by_agent(settings.mcp.agent_tools, stdio.ALL, "mcp.agentTools")
-    listed = asker.both(listed, asker.of_agent(agents, agent))
+    listed = asker.allow_list(settings.mcp.tools.split(","), stdio.ALL, "mcp.tools")
+    agents = asker.allow_lists(settings.mcp.agent_tools, stdio.ALL, "mcp.agentTools")
+    listed = asker.intersection(listed, asker.of_agent(agents, agent))
     who = asker.Asker(
         workspace=workspace,
         user=user or (DEFAULT_USER if not far else key.user if key else None),
         agent=agent,
         role="read" if read_only else "write",
         relays=settings.mcp.user_words,
-        tools=asker.both(listed, asker.allowed(split_names(tools or ()), stdio.ALL, "--tools")),
+        tools=asker.intersection(
+            listed, asker.allow_list(split_names(tools or ()), stdio.ALL, "--tools")
+        ),
         names_user=not user and key is not None and key.user is None,
     )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")

@@ -66,7 +66,7 @@ class Asker:
         return {"user": chosen, **self.place}
 
 
-def allowed(named: Iterable[str], known: Collection[str], where: str) -> frozenset[str] | None:
+def allow_list(named: Iterable[str], known: Collection[str], where: str) -> frozenset[str] | None:
     """The tools of an allow list; None for an empty one, which allows all."""
     wanted = [each.strip() for each in named if each.strip()]
     for each in wanted:
@@ -75,7 +75,7 @@ def allowed(named: Iterable[str], known: Collection[str], where: str) -> frozens
     return frozenset(wanted) or None
 
 
-def by_agent(text: str, known: Collection[str], where: str) -> dict[str, frozenset[str]]:
+def allow_lists(text: str, known: Collection[str], where: str) -> dict[str, frozenset[str]]:
     """The tools of agents, out of "coder: recall, context; *: recall": * is every other agent, and
     who names none. An agent without tools is offered none."""
     found: dict[str, frozenset[str]] = {}
@@ -88,7 +88,7 @@ def by_agent(text: str, known: Collection[str], where: str) -> dict[str, frozens
             raise ConfigError(f'{where} must be like "coder: recall, context", not {part!r:.64}')
         if agent in found:
             raise ConfigError(f"{where} names the agent {agent!r:.64} twice")
-        found[agent] = allowed(names.split(","), known, where) or frozenset()
+        found[agent] = allow_list(names.split(","), known, where) or frozenset()
     return found
 
 
@@ -97,7 +97,7 @@ def of_agent(lists: Mapping[str, frozenset[str]], agent: str | None) -> frozense
     return lists.get(agent or _OTHERS, lists.get(_OTHERS))
 
 
-def both(a: frozenset[str] | None, b: Collection[str] | None) -> frozenset[str] | None:
+def intersection(a: frozenset[str] | None, b: Collection[str] | None) -> frozenset[str] | None:
     """What two allow lists both allow."""
     if a is None or b is None:
         return a if b is None else frozenset(b)

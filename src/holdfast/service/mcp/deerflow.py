@@ -11,7 +11,16 @@ from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.statements.values import CATEGORIES
 from holdfast.service.mcp import tool
 from holdfast.service.mcp.asker import Asker
-from holdfast.service.mcp.tool import ID, PROFILE, TEXT, TIME, Given, Tool, counted, whole_record
+from holdfast.service.mcp.tool import (
+    ID,
+    PROFILE,
+    TEXT,
+    TIME,
+    Given,
+    Tool,
+    counted_list,
+    whole_record,
+)
 from holdfast.service.whole import forget_fact
 
 #: What stands for a category that is not one of ours; the given one is kept beside it.
@@ -166,7 +175,7 @@ TOOLS: tuple[Tool, ...] = (
             ["query"],
         ),
         json_errors=True,
-        gives=counted("results", "Facts, best first.", _FACT),
+        gives=counted_list("results", "Facts, best first.", _FACT),
     ),
     Tool(
         "memory_add",

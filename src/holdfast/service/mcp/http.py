@@ -37,7 +37,7 @@ from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.guard import key_shown
 from holdfast.service.http.limits import Places
 from holdfast.service.http.wire import parse_json
-from holdfast.service.mcp.asker import Asker, allowed, both, by_agent, of_agent
+from holdfast.service.mcp.asker import Asker, allow_list, allow_lists, intersection, of_agent
 from holdfast.service.mcp.server import Context, Gate, server
 from holdfast.service.mcp.tools import ALL
 from holdfast.settings import Mcp
@@ -253,9 +253,9 @@ class McpDoor:
         request = Request(scope, receive)
         lasts = request.method == "GET"
         with self._places.taken(key_of(request).id) if lasts else nullcontext():
-            await self._answered(request, send)
+            await self._answer(request, send)
 
-    async def _answered(self, request: Request, send: Send) -> None:
+    async def _answer(self, request: Request, send: Send) -> None:
         scope, receive = request.scope, request.receive
         try:
             key = key_of(request)
@@ -278,7 +278,7 @@ class McpDoor:
         passing = self._sessions.opening if opens else self._sessions.using
         app = partial(passing, self._manager.handle_request, key.id)
         if request.method == "GET" or asked == "subscriptions/listen":
-            await self._lasting(app, scope, _again(body, receive), send)
+            await self._stream(app, scope, _again(body, receive), send)
         else:
             await app(scope, _again(body, receive), send)
 
@@ -291,7 +291,7 @@ class McpDoor:
         if self._manager is not None:
             await self._manager.handle_request(scope, _again(b"", _nothing), _unheard)
 
-    async def _lasting(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         is_open = False
 
         async def sending(message: Message) -> None:
@@ -315,8 +315,8 @@ class _KeyGate(Gate):
     """Who asks is said by the key of the request."""
 
     def __init__(self, settings: Mcp) -> None:
-        self._tools = allowed(settings.tools.split(","), ALL, "mcp.tools")
-        self._by_agent = by_agent(settings.agent_tools, ALL, "mcp.agentTools")
+        self._tools = allow_list(settings.tools.split(","), ALL, "mcp.tools")
+        self._by_agent = allow_lists(settings.agent_tools, ALL, "mcp.agentTools")
         self._relays = settings.user_words
 
     def asker(self, ctx: Context) -> Asker:
@@ -329,7 +329,7 @@ class _KeyGate(Gate):
             user=user,
             agent=agent,
             role=key.role,
-            tools=both(both(self._tools, of_agent(self._by_agent, agent)), given),
+            tools=intersection(intersection(self._tools, of_agent(self._by_agent, agent)), given),
             names_user=user is None,
             relays=self._relays,
         )

@@ -37,7 +37,7 @@ _ADDED = tool.record(
     ["entityName", "addedObservations"],
 )
 _GRAPH = tool.record(
-    {"entities": tool.listed("", _ENTITY), "relations": tool.listed("", _RELATION)},
+    {"entities": tool.array("", _ENTITY), "relations": tool.array("", _RELATION)},
     ["entities", "relations"],
 )
 _DONE = tool.record(
@@ -140,7 +140,7 @@ def _message(value: dict[str, Any]) -> str:
 
 
 def _takes(name: str, about: str, items: Schema) -> Schema:
-    return tool.record({name: tool.listed(about, items)}, [name])
+    return tool.record({name: tool.array(about, items)}, [name])
 
 
 def _names(name: str, about: str) -> Schema:

@@ -51,7 +51,7 @@ _UNASKED: types.LoggingLevel = "warning"
 _MOST_CONNECTIONS = 1024
 
 
-class Telling:
+class LogNotices:
     """The levels of all connections. Lives on one event loop."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Telling:
             self._levels.popitem(last=False)
         return types.EmptyResult()
 
-    async def called(
+    async def tell_call(
         self, ctx: Context, tool: str, answer: types.CallToolResult, seconds: float
     ) -> None:
         """Tell that a tool was called, before its answer goes out."""
@@ -98,7 +98,7 @@ async def _send(ctx: Context, level: types.LoggingLevel, told: Any) -> None:
 
 
 # ----------------------------------------------------------------------
-# Who wants to hear that a resource has changed, and telling them. Owners never hear of each
+# Who wants to hear that a resource has changed, and notices them. Owners never hear of each
 # other.
 #
 # There are two ways to ask: `resources/subscribe` (until 2025-11-25) names one resource for a
@@ -272,11 +272,11 @@ class McpHandlers:
         self._gate = gate
         self._asker = gate.asker
         self.changes = Changes()
-        self.telling = Telling()
+        self.notices = LogNotices()
 
     async def list_tools(self, ctx: Context, _: object) -> types.ListToolsResult:
         who = self._asker(ctx)
-        return types.ListToolsResult(tools=[each.listed(who) for each in offered(who)])
+        return types.ListToolsResult(tools=[each.describe(who) for each in offered(who)])
 
     async def call_tool(
         self, ctx: Context, params: types.CallToolRequestParams
@@ -287,13 +287,13 @@ class McpHandlers:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {_short(params.name)}")
         if not who.may(tool.role, tool.name):
             raise MCPError(types.INVALID_PARAMS, f"The tool {tool.name} is not allowed here")
-        sent = tool.taken(who, params.arguments or {})
+        sent = tool.known_arguments(who, params.arguments or {})
         writes = tool.role == "write" or (tool.writes and "content" in sent)
         if writes:
             self._gate.admit(ctx)
         begun = time.monotonic()
         answer = await run_sync(tool.answer, self._memory, who, sent)
-        await self.telling.called(ctx, tool.name, answer, time.monotonic() - begun)
+        await self.notices.tell_call(ctx, tool.name, answer, time.monotonic() - begun)
         if writes and not answer.is_error:
             user = str(sent.get("user_id") or who.user or "")
             if tool.name not in _DAILY:
@@ -386,13 +386,13 @@ def server(memory: Any, gate: Gate) -> Server[Any]:
     )
     # Clients until 2025-11-25 ask by it; as an argument above it would warn that later ones do not.
     made.add_request_handler(
-        "logging/setLevel", types.SetLevelRequestParams, door.telling.set_level
+        "logging/setLevel", types.SetLevelRequestParams, door.notices.set_level
     )
-    made.middleware.append(_guarded)
+    made.middleware.append(_hide_errors)
     return made
 
 
-async def _guarded(ctx: Context, call_next: CallNext) -> HandlerResult:
+async def _hide_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):

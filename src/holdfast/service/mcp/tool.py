@@ -60,14 +60,14 @@ def choice(about: str, among: Sequence[str], **more: Any) -> Schema:
     return {"type": "string", "description": about, "enum": [*among], **more}
 
 
-def listed(about: str, items: Schema) -> Schema:
+def array(about: str, items: Schema) -> Schema:
     """A list."""
     return {"type": "array", "description": about, "items": items}
 
 
 def texts(about: str, items: str = "") -> Schema:
     """A list of texts."""
-    return listed(about, {"type": "string", **({"description": items} if items else {})})
+    return array(about, {"type": "string", **({"description": items} if items else {})})
 
 
 def record(fields: Mapping[str, Schema], required: Sequence[str] = (), **more: Any) -> Schema:
@@ -90,9 +90,9 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 TIME: Schema = {"type": "string", "format": "date-time"}
 
 
-def counted(name: str, about: str, items: Schema) -> Schema:
+def counted_list(name: str, about: str, items: Schema) -> Schema:
     """A list under its name, and how long it is."""
-    return whole_record({name: listed(about, items), "count": COUNT})
+    return whole_record({name: array(about, items), "count": COUNT})
 
 
 def check(schema: Schema, value: Any, name: str = "", *, extras: bool = False) -> Any:
@@ -204,7 +204,7 @@ class Tool:
             return self.takes
         return {**self.takes, "properties": {**self.takes["properties"], "user_id": _USER}}
 
-    def listed(self, who: Asker) -> types.Tool:
+    def describe(self, who: Asker) -> types.Tool:
         """As a client is shown it."""
         return types.Tool(
             name=self.name,
@@ -221,7 +221,7 @@ class Tool:
             ),
         )
 
-    def taken(self, who: Asker, sent: dict[str, Any]) -> dict[str, Any]:
+    def known_arguments(self, who: Asker, sent: dict[str, Any]) -> dict[str, Any]:
         """What counts of the arguments."""
         # To pass over this one would be to read and write another memory than was meant.
         if not self.exact or sent.get("user_id") not in (None, who.user):
@@ -236,9 +236,9 @@ class Tool:
             given = check(self.schema(who), sent, extras=self.exact)
             return to_result(self.run(memory, who, given), self.text)
         except HoldfastError as error:
-            return self._refused(error)
+            return self._error_result(error)
 
-    def _refused(self, error: HoldfastError) -> types.CallToolResult:
+    def _error_result(self, error: HoldfastError) -> types.CallToolResult:
         message, name = complaint(error, self.names)
         body = {"error": message} | ({"field": name} if name else {})
         shown = dumps(body).decode() if self.json_errors else message
@@ -267,13 +267,13 @@ def complaint(error: HoldfastError, names: Mapping[str, str] = _NONE) -> tuple[s
         return str(type(error)().args[0]), ""
     message = str(error)
     name = error.field if isinstance(error, InvalidInput) else ""
-    known = _renamed(name, names)
+    known = _wire_field(name, names)
     if name and message.startswith(name):
         message = known + message.removeprefix(name)
     return _plain(message), _plain(known)
 
 
-def _renamed(name: str, names: Mapping[str, str]) -> str:
+def _wire_field(name: str, names: Mapping[str, str]) -> str:
     """A field such as "entities[3].type" as the caller calls it: "entities[3].entityType"."""
     new = names.get(_NUMBER.sub("", name))
     if new is None:

@@ -32,7 +32,7 @@ from holdfast.service.mcp.tool import (
     Given,
     Schema,
     Tool,
-    counted,
+    counted_list,
     verb_tool,
     whole_record,
 )
@@ -212,7 +212,7 @@ _MEMORY: tuple[Tool, ...] = (
         show=lambda hits: {"hits": _hits(hits), "degraded": parts_of(hits.degraded)},
         gives=whole_record(
             {
-                "hits": tool.listed(_BEST, _HIT),
+                "hits": tool.array(_BEST, _HIT),
                 "degraded": tool.texts("Parts of the search that could not be asked."),
             }
         ),
@@ -309,7 +309,7 @@ _MEMORY: tuple[Tool, ...] = (
         writes=True,
         idempotent=False,
         touches=(NOTES,),
-        gives=counted("notes", "Notes, newest first.", _NOTE),
+        gives=counted_list("notes", "Notes, newest first.", _NOTE),
     ),
 )
 
@@ -400,8 +400,8 @@ _GRAPH_AND_TEAM: tuple[Tool, ...] = (
         " things are connected. Writing the same again changes nothing.",
         verbs.GRAPH_WRITE,
         {
-            "entities": tool.listed("Entities to store.", _ENTITY),
-            "relations": tool.listed(
+            "entities": tool.array("Entities to store.", _ENTITY),
+            "relations": tool.array(
                 "Relations; an end that nobody knows becomes an entity.", _RELATION
             ),
         },
@@ -426,8 +426,8 @@ _GRAPH_AND_TEAM: tuple[Tool, ...] = (
         show=_subgraph,
         gives=whole_record(
             {
-                "entities": tool.listed("Entities, nearest first.", _FOUND_ENTITY),
-                "relations": tool.listed("Relations between them.", _FOUND_RELATION),
+                "entities": tool.array("Entities, nearest first.", _FOUND_ENTITY),
+                "relations": tool.array("Relations between them.", _FOUND_RELATION),
                 "truncated": {"type": "boolean", "description": "Whether there was more."},
             }
         ),
@@ -464,7 +464,7 @@ _GRAPH_AND_TEAM: tuple[Tool, ...] = (
         },
         scope=("workspace", "agent"),
         show=_team_hits,
-        gives=counted("hits", _BEST, _HIT),
+        gives=counted_list("hits", _BEST, _HIT),
     ),
 )
 
