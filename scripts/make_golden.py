@@ -156,7 +156,7 @@ def live(memory: holdfast.Memory) -> None:
     store.touch(scope, [turn.id], at=at, action="blamed", strength=lambda _: 0.3)
     store.archive(scope, [aside], at=at, reason="nobody asked for it")
     store.end(scope, [wrong], at=at, valid_to=at, reason="it was another one")
-    store.add_share(Share("s1", scope, "team", ("graph",), "read", at, at + timedelta(days=1)))
+    store.put_share(Share("s1", scope, "team", ("graph",), "read", at, at + timedelta(days=1)))
     store.set_agent_trust("life", "helper", 0.75, at=at)
     memory.drain()
 
@@ -185,7 +185,7 @@ def serve(memory: holdfast.Memory) -> None:
     store.note_audit(replace(line, outcome="refused", owner=None, subject=None))
     hook = Webhook("hook-1", "served", "ann", "https://example.org/", ("memory.stored",), at)
     hook = replace(hook, secret=b"secret")
-    store.add_hook(hook)
+    store.put_hook(hook)
 
 
 def a_turn(number: int, at: datetime) -> LogEntry:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.learn.embed import embed_texts, passages, record_texts
-from holdfast.types import Event, Record
+from holdfast.learn.embed import passages, record_texts, turn_texts
+from holdfast.types import Record
 
 MOST_PIECES = 200
 SENTENCE = "The harbour master counted {} boats before breakfast and wrote it down."
@@ -141,21 +141,23 @@ def test_every_word_is_in_some_passage_in_order(words: list[str]) -> None:
     assert firsts == sorted(firsts)
 
 
-def an_event(content: str, name: str | None = None) -> Event:
-    at = datetime(2026, 3, 1, 10, tzinfo=UTC)
-    return Event("0" * 32, 1, "user", content, at, at, "user", name)
+def a_turn(content: str, name: str | None = None) -> Record:
+    at, id = datetime(2026, 3, 1, 10, tzinfo=UTC), "0" * 32
+    return Record(
+        id, "session", "turn", content, at, None, at, None, "user", 1.0, (id,), "user", name
+    )
 
 
 def test_every_passage_tells_who_spoke_and_when() -> None:
-    assert embed_texts(an_event("I moved.", "Ann")) == ["[1 March 2026] Ann: I moved."]
-    assert embed_texts(an_event("I moved.")) == ["[1 March 2026] user: I moved."]
-    many = embed_texts(an_event(a_long_text(), "Ann"))
+    assert turn_texts(a_turn("I moved.", "Ann")) == ["[1 March 2026] Ann: I moved."]
+    assert turn_texts(a_turn("I moved.")) == ["[1 March 2026] user: I moved."]
+    many = turn_texts(a_turn(a_long_text(), "Ann"))
     assert len(many) > 3
     assert all(text.startswith("[1 March 2026] Ann: The harbour") for text in many)
 
 
-def test_the_same_event_gives_the_same_texts() -> None:
-    assert embed_texts(an_event(a_long_text())) == embed_texts(an_event(a_long_text()))
+def test_the_same_turn_gives_the_same_texts() -> None:
+    assert turn_texts(a_turn(a_long_text())) == turn_texts(a_turn(a_long_text()))
 
 
 def a_record(content: str, **data: object) -> Record:

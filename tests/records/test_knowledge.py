@@ -248,8 +248,8 @@ def test_what_was_cut_short_is_finished_by_asking_again(memory: Memory) -> None:
     memory.store.forget(ann, some, at=NOW)
     assert memory.knowledge.remove(document.id, user="ann")
     assert memory.recall("otter", user="ann", limit=200) == []
-    memory.store.restore(ann, [document.id], at=NOW)
-    memory.store.restore(ann, some, at=NOW)
+    memory.store.forget(ann, [document.id], at=NOW, undo=True)
+    memory.store.forget(ann, some, at=NOW, undo=True)
     assert not memory.restore(document.id, user="ann")
     assert len(memory.recall("otter", user="ann", limit=200)) == document.chunks
 

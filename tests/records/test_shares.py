@@ -180,7 +180,7 @@ def test_a_strange_share_that_an_import_brought_shows_nothing(
     for number, (owner, segments) in enumerate(
         [(ZOE, ("facts", "session")), (Scope("home", "bob"), ("graph",)), (ANN, ("graph",))]
     ):
-        memory.store.add_share(Share(f"s{number}", owner, "home", segments, "read", NOW))
+        memory.store.put_share(Share(f"s{number}", owner, "home", segments, "read", NOW))
     assert shares.parts(ANN) == ()
     assert memory.recall("tea", user="ann", workspace="home") == []
 

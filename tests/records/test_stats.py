@@ -40,7 +40,7 @@ def test_what_does_not_hold_is_not_counted(alive: Living) -> None:
     assert alive.get(left).known_to is None
     alive.store.archive(ANN, [archived], at=now, undo=True)
     alive.store.end(ANN, [ended], valid_to=None, at=now)
-    alive.store.restore(ANN, [forgotten], at=now)
+    alive.store.forget(ANN, [forgotten], at=now, undo=True)
     assert count_by_tier(alive.store, ANN)["fact"] == 4
 
 

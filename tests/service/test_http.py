@@ -22,7 +22,7 @@ from holdfast.service.dialects.atomic_ingest import WaitingRoom
 from holdfast.service.http.app import create_app
 from holdfast.service.http.errors import fault_of
 from holdfast.service.http.overrides import config_hash
-from holdfast.service.keys import create_key
+from holdfast.service.keys import create_key, revoke_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 
@@ -404,7 +404,7 @@ def caller_headers(memory: Memory, caller: str) -> dict[str, str]:
     }
     made, secret = create_key(store, **options.get(caller, {}))
     if caller == "a revoked key":
-        assert store.change_key(made.id, revoked_at=NOW)
+        assert revoke_key(store, made.id, at=NOW)
     shown = {
         "no key": {},
         "an empty key": {"authorization": "Bearer ", "x-api-key": ""},

@@ -14,7 +14,8 @@ from holdfast.errors import ConfigError
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import check_no_auth, create_app
 from holdfast.service.http.auth import Keyring
-from holdfast.service.keys import create_key
+from holdfast.service.keys import create_key, revoke_key
+from holdfast.store.protocols import StoredKey
 from holdfast.testing import HashEmbedder
 from holdfast.types import ApiKey
 from tests.service.live import wait_until
@@ -116,7 +117,7 @@ def test_the_last_admin_key_stays(memory: Memory, admin: TestClient) -> None:
     made(admin, role="admin", user_id="ann")
     create_key(memory.store, role="admin", workspace="lab")
     gone, _ = create_key(memory.store, role="admin")
-    memory.store.change_key(gone.id, revoked_at=NOW)
+    revoke_key(memory.store, gone.id, at=NOW)
     answer = admin.delete(f"/v1/keys/{id}")
     assert answer.status_code == 409
     assert answer.json() == {"error": "this is the last admin key: make another first"}
@@ -162,7 +163,7 @@ def test_what_another_process_revokes_is_dead_within_a_second(memory: Memory) ->
     client = client_of(memory, secret)
     with client:
         assert client.post("/v1/recall", **RECALL).status_code == 200
-        memory.store.change_key(key.id, revoked_at=NOW)
+        revoke_key(memory.store, key.id, at=NOW)
         wait_until(lambda: client.post("/v1/recall", **RECALL).status_code == 401, 30)
 
 
@@ -178,7 +179,7 @@ def test_a_key_is_believed_for_less_than_a_second(memory: Memory, kind: str) -> 
         return asyncio.run(asked)
 
     assert found() == key
-    memory.store.change_key(key.id, revoked_at=NOW)
+    revoke_key(memory.store, key.id, at=NOW)
     assert found() == key, "it is not read for each request"
     seconds = 0.99
     assert found() is None
@@ -228,12 +229,12 @@ def _no_keys(memory: Memory) -> None:
 
 
 def _empty_key(memory: Memory) -> None:
-    memory.store.add_key(ApiKey("", "default", None, "admin", NOW), b"")
+    memory.store.put_key(StoredKey(ApiKey("", "default", None, "admin", NOW), b""))
 
 
 def _revoked(memory: Memory) -> None:
     key, _ = create_key(memory.store, role="admin")
-    memory.store.change_key(key.id, revoked_at=NOW)
+    revoke_key(memory.store, key.id, at=NOW)
 
 
 def _expired(memory: Memory) -> None:

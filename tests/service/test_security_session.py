@@ -14,7 +14,7 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.service.http.guard import COOKIE
-from holdfast.service.keys import create_key, rotate_key
+from holdfast.service.keys import create_key, revoke_key, rotate_key
 from holdfast.testing import HashEmbedder
 from tests.service.asking import routes_of
 
@@ -100,7 +100,7 @@ def test_a_session_ends_with_its_key(memory: Memory, clock: Clock, how: str) -> 
         page.post("/v1/sign-in", json={"key": secret}, headers=OWN)
         assert page.get("/v1/whoami").status_code == 200
         if how == "revoked":
-            memory.store.change_key(key.id, revoked_at=NOW)
+            revoke_key(memory.store, key.id, at=NOW)
         elif how == "rotated":
             rotate_key(memory.store, key.id)
         else:

@@ -179,7 +179,7 @@ def test_a_worker_apart_sends_webhooks(tmp_path: Path) -> None:
     ):
         try:
             hook = Webhook("hook", "default", None, receiver.url, (), memory.now(), secret=b"s")
-            memory.store.add_hook(hook)
+            memory.store.put_hook(hook)
             id = memory.remember("tea", user="ann").events[0]
             wait_until(lambda: id in [each["id"] for each in receiver.events()], 60)
             process.send_signal(signal.SIGTERM)

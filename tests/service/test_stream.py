@@ -12,7 +12,7 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.http import stream
 from holdfast.service.http.app import create_app
-from holdfast.service.keys import create_key
+from holdfast.service.keys import create_key, revoke_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from tests.service.live import Api, Ear, live, wait_until
@@ -191,7 +191,7 @@ def test_a_revoked_key_hears_no_more(memory: Memory, port: int, key: str) -> Non
     with Ear(port, secret) as ear, Ear(port, key, "?user_id=ann") as other:
         ear.frame()
         other.frame()
-        memory.store.change_key(mine.id, revoked_at=memory.now())
+        revoke_key(memory.store, mine.id, at=memory.now())
         assert ear.event()["event"] == "end"
         assert ear.event() == {}
         memory.remember("tea", user="ann")

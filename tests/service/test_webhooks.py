@@ -204,7 +204,7 @@ def test_nobody_there_and_addresses_inside_are_failures_without_details(
     client.delete(f"{PATH}/{made(client, receiver.url)['id']}")
     inside = receiver.url.replace("127.0.0.1", "127.0.0.2")  # As one made when it was allowed.
     hook = Webhook("0" * 16, "default", None, inside, (), memory.now(), secret=b"secret")
-    memory.store.add_hook(hook)
+    memory.store.put_hook(hook)
     memory.remember("tea", user="ann")
     assert not Sender(memory).deliver(hook.id)
     words = "url leads to an address that is not public; see outgoing.hosts"
@@ -256,7 +256,8 @@ def test_a_clock_that_ran_ahead_is_no_obstacle(
 ) -> None:
     hook = made(client, receiver.url)
     memory.remember("one", user="ann")
-    memory.store.set_hook(replace(standing(memory), due=memory.now() + timedelta(days=900)))
+    was = standing(memory)
+    assert memory.store.put_hook(replace(was, due=memory.now() + timedelta(days=900)), was=was)
     assert Sender(memory).deliver(hook["id"])
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
-from holdfast.service.keys import create_key
+from holdfast.service.keys import create_key, revoke_key
 from holdfast.store.protocols import EXTERNAL
 from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
@@ -93,7 +93,7 @@ def _keys(memory: Memory) -> dict[str, str]:
     }
     for each, _ in memory.store.api_keys():
         if each.label == "revoked":
-            memory.store.change_key(each.id, revoked_at=BEGAN)
+            revoke_key(memory.store, each.id, at=BEGAN)
     return {**secrets, "wrong": "rk_" + "x" * 43, "none": ""}
 
 
@@ -101,7 +101,7 @@ def _operated(memory: Memory) -> dict[str, str]:
     """A key and a webhook, which are the operator's."""
     spare, _ = create_key(memory.store, workspace="acme", clock=lambda: BEGAN)
     hook = Webhook("a" * 16, "acme", "ann", "https://127.0.0.1:9/", (), BEGAN, secret=b"secret")
-    memory.store.add_hook(hook)
+    memory.store.put_hook(hook)
     return {"/v1/keys": spare.id, "/v1/webhooks": hook.id}
 
 

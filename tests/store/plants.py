@@ -14,9 +14,11 @@ from holdfast.store.protocols import (
     Change,
     Derived,
     Dumped,
+    DumpedEvent,
     DumpedShare,
     DumpedTrust,
     LogEntry,
+    Share,
     Spent,
 )
 from holdfast.store.sqlite import SqliteStore
@@ -27,10 +29,10 @@ from holdfast.types import Event, Job, Record, Scope
 class LeaksAcrossUsers(SqliteStore):
     """Reads a record whoever asks."""
 
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+    def get(self, scope: Scope, ids: Sequence[str], *, hidden: bool = False) -> list[Record]:
         found: list[Record] = []
         for owner in self.owners():
-            found += super().get(owner, ids)
+            found += super().get(owner, ids, hidden=hidden)
         return sorted(found, key=lambda record: ids.index(record.id))
 
 
@@ -71,14 +73,8 @@ class ShowsTheForgotten(SqliteStore):
         seen = super().events(scope, ids, **rest)
         if ids is not None:
             return seen
-        hidden = [job for job in self.jobs() if job.subject not in {event.id for event in seen}]
-        mine = [
-            job
-            for job in hidden
-            if (job.scope.user, job.scope.workspace) == (scope.user, scope.workspace)
-        ]
-        found = self.subjects(mine).values()
-        return seen + [each for each in found if isinstance(each, Event)]
+        turns = [row.event for row in self.dump(vectors=False) if isinstance(row, DumpedEvent)]
+        return seen + [each for each in turns if each not in seen]
 
 
 class MixesConversations(SqliteStore):
@@ -150,8 +146,8 @@ class TakesHearsayForDocuments(SqliteStore):
 class SeesNothingAgain(SqliteStore):
     """Does not know when something was last seen."""
 
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
-        return [replace(record, seen_at=None) for record in super().get(scope, ids)]
+    def get(self, scope: Scope, ids: Sequence[str], *, hidden: bool = False) -> list[Record]:
+        return [replace(record, seen_at=None) for record in super().get(scope, ids, hidden=hidden)]
 
 
 class LetsOthersPay(SqliteStore):
@@ -222,11 +218,11 @@ class LooksAtTheGraphAlone(SqliteStore):
 class LetsOthersRevoke(SqliteStore):
     """Does not ask who granted a share."""
 
-    def revoke_share(self, scope: Scope, id: str, *, at: datetime) -> bool:
-        done = [
-            super(LetsOthersRevoke, self).revoke_share(s.scope, id, at=at) for s in self.shares()
-        ]
-        return any(done)
+    def put_share(self, share: Share, *, was: Share | None = None) -> bool:
+        if was is None:
+            return super().put_share(share)
+        granted = [replace(share, scope=each.scope) for each in self.shares()]
+        return any([super(LetsOthersRevoke, self).put_share(each, was=was) for each in granted])
 
 
 class TrustsEverywhere(SqliteStore):

@@ -198,7 +198,7 @@ def test_what_the_journal_says_to_be_put_aside_is(store: SqliteStore, damage: Da
 
 def test_a_share_of_nobody_is_found_and_dropped(store: SqliteStore, damage: Damage) -> None:
     for scope in (ANN, BOB):
-        store.add_share(Share("s1", scope, "work", ("graph",), "read", NOON))
+        store.put_share(Share("s1", scope, "work", ("graph",), "read", NOON))
     damage("UPDATE shares SET owner = 77 WHERE owner = 1")
     assert wrong(store) == ["integrity", "shares"]
     assert store.rebuild(index_row, steps=[EMBED]) > 0

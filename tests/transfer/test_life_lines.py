@@ -96,7 +96,7 @@ def fill(memory: Memory) -> None:
     store.end(ANN, [a_fact(52).id], at=AT, valid_to=AT, reason="no")
     team = [a_fact(60, tier="workspace", kind="adr", metadata={"author": "bob"})]
     store.put(Scope("default", TEAM), team, known_at=AT, steps=steps)
-    store.add_share(Share("s1", ANN, "team", ("graph", "profile"), "write", AT, AT, AT))
+    store.put_share(Share("s1", ANN, "team", ("graph", "profile"), "write", AT, AT, AT))
     store.set_agent_trust("default", "bot", 0.75, at=AT)
     memory.drain()
 

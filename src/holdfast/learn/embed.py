@@ -13,7 +13,7 @@ from holdfast.language.instructions.rules import topic
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.models.base import Embedder, embedded
 from holdfast.store.protocols import Space, Store, Vector, is_heard
-from holdfast.types import Event, Job, Record
+from holdfast.types import Job, Record
 
 # ----------------------------------------------------------------------
 # Text for the embedder: cut where it is longer than the model reads, told who spoke and when.
@@ -38,11 +38,11 @@ _BORDER = re.compile(rf"(?<=[{STOPS}…])\s+|(?<=[{DENSE_STOPS}])|\n+")
 _WORDS = re.compile(r"\S+\s*|\s+")
 
 
-def embed_texts(event: Event) -> list[str]:
-    """The passages of an event, each with its header."""
-    speaker = event.name or event.role
-    header = f"[{event.at.day} {event.at:%B %Y}] {speaker}: "
-    return [header + passage for passage in passages(event.content)]
+def turn_texts(turn: Record) -> list[str]:
+    """The passages of a turn, each with its header."""
+    speaker, at = turn.name or turn.role, turn.valid_from
+    header = f"[{at.day} {at:%B %Y}] {speaker}: "
+    return [header + passage for passage in passages(turn.content)]
 
 
 def record_texts(record: Record) -> list[str]:
@@ -149,7 +149,7 @@ def embed(
 
     The same passage of the same owner is embedded once: its vector is found by a digest.
     """
-    subjects = store.subjects(jobs)
+    subjects = _subjects(store, jobs)
     wanted: dict[int, list[tuple[bytes, str]]] = {
         job.id: [(_digest(text), text) for text in _texts(subjects[job.id])]
         for job in jobs
@@ -210,8 +210,21 @@ def _apart(jobs: Sequence[Job]) -> list[list[Job]]:
     return [list(part.values()) for part in parts]
 
 
-def _texts(subject: Event | Record) -> list[str]:
-    return record_texts(subject) if isinstance(subject, Record) else embed_texts(subject)
+def _texts(subject: Record) -> list[str]:
+    return turn_texts(subject) if subject.tier == "session" else record_texts(subject)
+
+
+def _subjects(store: Store, jobs: Sequence[Job]) -> dict[int, Record]:
+    """By the job's id the record that it is about, forgotten ones too."""
+    of_owner: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        of_owner.setdefault((job.scope.workspace, job.scope.user), []).append(job)
+    found: dict[int, Record] = {}
+    for some in of_owner.values():
+        records = store.get(some[0].scope, [job.subject for job in some], hidden=True)
+        there = {record.id: record for record in records}
+        found |= {job.id: there[job.subject] for job in some if job.subject in there}
+    return found
 
 
 def _known_vectors(

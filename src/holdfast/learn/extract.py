@@ -209,7 +209,8 @@ class ExtractStep:
 
     def _was_read(self, talk: _Talk, turn: Event) -> bool:
         """Whether it is no dead letter: what nobody could read helps to read nothing."""
-        return not self._store.counts(subject=(talk.scope, turn.id), steps=[STEP]).dead
+        dead = self._store.jobs(states=("dead",), scope=talk.scope, subject=turn.id)
+        return all(job.step != STEP for job in dead)
 
     def _by_llm(self, llm: LlmExtractor, talk: _Talk) -> Drafts:
         text = "\n".join(turn.content for turn in talk.turns)

@@ -22,7 +22,7 @@ from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
 from holdfast.recall.stages.rerank import Reranker
 from holdfast.records.after_forget import AfterForget
-from holdfast.records.entries import index_row
+from holdfast.records.entries import index_row, status_of
 from holdfast.records.facts.after_forget import groups_of_gone
 from holdfast.records.facts.verbs import Facts
 from holdfast.records.fading import strength
@@ -244,7 +244,7 @@ class Core:
         states: set[State] = set()
         for event in events:
             try:
-                states.add(self._store.status(scope, event).state)
+                states.add(status_of(self._store, scope, event).state)
             except NotFound:  # Wiped since; the receipt still stands.
                 states.add("done")
         return min(states, key=order.index)

@@ -239,7 +239,7 @@ class Library(Core):
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user)
         id = validate.record_id(id)
-        done = bool(self._store.restore(scope, [id], at=self._now()))
+        done = bool(self._store.forget(scope, [id], at=self._now(), undo=True))
         # Also if it was back already: the last time may have been cut short after this.
         if any(each.kind == "document" for each in self._store.get(scope, [id])):
             self.knowledge.bring_back(scope, id)

@@ -24,7 +24,7 @@ from holdfast.recall.context.ledger import Packing, explanation, keep
 from holdfast.recall.context.pack import GUARANTEED, Packed, pack
 from holdfast.recall.hits import expand
 from holdfast.recall.query import Query, query, question
-from holdfast.records.entries import entries
+from holdfast.records.entries import entries, status_of
 from holdfast.records.parts import is_seen
 from holdfast.records.profile_fields import Profile
 from holdfast.records.stats import WINDOW, Stats, count_by_tier
@@ -314,7 +314,8 @@ class Memory(Library):
     ) -> Status:
         """How far one event has come."""
         self._check_open()
-        return self._store.status(validate.scope(workspace=workspace, user=user), event_id)
+        scope = validate.scope(workspace=workspace, user=user)
+        return status_of(self._store, scope, event_id)
 
     def history(
         self,

@@ -8,11 +8,12 @@ from datetime import datetime
 from holdfast.border.origins import least
 from holdfast.border.validate import Draft
 from holdfast.border.write_options import visibility_of
+from holdfast.errors import NotFound
 from holdfast.index.postings import packed
 from holdfast.language.terms import terms
 from holdfast.records.rules import Learner, derived_again
-from holdfast.store.protocols import IndexedRow, LogEntry, is_heard
-from holdfast.types import ORIGIN_OF_ROLE, Event, Metadata, Record
+from holdfast.store.protocols import IndexedRow, LogEntry, Store, is_heard
+from holdfast.types import ORIGIN_OF_ROLE, Event, Job, Metadata, Record, Scope, State, Status
 
 #: Of a turn that is treated as any other; see write_options.py.
 _AS_USUAL: Metadata = {}
@@ -82,3 +83,24 @@ def index_row(subject: Event | Record) -> IndexedRow:
 def indexed_terms(name: str | None, content: str) -> list[str]:
     """The speaker's name is searchable with what was said."""
     return (terms(name) if name else []) + terms(content)
+
+
+def status_of(store: Store, scope: Scope, event: str) -> Status:
+    """How far an event has come, a forgotten one too; NotFound for an unknown id."""
+    if not any(each.tier == "session" for each in store.get(scope, [event], hidden=True)):
+        raise NotFound(f"there is no memory {event!r} in this scope")
+    jobs = store.jobs(scope=scope, subject=event)
+    errors = [job.error for job in jobs if job.error]
+    pending = tuple(job.step.split(":")[0] for job in jobs)
+    return Status(event, _state(jobs), pending, errors[-1] if errors else None)
+
+
+def _state(jobs: Sequence[Job]) -> State:
+    if not jobs:
+        return "done"
+    states = {job.state for job in jobs}
+    if "running" in states:
+        return "processing"
+    if "ready" in states:
+        return "failed" if any(job.error for job in jobs) else "stored"
+    return "dead"

@@ -341,7 +341,8 @@ class Knowledge(parts.Tier):
         now = self._now()
         (record,) = self._store.get(owner, [id])
         return sum(
-            len(self._store.restore(owner, some, at=now)) for some in _slices(chunk_ids(record))
+            len(self._store.forget(owner, some, at=now, undo=True))
+            for some in _slices(chunk_ids(record))
         )
 
     def _read(self, sent: _SentDocument) -> _Made:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from holdfast.border import validate
 from holdfast.border.ids import Ids
-from holdfast.errors import InvalidInput
+from holdfast.errors import Conflict, InvalidInput
 from holdfast.index.view import ViewPart
 from holdfast.records import parts
 from holdfast.records.transact import once
@@ -95,13 +96,19 @@ class Shares:
             if before is not None:
                 granted = self._store.shares(granted_by=scope)
                 return next(each for each in granted if each.id == before)
-            self._store.add_share(share)
+            if not self._store.put_share(share):
+                raise Conflict(f"there is a share {share.id!r} already: use a new id")
         return share
 
     def revoke(self, id: str, *, user: str | None = None, workspace: str = "default") -> bool:
         """End a share that this side granted; whether there was one that had not ended."""
         scope = parts.owner(workspace, user)
-        return self._store.revoke_share(scope, validate.word(id, "id"), at=self._now())
+        id, now = validate.word(id, "id"), self._now()
+        return any(
+            self._store.put_share(replace(share, revoked_at=now), was=share)
+            for share in self._store.shares(granted_by=scope)
+            if share.id == id and share.revoked_at is None
+        )
 
     def given_to(self, workspace: str = "default") -> list[Share]:
         """What others let this workspace see just now, newest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -111,5 +112,7 @@ class Stats:
 
 def count_by_tier(store: Store, scope: Scope) -> dict[str, int]:
     """Memories that hold, by tier; every tier is there."""
-    found = store.tally(scope)
-    return {tier: found.get(tier, 0) for tier in ALL_TIERS}
+    found = Counter[str]()
+    for each in store.growth(scope):
+        found[each.tier] += each.holding
+    return {tier: found[tier] for tier in ALL_TIERS}

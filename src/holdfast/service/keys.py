@@ -6,12 +6,13 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 
 from holdfast.border import validate
 from holdfast.errors import Conflict, InvalidInput, NotFound
-from holdfast.store.protocols import Keys
+from holdfast.store.protocols import Keys, StoredKey
 from holdfast.types import ApiKey, Role
 
 # Names of tools of the MCP server, checked where a key is made: a wrong one would open nothing.
@@ -95,7 +96,8 @@ def create_key(  # noqa: PLR0913 (what a key has)
         tokens_a_day=tokens_a_day,
     )
     secret = _secret()
-    store.add_key(key, digest(secret))
+    if not store.put_key(StoredKey(key, digest(secret))):
+        raise Conflict(f"there is a key {key.id!r} already")
     return key, secret
 
 
@@ -107,13 +109,22 @@ def new_id() -> str:
 def rotate_key(store: Keys, id: str) -> tuple[ApiKey, str]:
     """The key with a new secret; the one it had opens nothing any more."""
     secret = _secret()
-    rotated = store.change_key(id, digest=digest(secret))
-    found = store.api_keys(id=id)
-    if not found:
-        raise NotFound(f"there is no key {id!r:.64}")
-    if not rotated:
-        raise Conflict("this key was revoked: make a new one")
-    return found[0].key, secret
+    while held := next(iter(store.api_keys(id=id)), None):
+        if held.key.revoked_at is not None:
+            raise Conflict("this key was revoked: make a new one")
+        if store.put_key(StoredKey(held.key, digest(secret)), was=held):
+            return held.key, secret
+    raise NotFound(f"there is no key {id!r:.64}")
+
+
+def revoke_key(store: Keys, id: str, *, at: datetime) -> bool:
+    """Revoke a key: from then on it opens nothing. False when there is none or it was before."""
+    while held := next(iter(store.api_keys(id=id)), None):
+        if held.key.revoked_at is not None:
+            return False
+        if store.put_key(StoredKey(replace(held.key, revoked_at=at), held.digest), was=held):
+            return True
+    return False
 
 
 def is_valid(key: ApiKey, now: datetime) -> bool:

@@ -3,7 +3,7 @@
 How far each user's happenings were told is on disk, and moves on only when the receiver has
 answered 2xx. A receiver that fails is called again after pauses that double up to an hour; after a
 day without an answer it is disabled, and says why. Each is called by a thread of its own, one call
-at a time, so that a slow one delays nobody; of several processes one calls (`set_hook`).
+at a time, so that a slow one delays nobody; of several processes one calls (`put_hook`).
 """
 
 from __future__ import annotations
@@ -215,13 +215,13 @@ class Sender:
                 if error:
                     self.counts.failed += 1
                     after = after_failure(hook, error, self._memory.now())
-                    self._memory.store.set_hook(after, was=hook)
+                    self._memory.store.put_hook(after, was=hook)
                     log.warning("webhook %s: attempt %d failed: %s", id, after.failures, error)
                     return False
                 more = more or full
                 if self._stop.is_set() or time.monotonic() > ends:
                     break
-        self._memory.store.set_hook(after_success(hook), was=hook)
+        self._memory.store.put_hook(after_success(hook), was=hook)
         return True
 
     def _claimed(self, id: str) -> Webhook | None:
@@ -230,7 +230,7 @@ class Sender:
         for hook in self._memory.store.hooks():
             if hook.id == id and _is_due(hook, now):
                 mine = replace(hook, due=now + _LEASE)
-                return mine if self._memory.store.set_hook(mine, was=hook) else None
+                return mine if self._memory.store.put_hook(mine, was=hook) else None
         return None
 
     def _tell(self, hook: Webhook, news: News) -> tuple[str, bool]:

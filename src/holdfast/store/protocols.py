@@ -35,6 +35,7 @@ from holdfast.store.values import (
     DumpedShare,
     DumpedTrust,
     DumpedVectors,
+    Growth,
     Happened,
     Head,
     IndexedRow,
@@ -56,7 +57,7 @@ from holdfast.store.values import (
     is_document,
     is_heard,
 )
-from holdfast.types import ApiKey, Event, Finding, Job, Record, Scope, Status, Version
+from holdfast.types import Event, Finding, Job, Record, Scope, Version
 
 __all__ = [
     "EXTERNAL",
@@ -130,9 +131,10 @@ class Listing(Protocol):
         wrote; what another keeps to itself is never there.
         """
 
-    def growth(self, scope: Scope, *, since: datetime) -> list[tuple[date, str, int]]:
-        """By day (UTC) and tier, in this order, how many records were learned since a time;
-        forgotten ones left out, and days without any. Of what the asker sees, as in `page`."""
+    def growth(self, scope: Scope, *, since: datetime | None = None) -> list[Growth]:
+        """How many records were learned since a time, or ever, by day (UTC) and tier, in this
+        order; forgotten ones left out, and days without any. Of what the asker sees, as in `page`.
+        """
 
 
 class RecordLife(Protocol):
@@ -195,15 +197,13 @@ class RecordLife(Protocol):
 class Sharing(Protocol):
     """What owners let other workspaces see, and how much agents are trusted."""
 
-    def add_share(self, share: Share) -> None:
-        """Store a share; Conflict when this owner has one with its id."""
+    def put_share(self, share: Share, *, was: Share | None = None) -> bool:
+        """Store a new share; with `was` say that it is revoked, if it is still as it was. False
+        when this owner has one with its id already, or not as it was."""
 
     def shares(self, *, to: str | None = None, granted_by: Scope | None = None) -> list[Share]:
         """Shares newest first, expired and revoked ones too: of all, to a workspace, by an owner,
         or both."""
-
-    def revoke_share(self, scope: Scope, id: str, *, at: datetime) -> bool:
-        """Revoke a share that this owner granted; False when there is none or it was before."""
 
     def agent_trust(self, workspace: str) -> dict[str, float]:
         """By agent, in their order, what was set."""
@@ -240,18 +240,14 @@ class Spending(Protocol):
 class Keys(Protocol):
     """Keys of the service; only a digest of the secret is kept."""
 
-    def add_key(self, key: ApiKey, digest: bytes) -> None:
-        """Store a key."""
+    def put_key(self, key: StoredKey, *, was: StoredKey | None = None) -> bool:
+        """Store a new key; with `was` give it another digest (the one before opens nothing from
+        then on) or say that it is revoked, if it is still as it was. False when there is one with
+        its id already, or not as it was."""
 
     def api_keys(self, *, id: str | None = None, digest: bytes | None = None) -> list[StoredKey]:
         """Keys, oldest first, expired and revoked ones too: all, or the one with this id or this
         digest."""
-
-    def change_key(
-        self, id: str, *, digest: bytes | None = None, revoked_at: datetime | None = None
-    ) -> bool:
-        """Give a key another digest (the one before opens nothing from then on), or revoke it.
-        False when there is no such key or it was revoked before."""
 
 
 class Answers(Protocol):
@@ -302,19 +298,17 @@ class Hooks(Protocol):
         it and has changed since comes twice with one number, "stored" first. A use that was
         followed by another act is left out. What was wiped is not told."""
 
-    def add_hook(self, hook: Webhook) -> None:
-        """Store a webhook; what happened before is not told to it."""
+    def put_hook(self, hook: Webhook, *, was: Webhook | None = None) -> bool:
+        """Store a new webhook; what happened before is not told to it. With `was` store how it
+        fares (failures, since when, due, error, disabled), if it still fares as it did: so of
+        several who take it one gets it. False when there is one with its id already, or none that
+        is as it was."""
 
     def hooks(self, *, workspace: str | None = None) -> list[Webhook]:
         """Webhooks, oldest first: of all or of one workspace, disabled ones too."""
 
     def remove_hook(self, id: str) -> bool:
         """Remove a webhook; False when there is none."""
-
-    def set_hook(self, hook: Webhook, *, was: Webhook | None = None) -> bool:
-        """Store how a webhook fares: failures, since when, due, error, disabled; with `was` only if
-        it still fares like that, so of several who take it one gets it. False when it does not, or
-        is gone."""
 
     def news(self, hook: str, *, limit: int = 100) -> list[News]:
         """Owners of whom a webhook was not told everything, in their order."""
@@ -328,10 +322,6 @@ class Chores(Protocol):
 
     def owners(self, *, after: Scope | None = None, limit: int = 1000) -> list[Scope]:
         """Owners in the order of workspace and user, those after one."""
-
-    def tally(self, scope: Scope) -> dict[str, int]:
-        """How many records of an owner hold in each tier: neither forgotten, ended nor put aside.
-        Tiers without any are left out. Of what the asker sees, as in `page`."""
 
     def begin_chore(self, name: str, *, now: datetime, every_s: float) -> bool:
         """True, and noted, when a chore is due: it was never begun, or so long ago, or at a time
@@ -394,9 +384,6 @@ class Log(Protocol):
         an arrival number, of all sessions or of one, `limit` at most. Unknown and forgotten ones
         are left out."""
 
-    def status(self, scope: Scope, event: str) -> Status:
-        """How far an event has come; NotFound for an unknown id."""
-
     def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
         """The ids that a key of this owner stands for, forgotten ones too; () if unknown."""
 
@@ -404,8 +391,9 @@ class Log(Protocol):
 class Records(Protocol):
     """Memories of every tier, their visibility and their history."""
 
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
-        """The records with these ids, in that order; unknown and forgotten ones left out."""
+    def get(self, scope: Scope, ids: Sequence[str], *, hidden: bool = False) -> list[Record]:
+        """The records with these ids, in that order; unknown ones left out, and forgotten ones:
+        `hidden` is for the worker, which needs them as well."""
 
     def listed(
         self,
@@ -444,13 +432,13 @@ class Records(Protocol):
         none and is not followed by any index. What was written into the graph stays as it is when
         it is only heard of. Sources add up. What was first stored without any stands without."""
 
-    def forget(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
-        """Hide records from every read, in one transaction; which of them were hidden by it. With a
-        turn goes what was derived from it and from no other turn that is still there."""
-
-    def restore(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
-        """Undo `forget`; which of them came back. With a turn comes back what had gone for want of
-        a source, but nothing that was forgotten for its own sake."""
+    def forget(
+        self, scope: Scope, ids: Sequence[str], *, at: datetime, undo: bool = False
+    ) -> list[str]:
+        """Hide records from every read, or bring them back, in one transaction; which of them
+        changed. With a turn goes what was derived from it and from no other turn that is still
+        there; with it comes back what had gone for want of a source, but nothing that was forgotten
+        for its own sake."""
 
     def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
         """Which of these were forgotten for their own sake, and since when; wiped ones too: what
@@ -584,10 +572,6 @@ class Queue(Protocol):
         """Write what the jobs made and remove them, in one transaction; how many were still ours.
         Writing the same twice changes nothing. Records of two owners with one id: in two calls."""
 
-    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event | Record]:
-        """By the job's id the event or the derived record it is about, forgotten ones too; for
-        the worker alone."""
-
     def release(
         self,
         jobs: Sequence[Job],
@@ -607,15 +591,13 @@ class Queue(Protocol):
         *,
         states: Sequence[str] = ("ready", "running", "dead"),
         scope: Scope | None = None,
+        subject: str | None = None,
         limit: int = 100,
     ) -> list[Job]:
-        """Jobs of all or of an owner, in the order they were made."""
+        """Jobs of all, of an owner, or of one record of that owner, in the order they were made."""
 
-    def counts(
-        self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
-    ) -> QueueCounts:
-        """How many jobs there are, and since when the longest waits: of all or of one record, of
-        all steps or of some."""
+    def counts(self, *, steps: Sequence[str] | None = None) -> QueueCounts:
+        """How many jobs there are, of all steps or of some, and since when the longest waits."""
 
     def hurry(self, scope: Scope, subjects: Sequence[str]) -> int:
         """Let the jobs of these records that wait for their first try be taken at once: somebody

@@ -310,6 +310,16 @@ class Spent:
         return self.prompt_tokens + self.answer_tokens
 
 
+class Growth(NamedTuple):
+    """How many records of a tier were learned on a day."""
+
+    day: date
+    tier: str
+    learned: int
+    #: How many of them hold: neither ended nor put aside.
+    holding: int
+
+
 class StoredKey(NamedTuple):
     """A key of the service and the digest of its secret."""
 

@@ -25,8 +25,8 @@ def growth_by_day(store: Store, scope: Scope, *, now: datetime, days: int) -> li
     first = now.date() - timedelta(days=days - 1)
     since = datetime.combine(first, time(), now.tzinfo)
     found: dict[date, dict[str, int]] = {}
-    for day, tier, count in store.growth(scope, since=since):
-        found.setdefault(day, {})[tier] = count
+    for each in store.growth(scope, since=since):
+        found.setdefault(each.day, {})[each.tier] = each.learned
     # What was learned by a clock that ran ahead is there too.
     spans = [first + timedelta(days=number) for number in range(days)]
     listed = sorted({*spans, *found})

@@ -50,7 +50,7 @@ def test_what_ended_is_no_candidate_and_comes_back_when_reopened(stated: Stated)
     assert near(stated, "I live in Rome.") == ["I live in Paris."]
     stated.store.forget(ANN, [fact.id], at=stated.later())
     assert near(stated, "I live in Rome.") == []
-    stated.store.restore(ANN, [fact.id], at=stated.later())
+    stated.store.forget(ANN, [fact.id], at=stated.later(), undo=True)
     assert near(stated, "I live in Rome.") == ["I live in Paris."]
 
 

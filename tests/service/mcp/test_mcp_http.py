@@ -19,7 +19,7 @@ import holdfast
 from holdfast.errors import ConfigError
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
-from holdfast.service.keys import create_key
+from holdfast.service.keys import create_key, revoke_key
 from holdfast.service.mcp.http import Sessions
 from holdfast.service.mcp.tools import ALL
 from holdfast.testing import HashEmbedder
@@ -283,7 +283,7 @@ def test_a_stream_ends_with_its_key(memory: Memory, url: str) -> None:
             said["mcp-protocol-version"] = "2025-06-18"
             streams.append(stack.enter_context(http.stream("GET", f"{url}/mcp", headers=said)))
             assert streams[-1].status_code == 200
-        memory.store.change_key(mine.id, revoked_at=memory.now())
+        revoke_key(memory.store, mine.id, at=memory.now())
         # It ends, and in order: else this would raise, at once or after 60 seconds.
         assert b"error" not in streams[0].read()
         again = http.get(f"{url}/mcp", headers=said)

@@ -101,9 +101,9 @@ class DerivedSuite:
         assert all(version.content is None for version in store.history(ANN, a_fact(50).id))
         store.forget(ANN, [b], at=NOON)
         assert current_facts(store) == [a_fact(52).id]
-        store.restore(ANN, [b], at=NOON)
+        store.forget(ANN, [b], at=NOON, undo=True)
         assert current_facts(store) == [a_fact(51).id, a_fact(52).id]
-        store.restore(ANN, [a], at=NOON)
+        store.forget(ANN, [a], at=NOON, undo=True)
         assert len(current_facts(store)) == 3
         assert actions(store, a_fact(50).id) == ["stored", "forgotten", "restored"]
 
@@ -113,9 +113,9 @@ class DerivedSuite:
         assert store.forget(ANN, [a_fact(50).id], at=NOON)
         assert not store.forget(ANN, [a_fact(50).id], at=NOON)
         store.forget(ANN, [event], at=NOON)
-        store.restore(ANN, [event], at=NOON)
+        store.forget(ANN, [event], at=NOON, undo=True)
         assert current_facts(store) == [a_fact(51).id]
-        assert store.restore(ANN, [a_fact(50).id], at=NOON)
+        assert store.forget(ANN, [a_fact(50).id], at=NOON, undo=True)
         assert len(current_facts(store)) == 2
 
     def test_what_is_learned_from_a_forgotten_turn_is_hidden_with_it(self, store: Store) -> None:
@@ -123,7 +123,7 @@ class DerivedSuite:
         store.forget(ANN, [event], at=NOON)
         learn(store, ANN, a_fact(50, event))
         assert current_facts(store) == []
-        store.restore(ANN, [event], at=NOON)
+        store.forget(ANN, [event], at=NOON, undo=True)
         assert current_facts(store) == [a_fact(50).id]
 
     def test_metadata_of_a_forgotten_source_is_not_told(self, store: Store) -> None:
@@ -153,8 +153,8 @@ class DerivedSuite:
         for number, scope in enumerate((BOB, OTHER_ANN), 60):
             assert store.get(scope, [a_fact(50).id]) == []
             assert store.listed(scope, tier="fact", current=False) == []
-            for call in (store.forget, store.restore):
-                assert call(scope, [a_fact(50).id], at=NOON) == []
+            for undo in (False, True):
+                assert store.forget(scope, [a_fact(50).id], at=NOON, undo=undo) == []
             with pytest.raises(NotFound):
                 store.history(scope, a_fact(50).id)
             learn(store, scope, a_fact(50, content="other"), a_fact(51, event))

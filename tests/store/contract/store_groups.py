@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from holdfast.records.entries import index_row
+from holdfast.records.entries import index_row, status_of
 from holdfast.store.protocols import DumpedEvent, Spent, Store
 from holdfast.testing.store_builders import (
     ANN,
@@ -63,7 +63,8 @@ class GroupSuite:
         assert {(job.step, job.attempts, job.state) for job in jobs} == {(EXTRACT, 1, "running")}
         assert {job.scope for job in jobs} == {S1}
         assert claim_group(store) == []
-        assert [event.content for event in store.subjects(jobs).values()] == ["I drink tea."] * 4
+        turns = store.events(ANN, [job.subject for job in jobs])
+        assert [event.content for event in turns] == ["I drink tea."] * 4
 
     def test_turns_that_somebody_waits_for_are_claimed_at_once(self, store: Store) -> None:
         own = say(store, S1, an_entry(2, at=NOON + timedelta(days=1)), an_entry(1))
@@ -220,7 +221,7 @@ class GroupSuite:
         for job in claim_group(store):
             store.release([job], error="nonsense")
         store.finish(claim(store))
-        status = store.status(ANN, events[0])
+        status = status_of(store, ANN, events[0])
         assert (status.state, status.pending, status.error) == ("dead", (EXTRACT,), "nonsense")
         assert claim_group(store, 1000) == []
         assert store.replay() == 2
@@ -229,13 +230,13 @@ class GroupSuite:
 
     def test_a_step_is_pending_until_it_is_done(self, store: Store) -> None:
         (event,) = say(store, S1, an_entry(1))
-        assert store.status(ANN, event).pending == ("embed", EXTRACT)
+        assert status_of(store, ANN, event).pending == ("embed", EXTRACT)
         store.finish(claim(store))
-        assert store.status(ANN, event).pending == (EXTRACT,)
+        assert status_of(store, ANN, event).pending == (EXTRACT,)
         jobs = claim_group(store)
-        assert store.status(ANN, event).state == "processing"
+        assert status_of(store, ANN, event).state == "processing"
         assert store.learn(S1, jobs, [], known_at=NOON, steps=[]) == 1
-        assert store.status(ANN, event).state == "done"
+        assert status_of(store, ANN, event).state == "done"
 
     def test_steps_do_not_stand_in_each_others_way(self, store: Store) -> None:
         events = say(store, S1, an_entry(1), an_entry(2))

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.records.entries import index_row
+from holdfast.records.entries import index_row, status_of
 from holdfast.store.protocols import Change, DumpedRecord, Store
 from holdfast.testing.store_builders import (
     ANN,
@@ -91,7 +91,7 @@ class LearnSuite:
         store.finish(claim(store))
         name = a_name(51, event)
         assert store.learn(ANN, jobs, [name], known_at=LATE, steps=[], error="nonsense") == 1
-        status = store.status(ANN, event)
+        status = status_of(store, ANN, event)
         assert (status.state, status.pending, status.error) == ("dead", (EXTRACT,), "nonsense")
         assert the(store, 51).sources == (event,)
         assert store.replay(transient_only=True) == 0
@@ -145,7 +145,7 @@ class LearnSuite:
         with pytest.raises(ValueError, match="turn"):
             store.learn(ANN, jobs, [a_fact(50), a_fact(1)], known_at=LATE, steps=[])
         assert store.listed(ANN, tier="fact") == []
-        assert store.status(ANN, event).state == "processing"
+        assert status_of(store, ANN, event).state == "processing"
 
     def test_no_learning_crosses_a_scope(self, store: Store) -> None:
         (event,), jobs = said(store, 1)
@@ -154,7 +154,7 @@ class LearnSuite:
             assert store.learn(scope, jobs, [a_fact(50)], known_at=LATE, steps=[]) == 0
             assert store.listed(scope, tier="fact") == []
         assert store.learn(ANN, jobs, [a_fact(50)], known_at=LATE, steps=[]) == 1
-        assert store.status(ANN, event).pending == ("embed",)
+        assert status_of(store, ANN, event).pending == ("embed",)
 
     def test_what_several_told_is_nobodys_own(self, store: Store) -> None:
         scope = replace(ANN, agent="a", session="s")
@@ -179,7 +179,7 @@ class LearnSuite:
         learn(store, ANN, *(a_fact(n, event) for n in (50, 51, 52)), a_fact(53), a_fact(54))
         for number in (51, 52, 53):
             store.forget(ANN, [a_fact(number).id], at=NOON + timedelta(hours=number))
-        store.restore(ANN, [a_fact(52).id], at=NOON)
+        store.forget(ANN, [a_fact(52).id], at=NOON, undo=True)
         store.forget(ANN, [event], at=NOON)
         store.wipe(forgotten_before=NOON - timedelta(days=1))
         asked = [*(a_fact(n).id for n in (54, 53, 52, 51, 50)), event, other, "f" * 32, "no id"]
@@ -302,7 +302,7 @@ class HeardSuite:
         learn(store, ANN, a_name(50, event))
         store.forget(ANN, [event], at=NOON)
         assert store.listed(ANN, tier="graph") == []
-        store.restore(ANN, [event], at=NOON)
+        store.forget(ANN, [event], at=NOON, undo=True)
         assert [record.id for record in store.listed(ANN, tier="graph")] == [a_name(50).id]
         store.forget(ANN, [event], at=NOON)
         assert store.wipe(forgotten_before=LATE) == 2

@@ -73,7 +73,7 @@ class HappenedSuite:
         (id,) = put(store, ANN, an_entry(1))
         mark = Mark(0, store.head(ANN).change, _LATE)
         store.forget(ANN, [id], at=NOON)
-        store.restore(ANN, [id], at=NOON)
+        store.forget(ANN, [id], at=NOON, undo=True)
         assert acts(store, mark) == [("forgotten", id), ("restored", id)]
         assert acts(store) == [("stored", id), ("forgotten", id), ("restored", id)]
 
@@ -134,14 +134,14 @@ class HookSuite:
         second = a_hook(2, workspace="work", failures=3, failing_since=NOON, due=NOON + DAY)
         second = replace(second, error="HTTP 500", disabled_at=NOON + DAY)
         for hook in (second, first):
-            store.add_hook(hook)
+            store.put_hook(hook)
         assert store.hooks() == [first, second]
         assert store.hooks(workspace="work") == [second]
         assert "secret" not in repr(first)
 
     def test_what_was_before_it_is_no_news(self, store: Store) -> None:
         put(store, ANN, an_entry(1))
-        store.add_hook(a_hook())
+        store.put_hook(a_hook())
         assert store.news("hook-1") == []
         put(store, ANN, an_entry(2))
         put(store, BOB, an_entry(3))
@@ -153,13 +153,13 @@ class HookSuite:
         assert len(store.news("hook-1", limit=1)) == 1
 
     def test_a_webhook_of_one_user_has_that_users_news(self, store: Store) -> None:
-        store.add_hook(a_hook(user="bob"))
+        store.put_hook(a_hook(user="bob"))
         put(store, ANN, an_entry(1))
         put(store, BOB, an_entry(2))
         assert store.news("hook-1") == [News(BOB, None)]
 
     def test_what_was_told_is_no_news(self, store: Store) -> None:
-        store.add_hook(a_hook())
+        store.put_hook(a_hook())
         put(store, ANN, an_entry(1))
         head = store.head(ANN)
         store.told("hook-1", ANN, Mark(head.epoch, head.change - 1, 5))
@@ -171,10 +171,10 @@ class HookSuite:
         assert store.news("hook-9") == store.news("hook-1") == []
 
     def test_of_several_one_takes_it(self, store: Store) -> None:
-        store.add_hook(a_hook())
+        store.put_hook(a_hook())
         taken = a_hook(due=NOON + timedelta(minutes=1))
         won: list[bool] = []
-        in_threads(lambda: won.append(store.set_hook(taken, was=a_hook())), 4)
+        in_threads(lambda: won.append(store.put_hook(taken, was=a_hook())), 4)
         assert sorted(won) == [False, False, False, True]
         assert store.hooks() == [taken]
 
@@ -192,25 +192,24 @@ class HookSuite:
     def test_one_that_fares_otherwise_is_left_alone(
         self, store: Store, other: dict[str, Any]
     ) -> None:
-        store.add_hook(a_hook(**other))
-        assert not store.set_hook(a_hook(due=NOON + DAY), was=a_hook())
+        store.put_hook(a_hook(**other))
+        assert not store.put_hook(a_hook(due=NOON + DAY), was=a_hook())
         assert store.hooks() == [a_hook(**other)]
 
     def test_how_it_fares_is_noted_by_who_has_it(self, store: Store) -> None:
         hook = a_hook(due=NOON + timedelta(minutes=1))
-        store.add_hook(hook)
+        store.put_hook(hook)
         failing = replace(hook, failures=1, failing_since=NOON, due=NOON, error="HTTP 500")
-        assert store.set_hook(failing, was=hook)
+        assert store.put_hook(failing, was=hook)
         assert store.hooks() == [failing]
-        assert not store.set_hook(failing, was=hook), "once"
-        assert store.set_hook(a_hook())
-        assert store.hooks() == [a_hook()]
-        assert not store.set_hook(a_hook(2))
-        assert store.hooks() == [a_hook()]
+        assert not store.put_hook(failing, was=hook), "once"
+        assert not store.put_hook(a_hook()), "there is one"
+        assert not store.put_hook(a_hook(2), was=a_hook(2)), "there is none"
+        assert store.hooks() == [failing]
 
     def test_one_that_is_removed_is_gone(self, store: Store) -> None:
         put(store, ANN, an_entry(1))
-        store.add_hook(a_hook())
+        store.put_hook(a_hook())
         assert store.remove_hook("hook-1")
         assert not store.remove_hook("hook-1")
         assert store.hooks() == []
@@ -218,8 +217,8 @@ class HookSuite:
 
     def test_an_erased_user_takes_the_webhooks_of_that_user_along(self, store: Store) -> None:
         put(store, ANN, an_entry(1))
-        store.add_hook(a_hook(1, user="ann"))
-        store.add_hook(a_hook(2))
+        store.put_hook(a_hook(1, user="ann"))
+        store.put_hook(a_hook(2))
         store.erase(ANN, at=NOON)
         assert store.hooks() == [a_hook(2)]
         put(store, ANN, an_entry(1))

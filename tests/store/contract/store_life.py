@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
@@ -43,6 +44,14 @@ def touch(
     return store.touch(
         ANN, ids, at=NOON + days * DAY, action=action, strength=lambda record: strength
     )
+
+
+def _holding(store: Store, scope: Scope) -> dict[str, int]:
+    """How many records of each tier hold; of others none."""
+    found = Counter[str]()
+    for each in store.growth(scope):
+        found[each.tier] += each.holding
+    return dict(+found)
 
 
 class LifeSuite:
@@ -149,22 +158,22 @@ class LifeSuite:
         events = say(store, ANN, an_entry(1), an_entry(2))
         say(store, BOB, an_entry(3))
         learn(store, ANN, a_fact(50), a_fact(51), a_fact(52), a_fact(53))
-        assert store.tally(ANN) == {"fact": 4, "session": 2}
+        assert _holding(store, ANN) == {"fact": 4, "session": 2}
         store.archive(ANN, [FACT], at=LATE, reason="")
         store.end(ANN, [a_fact(51).id], at=LATE, valid_to=LATE, reason="")
         store.forget(ANN, [a_fact(52).id], at=LATE)
         store.forget(ANN, [events[0]], at=LATE)
-        assert store.tally(ANN) == {"fact": 1, "session": 1}
-        assert store.tally(OTHER_ANN) == {}
+        assert _holding(store, ANN) == {"fact": 1, "session": 1}
+        assert _holding(store, OTHER_ANN) == {}
 
     def test_a_tally_counts_what_the_asker_sees(self, store: Store) -> None:
         a, b = replace(ANN, agent="a"), replace(ANN, agent="b")
         say(store, a, an_entry(1), an_entry(2, visibility="agent_only"))
         say(store, ANN, an_entry(3))
         learn(store, a, a_fact(50), a_fact(51, visibility="agent_only"))
-        assert store.tally(ANN) == {"fact": 1, "session": 2}
-        assert store.tally(a) == {"fact": 2, "session": 3}
-        assert store.tally(b) == {"session": 1}
+        assert _holding(store, ANN) == {"fact": 1, "session": 2}
+        assert _holding(store, a) == {"fact": 2, "session": 3}
+        assert _holding(store, b) == {"session": 1}
 
     def test_what_is_told_again_is_no_longer_put_aside(self, store: Store) -> None:
         events = say(store, ANN, an_entry(1), an_entry(2))
@@ -192,7 +201,7 @@ class LifeSuite:
             store.end(ANN, [FACT], at=LATE, valid_to=LATE, reason=""),
         ):
             assert done == []
-        store.restore(ANN, [event], at=NOON)
+        store.forget(ANN, [event], at=NOON, undo=True)
         assert the(store, 50).archived_at == NOON
         assert ill(store) == []
         store.forget(ANN, [event], at=NOON)
@@ -263,8 +272,8 @@ class LifeSuite:
         assert store.forget(ANN, asked, at=LATE) == [ids[0], ids[2]]
         assert current_facts(store) == []
         assert store.forget(ANN, asked, at=LATE) == []
-        assert store.restore(OTHER_ANN, asked, at=LATE) == []
-        assert store.restore(ANN, asked[1:], at=LATE) == [ids[1], ids[2], ids[0]]
+        assert store.forget(OTHER_ANN, asked, at=LATE, undo=True) == []
+        assert store.forget(ANN, asked[1:], at=LATE, undo=True) == [ids[1], ids[2], ids[0]]
         assert actions(store, ids[0]) == actions(store, ids[1]) != []
         assert actions(store, ids[0])[-2:] == ["forgotten", "restored"]
 

@@ -95,12 +95,12 @@ class ListingSuite:
         store.forget(ANN, [f"{5:032x}"], at=NOON)
         today, next_day = date(2026, 3, 1), date(2026, 3, 2)
         assert store.growth(ANN, since=NOON - timedelta(days=1)) == [
-            (today, "fact", 1),
-            (today, "session", 2),
-            (next_day, "session", 1),
+            (today, "fact", 1, 1),
+            (today, "session", 2, 2),
+            (next_day, "session", 1, 1),
         ]
         since = NOON + timedelta(hours=12)
-        assert store.growth(ANN, since=since) == [(next_day, "session", 1)]
+        assert store.growth(ANN, since=since) == [(next_day, "session", 1, 1)]
         assert store.growth(Scope("nowhere", "nobody"), since=NOON) == []
 
     def test_growth_counts_what_the_asker_sees(self, store: Store) -> None:
@@ -110,8 +110,8 @@ class ListingSuite:
         put(store, a, an_entry(6, visibility="agent_only"))
         counts = {
             agent: [
-                (tier, count)
-                for _, tier, count in store.growth(replace(ANN, agent=agent), since=NOON)
+                (each.tier, each.learned)
+                for each in store.growth(replace(ANN, agent=agent), since=NOON)
             ]
             for agent in (None, "a", "b")
         }

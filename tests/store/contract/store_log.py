@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from holdfast.errors import Conflict, NotFound
+from holdfast.records.entries import status_of
 from holdfast.store.protocols import (
     EXTERNAL,
     KeyUse,
@@ -158,7 +159,7 @@ class LogSuite:
             assert store.events(scope, [event]) == []
             assert store.events(scope) == []
             with pytest.raises(NotFound):
-                store.status(scope, event)
+                status_of(store, scope, event)
 
     def test_two_owners_may_hold_the_same_id(self, store: Store) -> None:
         put(store, ANN, an_entry(1, "tea"))
@@ -232,15 +233,15 @@ class RecordSuite:
         assert store.hidden(ANN, a_fact(50).id) == [before[1]]
         for scope, id in ((BOB, gone), (OTHER_ANN, gone), (ANN, kept), (ANN, "no id")):
             assert store.hidden(scope, id) == []
-        store.restore(ANN, [gone], at=NOON)
+        store.forget(ANN, [gone], at=NOON, undo=True)
         assert store.hidden(ANN, gone) == []
 
     def test_forget_and_restore_undo_each_other(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
         assert store.forget(ANN, [event], at=NOON)
         assert not store.forget(ANN, [event], at=NOON)
-        assert store.restore(ANN, [event], at=NOON + timedelta(days=1))
-        assert not store.restore(ANN, [event], at=NOON)
+        assert store.forget(ANN, [event], at=NOON + timedelta(days=1), undo=True)
+        assert not store.forget(ANN, [event], at=NOON, undo=True)
         assert store.get(ANN, [event])[0].content == "I drink tea."
         assert [version.action for version in store.history(ANN, event)] == [
             "stored",
@@ -253,7 +254,7 @@ class RecordSuite:
         for scope in (BOB, OTHER_ANN):
             assert store.get(scope, [event]) == []
             assert store.forget(scope, [event], at=NOON) == []
-            assert store.restore(scope, [event], at=NOON) == []
+            assert store.forget(scope, [event], at=NOON, undo=True) == []
             with pytest.raises(NotFound):
                 store.history(scope, event)
         assert len(store.get(ANN, [event])) == 1
@@ -267,8 +268,8 @@ class RecordSuite:
         store.forget(ANN, [new], at=NOON + timedelta(days=2))
         epoch = store.head(ANN).epoch
         assert store.wipe(forgotten_before=NOON + timedelta(days=1)) == 1
-        assert store.restore(ANN, [old], at=NOON) == []
-        assert store.restore(ANN, [new], at=NOON)
+        assert store.forget(ANN, [old], at=NOON, undo=True) == []
+        assert store.forget(ANN, [new], at=NOON, undo=True)
         assert {event.id for event in store.events(ANN)} == {new, kept}
         assert {v.record for v in store.vectors(ANN, space.id, after=0)} == {new, kept}
         assert store.head(ANN).epoch > epoch

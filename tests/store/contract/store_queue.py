@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from holdfast.records.entries import status_of
 from holdfast.store.protocols import (
     FOREVER_US,
     Head,
@@ -26,7 +27,6 @@ from holdfast.testing.store_builders import (
     subjects,
     vector,
 )
-from holdfast.types import Event, Record
 
 
 class FeedSuite:
@@ -137,7 +137,7 @@ class QueueSuite:
         (job,) = claim(store)
         assert (job.subject, job.scope, job.attempts, job.state) == (event, ANN, 1, "running")
         assert claim(store) == []
-        assert store.status(ANN, event).state == "processing"
+        assert status_of(store, ANN, event).state == "processing"
 
     def test_owners_take_turns_however_much_one_of_them_waits_for(self, store: Store) -> None:
         put(store, ANN, *(an_entry(i) for i in range(100)))
@@ -216,7 +216,7 @@ class QueueSuite:
             assert len(claim(store, now=NOON + timedelta(minutes=minute))) == 1
         assert claim(store, now=NOON + timedelta(minutes=6)) == []
         assert store.counts().dead == 1
-        status = store.status(ANN, event)
+        status = status_of(store, ANN, event)
         assert status.state == "dead"
         assert "died" in (status.error or "")
 
@@ -261,9 +261,9 @@ class QueueSuite:
     def test_a_finished_job_is_gone_and_its_event_done(self, store: Store) -> None:
         space = store.use_space("model", DIM, 1)
         (event,) = put(store, ANN, an_entry(1))
-        assert store.status(ANN, event).state == "stored"
+        assert status_of(store, ANN, event).state == "stored"
         assert store.finish(claim(store), space=space.id, vectors=[vector(event)]) == 1
-        assert store.status(ANN, event).state == "done"
+        assert status_of(store, ANN, event).state == "done"
         assert store.jobs() == []
 
     def test_finishing_again_changes_nothing(self, store: Store) -> None:
@@ -310,32 +310,32 @@ class QueueSuite:
         (event,) = put(store, ANN, an_entry(1))
         (job,) = claim(store)
         store.release([job], error="no answer", due=NOON, transient=True)
-        status = store.status(ANN, event)
+        status = status_of(store, ANN, event)
         assert (status.state, status.pending, status.error) == ("failed", ("embed",), "no answer")
 
     def test_a_worker_reads_forgotten_events_too(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
         store.forget(ANN, [event], at=NOON)
         (job,) = claim(store)
-        assert store.subjects([job])[job.id].content == "I drink tea."
+        (turn,) = store.get(ANN, [job.subject], hidden=True)
+        assert (turn.content, turn.tier) == ("I drink tea.", "session")
 
     def test_a_worker_reads_derived_records(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
         learn(store, ANN, a_fact(50, event))
         store.forget(ANN, [event], at=NOON)
         turn, fact = claim(store)
-        subjects = store.subjects([turn, fact])
-        assert isinstance(subjects[turn.id], Event)
-        record = subjects[fact.id]
-        assert isinstance(record, Record)
+        assert store.get(ANN, [turn.subject, fact.subject]) == []
+        said, record = store.get(ANN, [turn.subject, fact.subject], hidden=True)
+        assert said.tier == "session"
         assert (record.id, record.content) == (a_fact(50).id, "Ann drinks tea.")
         assert record.data == a_fact(50).data
 
-    def test_counts_of_one_event_leave_the_others_out(self, store: Store) -> None:
+    def test_jobs_of_one_event_leave_the_others_out(self, store: Store) -> None:
         a, _ = put(store, ANN, an_entry(1), an_entry(2))
         assert store.counts().ready == 2
-        assert store.counts(subject=(ANN, a)).ready == 1
-        assert store.counts(subject=(BOB, a)).ready == 0
+        assert [job.subject for job in store.jobs(scope=ANN, subject=a)] == [a]
+        assert store.jobs(scope=BOB, subject=a) == []
 
     def test_no_job_is_claimed_twice(self, store: Store) -> None:
         put(store, ANN, *(an_entry(i) for i in range(64)))

@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 
 from holdfast.errors import Conflict, StoreBusy
-from holdfast.store.protocols import Answered, AuditLine, Share, Store
+from holdfast.store.protocols import Answered, AuditLine, Share, Store, StoredKey
 from holdfast.testing.store_builders import ANN, BOB, NOON, OTHER_ANN, an_entry, in_threads, put
 from holdfast.types import ApiKey
 
@@ -79,15 +79,16 @@ class AnswerSuite:
         done = Answered(b"asked", 0, b"")
         (event,) = put(store, ANN, an_entry(1))
         share = Share("s", ANN, "away", ("profile",), "read", NOON)
-        store.add_share(share)
+        store.put_share(share)
         with store.once(ANN, "k", done, at=NOON):
-            assert store.revoke_share(ANN, "nothing", at=NOON) is False
+            assert not store.put_share(share)
             assert store.archive(ANN, ["0" * 32], at=NOON, reason="") == []
-        with pytest.raises(Conflict), store.once(ANN, "k", done, at=NOON):
-            store.add_share(share)
+        refused = pytest.raises(Exception, match=r"(?i)check|constraint")
+        with refused, store.once(ANN, "k", done, at=NOON):
+            store.set_agent_trust("home", "a", 1.5, at=NOON)
         with store.once(ANN, "k", done, at=NOON) as before:
             assert before is None
-            assert store.revoke_share(ANN, "nothing", at=NOON) is False
+            assert not store.put_share(share)
             assert store.archive(ANN, [event], at=NOON, reason="") == [event]
         # Outside of the block nothing is noted with anything.
         store.archive(ANN, [event], at=NOON, undo=True)
@@ -102,7 +103,7 @@ class AnswerSuite:
             with store.once(ANN, "k", Answered(b"asked", 0, b""), at=NOON) as before:
                 start.wait()
                 assert before is None
-                store.add_share(share)
+                store.put_share(share)
             told.append(share.id)
 
         def tried() -> None:
@@ -165,30 +166,33 @@ class KeyLifeSuite:
     def test_the_tools_of_a_key(self, store: Store) -> None:
         for name, tools in (("all", None), ("none", ()), ("two", ("recall", "remember"))):
             key = ApiKey(name, "home", "ann", "write", NOON, tools=tools)
-            store.add_key(key, name.encode())
+            store.put_key(StoredKey(key, name.encode()))
             assert store.api_keys(digest=name.encode()) == [(key, name.encode())]
 
     def test_the_limit_of_a_key(self, store: Store) -> None:
         for number, tools in enumerate((None, (), ("recall",))):
             key = ApiKey(f"k{number}", "home", "ann", "write", NOON, None, None, "x", tools, 5000)
-            store.add_key(key, bytes([number]))
+            store.put_key(StoredKey(key, bytes([number])))
             assert store.api_keys(digest=bytes([number]))[0].key == key
         assert [key.tokens_a_day for key, _ in store.api_keys()] == [5000] * 3
 
     def test_a_key_is_found_by_its_id(self, store: Store) -> None:
         key = ApiKey("k1", "home", "ann", "read", NOON)
-        store.add_key(key, b"d")
+        store.put_key(StoredKey(key, b"d"))
         assert store.api_keys(id="k1") == [(key, b"d")]
         assert store.api_keys(id="d") == []
 
     def test_a_rotated_key_has_another_digest_and_nothing_else(self, store: Store) -> None:
         key = ApiKey("k1", "home", "ann", "read", NOON, NOON + timedelta(days=1), None, "laptop")
-        store.add_key(key, b"old")
-        store.add_key(replace(key, id="k2"), b"other")
-        assert store.change_key("k1", digest=b"new")
+        store.put_key(StoredKey(key, b"old"))
+        store.put_key(StoredKey(replace(key, id="k2"), b"other"))
+        old, new = StoredKey(key, b"old"), StoredKey(key, b"new")
+        assert not store.put_key(old), "once"
+        assert store.put_key(new, was=old)
         assert store.api_keys(digest=b"old") == []
         assert store.api_keys(digest=b"new") == [(key, b"new")]
         assert store.api_keys(digest=b"other") == [(replace(key, id="k2"), b"other")]
-        assert not store.change_key("k3", digest=b"more")
-        store.change_key("k1", revoked_at=NOON)
-        assert not store.change_key("k1", digest=b"more")
+        assert not store.put_key(StoredKey(key, b"more"), was=old)
+        revoked = new._replace(key=replace(key, revoked_at=NOON))
+        assert store.put_key(revoked, was=new)
+        assert not store.put_key(StoredKey(key, b"more"), was=new)

@@ -10,7 +10,14 @@ import pytest
 
 from holdfast.index.postings import packed
 from holdfast.records.entries import index_row
-from holdfast.store.protocols import DumpedEvent, DumpedRecord, DumpedVectors, IndexedRow, Store
+from holdfast.store.protocols import (
+    DumpedEvent,
+    DumpedRecord,
+    DumpedVectors,
+    IndexedRow,
+    Store,
+    StoredKey,
+)
 from holdfast.testing.store_builders import (
     ANN,
     BOB,
@@ -95,16 +102,18 @@ class KeySuite:
 
     def test_a_key_is_found_by_its_digest_alone(self, store: Store) -> None:
         key = ApiKey("k1", "home", None, "write", NOON, NOON + timedelta(days=1), None, "laptop")
-        store.add_key(key, b"d" * 32)
+        assert store.put_key(StoredKey(key, b"d" * 32))
         assert store.api_keys(digest=b"d" * 32) == store.api_keys() == [(key, b"d" * 32)]
         assert store.api_keys(digest=b"e" * 32) == []
 
     def test_a_revoked_key_says_so(self, store: Store) -> None:
-        store.add_key(ApiKey("k1", "home", "ann", "read", NOON), b"d" * 32)
-        assert store.change_key("k1", revoked_at=NOON)
-        assert not store.change_key("k1", revoked_at=NOON)
-        assert not store.change_key("k2", revoked_at=NOON)
-        assert store.api_keys(digest=b"d" * 32)[0].key.revoked_at == NOON
+        key = StoredKey(ApiKey("k1", "home", "ann", "read", NOON), b"d" * 32)
+        revoked = key._replace(key=replace(key.key, revoked_at=NOON))
+        assert not store.put_key(revoked, was=key)
+        store.put_key(key)
+        assert store.put_key(revoked, was=key)
+        assert not store.put_key(key, was=key)
+        assert store.api_keys(digest=b"d" * 32) == [revoked]
 
 
 class UpkeepSuite:

@@ -401,12 +401,12 @@ _KEY_ID = Option("As `keys list` shows it.", "ID", type=str, is_argument=True)
 
 
 def _revoke(store: Store, given: dict[str, Any]) -> bool:
-    from holdfast.service.keys import is_last_admin  # noqa: PLC0415
+    from holdfast.service.keys import is_last_admin, revoke_key  # noqa: PLC0415
 
     if not store.api_keys(id=given["id"]):
         raise NotFound(f"there is no key {given['id']!r}")
     was_last = is_last_admin(store, given["id"], now=datetime.now(UTC))
-    changed = store.change_key(given["id"], revoked_at=datetime.now(UTC))
+    changed = revoke_key(store, given["id"], at=datetime.now(UTC))
     if was_last:
         note("it was the last admin key: make another with `holdfast keys create --role admin`")
     return changed

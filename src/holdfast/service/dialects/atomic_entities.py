@@ -339,7 +339,7 @@ def _counts(memory: Memory, scope: Scope) -> dict[str, Any]:
     return {
         "entity_type": "user",
         "entity_id": scope.user,
-        "memory_count": sum(memory.store.tally(scope).values()),
+        "memory_count": sum(each.holding for each in memory.store.growth(scope)),
         "last_active": last[0].known_from if last else None,
     }
 

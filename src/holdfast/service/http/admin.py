@@ -35,7 +35,14 @@ from holdfast.service.http.wire import (
     json_response,
     to_wire,
 )
-from holdfast.service.keys import checked_tools, create_key, is_last_admin, new_id, rotate_key
+from holdfast.service.keys import (
+    checked_tools,
+    create_key,
+    is_last_admin,
+    new_id,
+    revoke_key,
+    rotate_key,
+)
 from holdfast.service.outgoing import CallFailed, FetchedResponse
 from holdfast.service.outgoing import request as call
 from holdfast.store.protocols import Keys, Spent
@@ -399,7 +406,7 @@ def revoke(request: Request, id: Id, operator: Operator) -> Response:
     with _REVOKING:
         if is_last_admin(store, id, now=now):
             raise Conflict("this is the last admin key: make another first")
-        changed = store.change_key(id, revoked_at=now)
+        changed = revoke_key(store, id, at=now)
     request.app.state.keyring.forget()
     note_action(request, operator, "keys.revoke", id)
     return json_response({"changed": changed})

@@ -138,7 +138,7 @@ def create(
             return before
         with _ADDING:
             _check_room(memory, hook)
-            memory.store.add_hook(hook)
+            memory.store.put_hook(hook)
     note_action(request, key, "webhooks.create", hook.id, user=user)
     return json_response({**_hook_json(hook), "secret": secret}, 201)
 
@@ -159,12 +159,7 @@ def shown(id: str, key: Admin, memory: Held) -> Response:
 @routes.patch("/v1/webhooks/{id}", response_model=WebhookAnswer)
 def change(request: Request, id: str, body: ChangedWebhook, key: Admin, memory: Held) -> Response:
     """Disable a webhook, or enable it again: it is told what it has missed."""
-    hook = _one(memory, key, id)
-    if body.enabled:
-        hook = after_success(hook)
-    elif hook.disabled_at is None:
-        hook = replace(hook, disabled_at=memory.now(), error=_BY_HAND, due=None)
-    memory.store.set_hook(hook)
+    hook = _set_enabled(memory, key, id, enabled=body.enabled)
     action = "webhooks.enable" if body.enabled else "webhooks.disable"
     note_action(request, key, action, hook.id, user=hook.user)
     return json_response(_hook_json(hook))
@@ -196,6 +191,18 @@ def _send_test(id: str, key: ApiKey, memory: Memory) -> Response:
     }
     error = Sender(memory).send(hook, secrets.token_hex(16), body)
     return json_response({"id": id, "delivered": not error, "error": error or None})
+
+
+def _set_enabled(memory: Memory, key: ApiKey, id: str, *, enabled: bool) -> Webhook:
+    """The webhook as it is then; once more while its deliveries change how it fares."""
+    while True:
+        was = hook = _one(memory, key, id)
+        if enabled:
+            hook = after_success(hook)
+        elif hook.disabled_at is None:
+            hook = replace(hook, disabled_at=memory.now(), error=_BY_HAND, due=None)
+        if memory.store.put_hook(hook, was=was):
+            return hook
 
 
 def _check_room(memory: Memory, hook: Webhook) -> None:

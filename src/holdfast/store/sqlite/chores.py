@@ -9,7 +9,6 @@ import apsw
 
 from holdfast.store.sqlite.check import has_aside
 from holdfast.store.sqlite.connection import patiently
-from holdfast.store.sqlite.records import seen_by
 from holdfast.store.sqlite.rows import StorePart, first_epoch, from_us, owner_of, to_us
 from holdfast.types import Scope
 
@@ -35,17 +34,6 @@ class SqliteChores(StorePart):
                 (*values, limit),
             )
             return [Scope(*row) for row in rows]
-
-    def tally(self, scope: Scope) -> dict[str, int]:
-        seen, values = seen_by(scope)
-        with self._pool.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT r.tier, count(*) FROM records r WHERE r.owner = ?"
-                " AND r.forgotten_at IS NULL AND r.known_to IS NULL AND r.archived IS NULL"
-                f" AND {seen} GROUP BY r.tier ORDER BY r.tier",
-                (owner_of(connection, scope), *values),
-            )
-            return dict(rows)
 
     def begin_chore(self, name: str, *, now: datetime, every_s: float) -> bool:
         moment = to_us(now)

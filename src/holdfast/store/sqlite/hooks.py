@@ -68,24 +68,20 @@ class SqliteHooks(StorePart):
         rows.sort(key=lambda row: row[0])
         return _to_happenings(rows[:limit], after.at_us - _DOUBT)
 
-    def add_hook(self, hook: Webhook) -> None:
-        events = orjson.dumps(hook.events).decode()
-        row = (
-            hook.id, hook.workspace, hook.user, hook.url, events, to_us(hook.created_at),
-            *_state(hook), hook.secret,
-        )  # fmt: skip
+    def put_hook(self, hook: Webhook, *, was: Webhook | None = None) -> bool:
+        if was is None:
+            return self._writer.run(lambda connection: _add(connection, hook))
+        new = ", ".join(f"{name} = ?" for name in _STATE)
+        same = "".join(f" AND {name} IS ?" for name in _STATE)
 
-        def work(connection: apsw.Connection) -> None:
-            connection.execute(f"INSERT INTO webhooks ({_HOOK}) VALUES ({marks(12)})", row)
-            # It is told of what happens from now on.
+        def work(connection: apsw.Connection) -> bool:
             connection.execute(
-                "INSERT INTO webhook_heads (webhook, owner, epoch, change, at)"
-                " SELECT ?, owner, epoch, change, ? FROM owners"
-                " WHERE workspace = ? AND (? IS NULL OR user = ?)",
-                (hook.id, to_us(hook.created_at), hook.workspace, hook.user, hook.user),
+                f"UPDATE webhooks SET {new} WHERE id = ?{same}",
+                (*_state(hook), hook.id, *_state(was)),
             )
+            return connection.changes() > 0
 
-        self._writer.run(work)
+        return self._writer.run(work)
 
     def hooks(self, *, workspace: str | None = None) -> list[Webhook]:
         which, values = matching({"workspace": workspace})
@@ -99,19 +95,6 @@ class SqliteHooks(StorePart):
         def work(connection: apsw.Connection) -> bool:
             connection.execute("DELETE FROM webhook_heads WHERE webhook = ?", (id,))
             connection.execute("DELETE FROM webhooks WHERE id = ?", (id,))
-            return connection.changes() > 0
-
-        return self._writer.run(work)
-
-    def set_hook(self, hook: Webhook, *, was: Webhook | None = None) -> bool:
-        new = ", ".join(f"{name} = ?" for name in _STATE)
-        before = [] if was is None else _state(was)
-        same = "".join(f" AND {name} IS ?" for name in _STATE[: len(before)])
-
-        def work(connection: apsw.Connection) -> bool:
-            connection.execute(
-                f"UPDATE webhooks SET {new} WHERE id = ?{same}", (*_state(hook), hook.id, *before)
-            )
             return connection.changes() > 0
 
         return self._writer.run(work)
@@ -136,6 +119,27 @@ class SqliteHooks(StorePart):
             )
 
         self._writer.run(work)
+
+
+def _add(connection: apsw.Connection, hook: Webhook) -> bool:
+    events = orjson.dumps(hook.events).decode()
+    connection.execute(
+        f"INSERT INTO webhooks ({_HOOK}) VALUES ({marks(12)}) ON CONFLICT DO NOTHING",
+        (
+            hook.id, hook.workspace, hook.user, hook.url, events, to_us(hook.created_at),
+            *_state(hook), hook.secret,
+        ),
+    )  # fmt: skip
+    if not connection.changes():
+        return False
+    # It is told of what happens from now on.
+    connection.execute(
+        "INSERT INTO webhook_heads (webhook, owner, epoch, change, at)"
+        " SELECT ?, owner, epoch, change, ? FROM owners"
+        " WHERE workspace = ? AND (? IS NULL OR user = ?)",
+        (hook.id, to_us(hook.created_at), hook.workspace, hook.user, hook.user),
+    )
+    return True
 
 
 def _to_happenings(rows: Sequence[Any], since: int) -> list[Happened]:

@@ -13,9 +13,8 @@ import apsw
 
 from holdfast.store.protocols import FOREVER_US, Derived, QueueCounts, Vector
 from holdfast.store.sqlite.derived import Writing, is_stale, put_one
-from holdfast.store.sqlite.log import EVENT, all_current, to_event
+from holdfast.store.sqlite.log import all_current
 from holdfast.store.sqlite.reading import readable
-from holdfast.store.sqlite.records import EVENT_OF, RECORD, to_record
 from holdfast.store.sqlite.rows import (
     StorePart,
     chunks,
@@ -30,7 +29,7 @@ from holdfast.store.sqlite.rows import (
     to_us,
 )
 from holdfast.store.sqlite.turns import AGAIN, TOGETHER, TOLD, nearest, walk
-from holdfast.types import Event, Job, Record, Scope
+from holdfast.types import Job, Scope
 
 # ----------------------------------------------------------------------
 # Jobs that are done together: the turns of one conversation, claimed and learned as one.
@@ -355,28 +354,6 @@ class SqliteQueue(StorePart):
 
         return self._writer.run(work)
 
-    def subjects(self, jobs: Sequence[Job]) -> dict[int, Event | Record]:
-        columns = ", ".join("e." + column for column in EVENT.split(", "))
-        found: dict[int, Event | Record] = {}
-        with self._pool.snapshot() as connection:
-            for some in chunks([job.id for job in jobs]):
-                rows = connection.execute(
-                    f"SELECT j.id, {columns} FROM jobs j"
-                    " JOIN events e ON e.owner = j.owner AND e.id = j.subject"
-                    f" WHERE j.id IN ({marks(len(some))})",
-                    some,
-                )
-                found |= dict(readable(lambda row: (row[0], to_event(row[1:])), rows))
-            for some in chunks([job.id for job in jobs if job.id not in found]):
-                rows = connection.execute(
-                    f"SELECT j.id, {RECORD} FROM jobs j"
-                    f" JOIN records r ON r.owner = j.owner AND r.id = j.subject{EVENT_OF}"
-                    f" WHERE j.id IN ({marks(len(some))}) AND r.tier != 'session'",
-                    some,
-                )
-                found |= dict(readable(lambda row: (row[0], to_record(row[1:])), rows))
-        return found
-
     def release(
         self,
         jobs: Sequence[Job],
@@ -404,12 +381,15 @@ class SqliteQueue(StorePart):
         *,
         states: Sequence[str] = ("ready", "running", "dead"),
         scope: Scope | None = None,
+        subject: str | None = None,
         limit: int = 100,
     ) -> list[Job]:
         with self._pool.snapshot() as connection:
-            which, whose = "", list[int | None]()
+            which, whose = "", list[Any]()
             if scope is not None:
                 which, whose = " AND j.owner = ?", [owner_of(connection, scope)]
+            if subject is not None:
+                which, whose = which + " AND j.subject = ?", [*whose, to_id(subject)]
             rows = connection.execute(
                 f"SELECT {_JOB} FROM jobs j{' INDEXED BY jobs_subject' if which else ''}"
                 f" JOIN owners o USING (owner) WHERE j.state IN ({marks(len(states))}){which}"
@@ -418,21 +398,14 @@ class SqliteQueue(StorePart):
             )
             return list(readable(lambda row: Job(*_fields(row)), rows))
 
-    def counts(
-        self, *, subject: tuple[Scope, str] | None = None, steps: Sequence[str] | None = None
-    ) -> QueueCounts:
-        which, values = "", []
-        if steps is not None:
-            which, values = f" AND step IN ({marks(len(steps))})", list[Any](steps)
+    def counts(self, *, steps: Sequence[str] | None = None) -> QueueCounts:
+        which = "TRUE" if steps is None else f"step IN ({marks(len(steps))})"
         with self._pool.snapshot() as connection:
-            if subject is not None:
-                which += " AND owner = ? AND subject = ?"
-                values += [owner_of(connection, subject[0]), to_id(subject[1])]
             # Due at 0 says nothing of its age: somebody was in a hurry.
             rows: list[Any] = connection.execute(
                 "SELECT state, count(*), min(iif(due > 0, due, NULL)) FROM jobs"
-                f" WHERE TRUE{which} GROUP BY state",
-                values,
+                f" WHERE {which} GROUP BY state",
+                steps or (),
             ).fetchall()
         oldest = next((due for state, _, due in rows if state == "ready"), None)
         counts = {state: count for state, count, _ in rows}

@@ -200,17 +200,29 @@ _KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label, to
 class SqliteKeys(StorePart):
     """`Keys` on SQLite."""
 
-    def add_key(self, key: ApiKey, digest: bytes) -> None:
+    def put_key(self, key: StoredKey, *, was: StoredKey | None = None) -> bool:
+        new = key.key
         row = (
-            key.id, key.workspace, key.user, key.role, to_us(key.created_at),
-            to_us(key.expires_at) if key.expires_at else None, None, key.label,
-            _limits(key), digest,
+            new.id, new.workspace, new.user, new.role, to_us(new.created_at),
+            maybe_us(new.expires_at), maybe_us(new.revoked_at), new.label, _limits(new), key.digest,
         )  # fmt: skip
 
-        def work(connection: apsw.Connection) -> None:
-            connection.execute(f"INSERT INTO api_keys ({_KEY}, digest) VALUES ({marks(10)})", row)
+        def work(connection: apsw.Connection) -> bool:
+            if was is None:
+                connection.execute(
+                    f"INSERT INTO api_keys ({_KEY}, digest) VALUES ({marks(10)})"
+                    " ON CONFLICT DO NOTHING",
+                    row,
+                )
+            else:
+                connection.execute(
+                    "UPDATE api_keys SET digest = ?, revoked_at = ?"
+                    " WHERE id = ? AND digest = ? AND revoked_at IS ?",
+                    (key.digest, row[6], new.id, was.digest, maybe_us(was.key.revoked_at)),
+                )
+            return connection.changes() > 0
 
-        self._writer.run(work)
+        return self._writer.run(work)
 
     def api_keys(self, *, id: str | None = None, digest: bytes | None = None) -> list[StoredKey]:
         which, values = matching({"id": id, "digest": digest})
@@ -219,19 +231,6 @@ class SqliteKeys(StorePart):
                 f"SELECT {_KEY}, digest FROM api_keys WHERE {which} ORDER BY created_at, id", values
             )
             return list(readable(lambda row: StoredKey(_to_key(row), row[-1]), rows))
-
-    def change_key(
-        self, id: str, *, digest: bytes | None = None, revoked_at: datetime | None = None
-    ) -> bool:
-        def work(connection: apsw.Connection) -> bool:
-            connection.execute(
-                "UPDATE api_keys SET digest = coalesce(?, digest), revoked_at = ?"
-                " WHERE id = ? AND revoked_at IS NULL",
-                (digest, maybe_us(revoked_at), id),
-            )
-            return connection.changes() > 0
-
-        return self._writer.run(work)
 
 
 def _limits(key: ApiKey) -> str | None:

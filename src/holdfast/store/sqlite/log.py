@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from holdfast.border.reserved import split_system_data, with_system_data
-from holdfast.errors import Conflict, NotFound
+from holdfast.errors import Conflict
 from holdfast.store.protocols import EXTERNAL, Appended, KeyUse, LogEntry
 from holdfast.store.sqlite.derived import Writing, add
 from holdfast.store.sqlite.reading import readable
@@ -24,11 +24,10 @@ from holdfast.store.sqlite.rows import (
     owner_made,
     owner_of,
     split_ids,
-    to_id,
     to_json,
     to_us,
 )
-from holdfast.types import Event, Scope, State, Status
+from holdfast.types import Event, Scope
 
 EVENT = "id, arrival, role, content, at, known_at, origin, name, agent, session, metadata"
 
@@ -99,23 +98,6 @@ class SqliteLog(StorePart):
                 )
                 found |= {event.id: event for event in readable(to_event, rows)}
         return [found[each] for each in ids if each in found]
-
-    def status(self, scope: Scope, event: str) -> Status:
-        with self._pool.snapshot() as connection:
-            owner = owner_of(connection, scope)
-            known = connection.execute(
-                "SELECT 1 FROM events WHERE owner = ? AND id = ?", (owner, to_id(event))
-            ).get
-            if not known:
-                raise NotFound(f"there is no memory {event!r} in this scope")
-            rows: list[Any] = connection.execute(
-                "SELECT step, state, attempts, error FROM jobs WHERE owner = ? AND subject = ?"
-                " ORDER BY id",
-                (owner, to_id(event)),
-            ).fetchall()
-        errors = [row[3] for row in rows if row[3]]
-        pending = tuple(row[0].split(":")[0] for row in rows)
-        return Status(event, _state(rows), pending, errors[-1] if errors else None)
 
     def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
         with self._pool.snapshot() as connection:
@@ -270,15 +252,3 @@ def current_steps(connection: apsw.Connection, step: str) -> list[str]:
         return [step]
     rows = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
     return [f"{kind}:{row[0]}" for row in rows]
-
-
-def _state(rows: Sequence[Sequence[Any]]) -> State:
-    """The state of an event from its (step, state, attempts, error) jobs."""
-    if not rows:
-        return "done"
-    states = {row[1] for row in rows}
-    if "running" in states:
-        return "processing"
-    if "ready" in states:
-        return "failed" if any(row[3] for row in rows) else "stored"
-    return "dead"

@@ -31,6 +31,7 @@ from holdfast.store.sqlite.rows import (
     to_us,
 )
 from holdfast.store.sqlite.visibility import set_forgotten, wipe_forgotten
+from holdfast.store.values import Growth
 from holdfast.types import Record, Scope, Version
 
 # ----------------------------------------------------------------------
@@ -92,17 +93,19 @@ class SqliteListing(StorePart):
             )
             return list(readable(to_record, rows))
 
-    def growth(self, scope: Scope, *, since: datetime) -> list[tuple[date, str, int]]:
+    def growth(self, scope: Scope, *, since: datetime | None = None) -> list[Growth]:
         seen, values = seen_by(scope)
+        begin = 0 if since is None else to_us(since)
         with self._pool.snapshot() as connection:
             rows = connection.execute(
-                f"SELECT r.known_from / {_DAY_US} AS day, r.tier, count(*)"
+                f"SELECT r.known_from / {_DAY_US} AS day, r.tier, count(*),"
+                " sum(r.known_to IS NULL AND r.archived IS NULL)"
                 " FROM records r INDEXED BY records_known"
                 f" WHERE r.owner = ? AND r.known_from >= ? AND r.forgotten_at IS NULL AND {seen}"
                 " GROUP BY day, r.tier ORDER BY day, r.tier",
-                (owner_of(connection, scope), to_us(since), *values),
+                (owner_of(connection, scope), begin, *values),
             )
-            return [(_FIRST_DAY + timedelta(days=day), tier, count) for day, tier, count in rows]
+            return [Growth(_FIRST_DAY + timedelta(days=day), *more) for day, *more in rows]
 
 
 def seen_by(scope: Scope, agent: str = _WRITER) -> tuple[str, tuple[object, ...]]:
@@ -153,17 +156,19 @@ _OWN_EVENT = (
 )
 #: The same columns without any event. Not `ON FALSE`: for that SQLite walks over all events.
 NO_EVENT = " LEFT JOIN events e ON e.owner = -1 AND e.id = r.id"
-READABLE = " r.forgotten_at IS NULL AND coalesce(r.content, e.content) IS NOT NULL"
+_HAS_CONTENT = " coalesce(r.content, e.content) IS NOT NULL"
+READABLE = f" r.forgotten_at IS NULL AND{_HAS_CONTENT}"
 
 
 class SqliteRecords(StorePart):
     """`Records` on SQLite."""
 
-    def get(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+    def get(self, scope: Scope, ids: Sequence[str], *, hidden: bool = False) -> list[Record]:
         found: dict[str, Record] = {}
         with self._pool.reader() as connection:
             for some in chunks(known_ids(ids)):
-                rows = connection.execute(_get_sql(len(some)), (scope.workspace, scope.user, *some))
+                sql = _get_sql(len(some), hidden)
+                rows = connection.execute(sql, (scope.workspace, scope.user, *some))
                 found |= {record.id: record for record in readable(to_record, rows)}
         return [found[each] for each in ids if each in found]
 
@@ -223,11 +228,10 @@ class SqliteRecords(StorePart):
 
         return self._writer.run(work)
 
-    def forget(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
-        return self._writer.run(lambda c: set_forgotten(c, scope, ids, at, forgotten=True))
-
-    def restore(self, scope: Scope, ids: Sequence[str], *, at: datetime) -> list[str]:
-        return self._writer.run(lambda c: set_forgotten(c, scope, ids, at, forgotten=False))
+    def forget(
+        self, scope: Scope, ids: Sequence[str], *, at: datetime, undo: bool = False
+    ) -> list[str]:
+        return self._writer.run(lambda c: set_forgotten(c, scope, ids, at, forgotten=not undo))
 
     def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
         found: dict[str, datetime] = {}
@@ -303,10 +307,11 @@ class SqliteRecords(StorePart):
 
 
 @lru_cache(maxsize=256)
-def _get_sql(count: int) -> str:
+def _get_sql(count: int, hidden: bool) -> str:
+    event, readable = (_OWN_EVENT, _HAS_CONTENT) if hidden else (EVENT_OF, READABLE)
     return (
-        f"SELECT {RECORD} FROM owners o JOIN records r ON r.owner = o.owner{EVENT_OF}"
-        f" WHERE o.workspace = ? AND o.user = ? AND r.id IN ({marks(count)}) AND{READABLE}"
+        f"SELECT {RECORD} FROM owners o JOIN records r ON r.owner = o.owner{event}"
+        f" WHERE o.workspace = ? AND o.user = ? AND r.id IN ({marks(count)}) AND{readable}"
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import apsw
 import orjson
 
-from holdfast.errors import Conflict
 from holdfast.store.protocols import Share
 from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
@@ -35,12 +34,20 @@ SHARE = (
 class SqliteSharing(StorePart):
     """`Sharing` on SQLite."""
 
-    def add_share(self, share: Share) -> None:
-        def work(connection: apsw.Connection) -> None:
-            if not store_share(connection, owner_made(connection, share.scope), share):
-                raise Conflict(f"there is a share {share.id!r} already: use a new id")
+    def put_share(self, share: Share, *, was: Share | None = None) -> bool:
+        def work(connection: apsw.Connection) -> bool:
+            if was is None:
+                return store_share(connection, owner_made(connection, share.scope), share)
+            connection.execute(
+                "UPDATE shares SET revoked_at = ? WHERE owner = ? AND id = ? AND revoked_at IS ?",
+                (
+                    maybe_us(share.revoked_at), owner_of(connection, share.scope), share.id,
+                    maybe_us(was.revoked_at),
+                ),
+            )  # fmt: skip
+            return connection.changes() > 0
 
-        self._writer.run(work)
+        return self._writer.run(work)
 
     def shares(self, *, to: str | None = None, granted_by: Scope | None = None) -> list[Share]:
         by = (granted_by.workspace, granted_by.user) if granted_by else (None, None)
@@ -52,17 +59,6 @@ class SqliteSharing(StorePart):
                 values,
             )
             return list(readable(to_share, rows))
-
-    def revoke_share(self, scope: Scope, id: str, *, at: datetime) -> bool:
-        def work(connection: apsw.Connection) -> bool:
-            connection.execute(
-                "UPDATE shares SET revoked_at = ? WHERE owner = ? AND id = ?"
-                " AND revoked_at IS NULL",
-                (to_us(at), owner_of(connection, scope), id),
-            )
-            return connection.changes() > 0
-
-        return self._writer.run(work)
 
     def agent_trust(self, workspace: str) -> dict[str, float]:
         with self._pool.reader() as connection:
