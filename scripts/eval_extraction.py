@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.language.extraction import Extractor, RulesExtractor
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.language.relations import NUMBER_LABELS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.values import FactDraft

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.language.names.matching import Name, likeness
+from holdfast.language.names import Name, likeness
 
 THRESHOLDS = (0.99, 0.95, 0.94, 0.92, 0.90, 0.86, 0.80)
 #: The goal: a wrong merge is worse than a missed one.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import holdfast
 from holdfast.language.extraction import Extracted, RulesExtractor
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.testing import HashEmbedder
 
 pytestmark = [

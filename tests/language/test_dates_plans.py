@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from holdfast.language.dates import PlanDates, plan_dates
 from holdfast.language.extraction import RulesExtractor
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 
 AT = datetime(2026, 2, 11, 12, tzinfo=UTC)
 RULES = RulesExtractor()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.extraction import Extracted, RulesExtractor
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

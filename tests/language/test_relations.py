@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.language.extraction import RulesExtractor
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.language.relations import MentionedRelation, Speakers, distinct, typed_relation
 from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES
 

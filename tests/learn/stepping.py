@@ -9,7 +9,7 @@ from typing import Any
 
 import holdfast
 from holdfast.language.extraction import Extracted, Extractor, RulesExtractor
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.memory.memory import Memory
 from holdfast.store.protocols import Dumped
 from holdfast.testing import HashEmbedder

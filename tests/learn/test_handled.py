@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.errors import Closed, ConfigError, InvalidInput, ModelError
 from holdfast.language.extraction import Extracted
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from

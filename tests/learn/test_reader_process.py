@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.errors import Closed, Harmful, ModelError, ModelUnavailable, TookTooLong
 from holdfast.language.extraction import Extracted
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.learn.nlp import extractor_named
 from holdfast.learn.reader_process import ExtractorFactory, ReaderProcesses, ReadRequest
 from holdfast.types import Event

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.language.extraction import Extracted, RulesExtractor
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from holdfast.language.relations import MentionedRelation
 from holdfast.learn.drafts_from_rules import Drafts, own_name, read_turns
 from holdfast.types import ORIGIN_OF_ROLE, Event

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.language.extraction import Extracted
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from tests.learn.stepping import RULES, Recorder, Stepping
 
 CLARA = "My sister Clara works at Blue Bottle."

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.errors import ModelError, ModelUnavailable, NotAsked, Refused
 from holdfast.language.extraction import Extracted
-from holdfast.language.names.spans import Turn
+from holdfast.language.mentions import Turn
 from tests.learn.stepping import RULES, START, Recorder, Stepping
 
 TURNS = ("Clara works at Google.", "Clara lives in Lisbon.")

@@ -40,7 +40,7 @@ def test_patterns_are_found_wherever_they_are_kept(patterns: list[Found]) -> Non
     assert "holdfast.language.claims.slots" in modules
     assert "holdfast.records.documents.html" in modules
     assert "holdfast.language.statements.signals" in modules
-    assert "holdfast.language.names.matching" in modules
+    assert "holdfast.language.names" in modules
 
 
 def test_what_is_not_linear_is_told() -> None:

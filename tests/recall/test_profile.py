@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.config import Boosting, Config, load
 from holdfast.errors import InvalidInput
-from holdfast.language.questions.triggers import EVERYDAY, EXAMPLES, SENSES
+from holdfast.language.triggers import EVERYDAY, EXAMPLES, SENSES
 from holdfast.models.local import LocalEmbedder
 from holdfast.profiles import BUILT_IN, GENERAL, TaskProfile
 from holdfast.recall.profile import (

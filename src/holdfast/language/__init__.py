@@ -5,19 +5,19 @@ search index), `tokens` (what a model counts) and `vocabulary` (types of entitie
 
 Which labelled file scores which rules (T is tests/language, D the data folder of the evaluation):
 
-    names/spans, extraction    T/locomo_spans, D/kg-redocred         scripts/eval_extraction.py
+    mentions, extraction       T/locomo_spans, D/kg-redocred         scripts/eval_extraction.py
     relations                  T/relation_sentences*                 scripts/eval_extraction.py
     statements/facts, cues,    T/fact_sentences*                     scripts/eval_extraction.py
       gates
-    names/matching             D/entity-pairs                        scripts/eval_pairs.py
+    names                      D/entity-pairs                        scripts/eval_pairs.py
     claims                     tests/records/facts/pairs.py          scripts/eval_facts.py
     instructions/rules         T/instructions, T/splits              T/test_rules_set.py
     instructions/own_words     tests/trust/pastes*, rules*           scripts/eval_pastes.py
     instructions/supersede     T/supersession                        T/test_supersede.py
     statements/signals         T/signals, T/signals_unseen           T/test_signals.py
-    questions/triggers         tests/recall/task_messages*           tests/recall/test_profile.py
+    triggers                   tests/recall/task_messages*           tests/recall/test_profile.py
 
-`dates`, `echo`, `statements/people` and `questions/classes` have examples in their tests alone. The
+`dates`, `echo`, `statements/people` and `questions` have examples in their tests alone. The
 files `*_unseen` and `*_fresh` and tests/trust/heldout* were written after the rules: do not tune on
 them.
 """

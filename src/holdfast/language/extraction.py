@@ -13,7 +13,7 @@ from typing import Protocol
 
 from holdfast.language import dates
 from holdfast.language.dates import Date
-from holdfast.language.names.spans import Kinds, KnownNames, Mention, Names, Span, Turn
+from holdfast.language.mentions import Kinds, KnownNames, Mention, Names, Span, Turn
 from holdfast.language.relations import (
     MentionedRelation,
     Speakers,

@@ -17,7 +17,7 @@ from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 from holdfast.language.lexicon import BLOOD_KIN, any_of, word_set
-from holdfast.language.names.spans import OPENERS, Mention, Span
+from holdfast.language.mentions import OPENERS, Mention, Span
 from holdfast.language.sentences import sentence_spans
 
 # Closed classes that decide whether a clause states something, and of what.

@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from holdfast.border.origins import least
 from holdfast.config import Extraction as Settings
 from holdfast.errors import Unreadable
-from holdfast.language.names.matching import Name, likeness, same
+from holdfast.language.names import Name, likeness, same
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft

@@ -23,8 +23,8 @@ from holdfast.border.origins import least
 from holdfast.border.validate import storable
 from holdfast.language.extraction import Extracted, Extractor
 from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
-from holdfast.language.names.matching import same
-from holdfast.language.names.spans import Mention, Span, Turn, starting_between
+from holdfast.language.mentions import Mention, Span, Turn, starting_between
+from holdfast.language.names import same
 from holdfast.language.relations import MentionedRelation
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import facts_of

@@ -24,7 +24,7 @@ from holdfast.config import Config
 from holdfast.errors import Harmful, ModelError
 from holdfast.language.echo import without_recalled
 from holdfast.language.extraction import Extractor
-from holdfast.language.names.matching import same
+from holdfast.language.names import same
 from holdfast.learn.commit import Committer, Learned
 from holdfast.learn.drafts_from_llm import LlmExtractor, make_llm_extractor
 from holdfast.learn.drafts_from_rules import Drafts, own_name

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from holdfast.errors import Unreadable
-from holdfast.language.names.matching import Name, likeness
+from holdfast.language.names import Name, likeness
 from holdfast.language.statements.values import CATEGORIES
 from holdfast.language.terms import fold
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type

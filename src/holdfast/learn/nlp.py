@@ -26,7 +26,7 @@ from holdfast.language.extraction import (
     type_mentions,
     who_speaks,
 )
-from holdfast.language.names.spans import Mention, Names, Span, Turn, apart, tidy
+from holdfast.language.mentions import Mention, Names, Span, Turn, apart, tidy
 from holdfast.language.relations import (
     NUMBER_LABELS,
     MentionedRelation,

@@ -17,7 +17,7 @@ from holdfast.border.origins import lowered
 from holdfast.border.write_options import Handling, handling, sent
 from holdfast.config import Config
 from holdfast.errors import NotFound
-from holdfast.language.questions.classes import usual_limit
+from holdfast.language.questions import usual_limit
 from holdfast.learn.filter import too_many, with_warnings
 from holdfast.memory.library import Library
 from holdfast.recall.context.ledger import Packing, explanation, keep

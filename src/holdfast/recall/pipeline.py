@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.resident import View
-from holdfast.language.questions.classes import classify
+from holdfast.language.questions import classify
 from holdfast.profiles import TaskProfile
 from holdfast.recall.candidates import (
     Candidate,

@@ -37,7 +37,9 @@ from numpy.typing import NDArray
 
 from holdfast.config import Boosting
 from holdfast.errors import InvalidInput, ModelError
-from holdfast.language.questions.triggers import (
+from holdfast.language.sentences import STOPS
+from holdfast.language.terms import fold, terms
+from holdfast.language.triggers import (
     ASKED,
     EVERYDAY,
     EXAMPLES,
@@ -48,8 +50,6 @@ from holdfast.language.questions.triggers import (
     SENSES,
     Sense,
 )
-from holdfast.language.sentences import STOPS
-from holdfast.language.terms import fold, terms
 from holdfast.models.base import Embedder, embedded
 from holdfast.profiles import GENERAL, Profiles, TaskProfile
 

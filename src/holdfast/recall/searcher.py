@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
-from holdfast.language.questions.classes import english_only
+from holdfast.language.questions import english_only
 from holdfast.models.base import Embedder, embedded
 from holdfast.models.budget import pay_for
 from holdfast.profiles import GENERAL

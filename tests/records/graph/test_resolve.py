@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.names.matching import PART, Likeness, Name, is_slip, likeness
+from holdfast.language.names import PART, Likeness, Name, is_slip, likeness
 from holdfast.records.graph.resolve import AMBIGUOUS, PARTLY, SAME, ResolvableEntity, Resolver
 
 PERSON = "person"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.names.matching import Name, likeness
+from holdfast.language.names import Name, likeness
 from holdfast.records.graph.resolve import PARTLY, ResolvableEntity, Resolver
 
 #: type: pairs that are one entity.

@@ -7,7 +7,7 @@ from time import thread_time
 
 import pytest
 
-from holdfast.language.names.matching import Name
+from holdfast.language.names import Name
 from holdfast.records.graph.resolve import AMBIGUOUS, ResolvableEntity, Resolver
 
 ENTITIES = 100_000

@@ -24,8 +24,8 @@ from holdfast.language.dates import PlanDates, plan_dates
 from holdfast.language.extraction import Extracted, decisions
 from holdfast.language.instructions.own_words import said_by_user, shows
 from holdfast.language.lexicon import WEEKDAY
-from holdfast.language.names.matching import same
-from holdfast.language.names.spans import Mention, P, starting_between
+from holdfast.language.mentions import Mention, P, starting_between
+from holdfast.language.names import same
 from holdfast.language.sentences import STOPS, cut_sentences
 from holdfast.language.statements import cues
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal

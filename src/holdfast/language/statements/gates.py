@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.language.lexicon import SHORT_MONTHS, SURE_MONTHS, WEEKDAY, any_of
-from holdfast.language.names.matching import same
+from holdfast.language.names import same
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------

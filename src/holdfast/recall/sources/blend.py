@@ -10,7 +10,7 @@ document that is best everywhere scores 1. Features are shares of the best docum
     vector    cosine of the turn's best passage
     around    the same, averaged with the turns before and after
     theme     the best cosine in the turn's session
-    role      said by those whose words are asked for (language/questions/classes.py), mostly people
+    role      said by those whose words are asked for (language/questions.py), mostly people
     graph     reached from the entities of the question (graph.py), where there is a graph
     speaker   said by someone the question names
     time      mentions a time, where the question asks for one
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from holdfast.config import Blend, Config
 from holdfast.index.resident import View
 from holdfast.language.lexicon import SURE_MONTHS, WEEKDAYS
-from holdfast.language.questions.classes import whose
+from holdfast.language.questions import whose
 from holdfast.language.terms import fold, terms
 from holdfast.recall.query import Query
 from holdfast.recall.sources.keywords import (

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.language.names.matching import spoken_of
+from holdfast.language.names import spoken_of
 from holdfast.recall.pipeline import Ranked
 from holdfast.recall.query import Query
 from holdfast.records.graph.adjacency import Adjacency, When

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.resident import View
-from holdfast.language.questions.classes import classify
+from holdfast.language.questions import classify
 from holdfast.language.terms import fold, terms
 from holdfast.recall.candidates import Candidate, Moment, by_score
 from holdfast.recall.query import Query

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from holdfast.index.resident import View
 from holdfast.language.dates import DAY, TimeSpan, spans
-from holdfast.language.questions.classes import (
+from holdfast.language.questions import (
     AskedQuantities,
     StatedQuantities,
     asked_quantities,

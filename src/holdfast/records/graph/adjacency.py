@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.border.origins import least
-from holdfast.language.names.matching import Bearers, Borne, same, spoken_form
+from holdfast.language.names import Bearers, Borne, same, spoken_form
 from holdfast.language.vocabulary import ANY_ENTITY, key
 from holdfast.records.graph.elements import (
     Entity,

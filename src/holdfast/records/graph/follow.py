@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from holdfast.index.follow import Follower, InUse, Owner, owner_of
-from holdfast.language.names.matching import Name
+from holdfast.language.names import Name
 from holdfast.records.graph.adjacency import Adjacency, adjacency
 from holdfast.records.graph.elements import Entity, Merging, Relation, entity, merging, relation
 from holdfast.records.graph.resolve import ResolvableEntity, Resolver

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from holdfast.border.origins import least
 from holdfast.index.postings import packed
-from holdfast.language.names.matching import Name, same
+from holdfast.language.names import Name, same
 from holdfast.language.terms import terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
 from holdfast.records.graph.adjacency import Adjacency, fullness

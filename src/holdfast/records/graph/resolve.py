@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
-from holdfast.language.names.matching import (
+from holdfast.language.names import (
     SLIP_CHARS,
     Form,
     Likeness,

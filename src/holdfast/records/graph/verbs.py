@@ -15,7 +15,7 @@ import numpy as np
 from holdfast.border import validate
 from holdfast.border.origins import ORIGINS
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.language.names.matching import spoken_of
+from holdfast.language.names import spoken_of
 from holdfast.language.vocabulary import key
 from holdfast.records.graph import check
 from holdfast.records.graph.adjacency import Adjacency, When

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.names.spans import Kinds, KnownNames, Names, apart, tidy
+from holdfast.language.mentions import Kinds, KnownNames, Names, apart, tidy
 
 HERE = Path(__file__).parent
 

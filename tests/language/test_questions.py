@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.questions.classes import LIMITS, QueryClass, classify
+from holdfast.language.questions import LIMITS, QueryClass, classify
 
 # (question, class, state). s = simple, m = medium, c = complex, h = multi-hop, a = aggregation.
 LABELLED = """

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.questions.classes import (
+from holdfast.language.questions import (
     StatedQuantities,
     asked_quantities,
     stated_quantities,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.questions.classes import whose
+from holdfast.language.questions import whose
 
 
 @pytest.mark.parametrize(

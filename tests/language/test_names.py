@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.language.names.matching import Borne, same, spoken_form, spoken_of
+from holdfast.language.names import Borne, same, spoken_form, spoken_of
 
 NAMES = [
     "Ann", "Ann Lee", "New York", "York", "C++", "May", "US", "it", "里斯本", "安", "서울", "Zoë",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.language.questions.classes import NOTE, english_only
+from holdfast.language.questions import NOTE, english_only
 from holdfast.testing import HashEmbedder
 
 
