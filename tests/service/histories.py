@@ -86,7 +86,7 @@ _ARGUMENTS: Mapping[str, Any] = {
 #: What an MCP client may read: tools and resources.
 TOOLS = [
     *(f"mcp {tool.name}" for tool in tools.ALL.values() if tool.role == "read"),
-    *(f"mcp {resource.uri}" for resource in resources.offered(Asker("acme", "ann"))),
+    *(f"mcp {resource.uri}" for resource in resources.list_resources(Asker("acme", "ann"))),
 ]
 
 

@@ -4,8 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from holdfast.service.mcp.prompts import PROMPTS
-from holdfast.service.mcp.resources import RESOURCES
+from holdfast.service.mcp.resources import PROMPTS, RESOURCES
 from holdfast.service.mcp.tools import ALL
 
 PAGE = (Path(__file__).parents[3] / "docs/howto/mcp.md").read_text()

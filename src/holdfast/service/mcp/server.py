@@ -29,7 +29,7 @@ from pydantic import ValidationError
 
 from holdfast import __version__
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
-from holdfast.service.mcp import prompts, resources
+from holdfast.service.mcp import resources
 from holdfast.service.mcp.asker import Asker
 from holdfast.service.mcp.tool import FOLLOWED, complaint
 from holdfast.service.mcp.tools import ALL, offered
@@ -208,7 +208,7 @@ def complete(
 
 def _sentences(memory: Any, who: Asker, prompt: str, name: str, value: str) -> list[str]:
     """A sentence whose last word becomes the name of an entity: prompts take free text."""
-    found = [each for each in prompts.offered(who) if each.name == prompt]
+    found = [each for each in resources.list_prompts(who) if each.name == prompt]
     if not found:
         raise NotFound(f"there is no prompt {prompt[:64]}")
     _check(name, *(each.name for each in found[0].arguments or ()))
@@ -303,10 +303,10 @@ class McpHandlers:
         return answer
 
     async def list_resources(self, ctx: Context, _: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=resources.offered(self._asker(ctx)))
+        return types.ListResourcesResult(resources=resources.list_resources(self._asker(ctx)))
 
     async def list_templates(self, ctx: Context, _: object) -> types.ListResourceTemplatesResult:
-        found = resources.templates(self._asker(ctx))
+        found = resources.list_templates(self._asker(ctx))
         return types.ListResourceTemplatesResult(resource_templates=found)
 
     async def read_resource(
@@ -341,13 +341,15 @@ class McpHandlers:
         return await self.changes.listen(ctx, who.owner, params)
 
     async def list_prompts(self, ctx: Context, _: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=prompts.offered(self._asker(ctx)))
+        return types.ListPromptsResult(prompts=resources.list_prompts(self._asker(ctx)))
 
     async def get_prompt(
         self, ctx: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         who = self._asker(ctx)
-        return await _in_thread(prompts.get, self._memory, who, params.name, params.arguments)
+        return await _in_thread(
+            resources.get_prompt, self._memory, who, params.name, params.arguments
+        )
 
     async def complete(
         self, ctx: Context, params: types.CompleteRequestParams
@@ -356,7 +358,7 @@ class McpHandlers:
         return await _in_thread(complete, self._memory, who, params.ref, typed.name, typed.value)
 
     def _check_followed(self, ctx: Context, who: Asker, uri: str) -> None:
-        seen = {each.uri for each in resources.offered(who)}
+        seen = {each.uri for each in resources.list_resources(who)}
         if uri not in FOLLOWED or uri not in seen:
             raise _missing(ctx, uri, f"there is no resource {_short(uri)} to follow")
         who.certain()
