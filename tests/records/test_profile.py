@@ -15,7 +15,7 @@ from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from holdfast.memory.memory import Memory
 from holdfast.recall.deerflow import format_memory_for_injection
 from holdfast.records import parts
-from holdfast.records.profile import Profiles, composed
+from holdfast.records.profile import Profiles, compose_summaries
 from holdfast.records.profile_fields import SECTIONS, Profile, fields
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
@@ -365,7 +365,7 @@ def test_a_summary_has_at_most_80_words_in_whole_sentences(lengths: list[int]) -
         Record(f"f{n}", "fact", "other", text, NOON, None, NOON, None, "user", 1.0, (), "user")
         for n, text in enumerate(texts)
     ]
-    text = composed(facts, {}, NOON)["recentMonths"].text
+    text = compose_summaries(facts, {}, NOON)["recentMonths"].text
     assert len(text.split()) <= 80
     assert set(filter(None, text.split("."))) <= {f" {t[:-1]}" for t in texts} | {
         t[:-1] for t in texts

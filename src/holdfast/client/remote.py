@@ -39,7 +39,7 @@ from holdfast.config import api_key as key_of_environment
 from holdfast.errors import ServiceError
 from holdfast.memory.core import Core
 from holdfast.records.documents.reading import format_of
-from holdfast.records.knowledge import Document, Knowledge, ReadLimits, loaded
+from holdfast.records.knowledge import Document, Knowledge, ReadLimits, load_source
 from holdfast.records.profile import Profiles
 from holdfast.records.summaries import Summaries
 from holdfast.types import Drained
@@ -150,7 +150,7 @@ def add_document(
     metadata: Mapping[str, Any] | None = None,
 ) -> Document:
     """Read a file here, and send it as it is."""
-    data, file_name = loaded(source, ReadLimits().bytes)
+    data, file_name = load_source(source, ReadLimits().bytes)
     called = name if name is not None else file_name
     if isinstance(data, str):  # What is a text here comes as bytes there.
         format = format_of(data, called or "", format)

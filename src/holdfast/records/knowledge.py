@@ -380,7 +380,7 @@ def _slices(ids: list[str]) -> Iterator[list[str]]:
 
 def _sent(source: object, name: object, format: object, *, most: int) -> _SentDocument:
     """What was given, with a name: that of the file, else one that follows from the bytes."""
-    data, file_name = loaded(source, most)
+    data, file_name = load_source(source, most)
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     _check_size(len(raw), most)
     digest = sha256(raw).hexdigest()
@@ -415,7 +415,7 @@ def _version(
     )
 
 
-def loaded(source: object, most: int) -> tuple[bytes | str, str | None]:
+def load_source(source: object, most: int) -> tuple[bytes | str, str | None]:
     """What a source holds, and the name of its file if it is one."""
     if isinstance(source, Path):
         return _file(source, most), source.name

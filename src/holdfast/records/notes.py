@@ -395,7 +395,7 @@ def day_span(day: date | str, tz: str) -> tuple[datetime, datetime]:
 
 
 def _date(given: object) -> date:
-    day = _parsed(given) if isinstance(given, str) else given
+    day = _parse_day(given) if isinstance(given, str) else given
     if not isinstance(day, date) or isinstance(day, datetime):
         raise InvalidInput(f"day must be a date, not {type(day).__name__}", field="day")
     if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
@@ -403,7 +403,7 @@ def _date(given: object) -> date:
     return day
 
 
-def _parsed(text: str) -> date:
+def _parse_day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:

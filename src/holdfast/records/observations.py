@@ -213,7 +213,7 @@ class VisibleGraph:
         return [id for id, each in self.entities.items() if each.name in names]
 
 
-class Making:
+class GraphPlan:
     """The records of one call, worked out before anything is stored."""
 
     def __init__(
@@ -223,6 +223,7 @@ class Making:
         self._store = store
         self._scope = scope
         self._seen = seen
+        self.now = now
         self._at = now - _TICK * MOST_RECORDS
         self._origin = origin
         self._ids: dict[str, str] = {}
@@ -317,16 +318,16 @@ class Making:
         return parts.free_id(self._store, self._scope, *what, self._scope.agent or "")[0]
 
 
-class Observations:
+class Observations(parts.Tier):
     """The observations of a memory. Threads may share it."""
+
+    name = TIER
 
     def __init__(
         self, store: Store, graphs: Graphs, worker: Background, *, now: Callable[[], datetime]
     ) -> None:
-        self._store = store
+        super().__init__(store, worker, now=now)
         self._graphs = graphs
-        self._worker = worker
-        self._now = now
         self._writing = threading.Lock()
 
     def create(
@@ -347,19 +348,16 @@ class Observations:
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         new_things, new_links = things(entities), links(relations)
-        whose = parts.origin(origin)
+        sent: dict[str, Any] = {"entities": entities, "relations": relations, "origin": origin}
         with self._writing:
             for since in attempts(self._store, scope):
-                now = self._now()
-                new = Making(self._store, scope, self._seen(scope), now, whose)
+                new = self._plan(scope, origin)
                 made = Known(new.entities(new_things), new.relations(new_links))
-                with once(
-                    self._store, scope, key, "observations.create", note=receipt_text(made), at=now,
-                    entities=entities, relations=relations, origin=origin,
-                ) as before:  # fmt: skip
+                note: dict[str, Any] = {"note": receipt_text(made), "at": new.now, **sent}
+                with once(self._store, scope, key, "observations.create", **note) as before:
                     if before is not None:
                         return known_before(before)
-                    if self._stored(scope, new.records, since):
+                    if not new.records or self._put(scope, new.records, at=new.now, since=since):
                         break
         return made
 
@@ -380,20 +378,16 @@ class Observations:
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         told = contents(observations, "observations")
-        whose = parts.origin(origin)
+        sent: dict[str, Any] = {"observations": observations, "origin": origin}
         with self._writing:
             for since in attempts(self._store, scope):
-                seen, known = self._seen(scope), self._texts(scope)
-                now = self._now()
-                new = Making(self._store, scope, seen, now, whose)
+                new, known = self._plan(scope, origin), self._texts(scope)
                 added = [new.observations(name, texts, known) for name, texts in told]
-                with once(
-                    self._store, scope, key, "observations.add", note=receipt_text(added), at=now,
-                    observations=observations, origin=origin,
-                ) as before:  # fmt: skip
+                note: dict[str, Any] = {"note": receipt_text(added), "at": new.now, **sent}
+                with once(self._store, scope, key, "observations.add", **note) as before:
                     if before is not None:
                         return added_before(before)
-                    if self._stored(scope, new.records, since):
+                    if not new.records or self._put(scope, new.records, at=new.now, since=since):
                         break
         return added
 
@@ -445,7 +439,7 @@ class Observations:
         seen, known = self._seen(scope), self._texts(scope)
         found = [
             each
-            for each in _observed(seen, known)
+            for each in _group_by_name(seen, known)
             if (wanted is None or each.name in wanted) and (part is None or _holds(each, part))
         ]
         kept = {each.name for each in found}
@@ -455,12 +449,9 @@ class Observations:
 
     # Inside
 
-    def _stored(self, scope: Scope, records: Sequence[Derived], since: int | None) -> bool:
-        done = not records or self._store.put(
-            scope, records, known_at=self._now(), steps=self._worker.steps, since=since
-        )
-        self._worker.wake()
-        return done
+    def _plan(self, scope: Scope, origin: str) -> GraphPlan:
+        whose = parts.origin(origin)
+        return GraphPlan(self._store, scope, self._seen(scope), self._now(), whose)
 
     def _seen(self, scope: Scope) -> VisibleGraph:
         graph, seen = self._graphs.of(scope), VisibleGraph()
@@ -506,7 +497,7 @@ def _moment(record: Record) -> tuple[datetime, datetime]:
     return record.known_from, record.valid_from
 
 
-def _observed(seen: VisibleGraph, known: Mapping[str, Mapping[str, str]]) -> list[Observed]:
+def _group_by_name(seen: VisibleGraph, known: Mapping[str, Mapping[str, str]]) -> list[Observed]:
     """Each name once, with what was observed of all that bear it."""
     found: dict[str, tuple[str, dict[str, None]]] = {}
     for id, each in seen.entities.items():

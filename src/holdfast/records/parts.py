@@ -18,9 +18,9 @@ from holdfast.store.protocols import Derived, Store
 from holdfast.types import TEAM, Metadata, Record, Scope
 
 __all__ = [
-    "IMPORTANCE", "Background", "Tier", "again", "derived", "digest", "free_id", "holds",
+    "IMPORTANCE", "Background", "Tier", "derived", "digest", "free_id", "holds",
     "is_by_user", "is_seen", "least", "line", "one", "origin", "owner", "seen", "text", "texts",
-    "writer_of",
+    "to_derived", "writer_of",
 ]  # fmt: skip
 
 _ID_BYTES = 16
@@ -171,7 +171,7 @@ def derived(  # noqa: PLR0913 (the parts of a record)
     )
 
 
-def again(record: Record, data: Metadata) -> Derived:
+def to_derived(record: Record, data: Metadata) -> Derived:
     """A stored record as it is, with other system fields."""
     return derived(
         record.id,

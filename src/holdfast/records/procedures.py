@@ -204,7 +204,7 @@ class Procedures(parts.Tier):
             self._check_current(scope, record)
             data = {**record.data, name: int(record.data.get(name, 0)) + 1}
             writer = parts.writer_of(scope, record)
-            if self._put(writer, [parts.again(record, data)], at=now, since=since):
+            if self._put(writer, [parts.to_derived(record, data)], at=now, since=since):
                 break
 
     def update(  # noqa: PLR0913 (the public contract)
@@ -232,7 +232,7 @@ class Procedures(parts.Tier):
         now = self._now()
         for since in attempts(self._store, scope):
             old = self._record(scope, id)
-            draft = _changed(old, given)
+            draft = _draft_of_update(old, given)
             new_id, made = parts.free_id(
                 self._store, scope, "procedure version", old.id, draft.kind, draft.content
             )
@@ -276,7 +276,7 @@ def _draft(
     )
 
 
-def _changed(old: Record, given: Mapping[str, Any]) -> _ProcedureDraft:
+def _draft_of_update(old: Record, given: Mapping[str, Any]) -> _ProcedureDraft:
     """What a procedure says with some of its parts changed."""
     before = {**old.data, "kind": old.kind}
     said = {name: before[name] if value is None else value for name, value in given.items()}

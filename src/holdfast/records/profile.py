@@ -131,7 +131,7 @@ _NOTHING = _Opening()
 _END = re.compile(rf"[{STOPS}…{DENSE_STOPS}]['\")\]”’]*$")
 
 
-def composed(
+def compose_summaries(
     facts: Sequence[Record], fields: Mapping[str, Field], at: datetime
 ) -> dict[str, Summary]:
     """The summaries as of a time."""
@@ -167,7 +167,7 @@ def section(fact: Record, at: datetime) -> str:
     return "earlierContext" if age <= _YEAR else "longTermBackground"
 
 
-def changing(facts: Sequence[Record]) -> list[datetime]:
+def change_times(facts: Sequence[Record]) -> list[datetime]:
     """When facts change their place for being older, or for their day being over."""
     # A fact of exactly that age is still where it was.
     ages = [fact.valid_from + age + _INSTANT for fact in facts for age in (_LATELY, _MONTHS, _YEAR)]
@@ -438,7 +438,7 @@ def _make_profile(
         profile, revision=len(facts) + len(written), versions=versions_by_claim(facts)
     )
     ends = [each.valid_to for each in (*telling, *written) if each.valid_to is not None]
-    later = [each for each in (*ends, *changing(telling)) if each > now]
+    later = [each for each in (*ends, *change_times(telling)) if each > now]
     return profile, min(later, default=_NEVER)
 
 
@@ -447,7 +447,7 @@ def _document(
 ) -> Profile:
     told = fields(facts, user=scope.user)
     told |= {each.kind: _set_field(each) for each in written if _is_set(each)}
-    summaries = composed([fact for fact in facts if parts.is_by_user(fact)], told, at)
+    summaries = compose_summaries([fact for fact in facts if parts.is_by_user(fact)], told, at)
     there = {fact.id for fact in facts if parts.is_by_user(fact)}
     for each in written:
         rests_on = each.data.get("facts")

@@ -129,7 +129,7 @@ class Shares:
         if scope.user != TEAM and self._store.head(team).change:
             found.append(ViewPart(team, TEAM_TIERS))
         live = self.live(scope.workspace, self._now())
-        return (*found, *_granted(live)) if live else tuple(found)
+        return (*found, *_view_parts(live)) if live else tuple(found)
 
     def list(self, *, user: str | None = None, workspace: str = "default") -> list[Share]:
         """What this side granted, newest first, expired and revoked ones too."""
@@ -146,7 +146,7 @@ def permits(share: Share, wanted: Role) -> bool:
     return PERMISSIONS.index(share.permission) >= PERMISSIONS.index(wanted)
 
 
-def _granted(shares: Iterable[Share]) -> list[ViewPart]:
+def _view_parts(shares: Iterable[Share]) -> list[ViewPart]:
     """One part for each owner, in a fixed order: an index that follows them can be used again.
 
     A share that came with an import may name what we do not know, or the workspace it is from.

@@ -101,7 +101,7 @@ def summarize(
     if not pieces:
         return _cut(turns, most_tokens)
     known = {place: facts[turn.id] for place, turn in enumerate(turns) if turn.id in facts}
-    ranked = _ranked(pieces, known)
+    ranked = _rank_pieces(pieces, known)
     chosen = _choose(ranked, turns, most_tokens)
     text = _text(chosen, turns)
     while chosen and count_tokens(text) > most_tokens:
@@ -142,13 +142,14 @@ def _pieces(turns: Sequence[Event]) -> Iterator[Piece]:
 def _lines(turn: Event) -> Iterator[str]:
     """What is said in a turn, line by line, without code, tables, quotations and headings."""
     text = turn.content[: _LOOKED_AT[turn.role]]
-    said = (line for _, line, _ in said_by_user(text)) if turn.role == "user" else _unfenced(text)
+    own = (line for _, line, _ in said_by_user(text))
+    said = own if turn.role == "user" else _outside_code(text)
     for line in said:
         if not _LEFT_OUT.match(line):
             yield _STRESS.sub("", _MARK.sub("", line)).strip()
 
 
-def _unfenced(text: str) -> Iterator[str]:
+def _outside_code(text: str) -> Iterator[str]:
     inside = False
     for line in text.splitlines():
         if _FENCE.match(line):
@@ -157,7 +158,7 @@ def _unfenced(text: str) -> Iterator[str]:
             yield line
 
 
-def _ranked(pieces: Sequence[Piece], facts: Mapping[int, Collection[str]]) -> list[Piece]:
+def _rank_pieces(pieces: Sequence[Piece], facts: Mapping[int, Collection[str]]) -> list[Piece]:
     """The sentences, those that matter most first."""
     spread = Counter(term for piece in pieces for term in piece.terms)
     central = [
@@ -314,7 +315,7 @@ class Summaries(parts.Tier):
         scope, turns = self._session(session, user, workspace, agent)
         keep = validate.whole_number(keep_turns, "keep_turns", 0, _MOST_KEPT)
         known = self._known(scope)
-        cut = max(len(turns) - keep, _reached(known, turns))
+        cut = max(len(turns) - keep, _count_covered(known, turns))
         if cut <= 0:
             return _compaction(scope, None, turns, 0)
         summary = self._made(scope, turns[:cut], known)
@@ -331,7 +332,7 @@ class Summaries(parts.Tier):
         """What a session is summed up as now; nothing is made."""
         scope, turns = self._session(session, user, workspace, agent)
         known = self._known(scope)
-        cut = _reached(known, turns)
+        cut = _count_covered(known, turns)
         return _compaction(scope, known[-1] if cut else None, turns, cut)
 
     def session_stats(
@@ -437,7 +438,7 @@ class Summaries(parts.Tier):
         except ModelError as error:
             log.warning("a session is summed up without the model: %s", type(error).__name__)
             return None
-        return _fitted(validate.storable(answer, "summary", []), _MODEL_ROOM * budget) or None
+        return _fit(validate.storable(answer, "summary", []), _MODEL_ROOM * budget) or None
 
     def _facts(self, scope: Scope, turns: Sequence[Event]) -> dict[str, list[str]]:
         """What is known for a fact, by the turn that says it."""
@@ -491,7 +492,7 @@ def _derived(
     )  # fmt: skip
 
 
-def _reached(known: Sequence[Record], turns: Sequence[Event]) -> int:
+def _count_covered(known: Sequence[Record], turns: Sequence[Event]) -> int:
     """How many turns, from the first on, are summed up."""
     covered = {source for record in known[-1:] for source in record.sources}
     return max((n for n, turn in enumerate(turns, 1) if turn.id in covered), default=0)
@@ -513,7 +514,7 @@ def _compaction(
     )
 
 
-def _fitted(text: str, most_tokens: int) -> str:
+def _fit(text: str, most_tokens: int) -> str:
     """The first whole sentences of a text that fit."""
     clean = text.strip()
     if count_tokens(clean) <= most_tokens:

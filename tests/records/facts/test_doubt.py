@@ -9,7 +9,7 @@ import pytest
 from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.relate import Thresholds
 from holdfast.language.claims.slots import USER
-from holdfast.records.facts.judge import facts_for_judge, followed
+from holdfast.records.facts.judge import apply_opinion, facts_for_judge
 from holdfast.records.facts.reconcile import KnownFact, New, Outcome
 from holdfast.testing.store_suite import NOON
 
@@ -86,12 +86,14 @@ def test_what_denies_something_is_no_repeat_of_it() -> None:
     outcome = Outcome("add", "contradiction", contradicts=("f",))
     told = Outcome("noop", "judged", ("f",))
     for rules, expected in ((outcome, outcome), (IS_NEW, told)):
-        left = followed((told, 1.0), rules, SAID, [FLAT], likeness=lambda _: 1.0, limits=LIMITS)
+        left = apply_opinion(
+            (told, 1.0), rules, SAID, [FLAT], likeness=lambda _: 1.0, limits=LIMITS
+        )
         assert left == expected
 
 
 def test_what_a_judge_leaves_as_it_is_still_contradicts() -> None:
     outcome = Outcome("add", "contradiction", contradicts=("f",), disputes=("d",))
     told = Outcome("add", "judged")
-    found = followed((told, 1.0), outcome, SAID, [FLAT], likeness=lambda _: 1.0, limits=LIMITS)
+    found = apply_opinion((told, 1.0), outcome, SAID, [FLAT], likeness=lambda _: 1.0, limits=LIMITS)
     assert found == replace(outcome, reason="judged")

@@ -16,10 +16,10 @@ from holdfast.records.facts.reconcile import (
     KnownFact,
     New,
     Outcome,
-    guarded,
+    guard_outcome,
     importance,
     reconcile,
-    weighed,
+    weigh_opinion,
 )
 from holdfast.testing.store_suite import NOON
 from tests.records.facts.pairs import PAIRS
@@ -183,15 +183,15 @@ def test_importance_at_the_floor_does_not_fall() -> None:
 
 
 def test_a_target_that_is_not_known_is_none() -> None:
-    told = guarded(Outcome("supersede", "judged", ("zzz",)), new("x"), [known("y")], LIMITS)
+    told = guard_outcome(Outcome("supersede", "judged", ("zzz",)), new("x"), [known("y")], LIMITS)
     assert (told.action, told.reason) == ("add", "invalid-target-fallback")
 
 
 def test_a_clarification_that_says_it_replaces_is_not_asked() -> None:
     ask = Outcome("clarify", "judged", ("k",))
     before = [known("I eat meat.")]
-    assert guarded(ask, new("I no longer eat meat."), before, LIMITS).action == "supersede"
-    assert guarded(ask, new("I eat plants."), before, LIMITS).action == "clarify"
+    assert guard_outcome(ask, new("I no longer eat meat."), before, LIMITS).action == "supersede"
+    assert guard_outcome(ask, new("I eat plants."), before, LIMITS).action == "clarify"
 
 
 def test_a_judge_is_bound_by_the_same_rules() -> None:
@@ -200,7 +200,7 @@ def test_a_judge_is_bound_by_the_same_rules() -> None:
 
     def told(action: str, alike: float, **given: Any) -> Outcome:
         opinion = Outcome(action, "judged", ("k",))  # type: ignore[arg-type]
-        return weighed(opinion, new("I live in Lyon.", **given), before, lambda _: alike)
+        return weigh_opinion(opinion, new("I live in Lyon.", **given), before, lambda _: alike)
 
     assert told("noop", 0.94).reason == "boundary"
     assert told("update", 0.94).reason == "boundary"
@@ -208,14 +208,16 @@ def test_a_judge_is_bound_by_the_same_rules() -> None:
     assert told("delete", 0.5, confidence=0.9).reason == "not-denied"
     taken_back = new("I never lived in Paris.", confidence=0.9)
     opinion = Outcome("delete", "judged", ("k",))
-    assert weighed(opinion, taken_back, before, lambda _: 0.5).action == "delete"
+    assert weigh_opinion(opinion, taken_back, before, lambda _: 0.5).action == "delete"
     assert told("supersede", 0.5, at=NOON - DAY).until == NOON
-    assert weighed(Outcome("delete", "judged", ()), said, before, lambda _: 0.5).action == "add"
+    assert (
+        weigh_opinion(Outcome("delete", "judged", ()), said, before, lambda _: 0.5).action == "add"
+    )
 
 
 def test_an_update_that_contradicts_is_a_supersession() -> None:
     before = [known("I like jazz.")]
-    told = weighed(
+    told = weigh_opinion(
         Outcome("update", "judged", ("k",)), new("I don't like jazz."), before, lambda _: 1.0
     )
     assert told.action == "supersede"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from holdfast.errors import TooLarge
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.tokens import count_tokens
-from holdfast.records.documents.reading import is_closing, opening
+from holdfast.records.documents.reading import is_closing, opening_fence
 from holdfast.records.documents.values import Deadline, Section
 
 #: Tokens of a chunk with its headings, and of the headings alone.
@@ -180,7 +180,7 @@ def _blocks(text: str) -> Iterator[str]:
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
-        begun = "" if fence else opening(line)
+        begun = "" if fence else opening_fence(line)
         is_border = not fence and not line.strip()
         if (begun or is_border) and lines:
             yield "\n".join(lines)

@@ -34,7 +34,7 @@ def read_pdf(data: bytes, name: str, limits: ReadLimits, deadline: Deadline) -> 
     """The pages of a PDF."""
     if b"%PDF-" not in data[:1024]:
         raise InvalidInput(f"{name} is no PDF: its beginning does not say so", field="source")
-    found = _asked(data, name, limits, deadline)
+    found = _run_child(data, name, limits, deadline)
     _refuse(found, name, limits)
     warnings = [f"{name}: {each}" for each in found["warnings"]]
     pages = [storable(page, name, warnings) for page in found["pages"]]
@@ -49,7 +49,7 @@ def read_pdf(data: bytes, name: str, limits: ReadLimits, deadline: Deadline) -> 
     return ReadDocument(title[:500], tuple(sections), warnings=tuple(dict.fromkeys(warnings)))
 
 
-def _asked(data: bytes, name: str, limits: ReadLimits, deadline: Deadline) -> dict[str, Any]:
+def _run_child(data: bytes, name: str, limits: ReadLimits, deadline: Deadline) -> dict[str, Any]:
     deadline.check()
     asked = {
         "pages": limits.pages,

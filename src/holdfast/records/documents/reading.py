@@ -44,7 +44,7 @@ _LOOKED_AT = 65_536
 _BLANK = "\ufffd\ufeff \t\n\r\f\v"
 
 
-def decoded(data: bytes, name: str, warnings: list[str], charset: str | None = None) -> str:
+def decode(data: bytes, name: str, warnings: list[str], charset: str | None = None) -> str:
     """Bytes as text: by their byte order mark, by the charset they declare, else UTF-8, else
     Windows-1252, which any bytes can be read as and so is worth a warning."""
     for magic, what in _MAGIC.items():
@@ -58,10 +58,10 @@ def decoded(data: bytes, name: str, warnings: list[str], charset: str | None = N
     if text is None:
         text = data.decode("cp1252", "replace")
         warnings.append(f"{name} is not UTF-8: read as Windows-1252 (Latin-1)")
-    return cleaned(text, name, warnings)
+    return clean(text, name, warnings)
 
 
-def cleaned(text: str, name: str, warnings: list[str]) -> str:
+def clean(text: str, name: str, warnings: list[str]) -> str:
     """A text with line feeds only and nothing that cannot be stored; refused if it is none."""
     sample = text[:_LOOKED_AT]
     if len(_CONTROL.findall(sample)) > len(sample) * _MOST_CONTROL:
@@ -110,7 +110,7 @@ def _strictly(data: bytes, encoding: str) -> str | None:
 _OPENING = re.compile(r"\s{0,40}(`{3,}|~{3,})")
 
 
-def opening(line: str) -> str:
+def opening_fence(line: str) -> str:
     """The fence that a line begins a block of code with; an empty text if it does not."""
     found = _OPENING.match(line)
     return found[1] if found else ""
@@ -163,7 +163,7 @@ class _MarkdownReader:
         if self._fence:
             self._in_code(line)
             return
-        fence = opening(line)
+        fence = opening_fence(line)
         heading = _heading(line)
         if fence:
             self.end()
@@ -271,10 +271,10 @@ def read_document(
         return read_pdf(data, name, limits, deadline)
     warnings: list[str] = []
     if isinstance(data, str):
-        text = cleaned(data, name, warnings)
+        text = clean(data, name, warnings)
     else:
         declared = charset(data) if format == "html" else None
-        text = decoded(data, name, warnings, declared)
+        text = decode(data, name, warnings, declared)
     found = _by_format(text, format, deadline)
     if not found.sections:
         raise InvalidInput(f"{name} is blank: there is no text in it", field="source")

@@ -22,7 +22,7 @@ from holdfast.records.facts.follow import (
     is_unclear,
 )
 from holdfast.records.facts.plan import leaves_no_room, own_name
-from holdfast.records.facts.reading import FactQueries
+from holdfast.records.facts.queries import FactQueries
 from holdfast.records.versions import first_id, is_open, line_up, was_taken_back
 from holdfast.types import Record, Scope
 
@@ -41,7 +41,7 @@ class Group(NamedTuple):
     back: tuple[str, ...] = ()
 
 
-class Recasting(FactQueries):
+class FactsAfterForget(FactQueries):
     """Facts whose versions may go and come back."""
 
     def groups_of(self, scope: Scope, id: str) -> builtins.list[Group]:

@@ -43,7 +43,7 @@ def winner(
     return None if ranked[0][:2] == ranked[1][:2] else ranked[0][2]
 
 
-def _settled(
+def _settle_by_trust(
     facts: Sequence[Record],
     trust: Mapping[str, float],
     *,
@@ -117,7 +117,9 @@ class Disputes:
                 continue
             if self._was_reopened(scope, record):
                 continue
-            kept = _settled(facts, trust, since=record.known_from, now=now, patience=patience)
+            kept = _settle_by_trust(
+                facts, trust, since=record.known_from, now=now, patience=patience
+            )
             if kept is not None:
                 over = [each.id for each in facts if each.id != kept]
                 self._end(scope, record, over, f"{kept} was kept by trust", now, by)

@@ -1,9 +1,9 @@
 """A language model's opinion on a new fact: better than rules at paraphrase, never in charge.
 
 The model sees statements under aliases (f1, f2, ...), never an id, so it can name nothing that it
-was not shown. What it answers is weighed like everything else: see `reconcile.weighed`. An answer
-that cannot be read is no opinion, and the rules decide. Who asks it, and who pays, is not known
-here: see `opinion.py` and `models/budget.py`.
+was not shown. What it answers is weighed like everything else (`reconcile.weigh_opinion`). An
+answer that cannot be read is no opinion, and the rules decide. Who asks it, and who pays, is not
+known here: see `models/budget.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from holdfast.records.facts.reconcile import (
     Likeness,
     New,
     Outcome,
-    weighed,
+    weigh_opinion,
 )
 from holdfast.records.graph.check import distrust
 
@@ -94,7 +94,7 @@ def _is_near(new: New, known: KnownFact, likeness: Likeness, limits: Thresholds)
     return like >= limits.doubtful
 
 
-def followed(
+def apply_opinion(
     opinion: tuple[Outcome, float],
     outcome: Outcome,
     new: New,
@@ -106,7 +106,7 @@ def followed(
     """What becomes of a claim by an opinion, as far as the rules allow it, and by their outcome."""
     told, sure = opinion
     as_sure = replace(new, confidence=min(new.confidence, sure))
-    judged = weighed(told, as_sure, seen, likeness, limits)
+    judged = weigh_opinion(told, as_sure, seen, likeness, limits)
     if judged.action == "noop" and not set(judged.targets).isdisjoint(outcome.contradicts):
         return outcome  # What denies something is no repeat of it.
     if judged.action == "add" and judged.until is None:

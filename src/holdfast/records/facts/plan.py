@@ -29,7 +29,7 @@ from holdfast.records.facts.follow import (
     known_of,
     likest,
 )
-from holdfast.records.facts.judge import Opinion, facts_for_judge, followed, nobody
+from holdfast.records.facts.judge import Opinion, apply_opinion, facts_for_judge, nobody
 from holdfast.records.facts.reconcile import (
     KnownFact,
     New,
@@ -57,7 +57,7 @@ _LATE = "told-late"
 _LIMITS = Thresholds()
 
 
-def placed(
+def with_intervals(
     records: Iterable[Derived],
     facts: OwnerFacts,
     agent: str | None,
@@ -187,7 +187,9 @@ class FactPlan:
     def records(self) -> list[Derived]:
         """What is to be stored, in order."""
         own, taken_back = self._own, self._tools.taken_back
-        return placed(self._records.values(), self._facts, self._scope.agent, own, taken_back)
+        return with_intervals(
+            self._records.values(), self._facts, self._scope.agent, own, taken_back
+        )
 
     def add_all(self, drafts: Sequence[FactDraft]) -> list[DraftOutcome]:
         """What becomes of some drafts, in the order in which they were said."""
@@ -298,7 +300,7 @@ class FactPlan:
         opinion = self._tools.opinion(new, seen) if seen else None
         if opinion is None:
             return outcome
-        return followed(opinion, outcome, new, seen, likeness=likeness, limits=limits)
+        return apply_opinion(opinion, outcome, new, seen, likeness=likeness, limits=limits)
 
     def _trusting(self, new: New, outcome: Outcome) -> Outcome:
         """Who repeats what a less trusted one said does not confirm it: their word takes its place,
@@ -332,7 +334,7 @@ class FactPlan:
     def _confirm(self, id: str, draft: FactDraft) -> None:
         """Add the turns of a draft to the fact that it repeats."""
         planned = self._records.get(id)
-        before = planned or again(self._facts.records[id])
+        before = planned or to_derived(self._facts.records[id])
         more = tuple(each for each in draft.sources if each not in before.sources)
         if len(before.sources) >= _MOST_SOURCES:
             return
@@ -379,9 +381,9 @@ def own_name(user: str) -> str:
     return name if name.isalpha() else ""
 
 
-def again(record: Record) -> Derived:
+def to_derived(record: Record) -> Derived:
     """A stored fact as it would be stored again: nothing of it changes."""
-    return replace(parts.again(record, record.data), metadata=None)
+    return replace(parts.to_derived(record, record.data), metadata=None)
 
 
 def dispute(
@@ -465,7 +467,7 @@ def _data(draft: FactDraft, claim: Claim, outcome: Outcome, chain: str) -> dict[
 _OF_TEXT = frozenset({"headline", "keywords", "entities", "slot", "value", "contradicts", "avoid"})
 
 
-def edited(
+def edited_version(
     record: Record,
     text: str,
     *,
@@ -492,7 +494,7 @@ def edited(
         "category": kind,
     }
     return replace(
-        again(record),
+        to_derived(record),
         id=parts.digest("edited", record.id, text, now.isoformat()),
         kind=kind,
         confidence=record.confidence if confidence is None else confidence,
@@ -538,7 +540,7 @@ def confirmed_version(record: Record, *, keep: str, about: Sequence[str]) -> Der
     if keep == "both":
         data["contradicts"] = list(about)
     return replace(
-        again(record),
+        to_derived(record),
         id=answer_id(record.id),
         data=data,
         valid_to=None,

@@ -104,7 +104,9 @@ def reconcile(
 
     own = [each for each in known if each.agent == new.agent]
     others = [each for each in known if each.agent != new.agent]
-    outcome = guarded(_planned(new, related(own), likeness, limits), new, own, limits)
+    outcome = guard_outcome(
+        _outcome_by_rules(new, related(own), likeness, limits), new, own, limits
+    )
     if outcome.reason == "new":
         seen = related([each for each in others if each.agent is None])
         same = [each.id for how, each in seen if how == "same"]
@@ -120,7 +122,9 @@ def likeness_of(likeness: Likeness, known: KnownFact) -> Callable[[], float]:
     return lambda: likeness(known) or 0.0
 
 
-def guarded(outcome: Outcome, new: New, known: Sequence[KnownFact], limits: Thresholds) -> Outcome:
+def guard_outcome(
+    outcome: Outcome, new: New, known: Sequence[KnownFact], limits: Thresholds
+) -> Outcome:
     """The outcome, or what may be done in its place where it would end something.
 
     What names none of the known is stored beside them. A claim that says that it replaces what it
@@ -140,7 +144,7 @@ def guarded(outcome: Outcome, new: New, known: Sequence[KnownFact], limits: Thre
     return outcome
 
 
-def weighed(
+def weigh_opinion(
     told: Outcome,
     new: New,
     known: Sequence[KnownFact],
@@ -169,7 +173,7 @@ def weighed(
     if told.action in ENDS and late:
         return Outcome("add", "told-late", until=min(late))
     told = replace(told, targets=tuple(each.id for each in targets))
-    outcome = guarded(told, new, known, limits)
+    outcome = guard_outcome(told, new, known, limits)
     if outcome.action in ENDS and len(outcome.targets) > 1:
         return replace(outcome, action="clarify", reason="several")
     if outcome.action == "delete" and new.claim.polarity > 0:
@@ -213,7 +217,7 @@ def importance(new: float, ended: Sequence[KnownFact], limits: Thresholds) -> fl
     return max([new, *(each.importance for each in ended if each.importance >= limits.floor)])
 
 
-def _planned(
+def _outcome_by_rules(
     new: New,
     related: Sequence[tuple[Relation, KnownFact]],
     likeness: Likeness,
@@ -225,10 +229,10 @@ def _planned(
         return Outcome("noop", "same", (latest.id,))
     later = [each.at for how, each in related if how == "other" and each.at > new.at
              and _is_changing(new.claim, each.claim)]  # fmt: skip
-    found = _ended(new, related)
+    found = _find_ended(new, related)
     ended = tuple(each.id for each in found if not says_much_more(each.claim, new.claim))
     partly = [each for each in found if each.id not in ended]
-    denied = tuple(each.id for each in [*_contradicting(new, related), *partly])
+    denied = tuple(each.id for each in [*_find_contradicting(new, related), *partly])
     if ended:
         why = "correction" if new.claim.corrects else "replaced" if new.claim.replaces else "later"
         return Outcome("supersede", why, ended, tuple(x for x in denied if x not in ended))
@@ -242,7 +246,7 @@ def _planned(
     return Outcome("add", "new")
 
 
-def _ended(new: New, related: Sequence[tuple[Relation, KnownFact]]) -> list[KnownFact]:
+def _find_ended(new: New, related: Sequence[tuple[Relation, KnownFact]]) -> list[KnownFact]:
     """Those that the new claim ends, in their order."""
     found = [each for how, each in related if _ends(how, new, each)]
     loose = [each for how, each in related if how == "corrected" and each.at <= new.at]
@@ -274,7 +278,7 @@ def _ends(how: Relation, new: New, old: KnownFact) -> bool:
     return is_later or new.claim.is_explicit
 
 
-def _contradicting(new: New, related: Sequence[tuple[Relation, KnownFact]]) -> list[KnownFact]:
+def _find_contradicting(new: New, related: Sequence[tuple[Relation, KnownFact]]) -> list[KnownFact]:
     found = []
     for how, each in related:
         at_once = how == "other" and new.at == each.at and is_single(new.claim, each.claim)

@@ -20,8 +20,8 @@ from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.claims.relate import Thresholds
 from holdfast.language.statements.values import CATEGORIES, Dispute, Fact, FactDraft
 from holdfast.records import parts
-from holdfast.records.facts import doubted
-from holdfast.records.facts.after_forget import Recasting
+from holdfast.records.facts import doubtful_rules
+from holdfast.records.facts.after_forget import FactsAfterForget
 from holdfast.records.facts.alike import Alike, Embed
 from holdfast.records.facts.disputes import PATIENCE, Disputes
 from holdfast.records.facts.follow import TIER, FactCache, is_unclear
@@ -34,12 +34,12 @@ from holdfast.records.facts.plan import (
     added_id,
     answer_id,
     confirmed_version,
-    edited,
     edited_before,
+    edited_version,
     is_answer,
     share,
 )
-from holdfast.records.facts.reading import MOST_LISTED
+from holdfast.records.facts.queries import MOST_LISTED
 from holdfast.records.graph import check
 from holdfast.records.graph.verbs import exists
 from holdfast.records.parts import Background
@@ -58,7 +58,7 @@ T = TypeVar("T")
 _ROLES = {"user": "user", "user_confirmed": "user", "agent": "assistant"}
 
 
-class Facts(Recasting):
+class Facts(FactsAfterForget):
     """The facts of a memory. Threads may share it."""
 
     def __init__(
@@ -181,7 +181,9 @@ class Facts(Recasting):
                     field="origin",
                 )
             return plan.put(
-                edited(record, said, origin=by, now=plan.now, category=about, confidence=sure)
+                edited_version(
+                    record, said, origin=by, now=plan.now, category=about, confidence=sure
+                )
             )
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
@@ -276,9 +278,9 @@ class Facts(Recasting):
         """Settle a clarification: keep the new one (a rule: yes), the old one (no), or both."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         check.choice(keep, "keep", ("new", "old", "both"))
-        if (rule := doubted.find(self._store, scope, validate.word(id, "id"))) is not None:
+        if (rule := doubtful_rules.find(self._store, scope, validate.word(id, "id"))) is not None:
             made = self._now(), self._worker.steps
-            return doubted.answer(self._store, scope, rule, keep, made=made)
+            return doubtful_rules.answer(self._store, scope, rule, keep, made=made)
         if (before := self._answered(scope, id, keep)) is not None:
             return self.get(before, user=user, workspace=workspace, agent=agent)
         known = self._about(scope, self._unclear(scope, id))

@@ -19,7 +19,7 @@ from holdfast.border import validate
 from holdfast.errors import NotFound
 from holdfast.language.statements.values import Fact
 from holdfast.memory.memory import Memory
-from holdfast.records.facts.reading import MOST_LISTED
+from holdfast.records.facts.queries import MOST_LISTED
 from holdfast.records.parts import is_seen, seen
 from holdfast.service.dialects.atomic_rows import memory_row, mutation, text_or_none, trail
 from holdfast.service.http.auth import AskedScope, Reader, Writer, scope_args, scope_of

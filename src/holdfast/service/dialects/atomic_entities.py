@@ -16,7 +16,7 @@ from holdfast.errors import NotFound
 from holdfast.language.statements.values import Dispute
 from holdfast.memory.memory import Memory
 from holdfast.records.facts.follow import CONFLICT
-from holdfast.records.facts.reading import MOST_LISTED
+from holdfast.records.facts.queries import MOST_LISTED
 from holdfast.records.profile_fields import Profile, category
 from holdfast.records.shares import USUAL_TRUST
 from holdfast.service.dialects.atomic_rows import conflict, trail

@@ -15,7 +15,7 @@ from holdfast.language.instructions.rules import data
 from holdfast.language.instructions.supersede import ended_rules, repeated_rule
 from holdfast.language.statements.values import Clarification, Fact
 from holdfast.records.facts.follow import is_shown, to_fact
-from holdfast.records.facts.plan import LOUD, again, answer_id
+from holdfast.records.facts.plan import LOUD, answer_id, to_derived
 from holdfast.records.rules import DOUBTFUL, kind_of, rule_of, to_known_rule
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
@@ -67,7 +67,7 @@ def _confirmed(store: Store, scope: Scope, doubted: Record, now: datetime) -> De
     repeated = repeated_rule(rule, current)
     ended = (repeated,) if repeated else ended_rules(rule, current)
     return replace(
-        again(doubted),
+        to_derived(doubted),
         id=answer_id(doubted.id),
         kind=kind_of(rule),
         data=data(rule),

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.border import validate
 from holdfast.errors import NotFound
 from holdfast.language.statements.values import CATEGORIES, Clarification, Contradiction, Fact
-from holdfast.records.facts import doubted
+from holdfast.records.facts import doubtful_rules
 from holdfast.records.facts.follow import (
     CONFLICT,
     STATUSES,
@@ -114,7 +114,7 @@ class FactQueries:
             each for each in self._seen(scope, None) if is_unclear(each) and each.known_to is None
         ]
         facts = [self._clarification(scope, each) for each in waiting[:most]]
-        both = [*facts, *doubted.rules(self._store, scope)]
+        both = [*facts, *doubtful_rules.rules(self._store, scope)]
         return sorted(both, key=lambda each: each.at, reverse=True)[:most]
 
     def drawn_from(self, scope: Scope, turns: Iterable[str]) -> builtins.list[Fact]:
