@@ -1,6 +1,6 @@
 """The knowledge base: documents, their versions and chunks, values under keys, bad input."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +20,7 @@ from holdfast.records.knowledge import Document, Knowledge, ReadLimits, chunk_id
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.types import TEAM, Record, Scope
+from tests.records.conftest import Clock
 from tests.records.documents import pdfs
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -27,26 +28,9 @@ TEAMS = Scope("default", TEAM)
 GUIDE = "# Guide\n\nHello.\n\n## Install\n\nRun pip install otter.\n"
 
 
-class Clock:
-    now = NOW
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    config = {"extraction": {"enabled": False}}
-    with holdfast.open(
-        tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=clock, config=config
-    ) as opened:
-        yield opened
+    return Clock(step=timedelta(seconds=1))
 
 
 def made(memory: Memory, **limits: Any) -> Knowledge:

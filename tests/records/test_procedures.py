@@ -1,51 +1,20 @@
 """Procedures: written, found by their trigger, used, changed; never an instruction."""
 
 import threading
-from collections.abc import Iterator
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-import holdfast
 from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from holdfast.memory.memory import Memory
 from holdfast.records.procedures import Procedure, Procedures
-from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Scope
+from tests.records.conftest import Clock
 
-#: What the rules draw from turns by themselves must not mix into what is tested here.
-CONFIG = {"extraction": {"enabled": False}}
 ANN = Scope("default", "ann")
 DAY = timedelta(days=1)
-
-
-class Clock:
-    """A clock that stands still until it is set."""
-
-    now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with holdfast.open(
-        tmp_path / "m.db",
-        embedder=HashEmbedder(16),
-        worker=False,
-        clock=clock,
-        config=CONFIG,
-    ) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """The profile: a function of the facts that hold and of what was set by hand."""
 
 import threading
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,37 +19,10 @@ from holdfast.records.profile_fields import SECTIONS, Profile, fields
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Record, Scope
+from tests.records.conftest import CONFIG, Clock
 
-#: What the rules draw from turns by themselves must not mix into what is tested here.
-CONFIG = {"extraction": {"enabled": False}}
 ANN = Scope("default", "ann")
 DAY = timedelta(days=1)
-
-
-class Clock:
-    """A clock that stands still until it is set."""
-
-    now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with holdfast.open(
-        tmp_path / "m.db",
-        embedder=HashEmbedder(16),
-        worker=False,
-        clock=clock,
-        config=CONFIG,
-    ) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,47 +1,23 @@
 """Shares: who grants what to whom, for how long, and who may take it back."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import holdfast
 from holdfast.errors import InvalidInput, ScopeError
 from holdfast.memory.memory import Memory
 from holdfast.records.shares import PERMISSIONS, SEGMENTS, Shares, is_live, permits
 from holdfast.store.protocols import Share
-from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.types import TEAM, Scope
+from tests.records.conftest import Clock
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ZOE = Scope("work", "zoe")
 ANN = Scope("home", "ann")
-
-
-class Clock:
-    now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    config = {"extraction": {"enabled": False}}
-    with holdfast.open(
-        tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=clock, config=config
-    ) as opened:
-        yield opened
 
 
 @pytest.fixture

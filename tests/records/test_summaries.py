@@ -1,52 +1,22 @@
 """Compaction: what a summary tells, that it is made once, grows, and goes with its turns."""
 
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-import holdfast
 from holdfast.errors import InvalidInput, ModelUnavailable, NotFound, ScopeError
 from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
 from holdfast.records import parts
 from holdfast.records.summaries import Compaction, Summaries
-from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Scope
+from tests.records.conftest import Clock
 
-#: What the rules draw from turns by themselves must not mix into what is tested here.
-CONFIG = {"extraction": {"enabled": False}}
 ANN = Scope("default", "ann")
 MINUTE = timedelta(minutes=1)
-
-
-class Clock:
-    """A clock that stands still until it is set."""
-
-    now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    with holdfast.open(
-        tmp_path / "m.db",
-        embedder=HashEmbedder(16),
-        worker=False,
-        clock=clock,
-        config=CONFIG,
-    ) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,48 +1,28 @@
 """What a team writes down: everybody in the workspace reads it, nobody else does."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import holdfast
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
 from holdfast.records.team import TYPES, Team
-from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.types import TEAM, Scope
+from tests.records.conftest import Clock
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOME = Scope("default", TEAM)
 
 
-class Clock:
-    now = NOW
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
-    config = {"extraction": {"enabled": False}}
-    with holdfast.open(
-        tmp_path / "m.db", embedder=HashEmbedder(16), worker=False, clock=clock, config=config
-    ) as opened:
-        yield opened
+    return Clock(step=timedelta(seconds=1))
 
 
 @pytest.fixture
