@@ -9,14 +9,14 @@ one after another was set finds it in the history.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from holdfast.language.instructions.rules import MOST_RULES, rule_id, rules_in
-from holdfast.language.instructions.supersede import ended_rules, repeated_rule, seeks, traits
+from holdfast.language.instructions.supersede import ended_rules, repeated_rule
 from holdfast.records.knowledge import CHUNK, chunk_ids
 from holdfast.records.procedures import KINDS
-from holdfast.records.rules import rule_of, to_known_rule
+from holdfast.records.rules import RuleIndex, rule_of, to_known_rule
 from holdfast.records.versions import is_open, line_up, versions_of, was_taken_back
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
@@ -95,40 +95,31 @@ def _settle(
 
 
 class _Among:
-    """Rules that others may end, by their traits: each is looked at by those alone that may."""
+    """Rules that others may end."""
 
     def __init__(self, rules: Iterable[Record]) -> None:
         self._rules = {each.id: (each, _place(each)) for each in rules if each.kind != "release"}
-        self._known = {id: to_known_rule(each) for id, (each, _) in self._rules.items()}
-        self._by_trait: defaultdict[Hashable, list[str]] = defaultdict(list)
-        for id, one in self._known.items():
-            for trait in traits(one):
-                self._by_trait[trait].append(id)
+        self._index = RuleIndex(to_known_rule(each) for each, _ in self._rules.values())
 
     def ended_by(self, others: Iterable[Record]) -> list[Record]:
         """Which of them some of those end."""
-        found = dict.fromkeys(id for each in others for id in self._ended(each, self._rules))
+        found = dict.fromkeys(id for each in others for id in self._ended(each))
         return [self._rules[id][0] for id in found]
 
     def first_ends(self, others: Iterable[Record]) -> dict[str, datetime]:
-        """Of those that end, when the first of the others ends them; these are in their order."""
+        """Of those that end, when the first of the others ends them; these are in their order. It
+        can be asked once."""
         ends: dict[str, datetime] = {}
-        left = dict.fromkeys(self._rules)
         for each in others:
-            for id in self._ended(each, left):
+            for id in self._ended(each):
                 ends[id] = each.valid_from
-                del left[id]
+                self._index.drop(id)
         return ends
 
-    def _ended(self, by: Record, among: Collection[str]) -> list[str]:
-        sought = seeks(to_known_rule(by))
-        if sought is None:
-            ids: Iterable[str] = among
-        else:
-            alike = (id for each in sought for id in self._by_trait.get(each, ()))
-            ids = dict.fromkeys(id for id in alike if id in among)
+    def _ended(self, by: Record) -> list[str]:
         place = _place(by)
-        ones = [self._known[id] for id in ids if self._rules[id][1] < place]
+        alike = self._index.alike(to_known_rule(by))
+        ones = [each for each in alike if self._rules[each.id][1] < place]
         if not ones:
             return []
         rule = rule_of(by)

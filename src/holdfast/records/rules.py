@@ -48,7 +48,9 @@ class Learner:
     current: Callable[[], Sequence[Record]] = tuple
     #: Digests of what recent contexts told.
     recalled: Callable[[], Collection[bytes]] = tuple
-    _known: _InForce | None = field(default=None, init=False)
+    _known: RuleIndex | None = field(default=None, init=False)
+    #: By id, since when a rule holds.
+    _since: dict[str, datetime] = field(default_factory=dict, init=False)
     _recalled: Collection[bytes] | None = field(default=None, init=False)
 
     def learn(self, event: Event) -> tuple[str, tuple[Derived, ...]]:
@@ -69,59 +71,56 @@ class Learner:
         if not rule.own:
             return derived(event, rule)
         if self._known is None:
-            self._known = _InForce(
-                (to_known_rule(record), record.valid_from) for record in self.current()
-            )
-        alike = self._known.alike(rule)
-        before = [one for one, since in alike if since <= event.at]
+            current = self.current()
+            self._known = RuleIndex(map(to_known_rule, current))
+            self._since = {record.id: record.valid_from for record in current}
+        alike = self._known.alike(KnownRule("", rule.rule, rule.condition, rule.sentence))
+        before = [one for one in alike if self._since[one.id] <= event.at]
         repeated = repeated_rule(rule, before)
         ended = (repeated,) if repeated else ended_rules(rule, before)
-        new = derived(event, rule, supersedes=ended, until=_ended_by(event, rule, alike))
+        # One that is told late ends with the first that was given after it and ends it.
+        later = [one for one in alike if self._since[one.id] > event.at]
+        ends = [one.id for one in later if repeated_rule(rule, [one]) or ended_rules(rule, [one])]
+        until = min((self._since[id] for id in ends), default=None)
+        new = derived(event, rule, supersedes=ended, until=until)
         for id in ended:
             self._known.drop(id)
         if new.kind == "instruction" and new.valid_to is None:
-            self._known.add(KnownRule(new.id, rule.rule, rule.condition, new.content), event.at)
+            self._known.add(KnownRule(new.id, rule.rule, rule.condition, new.content))
+            self._since[new.id] = event.at
         return new
 
 
-class _InForce:
-    """The rules in force, each with the time since when it holds, found by their traits: of many
-    rules few are looked at for one that is new."""
+class RuleIndex:
+    """Rules by their traits: of many rules few are looked at for one that is new."""
 
-    def __init__(self, rules: Iterable[tuple[KnownRule, datetime]]) -> None:
-        self._rules: dict[str, tuple[KnownRule, datetime]] = {}
-        #: Ids in the order of the rules.
+    def __init__(self, rules: Iterable[KnownRule]) -> None:
+        self._rules: dict[str, KnownRule] = {}
+        #: Ids, and their places in the order of the rules.
         self._by_trait: defaultdict[Hashable, list[str]] = defaultdict(list)
         self._number = count()
         self._places: dict[str, int] = {}
-        for one, since in rules:
-            self.add(one, since)
+        for one in rules:
+            self.add(one)
 
-    def add(self, one: KnownRule, since: datetime) -> None:
-        self._rules[one.id] = one, since
+    def add(self, one: KnownRule) -> None:
+        """Add a rule after those that are there."""
+        self._rules[one.id] = one
         self._places[one.id] = next(self._number)
         for trait in traits(one):
             self._by_trait[trait].append(one.id)
 
     def drop(self, id: str) -> None:
+        """Leave a rule out from now on."""
         self._rules.pop(id, None)
 
-    def alike(self, rule: Rule) -> list[tuple[KnownRule, datetime]]:
+    def alike(self, to: KnownRule) -> list[KnownRule]:
         """Those that a rule may end or repeat, in their order."""
-        sought = seeks(KnownRule("", rule.rule, rule.condition, rule.sentence))
+        sought = seeks(to)
         if sought is None:
             return list(self._rules.values())
         found = {id for each in sought for id in self._by_trait.get(each, ()) if id in self._rules}
         return [self._rules[id] for id in sorted(found, key=self._places.__getitem__)]
-
-
-def _ended_by(
-    event: Event, rule: Rule, alike: Iterable[tuple[KnownRule, datetime]]
-) -> datetime | None:
-    """When a rule that is told late was ended by one that was given after it."""
-    later = [(one, since) for one, since in alike if since > event.at]
-    ends = [since for one, since in later if repeated_rule(rule, [one]) or ended_rules(rule, [one])]
-    return min(ends, default=None)
 
 
 def is_authority(event: Event) -> bool:
