@@ -17,7 +17,7 @@ from holdfast.index.postings import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.service.keys import create_key
 from holdfast.store.protocols import Answered, AuditLine, ContextNote, Derived, LogEntry, Share
-from holdfast.store.sqlite.migrate import migrations
+from holdfast.store.sqlite.connection import migrations
 from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope

@@ -13,7 +13,7 @@ from holdfast.errors import StoreBusy
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
 from holdfast.store.sqlite import SqliteStore, connection
-from holdfast.store.sqlite.migrate import migrate
+from holdfast.store.sqlite.connection import migrate
 from holdfast.testing import HashEmbedder
 from tests.crash.child import ended
 

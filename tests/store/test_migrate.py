@@ -18,8 +18,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
 from holdfast.store.protocols import Spent, claim_of
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.sqlite.connection import APPLICATION_ID, connect
-from holdfast.store.sqlite.migrate import migrate, migrations
+from holdfast.store.sqlite.connection import APPLICATION_ID, connect, migrate, migrations
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_name, an_entry, say
 from holdfast.transfer import export_to, import_from

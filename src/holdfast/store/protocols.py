@@ -99,13 +99,6 @@ __all__ = [
 ]
 
 
-# ----------------------------------------------------------------------
-# What every backend promises, continued: the life of records, sharing, the service, chores.
-#
-# What holds for every method is said in `store/protocols.py`.
-# ----------------------------------------------------------------------
-
-
 class Listing(Protocol):
     """The records of an owner as lists for people."""
 

@@ -8,20 +8,17 @@ from pathlib import Path
 
 from holdfast.border import private
 from holdfast.errors import StoreError
+from holdfast.store.sqlite.access import SqliteKeys, SqliteSharing
 from holdfast.store.sqlite.audit import SqliteAudit
 from holdfast.store.sqlite.check import SqliteCheck
 from holdfast.store.sqlite.chores import SqliteChores
-from holdfast.store.sqlite.connection import ReadPool, connect, errors_of
+from holdfast.store.sqlite.connection import ReadPool, connect, errors_of, migrate
 from holdfast.store.sqlite.feed import SqliteFeed
 from holdfast.store.sqlite.hooks import SqliteHooks
 from holdfast.store.sqlite.jobs import SqliteGroups, SqliteQueue
-from holdfast.store.sqlite.keys import SqliteAnswers, SqliteKeys, SqliteSpending
-from holdfast.store.sqlite.ledger import SqliteLedger
-from holdfast.store.sqlite.life import SqliteLife
-from holdfast.store.sqlite.log import SqliteLog
-from holdfast.store.sqlite.migrate import migrate
-from holdfast.store.sqlite.records import SqliteListing, SqliteRecords
-from holdfast.store.sqlite.sharing import SqliteSharing
+from holdfast.store.sqlite.ledger import SqliteLedger, SqliteSpending
+from holdfast.store.sqlite.log import SqliteAnswers, SqliteLog
+from holdfast.store.sqlite.records import SqliteLife, SqliteListing, SqliteRecords
 from holdfast.store.sqlite.transfer import SqliteTransfer
 from holdfast.store.sqlite.turns import Turns
 from holdfast.store.sqlite.writer import Writer

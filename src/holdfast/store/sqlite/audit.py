@@ -17,7 +17,7 @@ import apsw
 import orjson
 
 from holdfast.store.protocols import AuditLine
-from holdfast.store.sqlite.reading import readable
+from holdfast.store.sqlite.connection import readable
 from holdfast.store.sqlite.rows import StorePart, from_us, to_us
 
 _LINE = "seq, at, workspace, owner, actor, action, subject, outcome, hash"

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import apsw
 
-from holdfast.store.sqlite.check import has_aside
 from holdfast.store.sqlite.connection import patiently
+from holdfast.store.sqlite.repair import has_aside
 from holdfast.store.sqlite.rows import StorePart, first_epoch, from_us, owner_of, to_us
 from holdfast.types import Scope
 

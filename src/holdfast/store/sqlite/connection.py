@@ -1,16 +1,24 @@
-"""SQLite connections as we want them, and its errors in our words."""
+"""SQLite connections as we want them: its errors in our words, damaged rows left out, the schema.
+
+A disk may change a bit of a text: SQLite gives back bytes that are no text, and without `Cursor`
+one such row would end every search, list, export and check that meets it. Rows that cannot be read
+are left out and told of; which they are, and how they are set aside: repair.py.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import random
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -20,13 +28,13 @@ from holdfast.errors import (
     DamagedRow,
     HoldfastError,
     NotAStore,
+    SchemaTooNew,
     StoreBusy,
     StoreError,
     StoreFull,
     StoreReadOnly,
 )
 from holdfast.store.sealing import is_sealed
-from holdfast.store.sqlite.reading import Cursor
 
 T = TypeVar("T")
 
@@ -219,3 +227,108 @@ class ReadPool:
                 self._idle.get_nowait().close()
             except queue.Empty:
                 return
+
+
+log = logging.getLogger("holdfast.store")
+
+
+class Cursor(apsw.Cursor):
+    """Passes over rows with a text that is none."""
+
+    def __init__(self, connection: apsw.Connection, unread: set[str]) -> None:
+        super().__init__(connection)
+        #: The tables of which rows were left out, for all connections of a store.
+        self._unread = unread
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        step = super().__next__
+        while True:
+            try:
+                yield from iter(step, None)
+            except UnicodeDecodeError:
+                self.leave_out()
+            else:
+                return
+
+    def fetchone(self) -> Any:
+        while True:
+            try:
+                return super().fetchone()
+            except UnicodeDecodeError:
+                self.leave_out()
+
+    def leave_out(self) -> None:
+        """Say, once for every table, that a row of this answer cannot be read."""
+        try:
+            tables = {str(each[3]) for each in self.description_full if each[3]}
+        except apsw.ExecutionCompleteError:
+            tables = {"the store"}
+        if not tables <= self._unread:
+            self._unread |= tables
+            log.error(
+                "a row of %s is damaged and is left out: `holdfast doctor` names it",
+                " or ".join(sorted(tables)),
+            )
+
+
+def many(connection: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
+    """All rows, for an index that is loaded by the hundred thousand: going through each of them
+    would take a third longer, so that is left for when one is damaged."""
+    try:
+        return list(apsw.Cursor(connection).execute(sql, values))
+    except UnicodeDecodeError:
+        return list(connection.execute(sql, values))
+
+
+def readable(convert: Callable[[Any], T], rows: apsw.Cursor) -> Iterator[T]:
+    """What can be made of the rows; those of which nothing can be made are left out."""
+    for row in rows:
+        try:
+            yield convert(row)
+        except DamagedRow:
+            assert isinstance(rows, Cursor)
+            rows.leave_out()
+
+
+# ----------------------------------------------------------------------
+# The schema of this version: ordered .sql files, each in one transaction.
+# ----------------------------------------------------------------------
+
+
+def migrations() -> list[tuple[int, str]]:
+    """(version, sql) of every migration, in order."""
+    folder = resources.files("holdfast.store.sqlite") / "sql"
+    found = []
+    for file in folder.iterdir():
+        if match := re.fullmatch(r"(\d{4})_\w+\.sql", file.name):
+            found.append((int(match.group(1)), file.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+def migrate(connection: apsw.Connection, path: str) -> None:
+    """Apply what is missing. Two processes may do so at once: each step looks again inside."""
+    newest = migrations()[-1][0]
+    if _version(connection, path) == newest:
+        return
+    for version, sql in migrations():
+        patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+        try:
+            if _version(connection, path) < version:
+                connection.execute(sql)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {version}")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+def _version(connection: apsw.Connection, path: str) -> int:
+    version = int(connection.pragma("user_version"))
+    newest = migrations()[-1][0]
+    if version > newest:
+        raise SchemaTooNew(
+            f"{path} has schema {version}, this version of Holdfast knows {newest}: "
+            "upgrade Holdfast to open it"
+        )
+    return version

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from holdfast.store.protocols import FOREVER_US, Change, Head, Space, Vector
-from holdfast.store.sqlite.reading import many
+from holdfast.store.sqlite.connection import many
 from holdfast.store.sqlite.rows import SILENT, StorePart, chunks, first_epoch, marks, owner_of
 from holdfast.types import Scope
 

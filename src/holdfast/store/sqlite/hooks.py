@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import orjson
 
-from holdfast.store.sqlite.reading import readable
+from holdfast.store.sqlite.connection import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
     from_us,

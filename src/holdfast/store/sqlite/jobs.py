@@ -12,9 +12,9 @@ from typing import Any
 import apsw
 
 from holdfast.store.protocols import FOREVER_US, Derived, QueueCounts, Vector
+from holdfast.store.sqlite.connection import readable
 from holdfast.store.sqlite.derived import Writing, is_stale, put_one
 from holdfast.store.sqlite.log import all_current
-from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
     chunks,

@@ -1,17 +1,24 @@
-"""The ledger: which contexts were handed out, written behind the caller's back."""
+"""What was handed out and what it cost: contexts, noted behind the caller's back; models by day."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import apsw
 
-from holdfast.store.protocols import ContextNote
-from holdfast.store.sqlite.reading import readable
-from holdfast.store.sqlite.rows import StorePart, from_us, owner_made, owner_of, to_id, to_us
+from holdfast.store.protocols import ContextNote, Spent
+from holdfast.store.sqlite.connection import readable
+from holdfast.store.sqlite.rows import (
+    StorePart,
+    from_us,
+    owner_made,
+    owner_of,
+    to_id,
+    to_us,
+)
 from holdfast.types import Scope
 
 _NOTE = "id, at, query, digest, body, change"
@@ -86,3 +93,103 @@ def _trim(connection: apsw.Connection, owner: int) -> None:
 
 def _to_note(row: Sequence[Any]) -> ContextNote:
     return ContextNote(row[0].hex(), from_us(row[1]), row[2], row[3], row[4], row[5])
+
+
+# ----------------------------------------------------------------------
+# What models have cost, by owner and day, and by key and day.
+#
+# A key is nobody's: what was charged to it stands among the counters of the store, as `spend
+# 2026-03-01 <id of the key> <kind>`, the cost in billionths.
+# ----------------------------------------------------------------------
+
+_SUMS = ("calls", "prompt_tokens", "answer_tokens", "cost")
+_OF_KEYS = "spend "
+_BILLION = 1_000_000_000
+#: What was charged to a key before is forgotten.
+_KEPT_DAYS = 31
+
+
+class SqliteSpending(StorePart):
+    """`Spending` on SQLite."""
+
+    def spent(self, payer: Scope | str | None, day: date) -> Spent:
+        if isinstance(payer, str):
+            return self._spent_by_keys(day, payer).get(payer, Spent())
+        sums = ", ".join(f"coalesce(sum({name}), 0)" for name in _SUMS[:-1])
+        with self._pool.snapshot() as connection:
+            which, whose = "", list[int | None]()
+            if payer is not None:
+                which, whose = " AND owner = ?", [owner_of(connection, payer)]
+            row: Any = connection.execute(
+                f"SELECT {sums}, total(cost) FROM spend WHERE day = ?{which}",
+                (day.isoformat(), *whose),
+            ).fetchone()
+        return Spent(*row)
+
+    def spent_by_keys(self, day: date) -> dict[str, Spent]:
+        return self._spent_by_keys(day, None)
+
+    def _spent_by_keys(self, day: date, only: str | None) -> dict[str, Spent]:
+        begins = f"{_OF_KEYS}{day.isoformat()} " + ("" if only is None else f"{only} ")
+        with self._pool.reader() as connection:
+            rows: Any = connection.execute(
+                "SELECT name, value FROM counters WHERE name >= ? AND name < ?",
+                (begins, begins[:-1] + "!"),  # The sign after a space.
+            ).fetchall()
+        found: dict[str, dict[str, int]] = {}
+        for name, value in rows:
+            _, _, key_id, kind = name.split(" ")
+            found.setdefault(key_id, dict.fromkeys(_SUMS, 0))[kind] = value
+        return {
+            key_id: Spent(
+                sums["calls"], sums["prompt_tokens"], sums["answer_tokens"], sums["cost"] / _BILLION
+            )
+            for key_id, sums in found.items()
+        }
+
+    def charge(
+        self,
+        payer: Scope | str,
+        day: date,
+        *,
+        calls: int = 0,
+        prompt_tokens: int = 0,
+        answer_tokens: int = 0,
+        cost: float = 0.0,
+    ) -> None:
+        more = (calls, prompt_tokens, answer_tokens, cost)
+        if isinstance(payer, str):
+            key_id = payer
+            self._writer.run(lambda connection: _charge_key(connection, key_id, day, more))
+        else:
+            owner = payer
+            self._writer.run(lambda connection: _charge_owner(connection, owner, day, more))
+
+
+_Sums = tuple[int, int, int, float]
+
+
+def _charge_owner(connection: apsw.Connection, scope: Scope, day: date, more: _Sums) -> None:
+    owner = owner_made(connection, scope)
+    connection.execute(
+        f"INSERT INTO spend (owner, day, {', '.join(_SUMS)}) VALUES (?, ?, 0, 0, 0, 0.0)"
+        " ON CONFLICT (owner, day) DO NOTHING",
+        (owner, day.isoformat()),
+    )
+    sums = ", ".join(f"{name} = max(0, {name} + ?)" for name in _SUMS)
+    connection.execute(
+        f"UPDATE spend SET {sums} WHERE owner = ? AND day = ?", (*more, owner, day.isoformat())
+    )
+
+
+def _charge_key(connection: apsw.Connection, key_id: str, day: date, more: _Sums) -> None:
+    old = f"{_OF_KEYS}{(day - timedelta(days=_KEPT_DAYS)).isoformat()}"
+    connection.execute("DELETE FROM counters WHERE name >= ? AND name < ?", (_OF_KEYS, old))
+    *whole, cost = more
+    for kind, added in zip(_SUMS, (*whole, round(cost * _BILLION)), strict=True):
+        if added:
+            connection.execute(
+                "INSERT INTO counters (name, value) VALUES (?, max(0, ?))"
+                " ON CONFLICT (name) DO UPDATE SET value = max(0, value + ?)",
+                (f"{_OF_KEYS}{day.isoformat()} {key_id} {kind}", added, added),
+            )

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 import apsw
 
 from holdfast.border.reserved import split_system_data, with_system_data
-from holdfast.errors import Conflict
-from holdfast.store.protocols import EXTERNAL, Appended, KeyUse, LogEntry
+from holdfast.errors import Conflict, StoreBusy
+from holdfast.store.protocols import (
+    EXTERNAL,
+    Answered,
+    Appended,
+    KeyUse,
+    LogEntry,
+)
+from holdfast.store.sqlite.connection import readable
 from holdfast.store.sqlite.derived import Writing, add
-from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
     chunks,
@@ -252,3 +259,67 @@ def current_steps(connection: apsw.Connection, step: str) -> list[str]:
         return [step]
     rows = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
     return [f"{kind}:{row[0]}" for row in rows]
+
+
+# ----------------------------------------------------------------------
+# Answers that were given under an idempotency key, and what was done under one.
+# ----------------------------------------------------------------------
+
+#: Before the keys of what was done; no key of an answer begins like this.
+_DONE = "\x01done "
+_MEANWHILE = "the same is being done under this key: try again"
+
+
+class SqliteAnswers(StorePart):
+    """`Answers` on SQLite."""
+
+    def answer(self, scope: Scope, key: str) -> Answered | None:
+        with self._pool.reader() as connection:
+            return _kept_answer(connection, owner_of(connection, scope), key)
+
+    def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
+        def work(connection: apsw.Connection) -> Answered:
+            owner = owner_made(connection, scope)
+            if (known := _kept_answer(connection, owner, key)) is not None:
+                return known
+            _keep(connection, owner, key, answered, at)
+            return answered
+
+        return self._writer.run(work)
+
+    @contextmanager
+    def once(
+        self, scope: Scope, key: str, noted: Answered, *, at: datetime
+    ) -> Iterator[Answered | None]:
+        place = _DONE + key
+        known = self.answer(scope, place)
+        if known is not None:
+            if known.body != noted.body:
+                raise Conflict
+            yield known
+            return
+
+        def note(connection: apsw.Connection) -> None:
+            owner = owner_made(connection, scope)
+            if _kept_answer(connection, owner, place) is not None:
+                raise StoreBusy(_MEANWHILE)
+            _keep(connection, owner, place, noted, at)
+
+        with self._writer.along(note):
+            yield None
+
+
+def _keep(
+    connection: apsw.Connection, owner: int, key: str, answered: Answered, at: datetime
+) -> None:
+    connection.execute(
+        "INSERT INTO answers (owner, key, body, status, answer, at) VALUES (?, ?, ?, ?, ?, ?)",
+        (owner, key, answered.body, answered.status, answered.answer, to_us(at)),
+    )
+
+
+def _kept_answer(connection: apsw.Connection, owner: int | None, key: str) -> Answered | None:
+    row = connection.execute(
+        "SELECT body, status, answer FROM answers WHERE owner = ? AND key = ?", (owner, key)
+    ).fetchone()
+    return Answered(*row) if row else None

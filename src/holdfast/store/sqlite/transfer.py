@@ -29,10 +29,18 @@ from holdfast.store.protocols import (
     is_document,
 )
 from holdfast.store.sealing import seal
-from holdfast.store.sqlite.connection import connect, errors_of
-from holdfast.store.sqlite.derived import Writing, add, arrival_of, enqueue, existing, trace
+from holdfast.store.sqlite.access import SHARE, store_share, to_share
+from holdfast.store.sqlite.connection import connect, errors_of, readable
+from holdfast.store.sqlite.derived import (
+    Writing,
+    add,
+    arrival_of,
+    enqueue,
+    existing,
+    follow_source,
+    trace,
+)
 from holdfast.store.sqlite.log import EVENT, all_current, enqueue_turns, marked_seen, to_event
-from holdfast.store.sqlite.reading import readable
 from holdfast.store.sqlite.records import NO_EVENT, RECORD, to_record
 from holdfast.store.sqlite.rows import (
     SILENT,
@@ -49,8 +57,6 @@ from holdfast.store.sqlite.rows import (
     to_us,
     write_history,
 )
-from holdfast.store.sqlite.sharing import SHARE, store_share, to_share
-from holdfast.store.sqlite.visibility import follow_source
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------

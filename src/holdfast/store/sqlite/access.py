@@ -1,4 +1,4 @@
-"""What owners let other workspaces see, and how much agents are trusted."""
+"""Who may do what: keys of the service, what owners let other workspaces see, trust in agents."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 import apsw
 import orjson
 
-from holdfast.store.protocols import Share
-from holdfast.store.sqlite.reading import readable
+from holdfast.errors import DamagedRow
+from holdfast.store.protocols import Share, StoredKey
+from holdfast.store.sqlite.connection import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
     from_us,
     list_of,
+    marks,
     matching,
     maybe_from_us,
     maybe_us,
@@ -22,7 +24,76 @@ from holdfast.store.sqlite.rows import (
     owner_of,
     to_us,
 )
-from holdfast.types import Scope
+from holdfast.types import ApiKey, Scope
+
+#: In the column `tools` stands the list of a key's tools, or, with a limit, an object that holds
+#: both: a version that knows of no limits takes it for a list of tools that do not exist.
+_KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label, tools"
+
+
+class SqliteKeys(StorePart):
+    """`Keys` on SQLite."""
+
+    def put_key(self, key: StoredKey, *, was: StoredKey | None = None) -> bool:
+        new = key.key
+        row = (
+            new.id, new.workspace, new.user, new.role, to_us(new.created_at),
+            maybe_us(new.expires_at), maybe_us(new.revoked_at), new.label, _limits(new), key.digest,
+        )  # fmt: skip
+
+        def work(connection: apsw.Connection) -> bool:
+            if was is None:
+                connection.execute(
+                    f"INSERT INTO api_keys ({_KEY}, digest) VALUES ({marks(10)})"
+                    " ON CONFLICT DO NOTHING",
+                    row,
+                )
+            else:
+                connection.execute(
+                    "UPDATE api_keys SET digest = ?, revoked_at = ?"
+                    " WHERE id = ? AND digest = ? AND revoked_at IS ?",
+                    (key.digest, row[6], new.id, was.digest, maybe_us(was.key.revoked_at)),
+                )
+            return connection.changes() > 0
+
+        return self._writer.run(work)
+
+    def api_keys(self, *, id: str | None = None, digest: bytes | None = None) -> list[StoredKey]:
+        which, values = matching({"id": id, "digest": digest})
+        with self._pool.reader() as connection:
+            rows = connection.execute(
+                f"SELECT {_KEY}, digest FROM api_keys WHERE {which} ORDER BY created_at, id", values
+            )
+            return list(readable(lambda row: StoredKey(_to_key(row), row[-1]), rows))
+
+
+def _limits(key: ApiKey) -> str | None:
+    if key.tokens_a_day is not None:
+        both = {"tools": key.tools, "tokens_a_day": key.tokens_a_day}
+        return orjson.dumps(both).decode()
+    return None if key.tools is None else orjson.dumps(key.tools).decode()
+
+
+def _to_key(row: Sequence[Any]) -> ApiKey:
+    try:
+        read = None if row[8] is None else orjson.loads(row[8])
+    except orjson.JSONDecodeError:
+        raise DamagedRow from None
+    limits = read if isinstance(read, dict) else {"tools": read}
+    tools = limits["tools"]
+    return ApiKey(
+        id=row[0],
+        workspace=row[1],
+        user=row[2],
+        role=row[3],
+        created_at=from_us(row[4]),
+        expires_at=maybe_from_us(row[5]),
+        revoked_at=maybe_from_us(row[6]),
+        label=row[7],
+        tools=None if tools is None else tuple(tools),
+        tokens_a_day=limits.get("tokens_a_day"),
+    )
+
 
 #: Columns of a share `s` of an owner `o`.
 SHARE = (
