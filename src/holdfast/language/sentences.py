@@ -1,8 +1,9 @@
 """Where sentences end: the marks that end one, and the cut itself.
 
-Whoever cuts a text or stops at the end of a sentence does it with these. What was said
-is cut by `cut_sentences`; what is stored cut (passages, chunks, summaries) has a border of its own,
-made of the same marks, since another cut would make other records of the same text.
+Whoever cuts a text or stops at the end of a sentence does it with these. A line that somebody says
+is cut by `cut_sentences`, a text as it is written by `sentence_spans`. What is stored in pieces
+(passages, chunks, summaries) has a border of its own, made of the same marks, since another cut
+would make other records of the same text.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ def sentence_spans(text: str, *, names: bool = False) -> tuple[tuple[int, int], 
 
 
 def cut_sentences(line: str, *, dashes: bool = False) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a line begin and end; where they are told so, `dashes` end one."""
+    """Where the sentences of a line begin and end; with `dashes`, one between blanks ends them."""
     begin = 0
     for end in (_END_OR_DASH if dashes else _END).finditer(line):
-        is_word = end.group() and _ABBREVIATED.search(line, end.start() - _BEHIND, end.start())
-        if not is_word:
+        near = max(0, end.start() - _BEHIND)
+        if not (end.group() and _ABBREVIATED.search(line, near, end.start())):
             yield begin, end.start()
             begin = end.end()
     yield begin, len(line)
