@@ -17,7 +17,7 @@ from holdfast.catalogue.codec import dumps, open_envelope
 from holdfast.catalogue.verb import Verb
 from holdfast.catalogue.verbs import ALL
 from holdfast.memory.memory import Memory
-from holdfast.service.http.verbs import is_kept
+from holdfast.service.http.verbs import keeps_answer
 from tests.catalogue.calls import calls
 from tests.catalogue.conftest import World
 from tests.catalogue.world import ask, client_of
@@ -68,7 +68,7 @@ def test_a_verb_that_reads_is_the_verb_in_python(name: str, world: World, asked:
 @pytest.mark.parametrize("name", WRITES)
 def test_a_verb_that_writes_is_the_verb_in_python(name: str, world: World, tmp_path: Path) -> None:
     verb, given = VERBS[name], calls(world.ids)[name]
-    key = {"Idempotency-Key": "k"} if is_kept(verb) else {}
+    key = {"Idempotency-Key": "k"} if keeps_answer(verb) else {}
     with world.copy(tmp_path / "here.db") as memory:
         expected = verb.of(memory)(**given)
         left = memory.store.stats()

@@ -24,7 +24,7 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.service.http.idempotency import answer_once
-from holdfast.service.http.limits import Backlog, Rates
+from holdfast.service.http.limits import Backlog, RateLimit
 from holdfast.service.http.serving import impatient
 from holdfast.service.http.wire import parse_json
 from holdfast.service.keys import create_key
@@ -244,7 +244,7 @@ class Clock:
 
 def test_a_bucket_holds_a_minute_and_fills_evenly() -> None:
     clock = Clock()
-    rates = Rates(60, timer=clock)
+    rates = RateLimit(60, timer=clock)
     assert [rates.wait("a") for _ in range(60)] == [0.0] * 60
     assert rates.wait("a") == pytest.approx(1.0)
     assert rates.wait("b") == 0.0, "each has its own"
@@ -254,7 +254,7 @@ def test_a_bucket_holds_a_minute_and_fills_evenly() -> None:
     assert (rates.wait("a"), rates.wait("a") > 0) == (0.0, True)
     clock.now += 3600
     assert [rates.wait("a") for _ in range(61)].count(0.0) == 60, "it never holds more"
-    assert not any(Rates(0).wait("a") for _ in range(1000)), "0 is no limit"
+    assert not any(RateLimit(0).wait("a") for _ in range(1000)), "0 is no limit"
 
 
 def test_one_request_more_is_a_429_with_the_numbers(tmp_path: Path) -> None:

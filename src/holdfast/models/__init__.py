@@ -1,1 +1,1 @@
-"""Who thinks: Protocols in `base`, one file per adapter."""
+"""Embedders and language models: protocols in `base`, one file per adapter, budget and breaker."""

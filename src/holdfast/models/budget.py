@@ -119,7 +119,7 @@ def pay_for(embedder: Embedder, text: str) -> None:
 
 
 class Bill:
-    """One call that was charged; who made it says what it took, if that is known."""
+    """One call that was charged; its maker says what it took, if that is known."""
 
     def __init__(self) -> None:
         self.size: Size | None = None
@@ -129,7 +129,7 @@ class Bill:
 
 
 class Purse:
-    """The budget of every scope, and who keeps account of it."""
+    """Charges calls to the daily budget of a scope."""
 
     def __init__(
         self, account: Spending, *, limit: Limit, price: Price, clock: Callable[[], datetime]
@@ -190,7 +190,7 @@ class Purse:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """A model, who pays for it, and who watches it. Threads may share it."""
+    """A language model behind a budget and a circuit breaker. Threads may share it."""
 
     generator: Generator
     breaker: Breaker

@@ -1,1 +1,1 @@
-"""Where data enters and leaves: the command line, HTTP."""
+"""The interfaces: HTTP, command line, MCP, proxy, dialects of other tools, webhooks, keys."""

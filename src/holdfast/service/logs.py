@@ -72,7 +72,12 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
     fields = dict(getattr(record, "fields", {}))
     if record.exc_info and record.exc_info[1] is not None:
         error = record.exc_info[1]
-        frames = traceback.extract_tb(error.__traceback__)[-6:]
         fields["error"] = type(error).__name__
-        fields["place"] = " > ".join(f"{each.filename}:{each.lineno}" for each in frames)
+        fields["place"] = place_of(error)
     return fields
+
+
+def place_of(error: BaseException) -> str:
+    """The calls that led to an error, innermost last, without a word of what they held."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    return " > ".join(f"{each.filename}:{each.lineno}" for each in frames)

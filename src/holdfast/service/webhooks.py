@@ -1,4 +1,4 @@
-"""Webhooks: what happens is sent to addresses that asked for it, signed, at least once.
+"""Webhooks: signed, at-least-once delivery of what happens to memories.
 
 How far each user's happenings were told is on disk, and moves on only when the receiver has
 answered 2xx. A receiver that fails is called again after pauses that double up to an hour; after a
@@ -138,7 +138,7 @@ class Counts:
 
 
 class Sender:
-    """Sends what happens in one memory; a thread that looks, and one for each call."""
+    """Delivers to the webhooks of a memory: a thread that looks, and one for each call."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -275,7 +275,7 @@ class Sender:
 
 
 def signature(secret: bytes, body: bytes, at: datetime) -> str:
-    """What proves to the receiver that a body is ours and of now."""
+    """The HMAC by which the receiver knows that a body is ours, and of now."""
     moment = int(at.timestamp())
     digest = hmac.new(secret, b"%d." % moment + body, hashlib.sha256).hexdigest()
     return f"t={moment},v1={digest}"
@@ -287,7 +287,7 @@ def new_secret() -> str:
 
 
 def after_failure(hook: Webhook, error: str, now: datetime) -> Webhook:
-    """How a webhook stands after a delivery that failed."""
+    """The webhook after a failed delivery: exponential backoff, disabled after a day."""
     since = hook.failing_since or now
     failures = hook.failures + 1
     doubled = _PAUSE_SECONDS * 2.0 ** min(failures - 1, 20)
@@ -304,7 +304,7 @@ def after_failure(hook: Webhook, error: str, now: datetime) -> Webhook:
 
 
 def after_success(hook: Webhook) -> Webhook:
-    """How a webhook stands that gets through."""
+    """The webhook after a delivery that got through."""
     return replace(hook, failures=0, failing_since=None, due=None, error=None, disabled_at=None)
 
 

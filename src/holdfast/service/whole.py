@@ -1,4 +1,4 @@
-"""Deleting a fact as those mean it who delete one: in all its versions.
+"""Forgetting a fact in all its versions.
 
 `forget` hides one version, and then the one before it holds again: right for who takes a change
 back, wrong for who wants the fact gone.

@@ -25,7 +25,7 @@ from holdfast.service.http.auth import (
     Reader,
     Writer,
     check_within,
-    may,
+    require_role,
     scope_args,
     scope_of,
 )
@@ -64,7 +64,7 @@ class TrustBody(Sent):
 @agent_routes.put("/trust", response_model=_OBJECT)
 def set_trust(*, body: TrustBody, key: Writer, memory: Held) -> Response:
     """Say how much an agent is trusted, by everybody in the workspace."""
-    may(key, "admin", whole=True)
+    require_role(key, "admin", whole=True)
     _check(key, body)
     level = memory.agents.set_trust(body.agent_id, body.trust_level, workspace=key.workspace)
     return json_response({"agent_id": body.agent_id, "trust_level": level})
@@ -73,7 +73,7 @@ def set_trust(*, body: TrustBody, key: Writer, memory: Held) -> Response:
 @agent_routes.get("/trust", response_model=_OBJECT)
 def trust(*, query: Annotated[QueryString, Query()], key: Reader, memory: Held) -> Response:
     """How much one agent is trusted; without its name, what was said of all of them."""
-    may(key, "read", whole=True)
+    require_role(key, "read", whole=True)
     _check(key, query)
     levels = memory.agents.trust(key.workspace)
     if query.agent_id is None:
@@ -190,7 +190,7 @@ class EntitiesQuery(QueryString):
 @routes.get("", response_model=_OBJECT)
 def entities(*, query: Annotated[EntitiesQuery, Query()], key: Reader, memory: Held) -> Response:
     """The users of the workspace, in the order of their names."""
-    may(key, "admin", whole=True)
+    require_role(key, "admin", whole=True)
     found = [] if query.entity_type in ("agent", "session") else list(users(memory, key))
     first = (query.page - 1) * query.page_size
     shown = found[first : first + query.page_size]
@@ -310,7 +310,7 @@ def memory_history(
 @routes.delete("/{entity_type}/{entity_id}", response_model=_OBJECT)
 def erase_entity(*, entity_type: Type, entity_id: str, key: Reader, memory: Held) -> Response:
     """Remove everything of a user for good; the receipt is signed. There is no undo."""
-    may(key, "admin")
+    require_role(key, "admin")
     scope = _user(entity_type=entity_type, entity_id=entity_id, key=key, memory=memory)
     done = memory.erase(user=scope.user, workspace=scope.workspace)
     others = ("entity_attributes", "profile", "entities", "entity_edges", "entity_cards")

@@ -19,7 +19,7 @@ from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.language.statements.values import Fact
 from holdfast.memory.memory import Memory
 from holdfast.service.http.auth import Writer, scope_args, scope_of
-from holdfast.service.http.overrides import Override, overridden_write
+from holdfast.service.http.overrides import Override, override_for_write
 from holdfast.service.http.wire import (
     Held,
     Object,
@@ -355,7 +355,7 @@ def ingest(
 ) -> Response:
     """Remember; answered when it is on disk."""
     scope = scope_of(key, body)
-    override = overridden_write(memory.config, body.config_override)
+    override = override_for_write(memory.config, body.config_override)
     receipt = _remember(memory, scope, body, idempotency_key, overrides=override.applied)
     if not body.wait:
         return json_response(_ingest_json(receipt, receipt.state), headers=override.headers)
@@ -368,7 +368,7 @@ def ingest_quick(
 ) -> Response:
     """Remember, and read it before the answer: by rules, with no language model."""
     scope = scope_of(key, body)
-    override = overridden_write(memory.config, body.config_override)
+    override = override_for_write(memory.config, body.config_override)
     receipt = _remember(
         memory, scope, body, idempotency_key, overrides=override.applied,
         quick=not body.skip_extraction,

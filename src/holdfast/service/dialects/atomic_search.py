@@ -19,7 +19,7 @@ from holdfast.recall.context.pack import Level, Packed, pack
 from holdfast.recall.context.pack import at_level as told_at
 from holdfast.service.dialects.atomic_rows import found_row, hit_row, text_or_none
 from holdfast.service.http.auth import Reader, scope_args, scope_of
-from holdfast.service.http.overrides import Override, overridden
+from holdfast.service.http.overrides import Override, override_for
 from holdfast.service.http.wire import (
     Held,
     Needed,
@@ -96,7 +96,7 @@ class SearchBody(Sent):
 
 def _search(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> Response:
     """The answer to a search."""
-    override = overridden(memory.config, body.config_override)
+    override = override_for(memory.config, body.config_override)
     found = _recall(memory, scope, body, override, fast=fast)
     kept = _records(memory, scope, found)
     chosen = [hit for hit in found if _fits(body, scope, hit, kept.get(hit.id))][: body.limit]

@@ -30,8 +30,8 @@ from holdfast.service.http import admin, audit, hooks, observe, schema, stream, 
 from holdfast.service.http.auth import Keyring
 from holdfast.service.http.errors import complaint, fault, fault_of
 from holdfast.service.http.guard import Guard
-from holdfast.service.http.limits import Allowance, Backlog
-from holdfast.service.http.observe import Metrics, ObserveMiddleware, Pulse, tracing
+from holdfast.service.http.limits import Backlog, LlmQuota
+from holdfast.service.http.observe import HealthCheck, Metrics, ObserveMiddleware, open_tracing
 from holdfast.service.http.stream import Streams
 from holdfast.service.http.wire import Etags
 from holdfast.service.keys import utc_now
@@ -52,7 +52,7 @@ def _secure(
     app.state.clock = clock
     app.state.keyring = Keyring(memory.store, clock)
     app.state.backlog = Backlog(memory.store, memory.config.service.queue_jobs)
-    app.state.allowance = Allowance(memory, clock)
+    app.state.llm_quota = LlmQuota(memory, clock)
     for routes in (admin.key_routes, audit.routes, admin.sign_in_routes, admin.fetching_routes):
         app.include_router(routes)
     #: Who everybody is when no key is asked for.
@@ -145,8 +145,8 @@ def create_app(
 def _operate(app: FastAPI, memory: Memory) -> None:
     """What an operator sees of the service, and what ends when it is told to stop."""
     state = app.state
-    state.pulse, state.streams, state.metrics = Pulse(memory), Streams(memory), Metrics()
-    state.sender, state.tracing = None, tracing(memory.config, memory)
+    state.health, state.streams, state.metrics = HealthCheck(memory), Streams(memory), Metrics()
+    state.sender, state.tracing = None, open_tracing(memory.config, memory)
     #: Called in the moment of the signal, before uvicorn waits for the requests under way.
     state.on_stop = [state.waiting_room.close, state.streams.close]
     for module in (stream, hooks, observe):
@@ -160,7 +160,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
     app.state.waiting_room.close()
     await app.state.streams.stop()
-    await run_in_threadpool(app.state.allowance.close)
+    await run_in_threadpool(app.state.llm_quota.close)
     if app.state.tracing is not None:
         await run_in_threadpool(app.state.tracing.close)
 

@@ -64,7 +64,7 @@ def audit_line(  # noqa: PLR0917 (the parts of a line)
     *,
     user: str | None = None,
 ) -> None:
-    """The same without a request; without a key it was somebody unknown."""
+    """Write one line; without a key it was somebody unknown."""
     workspace = "" if key is None else key.workspace
     line = AuditLine(
         at=clock(),
@@ -95,7 +95,7 @@ def unnoted_action(scope: AsgiScope) -> tuple[str, str | None] | None:
 
 
 def digest_of(store: Store, workspace: str, user: str) -> str:
-    """How a user appears in the audit log of this store."""
+    """The pseudonym of a user in the audit log of this store."""
     text = f"{workspace}\0{user}".encode("utf-8", "replace")
     return hmac.digest(store.secret(_SECRET), text, "sha256").hex()
 

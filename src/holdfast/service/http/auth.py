@@ -1,4 +1,4 @@
-"""Who asks: the key of a request, and the scope that it opens.
+"""Authentication and authorization: the key of a request, its role, and the scope that it opens.
 
 The scope comes from the key. What a body says about it may repeat or narrow it, never widen it;
 the refusal is the same whether the workspace or user asked for exists or not.
@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 
 from holdfast.border import validate
 from holdfast.errors import InvalidInput, ScopeError
-from holdfast.service.http.limits import aside
+from holdfast.service.http.limits import on_reserved_thread
 from holdfast.service.http.wire import QueryString, Scoped
 from holdfast.service.keys import ROLES, digest, is_valid
 from holdfast.store.protocols import Store
@@ -29,7 +29,7 @@ _STORING = frozenset({"POST", "PUT", "PATCH"})
 
 
 def secret_of(headers: Headers) -> str:
-    """The secret that a request shows: X-API-Key, or a bearer token; "" when there is none.
+    """The secret of a request: X-API-Key, or a bearer token; "" when there is none.
 
     Beside X-API-Key, Authorization is free for the model behind the proxy.
     """
@@ -46,8 +46,8 @@ def key_of(request: Request) -> ApiKey:
     return key
 
 
-def may(key: ApiKey, role: Role, *, whole: bool = False) -> None:
-    """Refuse a key that is not allowed so much; `whole`: it must not be one of a single user."""
+def require_role(key: ApiKey, role: Role, *, whole: bool = False) -> None:
+    """Refuse a key of a lesser role; `whole`: and one of a single user."""
     if ROLES.index(key.role) < ROLES.index(role):
         words = "this needs an admin key" if role == "admin" else "this key may only read"
         raise HTTPException(403, words)
@@ -56,9 +56,9 @@ def may(key: ApiKey, role: Role, *, whole: bool = False) -> None:
 
 
 def admit(request: Request, role: Role, *, whole: bool = False) -> ApiKey:
-    """The key of a request that may do so much; what is to be stored waits for a shorter queue."""
+    """The key of a request, if its role allows it; nothing is stored while the queue is full."""
     key = key_of(request)
-    may(key, role, whole=whole)
+    require_role(key, role, whole=whole)
     if role == "write" and request.method in _STORING:
         request.app.state.backlog.check()
     return key
@@ -70,7 +70,7 @@ async def any_key(request: Request) -> ApiKey:
 
 
 async def writing_key(request: Request) -> ApiKey:
-    """The same, if it may write and there is room for more."""
+    """The same, if it may write and the queue takes more."""
     return admit(request, "write")
 
 
@@ -148,7 +148,7 @@ _SECRET_BYTES = 32
 
 
 class Keyring:
-    """The keys of a store, as the guard asks for them."""
+    """Finds the key of a secret or a session, with a cache of half a second."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class Keyring:
         now = self._timer()
         key, until = self._believed.get((kind, shown), (None, 0.0))
         if now >= until:
-            key = await aside(find, shown)
+            key = await on_reserved_thread(find, shown)
             if key is not None:
                 if len(self._believed) >= _MOST_BELIEVED:
                     self.forget()

@@ -87,7 +87,7 @@ def fault(
     headers: Mapping[str, str] | None = None,
     path: str = "",
 ) -> Response:
-    """An error as an answer to who asked for a path."""
+    """An error response, in the shape that clients of this path expect."""
     shaped = next((each for begin, each in _SHAPES.items() if f"{path}/".startswith(begin)), ours)
     body = shaped(status, _short(message), _short(field))
     # ASCII: a message may quote a lone surrogate, which UTF-8 cannot hold.
@@ -99,7 +99,7 @@ def fault(
 def fault_of(
     error: errors.HoldfastError, *, path: str = "", names: Mapping[str, str] | None = None
 ) -> Response:
-    """One of our errors as an answer; `names` are those of a verb's parameters on the wire."""
+    """The response to one of our errors; `names` are those of a verb's parameters on the wire."""
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     # By its name the Python client raises the same error again.
     headers = {"x-holdfast-error": type(error).__name__}

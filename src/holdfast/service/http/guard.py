@@ -21,7 +21,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import traceback
 import uuid
 from collections.abc import Collection
 from contextlib import ExitStack
@@ -41,7 +40,8 @@ from holdfast.models.budget import paying
 from holdfast.service.http.audit import SAFE_METHODS, audit_line, unnoted_action
 from holdfast.service.http.auth import Keyring, secret_of
 from holdfast.service.http.errors import fault, fault_of
-from holdfast.service.http.limits import Places, Rates
+from holdfast.service.http.limits import ConcurrencyLimit, RateLimit
+from holdfast.service.logs import place_of
 from holdfast.types import ApiKey
 
 # Reading the body of a request within its limits: so many bytes, in so many seconds.
@@ -75,7 +75,7 @@ def with_limits(receive: Receive, *, most: int, seconds: float) -> Receive:
 
 
 def too_large(most: int) -> HTTPException:
-    """What says so, with the number."""
+    """The error for a body over the limit."""
     return HTTPException(413, f"the body is over the limit of {most} bytes", headers=_CLOSE)
 
 
@@ -125,15 +125,15 @@ class Guard:
         self._memory: Memory = state.memory
         named = [*hosts, *(name.strip() for name in service.hosts.split(",") if name.strip())]
         self._hosts = _LOOPBACK | {host.lower().strip("[]") for host in named}
-        self._rates = Rates(service.requests_per_minute)
-        self._refusals = Rates(_REFUSALS_PER_MINUTE)
+        self._rates = RateLimit(service.requests_per_minute)
+        self._refusals = RateLimit(_REFUSALS_PER_MINUTE)
         self._under_way = 0
-        self._open = Places(
+        self._open = ConcurrencyLimit(
             _OPEN_AT_ONCE, "{most} are signing in, which is the limit: try again", status=503
         )
         most = min(service.connections_per_key or service.connections, service.connections)
         words = "this key has {most} requests under way, which is the limit: try again"
-        self._of_key = Places(most, words)
+        self._of_key = ConcurrencyLimit(most, words)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -156,7 +156,7 @@ class Guard:
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001 (the outermost door)
-            log.error("%s at %s", type(error).__name__, _place(error))
+            log.error("%s at %s", type(error).__name__, place_of(error))
             if not status:
                 answer = fault(500, "something went wrong here", path=scope["path"])
                 await answer(scope, receive, sending)
@@ -201,7 +201,7 @@ class Guard:
             words = "a valid key is required: Authorization: Bearer <key>"
             raise HTTPException(401, words, headers={"www-authenticate": "Bearer"})
         scope["holdfast.key"] = key
-        places.enter_context(paying(partial(self._state.allowance.question, key)))
+        places.enter_context(paying(partial(self._state.llm_quota.question, key)))
         self._rates.check(key.id)
         if asked not in _LASTING:
             places.enter_context(self._of_key.taken(key.id))
@@ -209,7 +209,7 @@ class Guard:
             await self._state.backlog.look()
 
     async def _key(self, scope: Scope, headers: Headers) -> ApiKey | None:
-        key = await key_shown(self._state.keyring, headers)
+        key = await key_presented(self._state.keyring, headers)
         if key is None or secret_of(headers) or scope["method"] in SAFE_METHODS:
             return key
         if not _is_own(headers):
@@ -271,15 +271,15 @@ class Guard:
             log.warning("the audit log could not be written: %s", type(error).__name__)
 
 
-async def key_shown(keyring: Keyring, headers: Headers) -> ApiKey | None:
-    """The valid key that a request shows, by its secret or by a session."""
+async def key_presented(keyring: Keyring, headers: Headers) -> ApiKey | None:
+    """The valid key of a request, by its secret or by its session."""
     if secret := secret_of(headers):
         return await keyring.of_secret(secret)
     return await keyring.of_session(cookie_parser(headers.get("cookie", "")).get(COOKIE, ""))
 
 
 def security_headers() -> tuple[tuple[bytes, bytes], ...]:
-    """What every answer carries."""
+    """The headers that every answer carries."""
     return _HEADERS
 
 
@@ -314,9 +314,3 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _place(error: Exception) -> str:
-    """The calls that led to an error, innermost last, without a word of what they held."""
-    frames = traceback.extract_tb(error.__traceback__)[-6:]
-    return " > ".join(f"{frame.filename}:{frame.lineno}" for frame in frames)

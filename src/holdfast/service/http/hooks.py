@@ -22,7 +22,7 @@ from holdfast.config import Config
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.memory.memory import Memory
 from holdfast.service.http.audit import note_action
-from holdfast.service.http.auth import check_within, key_of, may
+from holdfast.service.http.auth import check_within, key_of, require_role
 from holdfast.service.http.idempotency import IdempotencyKey, make_once
 from holdfast.service.http.wire import ClosedBody, Held, StrictRoute, json_response, to_wire
 from holdfast.service.outgoing import check_literal
@@ -104,7 +104,7 @@ class Tried(BaseModel):
 
 async def _admin(request: Request) -> ApiKey:
     key = key_of(request)
-    may(key, "admin")
+    require_role(key, "admin")
     return key
 
 

@@ -36,8 +36,8 @@ Act = Callable[[Mapping[str, Any]], bytes]
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key")]
 
 
-class _OneAtATime:
-    """One at a time of those who come under the same name."""
+class _KeyedLock:
+    """A lock for each name: requests under the same key wait for each other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -77,7 +77,7 @@ def _under_way() -> HTTPException:
     return HTTPException(503, _UNDER_WAY, headers={"retry-after": "1"})
 
 
-_turns = _OneAtATime()
+_turns = _KeyedLock()
 
 
 def answer_once(

@@ -1,4 +1,4 @@
-"""How much is taken in: requests of a key in a minute, what goes on at one time, jobs that wait.
+"""Limits of the service: rates, concurrency, backpressure of the queue, LLM quotas of keys.
 
 Counted on the event loop alone, so without locks; in this process alone, so per process.
 """
@@ -41,8 +41,8 @@ _THREADS = 8
 _limiter: RunVar[CapacityLimiter] = RunVar("holdfast_aside")
 
 
-async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a short call gives, on a thread that nothing long has."""
+async def on_reserved_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a short call on a small pool of threads that long requests cannot use up."""
     limiter = _limiter.get(None)
     if limiter is None:
         limiter = CapacityLimiter(_THREADS)
@@ -70,10 +70,10 @@ _MOST_ROOM = 1_000_000_000
 
 
 class Charge:
-    """One call that was charged to a key; who made it says what it took, once."""
+    """One call that was charged to a key; whoever made it settles what it took, once."""
 
-    def __init__(self, allowance: Allowance, key_id: str, day: date, *, ahead: Size) -> None:
-        self._allowance = allowance
+    def __init__(self, quota: LlmQuota, key_id: str, day: date, *, ahead: Size) -> None:
+        self._quota = quota
         self._key_id = key_id
         self._day = day
         #: What stands in the account already; nothing of a key without a limit.
@@ -84,11 +84,11 @@ class Charge:
         """Correct the account, without waiting; None: nothing was sent."""
         if self._open:
             self._open = False
-            self._allowance._settle(self._key_id, self._day, self._ahead, took)
+            self._quota._settle(self._key_id, self._day, self._ahead, took)
 
 
-class Allowance:
-    """The accounts of all keys of a store."""
+class LlmQuota:
+    """Daily quotas of keys: charged on disk before a call, corrected after it."""
 
     def __init__(self, memory: Memory, clock: Callable[[], datetime]) -> None:
         service, proxy = memory.config.service, memory.config.proxy
@@ -240,8 +240,8 @@ _QUEUE_RETRY_SECONDS = "5"
 _PLACE_RETRY_SECONDS = "1"
 
 
-class Rates:
-    """So much in a minute for each one: a bucket of that size, which fills evenly."""
+class RateLimit:
+    """A token bucket for each name: so many a minute."""
 
     def __init__(self, per_minute: int, *, timer: Timer = time.monotonic) -> None:
         self.per_minute = per_minute
@@ -268,8 +268,8 @@ class Rates:
             raise HTTPException(429, words, headers={"retry-after": retry})
 
 
-class Places:
-    """So many at one time for each one; `words` say of what, with the number."""
+class ConcurrencyLimit:
+    """So many at one time for each name; `words` are the refusal, with the number."""
 
     def __init__(self, most: int, words: str, *, status: int = 429) -> None:
         self._most = most
@@ -293,7 +293,7 @@ class Places:
 
 
 class Backlog:
-    """Whether the queue is so long that nothing more is taken in; looked at once a second."""
+    """Backpressure: with too many jobs waiting nothing more is stored; looked at once a second."""
 
     def __init__(self, store: Store, most: int, *, timer: Timer = time.monotonic) -> None:
         self._store = store
@@ -307,7 +307,7 @@ class Backlog:
         if self._most and self._timer() >= self._next:
             # Before the read: of many requests one goes and looks.
             self._next = self._timer() + _LOOK_AGAIN_SECONDS
-            self._waiting = (await aside(self._store.counts)).ready
+            self._waiting = (await on_reserved_thread(self._store.counts)).ready
 
     def check(self) -> None:
         """Refuse what would make it longer."""

@@ -1,4 +1,4 @@
-"""What is seen of every request from outside: a line in the log, numbers, and a span.
+"""Observability: the access log, metrics, traces and health.
 
 None of it holds what was asked or answered: the route by its template (a path may name a user),
 never a query string, the key by its id.
@@ -31,8 +31,8 @@ import holdfast
 from holdfast.config import Config
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.memory.memory import Memory
-from holdfast.service.http.auth import key_of, may
-from holdfast.service.http.limits import aside
+from holdfast.service.http.auth import key_of, require_role
+from holdfast.service.http.limits import on_reserved_thread
 from holdfast.service.http.stream import Streams
 from holdfast.service.http.wire import json_response
 from holdfast.service.webhooks import Counts
@@ -57,7 +57,7 @@ routes = APIRouter()
 )
 async def metrics(request: Request) -> Response:
     """What the service does and how it fares."""
-    may(key_of(request), "admin", whole=True)
+    require_role(key_of(request), "admin", whole=True)
     state = request.app.state
     # What the event loop counts is read there, what is on disk is not.
     lines = [
@@ -67,7 +67,7 @@ async def metrics(request: Request) -> Response:
         _metric(
             "holdfast_key_calls_refused_total",
             "Calls that the day of a key had nothing left for.",
-            state.allowance.refused,
+            state.llm_quota.refused,
         ),
     ]
     lines += await run_in_threadpool(lambda: [*_store(state.memory), *_webhooks(state)])
@@ -75,7 +75,7 @@ async def metrics(request: Request) -> Response:
 
 
 class Metrics:
-    """What requests did since the service began."""
+    """Counters and a histogram of the requests since the service began."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -166,7 +166,7 @@ def _process() -> Iterator[str]:
 
 
 def resident_bytes() -> int | None:
-    """How much memory this process has; None where nobody says."""
+    """The resident memory of this process; None where there is no /proc."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -212,7 +212,7 @@ _SERVICE = "holdfast"
 
 
 class Tracing(Protocol):
-    """What the service tells of each request."""
+    """Where spans go."""
 
     def request(self, scope: Scope) -> Any:
         """A span around a request, as a context manager that gives the span."""
@@ -224,8 +224,8 @@ class Tracing(Protocol):
         """Send what is left."""
 
 
-def tracing(config: Config, memory: Memory) -> Tracing | None:
-    """The traces that the settings ask for, or None."""
+def open_tracing(config: Config, memory: Memory) -> Tracing | None:
+    """The exporter that the settings ask for, or None."""
     url = config.service.traces_url
     if not url:
         return None
@@ -305,13 +305,13 @@ class _Otlp:
                     span.set_attribute("error.type", type(error).__name__)
                     span.set_status(self._trace.StatusCode.ERROR)
                     raise
-                span.set_attribute("holdfast.count", _count(value))
+                span.set_attribute("holdfast.count", _result_count(value))
                 return value
 
         return called
 
 
-def _count(value: Any) -> int:
+def _result_count(value: Any) -> int:
     """How many messages were stored, memories found, or put into a context."""
     for name in ("events", "hits"):
         if hasattr(value, name):
@@ -327,7 +327,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class ObserveMiddleware:
-    """ASGI middleware around the guard."""
+    """ASGI middleware around the guard: logs, counts and traces every request."""
 
     def __init__(self, app: ASGIApp, *, state: AppState) -> None:
         self._app = app
@@ -468,8 +468,8 @@ class ReadyAnswer(BaseModel):
     oldest_job_seconds: float | None = None
 
 
-class Pulse:
-    """Looks at a memory, now and then."""
+class HealthCheck:
+    """The health of a memory, looked at once a second at most."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -493,7 +493,7 @@ class Pulse:
 )
 async def health(request: Request) -> HealthAnswer:
     """How the service is; the one route without a key."""
-    state = await aside(request.app.state.pulse.state)
+    state = await on_reserved_thread(request.app.state.health.state)
     answer = HealthAnswer(status="ok" if state.status == "ok" else "degraded")
     if not state.is_up:
         return json_response(answer.model_dump(), 503)  # type: ignore[return-value]
@@ -508,7 +508,7 @@ async def health(request: Request) -> HealthAnswer:
 )
 async def ready(request: Request) -> Response:
     """How the service is, and why; 503 while nothing can be answered."""
-    state, key = await aside(request.app.state.pulse.state), key_of(request)
+    state, key = await on_reserved_thread(request.app.state.health.state), key_of(request)
     told: dict[str, object] = {"status": state.status, "reasons": list(state.reasons)}
     if key.role == "admin" and key.user is None:
         told["jobs"] = {"ready": state.ready, "running": state.running, "dead": state.dead}

@@ -27,7 +27,7 @@ _LARGEST_NUMBER = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What a request asked for, and what it gets."""
+    """The settings of one request."""
 
     config: Config
     applied: Mapping[str, Any] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Override:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def overridden(config: Config, asked: Mapping[str, Any] | None) -> Override:
+def override_for(config: Config, asked: Mapping[str, Any] | None) -> Override:
     """The configuration of one request."""
     if not asked:
         return Override(config)
@@ -50,7 +50,7 @@ def overridden(config: Config, asked: Mapping[str, Any] | None) -> Override:
     return Override(effective, applied, _override_headers(effective, list(applied), unknown))
 
 
-def overridden_write(config: Config, asked: Mapping[str, Any] | None) -> Override:
+def override_for_write(config: Config, asked: Mapping[str, Any] | None) -> Override:
     """The configuration of one request that stores. `applied` are the settings of reading; those of
     recall, which a client may send with every request, are listed as what means nothing here."""
     if not asked:
@@ -58,7 +58,7 @@ def overridden_write(config: Config, asked: Mapping[str, Any] | None) -> Overrid
     _check(asked, frozenset(names()))
     applied = {name: value for name, value in asked.items() if name in PER_WRITE}
     others = {name: value for name, value in asked.items() if name not in PER_WRITE}
-    overridden(config, others)  # What no request may change is refused here, too.
+    override_for(config, others)  # What no request may change is refused here, too.
     try:
         handling(config, agent=None, overrides=applied)
     except ConfigError as error:

@@ -21,7 +21,7 @@ from holdfast.catalogue.verb import BODILESS, Parameter, Verb
 from holdfast.catalogue.verbs import ALL, example
 from holdfast.config import Limits
 from holdfast.service.http.auth import Reader
-from holdfast.service.http.verbs import FREE, LONGEST, is_kept
+from holdfast.service.http.verbs import FREE, LONGEST, keeps_answer
 
 routes = APIRouter()
 
@@ -181,7 +181,7 @@ def _headers(verb: Verb[..., object]) -> Iterable[dict[str, Any]]:
         yield _parameter("If-None-Match", "header", {"type": "string"})
     elif verb.method in ("PUT", "PATCH", "DELETE"):
         yield _parameter("If-Match", "header", {"type": "string"})
-    if is_kept(verb) and not any(each.place == "header" for each in verb.parameters):
+    if keeps_answer(verb) and not any(each.place == "header" for each in verb.parameters):
         yield _parameter("Idempotency-Key", "header", {"type": "string", "maxLength": 512})
 
 

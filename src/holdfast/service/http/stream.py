@@ -25,7 +25,7 @@ from holdfast.catalogue.codec import dumps
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.service.http.auth import check_within, key_of
-from holdfast.service.http.limits import Places
+from holdfast.service.http.limits import ConcurrencyLimit
 from holdfast.service.webhooks import (
     BURIED,
     checked_names,
@@ -42,7 +42,7 @@ from holdfast.types import ApiKey, Scope
 
 
 def to_frames(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> bytes:
-    """Events as they travel. The last of those with one number carries the id."""
+    """Events as SSE frames. The last of those with one number carries the id."""
     lines, at_us = [], begin.at_us
     for index, each in enumerate(batch):
         at_us = max(at_us, each.at_us)
@@ -56,14 +56,14 @@ def to_frames(batch: list[Happened], begin: Mark, names: tuple[str, ...]) -> byt
 
 
 def dead_letter_frames(died: list[dict[str, Any]], names: tuple[str, ...]) -> bytes:
-    """Dead letters as they travel."""
+    """Dead letters as SSE frames."""
     if names and BURIED not in names:
         return b""
     return b"".join(b"event: job.dead\ndata: %s\n\n" % dumps(each) for each in died)
 
 
 def mark_of(text: str) -> Mark:
-    """Where somebody stood who shows a `Last-Event-ID`."""
+    """The position that a `Last-Event-ID` names."""
     parts = text.strip().split("-")
     if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
         raise InvalidInput("Last-Event-ID is none of this stream", field="Last-Event-ID")
@@ -132,7 +132,7 @@ def _scope(key: ApiKey, params: Mapping[str, str]) -> Scope:
 
 @dataclass(eq=False, slots=True)
 class Listener:
-    """One who listens."""
+    """One open stream."""
 
     scope: Scope
     key: ApiKey
@@ -153,7 +153,7 @@ class Listener:
 
 @dataclass(slots=True)
 class _ListenedUser:
-    """A user that somebody listens to."""
+    """A user whose feed somebody listens to."""
 
     mark: Mark
     dead: frozenset[int]
@@ -196,7 +196,7 @@ class _ListenedUser:
 
 
 class Streams:
-    """All who listen to one service."""
+    """The open streams of the service, and the poller that feeds them."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -206,7 +206,9 @@ class Streams:
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
-        self.places = Places(_MOST_OF_A_KEY, "this key has {most} streams, which is the limit")
+        self.places = ConcurrencyLimit(
+            _MOST_OF_A_KEY, "this key has {most} streams, which is the limit"
+        )
 
     @property
     def count(self) -> int:
@@ -353,7 +355,7 @@ class Streams:
 
 
 class EventStream(Response):
-    """The answer that goes on."""
+    """The response that sends events until somebody ends it."""
 
     def __init__(self, streams: Streams, listener: Listener) -> None:
         super().__init__()

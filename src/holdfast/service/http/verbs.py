@@ -1,4 +1,4 @@
-"""Routes made of the catalogue: what travels -> a call of the memory -> what travels back.
+"""The routes of the catalogue's verbs: request -> arguments -> a call of the memory -> response.
 
 Plain routes, not FastAPI's: their parameters are checked by the catalogue, and `schema.py`
 documents them.
@@ -27,10 +27,10 @@ from holdfast.catalogue.verbs import ALL
 from holdfast.errors import InvalidInput, ScopeError
 from holdfast.memory.memory import Memory
 from holdfast.service.http.audit import is_audited, note_action
-from holdfast.service.http.auth import admit, check_within, key_of, may
+from holdfast.service.http.auth import admit, check_within, key_of, require_role
 from holdfast.service.http.idempotency import answer_once
-from holdfast.service.http.overrides import overridden, overridden_write
-from holdfast.service.http.wire import check_json, etag_of, is_named, parse_json
+from holdfast.service.http.overrides import override_for, override_for_write
+from holdfast.service.http.wire import check_json, etag_of, names_etag, parse_json
 from holdfast.types import TEAM, ApiKey, Drained, Scope
 
 # What a request for a verb says, from wherever it travels, as the arguments of a call.
@@ -40,7 +40,7 @@ _NARROWING = ("workspace_id", "agent_id", "session_id")
 
 
 def wire_arguments(verb: Verb[..., object], request: Request, body: bytes) -> dict[str, Any]:
-    """What was sent, by the names of the wire."""
+    """The arguments of a request by their names on the wire, from body, query, path and header."""
     if verb.method in BODILESS or verb.raw:
         found = _query(verb, request)
     else:
@@ -68,7 +68,7 @@ def call_arguments(verb: Verb[..., object], given: Mapping[str, Any]) -> dict[st
     return found
 
 
-def scoped(verb: Verb[..., object], key: ApiKey, given: Mapping[str, Any]) -> dict[str, Any]:
+def within_scope(verb: Verb[..., object], key: ApiKey, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call inside the scope of a key: a request may narrow it, never widen."""
     arguments = dict(given)
     check_within(key, workspace=given.get("workspace"), user=given.get("user"))
@@ -193,7 +193,7 @@ class PageRequest:
 
 
 def page_request(verb: Verb[..., object], sent: dict[str, Any]) -> PageRequest:
-    """What a request says about pages, taken out of it."""
+    """The cursor and the limit of a request, taken out of it."""
     cursor, limit = sent.pop("cursor", None), sent.pop("limit", None)
     if cursor is not None and not isinstance(cursor, str):
         raise InvalidInput("cursor must be a string", field="cursor")
@@ -205,7 +205,7 @@ def page_request(verb: Verb[..., object], sent: dict[str, Any]) -> PageRequest:
 
 
 def longest(verb: Verb[..., object]) -> int:
-    """The most that a verb lists."""
+    """The longest page of a verb."""
     return int(verb.most.get("limit", LONGEST))
 
 
@@ -291,12 +291,12 @@ def routes() -> list[VerbRoute]:
 
 
 def endpoint(verb: Verb[..., object]) -> Endpoint:
-    """What answers a request for a verb."""
+    """The handler of a verb."""
 
     async def answer(request: Request) -> Response:
         if verb.name in _RELIEVES:
             key = key_of(request)
-            may(key, verb.role, whole=verb.whole)
+            require_role(key, verb.role, whole=verb.whole)
         else:
             key = admit(request, verb.role, whole=verb.whole)
         body = await request.body() if verb.method not in BODILESS else b""
@@ -335,11 +335,11 @@ def _answer(request: Request, verb: Verb[..., object], key: ApiKey, body: bytes)
     given = wire_arguments(verb, request, body)
     if verb.is_list:
         asked = page_request(verb, given)
-        arguments = scoped(verb, key, call_arguments(verb, given))
+        arguments = within_scope(verb, key, call_arguments(verb, given))
         content = dumps(page(verb, verb.of(memory), arguments, asked))
         return Response(content, verb.status, media_type=_JSON)
     headers = _apply_override(memory, verb, given)
-    arguments = scoped(verb, key, call_arguments(verb, given))
+    arguments = within_scope(verb, key, call_arguments(verb, given))
     if verb.raw:
         _check_raw(request)
         arguments[verb.raw] = body
@@ -359,12 +359,12 @@ def _apply_override(
     if asked is not None and not isinstance(asked, dict):
         raise InvalidInput("config_override must be an object", field="config_override")
     stores = verb.name == "remember"
-    override = (overridden_write if stores else overridden)(memory.config, asked)
+    override = (override_for_write if stores else override_for)(memory.config, asked)
     given["config_override"] = dict(override.applied)
     return dict(override.headers)
 
 
-def is_kept(verb: Verb[..., object]) -> bool:
+def keeps_answer(verb: Verb[..., object]) -> bool:
     """Whether an answer under an idempotency key is kept: of what is harmless to repeat it is not,
     nor where a receipt says by itself that it is a repetition."""
     harmless = verb.role == "read" or verb.method in BODILESS or verb.name in _REPEATABLE
@@ -387,7 +387,7 @@ def _call_once(
         return dumps(envelope(value, verb.answer))
 
     name = request.headers.get("idempotency-key")
-    if name is None or not is_kept(verb):
+    if name is None or not keeps_answer(verb):
         return act(arguments), False
     owner = Scope(key.workspace, arguments.get("user") or TEAM)
     at = {"at": None} if verb.has("at") else {}
@@ -425,7 +425,7 @@ def _if_match(
     asked = {name: value for name, value in given.items() if name in known}
     with _COMPARING:
         value = sibling.of(memory)(**asked)
-        if not is_named(tag, etag_of(dumps(envelope(value, sibling.answer)))):
+        if not names_etag(tag, etag_of(dumps(envelope(value, sibling.answer)))):
             raise HTTPException(412, "it has changed since: ask for it again")
         yield
 

@@ -40,7 +40,7 @@ _JSON = "application/json"
 
 
 class StrictRoute(APIRoute):
-    """A route whose body goes through `parsed`."""
+    """A FastAPI route whose body goes through `parse_json`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -64,7 +64,7 @@ def _has_body(headers: Headers) -> bool:
 
 
 def check_json(headers: Headers) -> None:
-    """Refuse a body that calls itself something else than JSON; one that says nothing is read."""
+    """415 for a body whose content type is not JSON; one without a type is read."""
     kind = headers.get("content-type", _JSON).partition(";")[0].strip().lower()
     if kind != _JSON and not (kind.startswith("application/") and kind.endswith("+json")):
         raise HTTPException(415, f"the body must be JSON, sent with content-type: {_JSON}")
@@ -151,7 +151,7 @@ def _finite(text: str) -> float:
 
 
 def only(good: Callable[[Any], bool], words: LiteralString) -> PlainValidator:
-    """Takes values that are good, and says in words what is wrong with others."""
+    """A validator: `words` say what is wrong with a value that is not good."""
 
     def check(value: Any) -> Any:
         if not good(value):
@@ -162,7 +162,7 @@ def only(good: Callable[[Any], bool], words: LiteralString) -> PlainValidator:
 
 
 def schema(*types: str, **more: Any) -> WithJsonSchema:
-    """How OpenAPI tells a field of these types."""
+    """The JSON schema of a field."""
     return WithJsonSchema({"type": list(types) if len(types) > 1 else types[0], **more})
 
 
@@ -253,7 +253,7 @@ Held = Annotated[Memory, Depends(_memory)]
 def json_response(
     value: Any, status: int = 200, *, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A value as an answer."""
+    """A value as a JSON response."""
     return Response(dumps(value), status, headers=dict(headers or {}), media_type=_JSON)
 
 
@@ -280,8 +280,8 @@ def etag_of(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:_DIGEST_CHARS]}"'
 
 
-def is_named(header: str, tag: str) -> bool:
-    """Whether a header with tags names this one, or all of them."""
+def names_etag(header: str, tag: str) -> bool:
+    """Whether an If-Match or If-None-Match header names this ETag, or all of them."""
     given = [each.strip().removeprefix("W/") for each in header.split(",")]
     return "*" in given or tag in given
 
@@ -325,7 +325,7 @@ def _with_tag(start: Message, body: Message, asked: str) -> Message:
     tag = etag_of(body.get("body", b""))
     headers = MutableHeaders(raw=start["headers"])
     headers["etag"] = tag
-    if not asked or not is_named(asked, tag):
+    if not asked or not names_etag(asked, tag):
         return body
     start["status"] = 304
     start["headers"] = [

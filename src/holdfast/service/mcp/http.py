@@ -34,8 +34,8 @@ from holdfast.memory.memory import Memory
 from holdfast.service.http.audit import note_action
 from holdfast.service.http.auth import check_within, header_text, key_of
 from holdfast.service.http.errors import fault, fault_of
-from holdfast.service.http.guard import key_shown
-from holdfast.service.http.limits import Places
+from holdfast.service.http.guard import key_presented
+from holdfast.service.http.limits import ConcurrencyLimit
 from holdfast.service.http.wire import parse_json
 from holdfast.service.mcp.asker import Asker, allow_list, allow_lists, intersection, of_agent
 from holdfast.service.mcp.server import Context, Gate, server
@@ -224,7 +224,9 @@ class McpDoor:
         self._manager: StreamableHTTPSessionManager | None = None
         #: Streams that last until somebody ends them.
         self._streams: set[anyio.CancelScope] = set()
-        self._places = Places(_MOST_OF_A_KEY, "this key has {most} streams, which is the limit")
+        self._places = ConcurrencyLimit(
+            _MOST_OF_A_KEY, "this key has {most} streams, which is the limit"
+        )
         self._sessions = Sessions(_MOST_OF_A_KEY, _MOST_SESSIONS, _IDLE_SECONDS, self._end)
         # What it logs may hold what was sent: the guard and the server say what is to be said.
         for name in ("mcp", "sse_starlette"):
@@ -352,7 +354,7 @@ async def _watch(request: Request, stream: anyio.CancelScope) -> None:
         await asyncio.sleep(_KEYS_SECONDS)
         # The store is busy or closed: it is asked again.
         with suppress(HoldfastError):
-            shown = await key_shown(state.keyring, request.headers)
+            shown = await key_presented(state.keyring, request.headers)
             if shown is None or shown.id != key.id:
                 stream.cancel()
                 return

@@ -86,7 +86,7 @@ class Upstream:
         self._authority = parts.netloc.encode("ascii", "replace")
         self._path = parts.path.rstrip("/")
         self._patience = timeout_s
-        self._kept: list[_Line] = []
+        self._kept: list[_Connection] = []
 
     @asynccontextmanager
     async def ask(self, call: UpstreamCall) -> AsyncIterator[UpstreamResponse]:
@@ -107,7 +107,7 @@ class Upstream:
         for line in kept:
             await line.wait_closed()
 
-    async def _send(self, call: UpstreamCall) -> tuple[_Line, h11.Response]:
+    async def _send(self, call: UpstreamCall) -> tuple[_Connection, h11.Response]:
         request = self._request(call)
         while self._kept:
             line = self._kept.pop()
@@ -128,16 +128,16 @@ class Upstream:
             headers.append((b"content-length", b"%d" % len(call.body)))
         return h11.Request(method=call.method, target=self._path + call.target, headers=headers)
 
-    async def _connect(self) -> _Line:
+    async def _connect(self) -> _Connection:
         async with asyncio.timeout(_CONNECT_SECONDS):
             reader, writer = await asyncio.open_connection(
                 self._host, self._port, ssl=self._tls, limit=4 * _READ_BYTES
             )
-        return _Line(reader, writer, self._patience)
+        return _Connection(reader, writer, self._patience)
 
 
-class _Line:
-    """A connection and what HTTP knows of it."""
+class _Connection:
+    """A connection and its HTTP/1.1 state."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: float
@@ -197,7 +197,7 @@ class _Line:
             self._http.receive_data(data)
 
 
-async def _head(line: _Line, request: h11.Request, body: bytes) -> h11.Response:
+async def _head(line: _Connection, request: h11.Request, body: bytes) -> h11.Response:
     try:
         return await line.ask(request, body)
     except BaseException:
@@ -262,7 +262,7 @@ def to_send(headers: Iterable[tuple[bytes, bytes]], authorization: str) -> Heade
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Who pays for a call."""
+    """The charge of a call, settled when its usage is known."""
 
     charge: Charge
     body: bytes
@@ -282,7 +282,7 @@ class Payer:
 
 
 class Relay(Response):
-    """An answer that is the model's."""
+    """The response that passes the model's answer through."""
 
     def __init__(
         self,

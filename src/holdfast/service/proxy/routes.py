@@ -31,8 +31,8 @@ from holdfast.border import validate
 from holdfast.errors import InvalidInput, ScopeError, StoreBusy, Throttled, TooLarge
 from holdfast.memory.memory import Memory
 from holdfast.models.budget import Limit, Size
-from holdfast.service.http.auth import check_within, header_text, key_of, may
-from holdfast.service.http.limits import Allowance
+from holdfast.service.http.auth import check_within, header_text, key_of, require_role
+from holdfast.service.http.limits import LlmQuota
 from holdfast.service.http.wire import parse_json
 from holdfast.service.proxy.relay import (
     Payer,
@@ -72,8 +72,8 @@ _KEY = "\x01proxy:"
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredCall:
-    """A call that was answered."""
+class CallToRemember:
+    """A call whose turns are to be remembered."""
 
     scope: Scope
     turns: Sequence[ChatTurn]
@@ -81,8 +81,8 @@ class AnsweredCall:
     thread: Sequence[object] = ()
 
 
-class TurnKeeper:
-    """Remembers what was heard."""
+class TurnRecorder:
+    """Remembers the turns of calls, on threads of its own."""
 
     def __init__(self, memory: Memory, clock: Callable[[], datetime]) -> None:
         self._memory = memory
@@ -94,7 +94,7 @@ class TurnKeeper:
         self._waiting = threading.Semaphore(_MOST_WAITING)
         self._closing = threading.Event()
 
-    def keep(self, heard: AnsweredCall, answer: OverheardAnswer | None) -> None:
+    def keep(self, heard: CallToRemember, answer: OverheardAnswer | None) -> None:
         """Remember the new turns of a call, and its answer if all of it came; returns at once."""
         if not self._waiting.acquire(blocking=False):
             log.error("a turn of the proxy was not remembered: too many are waiting")
@@ -111,7 +111,7 @@ class TurnKeeper:
         for each in self._threads:
             each.shutdown()
 
-    def _remember_or_log(self, heard: AnsweredCall, answer: OverheardAnswer | None) -> None:
+    def _remember_or_log(self, heard: CallToRemember, answer: OverheardAnswer | None) -> None:
         try:
             self._remember(heard, answer)
         except Exception as error:  # noqa: BLE001 (nobody waits for it: the log is told)
@@ -120,7 +120,7 @@ class TurnKeeper:
         finally:
             self._waiting.release()
 
-    def _remember(self, heard: AnsweredCall, answer: OverheardAnswer | None) -> None:
+    def _remember(self, heard: CallToRemember, answer: OverheardAnswer | None) -> None:
         scope, hour = heard.scope, self._clock().strftime("%Y-%m-%dT%H")
         so_far = sha256(_plain([scope.agent, scope.session, heard.thread, hour]))
         for number, turn in enumerate(heard.turns):
@@ -208,7 +208,7 @@ class MemoryProxy:
     def __init__(self, memory: Memory, clock: Callable[[], datetime]) -> None:
         self._memory = memory
         self._config = memory.config.proxy
-        self._keeper = TurnKeeper(memory, clock)
+        self._keeper = TurnRecorder(memory, clock)
         self._upstream = (
             Upstream(self._config.url, timeout_s=self._config.timeout_seconds)
             if self._config.url
@@ -245,12 +245,12 @@ class MemoryProxy:
         heard = None
         if self._config.remember and _wants_memory(request):
             thread = [asked.body.get(name) for name in _THREAD]
-            heard = partial(self._keeper.keep, AnsweredCall(asked.scope, asked.turns, thread))
+            heard = partial(self._keeper.keep, CallToRemember(asked.scope, asked.turns, thread))
         call = self._call(request, shape.path, body)
         return Relay(upstream, call, headers=headers, shape=shape, heard=heard, bill=bill)
 
     def _model(self, request: Request, role: Role) -> Upstream:
-        may(key_of(request), role)
+        require_role(key_of(request), role)
         if self._upstream is None:
             raise HTTPException(404, _NO_MODEL)
         return self._upstream
@@ -374,26 +374,26 @@ def _wants_memory(request: Request) -> bool:
 async def _within_limits(request: Request, asked: ProxiedCall) -> ProxiedCall:
     """A call of a key with a limit with no more memories than are left to it today; Throttled when
     not even the call is."""
-    allowance: Allowance = request.app.state.allowance
+    quota: LlmQuota = request.app.state.llm_quota
     key = key_of(request)
-    if allowance.limit_of(key) == Limit():
+    if quota.limit_of(key) == Limit():
         return asked
     if asked.body.get("background"):
         raise InvalidInput(_NO_BACKGROUND, field="background")
     sent = await _work_on(partial(tokens_sent, asked.raw), asked.raw)
-    room = await allowance.room(key, Size(sent))
+    room = await quota.room(key, Size(sent))
     # Memories are cut by tokens, and charged by bytes: of English words a token is a little more.
     return replace(asked, room=room, budget=min(asked.budget, room * 3 // 4))
 
 
 async def _bill_for(request: Request, body: bytes) -> Payer:
     """Charge what is sent to a key with a limit, before; Throttled when its day is used up."""
-    allowance: Allowance = request.app.state.allowance
+    quota: LlmQuota = request.app.state.llm_quota
     key = key_of(request)
-    if allowance.limit_of(key) == Limit():
-        return Payer(allowance.uncharged(key), body)
+    if quota.limit_of(key) == Limit():
+        return Payer(quota.uncharged(key), body)
     sent = await _work_on(partial(tokens_sent, body), body)
-    return Payer(await allowance.charge(key, Size(sent)), body, sent)
+    return Payer(await quota.charge(key, Size(sent)), body, sent)
 
 
 async def _work_on(work: Callable[[], _T], raw: bytes) -> _T:

@@ -53,7 +53,7 @@ def usage_of(answer: Json) -> ReportedUsage:
 
 
 def tokens_sent(raw: bytes) -> int:
-    """What a body takes, about; at least 1."""
+    """About how many tokens a body is; at least 1."""
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:  # For the model to refuse.
@@ -360,7 +360,7 @@ _DONE = b"[DONE]"
 
 
 class Overheard:
-    """What is understood of an answer of one shape; without one, what it took alone."""
+    """Parses an answer while it streams: its text and usage; without a shape its usage alone."""
 
     def __init__(self, shape: Shape | None, *, streamed: bool) -> None:
         self._shape = shape
