@@ -34,7 +34,7 @@ PARTS: dict[str, type] = {
     "team": Team,
 }
 #: For other parts of the memory, or about this process.
-INTERNAL = {"cached", "profiles.write_summary", "shares.live"}
+INTERNAL = {"cache_size", "profiles.write_summary", "shares.live"}
 NOWHERE = "http://127.0.0.1:1"
 
 

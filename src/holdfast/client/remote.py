@@ -229,7 +229,7 @@ def whoami(url: str, api_key: str | None = None) -> Identity:
 
 
 #: What only a memory in this process has.
-_EMBEDDED = frozenset({"cached", "config", "life", "store", "worker"})
+_EMBEDDED = frozenset({"cache_size", "config", "life", "store", "worker"})
 
 
 class FactVerbs(VerbGroup[Way]):
