@@ -1,9 +1,9 @@
 """What was replaced holds again when its successor is forgotten, and ends again when that is back.
 
-Of facts see `facts/after_forget.py`. Here the same for standing rules (`rule_validity.py`), the
-versions of a procedure, what stands under a key or a name in the knowledge base, and the fields of
-a profile that were set by hand. Of several versions that are there the last one holds: who restores
-one after another was set finds it in the history.
+Of facts see `facts/after_forget.py`. Here the same for standing rules, the versions of a procedure,
+what stands under a key or a name in the knowledge base, and the fields of a profile that were set
+by hand. Of several versions that are there the last one holds: who restores one after another was
+set finds it in the history.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def rules_of(store: Store, scope: Scope, turn: Record) -> list[Record]:
     return [each for each in store.get(scope, ids) if each.kind in RULE_KINDS]
 
 
-def without(store: Store, scope: Scope, gone: Sequence[Record], now: datetime) -> None:
+def rules_gone(store: Store, scope: Scope, gone: Sequence[Record], now: datetime) -> None:
     """Let stand again what rules ended that were forgotten, unless another one ends it too."""
     for some, there in _with_others(store, scope, gone):
         _settle(store, scope, _Among(there).ended_by(some), there, now)
 
 
-def again(store: Store, scope: Scope, back: Sequence[Record], now: datetime) -> None:
+def rules_back(store: Store, scope: Scope, back: Sequence[Record], now: datetime) -> None:
     """Let rules stand that came back, and end what they ended; what was given since ends them."""
     for some, there in _with_others(store, scope, back):
         own = {each.id for each in some}
@@ -148,14 +148,14 @@ class AfterForget:
         things only the last has replaced what could hold."""
         rules = [each for each in hidden if _is_rule(each)]
         others = [each for each in hidden if each.id == id and not _is_rule(each) and is_open(each)]
-        self._settle(scope, [*rules, *others], without)
+        self._settle(scope, [*rules, *others], rules_gone)
 
     def back(self, scope: Scope, id: str) -> None:
         """Put a memory, or the rules of a turn, that came back in its place."""
         found = self._store.get(scope, [id])
         if found and found[0].tier == "session":
             found = rules_of(self._store, scope, found[0])
-        self._settle(scope, found, again)
+        self._settle(scope, found, rules_back)
 
     def _settle(
         self,

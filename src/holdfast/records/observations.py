@@ -213,7 +213,7 @@ class VisibleGraph:
         return [id for id, each in self.entities.items() if each.name in names]
 
 
-class GraphPlan:
+class ObservationPlan:
     """The records of one call, worked out before anything is stored."""
 
     def __init__(
@@ -449,9 +449,9 @@ class Observations(parts.Tier):
 
     # Inside
 
-    def _plan(self, scope: Scope, origin: str) -> GraphPlan:
+    def _plan(self, scope: Scope, origin: str) -> ObservationPlan:
         whose = parts.origin(origin)
-        return GraphPlan(self._store, scope, self._seen(scope), self._now(), whose)
+        return ObservationPlan(self._store, scope, self._seen(scope), self._now(), whose)
 
     def _seen(self, scope: Scope) -> VisibleGraph:
         graph, seen = self._graphs.of(scope), VisibleGraph()

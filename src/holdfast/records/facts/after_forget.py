@@ -30,7 +30,7 @@ _OVER = "what replaces it is there"
 _Asked = Callable[[Record], bool]
 
 
-class Group(NamedTuple):
+class FactGroup(NamedTuple):
     """Facts of which one holds: those of an attribute, or the versions of a claim."""
 
     claim: str
@@ -44,11 +44,11 @@ class Group(NamedTuple):
 class FactsAfterForget(FactQueries):
     """Facts whose versions may go and come back."""
 
-    def groups_of(self, scope: Scope, id: str) -> builtins.list[Group]:
+    def groups_of(self, scope: Scope, id: str) -> builtins.list[FactGroup]:
         """What a turn, or a fact, that came back has told of."""
         facts = self._shelf.of(scope)
         mine = [facts.records[id]] if id in facts.records else facts.of_source(id)
-        found: dict[Group, list[str]] = {}
+        found: dict[FactGroup, list[str]] = {}
         for each in mine:
             if _can_hold(each):
                 lines = self._store.history(scope, each.id)
@@ -56,7 +56,7 @@ class FactsAfterForget(FactQueries):
                 found.setdefault(_group(each), []).extend(back)
         return [group._replace(back=tuple(ids)) for group, ids in found.items()]
 
-    def recast(self, scope: Scope, groups: Sequence[Group]) -> None:
+    def recast(self, scope: Scope, groups: Sequence[FactGroup]) -> None:
         """In each group let the last fact that is there hold: others were forgotten, or came back.
         Once more changes nothing."""
         for group in groups:
@@ -69,7 +69,7 @@ class FactsAfterForget(FactQueries):
                 facts = self._shelf.of(scope)
                 self._settle(scope, facts, _of_slot(facts, group), group.back)
 
-    def _of_claim(self, scope: Scope, facts: OwnerFacts, group: Group) -> builtins.list[Record]:
+    def _of_claim(self, scope: Scope, facts: OwnerFacts, group: FactGroup) -> builtins.list[Record]:
         """The versions of a claim, with what those of them replaced that came back."""
         found = {each.id: each for each in self._versions(scope, group.claim)}
         back = [found[id] for id in group.back if id in found]
@@ -161,7 +161,7 @@ class FactsAfterForget(FactQueries):
         )
 
 
-def groups_of_gone(hidden: Iterable[Record]) -> list[Group]:
+def groups_of_gone(hidden: Iterable[Record]) -> list[FactGroup]:
     """What those told of that held until they were forgotten: there another one may hold again."""
     held = (each for each in hidden if each.tier == TIER and is_compared(each))
     return list(dict.fromkeys(map(_group, held)))
@@ -179,13 +179,13 @@ def in_order(versions: Iterable[Record]) -> list[Record]:
     return sorted(every, key=place)
 
 
-def _group(fact: Record) -> Group:
+def _group(fact: Record) -> FactGroup:
     if not is_of_one(fact):
-        return Group(first_id(fact))
-    return Group(first_id(fact), str(fact.data["slot"]), fact.agent, fact.visibility)
+        return FactGroup(first_id(fact))
+    return FactGroup(first_id(fact), str(fact.data["slot"]), fact.agent, fact.visibility)
 
 
-def _of_slot(facts: OwnerFacts, group: Group) -> list[Record]:
+def _of_slot(facts: OwnerFacts, group: FactGroup) -> list[Record]:
     return facts.of_slot(group.slot, group.agent, group.visibility) if group.slot else []
 
 
