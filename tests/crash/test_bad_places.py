@@ -19,7 +19,7 @@ from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
 from holdfast.service.http.app import create_app
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.sqlite.connection import APPLICATION_ID, translated
+from holdfast.store.sqlite.connection import APPLICATION_ID, to_store_error
 from holdfast.testing import HashEmbedder
 from tests.crash.child import ended
 
@@ -240,7 +240,7 @@ def test_no_room_for_the_shared_memory_of_sqlite_is_a_full_disk() -> None:
     """SQLite calls it an I/O error; it is what a caller meets who opens a store on a full disk."""
     error = apsw.exception_for(apsw.SQLITE_IOERR_SHMSIZE)
     assert isinstance(error, apsw.Error)
-    assert isinstance(translated(error, "memory.db"), StoreFull)
+    assert isinstance(to_store_error(error, "memory.db"), StoreFull)
 
 
 def health_of(memory: Memory) -> tuple[int, str]:

@@ -354,7 +354,7 @@ def act(memory: Memory, what: str, *how: int) -> None:
 
 def change(memory: Memory, what: str, scope: Scope, record: str) -> None:
     store = memory.store
-    if not store.get(scope, [record]) and not store.forgotten(scope, [record]):
+    if not store.get(scope, [record]) and not store.forgotten_times(scope, [record]):
         return
     if what == "touch":
         store.touch(scope, [record], at=NOON, action="praised", strength=lambda _: 0.5)

@@ -113,7 +113,7 @@ def test_what_the_worker_embedded_is_there_before_anybody_asks(memory: Memory) -
 def test_catching_up_early_follows_those_who_were_followed(memory: Memory) -> None:
     shelf = a_shelf(memory)
     shelf.catch_up(ANN)  # Nothing in memory: nothing to do.
-    assert shelf.held() == (0, 0)
+    assert shelf.usage() == (0, 0)
     memory.remember("I moved to Lisbon.", user="ann")
     shelf.view(ANN, the_space(memory))
     memory.remember("Lisbon is warm.", user="ann")

@@ -54,7 +54,7 @@ class _FeedPosition:
     #: Documents whose first source has not been seen yet.
     sought: dict[int, str] = field(default_factory=dict)
 
-    def shown(self, changes: list[Change]) -> list[Change]:
+    def visible_changes(self, changes: list[Change]) -> list[Change]:
         """Those that are for the asker."""
         if self.part.tiers is None:
             return changes
@@ -159,7 +159,7 @@ class Resident:
         if changes:
             followed.change = changes[-1].change
         numbers = followed.numbers
-        documents = followed.shown(self.variety.of(changes))
+        documents = followed.visible_changes(self.variety.of(changes))
         moved = False
         if numbers:
             known = [change for change in changes if change.id in numbers]
@@ -349,7 +349,7 @@ class IndexCache:
         if residents:
             self._residents.make_room()
 
-    def held(self) -> tuple[int, int]:
+    def usage(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""
         sizes = [resident.size_bytes for _, resident in self._residents.items()]
         return len(sizes), sum(sizes)

@@ -221,7 +221,7 @@ class Core:
         self.profiles.mend(scope, id)
         done = bool(self._store.forget(scope, [id], at=self._now()))
         # Also if it was forgotten already: the last time may have been cut short here.
-        hidden = self._store.hidden(scope, id)
+        hidden = self._store.hidden_records(scope, id)
         if not done and not hidden:
             raise NotFound(f"there is no memory {id!r} in this scope")
         self.facts.recast(scope, groups_of_gone(hidden))

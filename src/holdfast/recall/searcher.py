@@ -82,7 +82,7 @@ class Searcher:
 
     def cache_size(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""
-        return self._shelf.held()
+        return self._shelf.usage()
 
     def catch_up(self, owners: Collection[Scope]) -> None:
         """Bring what is in memory of these owners up to date, so that no question has to."""

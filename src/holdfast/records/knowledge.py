@@ -326,7 +326,7 @@ class Knowledge(parts.Tier):
         """Forget a document with its chunks, or an entry, given by the id of any version, with all
         its versions: gone from every read, wiped 30 days later; whether it was there until now."""
         owner = parts.owner(workspace, user)
-        if self._store.forgotten(owner, [validate.word(id, "id")]):
+        if self._store.forgotten_times(owner, [validate.word(id, "id")]):
             return False
         now = self._now()
         versions = self._versions(owner, id)

@@ -130,7 +130,7 @@ def free_id(store: Store, scope: Scope, *parts: str) -> tuple[str, Record | None
         known = next(iter(store.get(scope, [id])), None)
         if known is not None and known.known_to is None and known.archived_at is None:
             return id, known
-        if known is None and not store.forgotten(scope, [id]):
+        if known is None and not store.forgotten_times(scope, [id]):
             return id, None
         number += 1
 

@@ -168,7 +168,7 @@ class Team(parts.Tier):
         read at once, wiped 30 days later; whether it was there until now."""
         asker = _asker(workspace, agent, None)
         owner = _owner(asker.workspace)
-        if self._store.forgotten(owner, [id]):
+        if self._store.forgotten_times(owner, [id]):
             return False
         versions = self._versions(asker, id)
         # The newest last: if this is cut short, the entry is still there to be removed again.

@@ -82,7 +82,7 @@ def news_after(
     and up to which: with as many as `limit` there may be more, and the next time goes on there."""
     if begin.change > stand.change:  # Erased: the count begins anew.
         begin = Mark(stand.epoch, 0, begin.at_us)
-    batch = store.happened(scope, after=begin, limit=limit)
+    batch = store.happenings(scope, after=begin, limit=limit)
     last = batch[-1].change if batch else 0
     if len(batch) >= limit:
         return begin, batch, Mark(stand.epoch, last, begin.at_us)
@@ -250,7 +250,7 @@ class Sender:
             if error:
                 return error, False
             self.counts.delivered += 1
-        store.told(hook.id, scope, mark)
+        store.set_mark(hook.id, scope, mark)
         return "", len(batch) >= _AT_ONCE
 
     def send(self, hook: Webhook, name: str, body: Mapping[str, Any]) -> str:

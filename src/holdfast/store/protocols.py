@@ -286,7 +286,7 @@ class Audit(Protocol):
 class Hooks(Protocol):
     """What happens to an owner's memories, in order, and the webhooks that are told; in no dump."""
 
-    def happened(self, scope: Scope, *, after: Mark, limit: int = 1000) -> list[Happened]:
+    def happenings(self, scope: Scope, *, after: Mark, limit: int = 1000) -> list[Happened]:
         """What happened after a mark, oldest first, `limit` changes at most; what was stored after
         it and has changed since comes twice with one number, "stored" first. A use that was
         followed by another act is left out. What was wiped is not told."""
@@ -306,7 +306,7 @@ class Hooks(Protocol):
     def news(self, hook: str, *, limit: int = 100) -> list[News]:
         """Owners of whom a webhook was not told everything, in their order."""
 
-    def told(self, hook: str, scope: Scope, mark: Mark) -> None:
+    def set_mark(self, hook: str, scope: Scope, mark: Mark) -> None:
         """A webhook was told what happened to an owner up to a mark."""
 
 
@@ -433,11 +433,11 @@ class Records(Protocol):
         there; with it comes back what had gone for want of a source, but nothing that was forgotten
         for its own sake."""
 
-    def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
+    def forgotten_times(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
         """Which of these were forgotten for their own sake, and since when; wiped ones too: what
         nobody wants is not to be learned again."""
 
-    def hidden(self, scope: Scope, id: str) -> list[Record]:
+    def hidden_records(self, scope: Scope, id: str) -> list[Record]:
         """A record that was forgotten, as it was, and what was derived from it and is hidden, those
         learned first first: to see to what is left, not to be shown."""
 

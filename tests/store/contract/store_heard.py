@@ -184,10 +184,10 @@ class LearnSuite:
         store.wipe(forgotten_before=NOON - timedelta(days=1))
         asked = [*(a_fact(n).id for n in (54, 53, 52, 51, 50)), event, other, "f" * 32, "no id"]
         expected = {a_fact(n).id: NOON + timedelta(hours=n) for n in (53, 51)} | {event: NOON}
-        assert store.forgotten(ANN, asked) == expected
-        assert list(store.forgotten(ANN, asked)) == [a_fact(53).id, a_fact(51).id, event]
+        assert store.forgotten_times(ANN, asked) == expected
+        assert list(store.forgotten_times(ANN, asked)) == [a_fact(53).id, a_fact(51).id, event]
         for scope in (BOB, OTHER_ANN):
-            assert store.forgotten(scope, asked) == {}
+            assert store.forgotten_times(scope, asked) == {}
 
     def test_what_nobody_wants_is_not_learned_again(self, store: Store) -> None:
         (event,), jobs = said(store, 1)
@@ -195,12 +195,12 @@ class LearnSuite:
         learn(store, ANN, fact)
         store.forget(ANN, [fact.id], at=NOON)
         assert store.wipe(forgotten_before=LATE) == 1
-        assert store.forgotten(ANN, [fact.id]) == {fact.id: NOON}
+        assert store.forgotten_times(ANN, [fact.id]) == {fact.id: NOON}
         store.learn(ANN, jobs, [fact], known_at=LATE, steps=[])
         assert store.listed(ANN, tier="fact") == []
         learn(store, ANN, fact, at=LATE)
         assert actions(store, fact.id) == ["stored"], "who writes it all the same begins anew"
-        assert store.forgotten(ANN, [fact.id]) == {}
+        assert store.forgotten_times(ANN, [fact.id]) == {}
         store.use_space("model", DIM, 1)
         assert ill(store) == []
 
@@ -321,7 +321,7 @@ class HeardSuite:
         store.learn(ANN, jobs, names, known_at=LATE, steps=[])
         there = [int(record.id, 16) for record in store.listed(ANN, tier="graph")]
         assert there == ([51] if undone else [50, 51])
-        assert list(store.forgotten(ANN, [merge.id])) == ([merge.id] if undone else [])
+        assert list(store.forgotten_times(ANN, [merge.id])) == ([merge.id] if undone else [])
         store.use_space("model", DIM, 1)
         assert ill(store) == []
         learn(store, ANN, replace(merge, sources=()))

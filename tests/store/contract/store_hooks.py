@@ -46,7 +46,7 @@ def a_hook(number: int = 1, **changes: Any) -> Webhook:
 
 def acts(store: Store, after: Mark = _START, scope: Scope = ANN) -> list[tuple[str, str]]:
     """What happened to what."""
-    return [(each.action, each.id) for each in store.happened(scope, after=after)]
+    return [(each.action, each.id) for each in store.happenings(scope, after=after)]
 
 
 class HappenedSuite:
@@ -55,11 +55,11 @@ class HappenedSuite:
     def test_what_is_stored_is_told_in_order(self, store: Store) -> None:
         ids = put(store, ANN, an_entry(1), an_entry(2))
         learn(store, ANN, a_fact(3, ids[0]))
-        first, *_, last = store.happened(ANN, after=_START)
+        first, *_, last = store.happenings(ANN, after=_START)
         at_us = int(NOON.timestamp()) * 1_000_000
         assert first == Happened(first.change, ids[0], "session", "turn", "stored", at_us)
         assert (last.id, last.tier, last.action) == (a_fact(3).id, "fact", "stored")
-        changes = [each.change for each in store.happened(ANN, after=_START)]
+        changes = [each.change for each in store.happenings(ANN, after=_START)]
         assert changes == sorted(set(changes))
 
     def test_only_what_came_after_the_mark(self, store: Store) -> None:
@@ -89,11 +89,11 @@ class HappenedSuite:
         store.forget(ANN, [ids[0]], at=NOON)
         store.forget(ANN, [ids[3]], at=NOON)
         mark, told = _START, []
-        while page := store.happened(ANN, after=mark, limit=2):
+        while page := store.happenings(ANN, after=mark, limit=2):
             assert len({each.change for each in page}) <= 2
             told += page
             mark = Mark(0, page[-1].change, 0)
-        assert told == store.happened(ANN, after=_START)
+        assert told == store.happenings(ANN, after=_START)
         assert len(told) == 9
 
     def test_nobody_is_told_of_others(self, store: Store) -> None:
@@ -162,12 +162,12 @@ class HookSuite:
         store.put_hook(a_hook())
         put(store, ANN, an_entry(1))
         head = store.head(ANN)
-        store.told("hook-1", ANN, Mark(head.epoch, head.change - 1, 5))
+        store.set_mark("hook-1", ANN, Mark(head.epoch, head.change - 1, 5))
         assert store.news("hook-1") == [News(ANN, Mark(head.epoch, head.change - 1, 5))]
-        store.told("hook-1", ANN, Mark(head.epoch, head.change, 7))
+        store.set_mark("hook-1", ANN, Mark(head.epoch, head.change, 7))
         assert store.news("hook-1") == []
-        store.told("hook-9", ANN, Mark(0, 1, 0))
-        store.told("hook-1", BOB, Mark(0, 1, 0))
+        store.set_mark("hook-9", ANN, Mark(0, 1, 0))
+        store.set_mark("hook-1", BOB, Mark(0, 1, 0))
         assert store.news("hook-9") == store.news("hook-1") == []
 
     def test_of_several_one_takes_it(self, store: Store) -> None:

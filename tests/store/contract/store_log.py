@@ -226,15 +226,15 @@ class RecordSuite:
         kept, gone = put(store, ANN, an_entry(1), an_entry(2))
         learn(store, ANN, a_fact(50, gone), a_fact(51, kept, gone), a_fact(52))
         before = store.get(ANN, [gone, a_fact(50).id])
-        assert store.hidden(ANN, gone) == []
+        assert store.hidden_records(ANN, gone) == []
         store.forget(ANN, [gone], at=NOON)
-        hidden = store.hidden(ANN, gone)
+        hidden = store.hidden_records(ANN, gone)
         assert sorted(hidden, key=lambda each: each.tier) == before[::-1]
-        assert store.hidden(ANN, a_fact(50).id) == [before[1]]
+        assert store.hidden_records(ANN, a_fact(50).id) == [before[1]]
         for scope, id in ((BOB, gone), (OTHER_ANN, gone), (ANN, kept), (ANN, "no id")):
-            assert store.hidden(scope, id) == []
+            assert store.hidden_records(scope, id) == []
         store.forget(ANN, [gone], at=NOON, undo=True)
-        assert store.hidden(ANN, gone) == []
+        assert store.hidden_records(ANN, gone) == []
 
     def test_forget_and_restore_undo_each_other(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))

@@ -183,7 +183,7 @@ class EraseSuite:
         for event in events:
             with pytest.raises(NotFound):
                 store.history(ANN, event)
-        assert store.forgotten(ANN, events) == {}
+        assert store.forgotten_times(ANN, events) == {}
         assert list(store.dump()) == []
         assert sum(store.erase(ANN, at=LATE).values()) == 0
         again = put(store, ANN, an_entry(1, "other words"), key=KeyUse("k", b"another body"))

@@ -312,7 +312,7 @@ class Graph:
         plan = GraphPlan(
             self._graphs.of(scope),
             lambda ids: self._read(scope, ids),
-            lambda each: self._store.forgotten(scope, [each]).get(each),
+            lambda each: self._store.forgotten_times(scope, [each]).get(each),
             now,
             _UNTOLD,
             scope.agent,

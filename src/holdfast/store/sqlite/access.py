@@ -14,13 +14,13 @@ from holdfast.store.protocols import Share, StoredKey
 from holdfast.store.sqlite.connection import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
+    ensure_owner,
     from_us,
     list_of,
     marks,
     matching,
     maybe_from_us,
     maybe_us,
-    owner_made,
     owner_of,
     to_us,
 )
@@ -108,7 +108,7 @@ class SqliteSharing(StorePart):
     def put_share(self, share: Share, *, was: Share | None = None) -> bool:
         def work(connection: apsw.Connection) -> bool:
             if was is None:
-                return store_share(connection, owner_made(connection, share.scope), share)
+                return store_share(connection, ensure_owner(connection, share.scope), share)
             connection.execute(
                 "UPDATE shares SET revoked_at = ? WHERE owner = ? AND id = ? AND revoked_at IS ?",
                 (

@@ -71,10 +71,10 @@ class SqliteAudit(StorePart):
 
     def verify_audit(self) -> int | None:
         with self._pool.snapshot() as connection:
-            return broken(connection)
+            return first_broken_line(connection)
 
 
-def broken(connection: apsw.Connection) -> int | None:
+def first_broken_line(connection: apsw.Connection) -> int | None:
     """The first number at which the chain breaks."""
     due, before = 1, _BEFORE_THE_FIRST
     for row in connection.execute(f"SELECT {_LINE} FROM audit ORDER BY seq"):

@@ -9,7 +9,7 @@ import apsw
 
 from holdfast.border import private
 from holdfast.store.protocols import Derive
-from holdfast.store.sqlite.audit import broken
+from holdfast.store.sqlite.audit import first_broken_line
 from holdfast.store.sqlite.connection import OLDEST_SAFE_SQLITE
 from holdfast.store.sqlite.feed import queue_missing
 from holdfast.store.sqlite.repair import (
@@ -17,13 +17,13 @@ from holdfast.store.sqlite.repair import (
     add_missing,
     bad_vectors,
     count_aside,
-    damaged,
     differences,
+    find_damage,
     index_rows,
     mend_rows,
     misfiled,
     set_damage_aside,
-    torn,
+    untraced_records,
     without_vectors,
 )
 from holdfast.store.sqlite.rows import (
@@ -189,12 +189,12 @@ class SqliteCheck(StorePart):
     def check(self, derive: Derive) -> list[Finding]:
         with self._pool.snapshot() as connection:
             findings = [_library(), _permissions(self._path), _integrity(connection)]
-            findings += _looked("rows", lambda: [_rows(connection)])
+            findings += _look("rows", lambda: [_rows(connection)])
             for name, what, sql, repairable in _MUST_BE_ZERO:
-                findings += _looked(name, partial(_zero, connection, name, what, sql, repairable))
-            findings += _looked("index", lambda: _derived(connection, derive))
-            findings += _looked("audit", lambda: [_audit(connection)])
-            findings += _looked("dead letters", lambda: [_dead(connection)])
+                findings += _look(name, partial(_zero, connection, name, what, sql, repairable))
+            findings += _look("index", lambda: _derived(connection, derive))
+            findings += _look("audit", lambda: [_audit(connection)])
+            findings += _look("dead letters", lambda: [_dead(connection)])
         return findings
 
     def use_terms(self, version: int, derive: Derive) -> int:
@@ -233,7 +233,7 @@ class SqliteCheck(StorePart):
         return mended + derived + len(bad) + queued
 
 
-def _looked(name: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+def _look(name: str, look: Callable[[], list[Finding]]) -> list[Finding]:
     """What a look gives; of a part of the file that cannot be read, that. The others are still
     looked at."""
     try:
@@ -250,7 +250,7 @@ def _zero(
 
 
 def _rows(connection: apsw.Connection) -> Finding:
-    found = list(damaged(connection))
+    found = list(find_damage(connection))
     aside = count_aside(connection)
     detail = f"{len(found)} damaged rows"
     detail += "".join(f"; {each}" for each in found[:_NAMED_ROWS])
@@ -264,7 +264,11 @@ def _derived(connection: apsw.Connection, derive: Derive) -> list[Finding]:
     return [
         Finding(name, not count, f"{count} {what}", True)
         for name, count, what in (
-            ("sources", len(torn(connection)), "derived records not traced to their sources"),
+            (
+                "sources",
+                len(untraced_records(connection)),
+                "derived records not traced to their sources",
+            ),
             ("index", len(seen.stale), "stale index rows"),
             ("derived", len(seen.missing), "derived records missing"),
             ("numbers", len(bad_vectors(connection)), "unusable vectors"),
@@ -299,7 +303,7 @@ def _permissions(path: str) -> Finding:
 
 
 def _audit(connection: apsw.Connection) -> Finding:
-    line = broken(connection)
+    line = first_broken_line(connection)
     return Finding(
         "audit", line is None, "the chain holds" if line is None else f"it breaks at line {line}"
     )

@@ -75,7 +75,7 @@ class SqliteChores(StorePart):
         return self._writer.run(work)
 
     def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
-        removed = self._writer.run(lambda connection: _erased(connection, scope))
+        removed = self._writer.run(lambda connection: _erase_rows(connection, scope))
         self._scrub()
         return removed
 
@@ -107,7 +107,7 @@ def _secret(connection: apsw.Connection, name: str) -> bytes | None:
     return found
 
 
-def _erased(connection: apsw.Connection, scope: Scope) -> dict[str, int]:
+def _erase_rows(connection: apsw.Connection, scope: Scope) -> dict[str, int]:
     """Remove all rows of an owner; how many, by table."""
     owner, removed = owner_of(connection, scope), {}
     epoch = connection.execute("SELECT epoch FROM owners WHERE owner = ?", (owner,)).get

@@ -113,13 +113,13 @@ def errors_of(path: str) -> Iterator[None]:
     try:
         yield
     except apsw.Error as error:
-        raise translated(error, path) from error
+        raise to_store_error(error, path) from error
     except UnicodeDecodeError:
         # Without its cause, which holds what somebody said.
         raise DamagedRow(f"{path}: {DamagedRow.__doc__}") from None
 
 
-def translated(error: apsw.Error, path: str) -> HoldfastError:  # noqa: PLR0911 (a table)
+def to_store_error(error: apsw.Error, path: str) -> HoldfastError:  # noqa: PLR0911 (a table)
     """Our error for one of SQLite's."""
     if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
         error = apsw.FullError()  # No room for the -shm file: SQLite calls that an I/O error.

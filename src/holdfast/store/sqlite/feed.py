@@ -115,21 +115,21 @@ class SqliteFeed(StorePart):
                 if space.state == "active" and any(s.state == "building" for s in spaces):
                     self._back_to(space)
                 return space
-        return self._writer.run(lambda c: _made_space(c, model, dim, recipe))
+        return self._writer.run(lambda c: _make_space(c, model, dim, recipe))
 
     def _back_to(self, space: Space) -> None:
         """A change of model was given up half-way: the space in use is used again."""
-        unfinished = self._writer.run(_given_up)
+        unfinished = self._writer.run(_retire_unfinished)
         self._purge(unfinished)
         self._writer.run(lambda c: queue_missing(c, [f"embed:{space.id}"]))
 
     def _purge(self, spaces: list[int]) -> None:
         left = len(spaces)
         while left:
-            left = self._writer.run(lambda c: _purged(c, spaces))
+            left = self._writer.run(lambda c: _purge_some(c, spaces))
 
     def promote(self, space: int) -> bool:
-        replaced = self._writer.run(lambda c: _promoted(c, space))
+        replaced = self._writer.run(lambda c: _promote(c, space))
         self._purge(replaced or [])
         return replaced is not None
 
@@ -151,7 +151,7 @@ def queue_missing(connection: apsw.Connection, steps: Sequence[str]) -> int:
     return total
 
 
-def _made_space(connection: apsw.Connection, model: str, dim: int, recipe: int) -> Space:
+def _make_space(connection: apsw.Connection, model: str, dim: int, recipe: int) -> Space:
     connection.execute(
         "UPDATE OR IGNORE spaces SET dim = ? WHERE model = ? AND dim = 0 AND recipe = ?",
         (dim, model, recipe),
@@ -173,7 +173,7 @@ def _made_space(connection: apsw.Connection, model: str, dim: int, recipe: int) 
     return Space(row[0], model, dim, recipe, row[1])
 
 
-def _promoted(connection: apsw.Connection, space: int) -> list[int] | None:
+def _promote(connection: apsw.Connection, space: int) -> list[int] | None:
     """Make a space active; the spaces it replaces, or None when it is not ready."""
     state = connection.execute("SELECT state FROM spaces WHERE id = ?", (space,)).get
     if state == "active":
@@ -194,7 +194,7 @@ def _promoted(connection: apsw.Connection, space: int) -> list[int] | None:
     return old
 
 
-def _given_up(connection: apsw.Connection) -> list[int]:
+def _retire_unfinished(connection: apsw.Connection) -> list[int]:
     """Retire every space that is being built; which."""
     rows = connection.execute("SELECT id FROM spaces WHERE state = 'building'")
     spaces: list[int] = [row[0] for row in rows]
@@ -208,7 +208,7 @@ def _drop_jobs(connection: apsw.Connection, spaces: list[int]) -> None:
     connection.execute(f"DELETE FROM jobs WHERE step IN ({marks(len(steps))})", steps)
 
 
-def _purged(connection: apsw.Connection, spaces: list[int]) -> int:
+def _purge_some(connection: apsw.Connection, spaces: list[int]) -> int:
     connection.execute(
         "DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors"
         f" WHERE space IN ({marks(len(spaces))}) LIMIT {_PURGE})",

@@ -59,7 +59,7 @@ _NEWS = (
 class SqliteHooks(StorePart):
     """`Hooks` on SQLite."""
 
-    def happened(self, scope: Scope, *, after: Mark, limit: int = 1000) -> list[Happened]:
+    def happenings(self, scope: Scope, *, after: Mark, limit: int = 1000) -> list[Happened]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             values = (owner, after.change, limit)
@@ -106,7 +106,7 @@ class SqliteHooks(StorePart):
             News(Scope(row[0], row[1]), None if row[2] is None else Mark(*row[2:])) for row in rows
         ]
 
-    def told(self, hook: str, scope: Scope, mark: Mark) -> None:
+    def set_mark(self, hook: str, scope: Scope, mark: Mark) -> None:
         def work(connection: apsw.Connection) -> None:
             # Both may be gone by now.
             connection.execute(

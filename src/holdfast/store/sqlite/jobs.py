@@ -96,7 +96,7 @@ class SqliteGroups(StorePart):
             conversation, owner = _next(connection, asked, self._turns.last(step))
             self._turns.note(step, owner)
             jobs = [] if conversation is None else _of(connection, asked, conversation)
-            return claimed(connection, jobs, moment + int(lease_s * 1e6))
+            return take_jobs(connection, jobs, moment + int(lease_s * 1e6))
 
         return self._writer.run(work)
 
@@ -291,7 +291,9 @@ class SqliteQueue(StorePart):
         moment = to_us(now)
         if turns is not None:
             return self._writer.run(
-                lambda c: claimed(c, _untried(c, steps, turns)[:limit], moment + int(lease_s * 1e6))
+                lambda c: take_jobs(
+                    c, _untried_jobs(c, steps, turns)[:limit], moment + int(lease_s * 1e6)
+                )
             )
         latest = FOREVER_US if ignore_backoff else moment
         # Looking costs nothing; only a due job is worth a write transaction.
@@ -310,7 +312,7 @@ class SqliteQueue(StorePart):
                 hand_back(connection, step, moment, max_attempts)
                 if len(ids) < limit:
                     ids += self._in_turn(connection, step, limit - len(ids), latest)
-            return claimed(connection, ids, moment + int(lease_s * 1e6))
+            return take_jobs(connection, ids, moment + int(lease_s * 1e6))
 
         return self._writer.run(work)
 
@@ -334,7 +336,7 @@ class SqliteQueue(StorePart):
             self._turns.note(step, after, alone=True)
             return [alone]
         self._turns.note(step, ring.end)
-        return _dealt(connection, step, owners, limit, latest)
+        return _deal(connection, step, owners, limit, latest)
 
     def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
         def work(connection: apsw.Connection) -> int:
@@ -441,7 +443,7 @@ class SqliteQueue(StorePart):
         return self._writer.run(work)
 
 
-def _untried(
+def _untried_jobs(
     connection: apsw.Connection, steps: Sequence[str], turns: tuple[Scope, Sequence[str]]
 ) -> list[int]:
     """The untried jobs of some turns, in the order in which they were said."""
@@ -466,7 +468,7 @@ def _oldest(connection: apsw.Connection, step: str, latest: int) -> int | None:
     return found
 
 
-def _dealt(
+def _deal(
     connection: apsw.Connection, step: str, owners: Sequence[int], limit: int, latest: int
 ) -> list[int]:
     """The jobs of some owners, dealt like cards: to each its oldest, then to each the next."""
@@ -484,7 +486,7 @@ def _dealt(
     return list(islice(dealt, limit))
 
 
-def claimed(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list[Job]:
+def take_jobs(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list[Job]:
     """Take these jobs together until `lease`: the attempt is counted. One that cannot be read, or
     whose owner cannot, is a dead letter: nobody could ever do it, and everybody would wait for it.
     """

@@ -13,8 +13,8 @@ from holdfast.store.protocols import ContextNote, Spent
 from holdfast.store.sqlite.connection import readable
 from holdfast.store.sqlite.rows import (
     StorePart,
+    ensure_owner,
     from_us,
-    owner_made,
     owner_of,
     to_id,
     to_us,
@@ -40,7 +40,7 @@ class SqliteLedger(StorePart):
         raw = to_id(note.id)
 
         def work(connection: apsw.Connection) -> None:
-            owner = owner_made(connection, scope)
+            owner = ensure_owner(connection, scope)
             connection.execute(
                 "INSERT INTO contexts (owner, id, at, query, digest, body, change)"
                 " SELECT owner, ?, ?, ?, ?, ?, change FROM owners WHERE owner = ?",
@@ -170,7 +170,7 @@ _Sums = tuple[int, int, int, float]
 
 
 def _charge_owner(connection: apsw.Connection, scope: Scope, day: date, more: _Sums) -> None:
-    owner = owner_made(connection, scope)
+    owner = ensure_owner(connection, scope)
     connection.execute(
         f"INSERT INTO spend (owner, day, {', '.join(_SUMS)}) VALUES (?, ?, 0, 0, 0, 0.0)"
         " ON CONFLICT (owner, day) DO NOTHING",

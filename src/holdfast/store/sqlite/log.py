@@ -23,12 +23,12 @@ from holdfast.store.sqlite.derived import Writing, add
 from holdfast.store.sqlite.rows import (
     StorePart,
     chunks,
+    ensure_owner,
     from_json,
     from_us,
     known_ids,
     marks,
     matching,
-    owner_made,
     owner_of,
     split_ids,
     to_json,
@@ -60,7 +60,7 @@ class SqliteLog(StorePart):
         key: KeyUse | None = None,
     ) -> Appended:
         def work(connection: apsw.Connection) -> Appended:
-            owner = owner_made(connection, scope)
+            owner = ensure_owner(connection, scope)
             if key and (earlier := _earlier_use(connection, owner, key)) is not None:
                 return Appended(earlier, duplicate=True)
             known, current = to_us(known_at), all_current(connection, steps)
@@ -203,14 +203,14 @@ def _insert(
         (
             (
                 owner, raw, change + i, e.kind, at, known, e.origin, e.length, e.terms,
-                e.visibility, marked_seen(e.visibility, known),
+                e.visibility, seen_of_new_turn(e.visibility, known),
             )
             for i, (e, (raw, at)) in enumerate(zip(entries, turns, strict=True))
         ),
     )  # fmt: skip
 
 
-def marked_seen(visibility: str | None, known: int) -> int | None:
+def seen_of_new_turn(visibility: str | None, known: int) -> int | None:
     """`seen` of a new turn. One that not everybody may see counts as seen when it was learned: so
     the feed reads its row whole, with who may see it, and the many others in short."""
     return None if visibility is None else known
@@ -275,12 +275,12 @@ class SqliteAnswers(StorePart):
 
     def answer(self, scope: Scope, key: str) -> Answered | None:
         with self._pool.reader() as connection:
-            return _kept_answer(connection, owner_of(connection, scope), key)
+            return _find_answer(connection, owner_of(connection, scope), key)
 
     def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
         def work(connection: apsw.Connection) -> Answered:
-            owner = owner_made(connection, scope)
-            if (known := _kept_answer(connection, owner, key)) is not None:
+            owner = ensure_owner(connection, scope)
+            if (known := _find_answer(connection, owner, key)) is not None:
                 return known
             _keep(connection, owner, key, answered, at)
             return answered
@@ -300,8 +300,8 @@ class SqliteAnswers(StorePart):
             return
 
         def note(connection: apsw.Connection) -> None:
-            owner = owner_made(connection, scope)
-            if _kept_answer(connection, owner, place) is not None:
+            owner = ensure_owner(connection, scope)
+            if _find_answer(connection, owner, place) is not None:
                 raise StoreBusy(_MEANWHILE)
             _keep(connection, owner, place, noted, at)
 
@@ -318,7 +318,7 @@ def _keep(
     )
 
 
-def _kept_answer(connection: apsw.Connection, owner: int | None, key: str) -> Answered | None:
+def _find_answer(connection: apsw.Connection, owner: int | None, key: str) -> Answered | None:
     row = connection.execute(
         "SELECT body, status, answer FROM answers WHERE owner = ? AND key = ?", (owner, key)
     ).fetchone()

@@ -28,13 +28,13 @@ from holdfast.store.sqlite.log import all_current, drop_keys
 from holdfast.store.sqlite.rows import (
     StorePart,
     chunks,
+    ensure_owner,
     from_json,
     from_us,
     known_ids,
     marks,
     maybe_from_us,
     next_changes,
-    owner_made,
     owner_of,
     split_ids,
     to_id,
@@ -228,7 +228,7 @@ class SqliteRecords(StorePart):
     ) -> bool:
         def work(connection: apsw.Connection) -> bool:
             current = all_current(connection, steps)
-            owner = owner_made(connection, scope)
+            owner = ensure_owner(connection, scope)
             if is_stale(connection, owner, since, tiers):
                 return False
             writing = Writing(owner, scope.agent, scope.session, to_us(known_at), current)
@@ -243,7 +243,7 @@ class SqliteRecords(StorePart):
     ) -> list[str]:
         return self._writer.run(lambda c: set_forgotten(c, scope, ids, at, forgotten=not undo))
 
-    def forgotten(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
+    def forgotten_times(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
         found: dict[str, datetime] = {}
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
@@ -263,7 +263,7 @@ class SqliteRecords(StorePart):
                 found |= {row[0].hex(): from_us(row[1]) for row in wiped}
         return {each: found[each] for each in ids if each in found}
 
-    def hidden(self, scope: Scope, id: str) -> list[Record]:
+    def hidden_records(self, scope: Scope, id: str) -> list[Record]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             return [

@@ -92,7 +92,7 @@ class Damaged:
         return f"{self.table} {which}{owner}: {self.reason}"
 
 
-def damaged(connection: apsw.Connection) -> Iterator[Damaged]:
+def find_damage(connection: apsw.Connection) -> Iterator[Damaged]:
     """Every row that is not what its columns say, table by table."""
     tables = connection.execute(
         "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
@@ -104,7 +104,7 @@ def damaged(connection: apsw.Connection) -> Iterator[Damaged]:
 
 def set_damage_aside(connection: apsw.Connection) -> int:
     """Move damaged rows away, or mend them where they stand; how many."""
-    found = list(damaged(connection))
+    found = list(find_damage(connection))
     for each in found:
         _keep(connection, each)
         if each.table in _LEANED_ON:
@@ -391,7 +391,7 @@ def _close_as_told(connection: apsw.Connection, owner: int, record: bytes) -> No
         )
 
 
-def torn(connection: apsw.Connection) -> list[tuple[int, bytes]]:
+def untraced_records(connection: apsw.Connection) -> list[tuple[int, bytes]]:
     """(owner, id) of derived records whose traces are not their sources, or lead nowhere."""
     traces: dict[tuple[int, bytes], set[bytes]] = {}
     for owner, event, record in connection.execute(
@@ -516,7 +516,7 @@ def _mend_heard(connection: apsw.Connection) -> None:
 
 def _mend_sources(connection: apsw.Connection) -> None:
     """Sources that are gone are left out; what has none left goes, too; traces follow."""
-    for owner, record in torn(connection):
+    for owner, record in untraced_records(connection):
         sources = _sources(connection, owner, record)
         left = [each for each in sources if _is_event(connection, owner, each)]
         if sources and not left and not _is_written(connection, owner, record):

@@ -52,7 +52,7 @@ def owner_of(connection: apsw.Connection, scope: Scope) -> int | None:
     return found
 
 
-def owner_made(connection: apsw.Connection, scope: Scope) -> int:
+def ensure_owner(connection: apsw.Connection, scope: Scope) -> int:
     """The number of (workspace, user), made when new. For the writer only."""
     found = owner_of(connection, scope)
     if found is None:

@@ -40,17 +40,17 @@ from holdfast.store.sqlite.derived import (
     follow_source,
     trace,
 )
-from holdfast.store.sqlite.log import EVENT, all_current, enqueue_turns, marked_seen, to_event
+from holdfast.store.sqlite.log import EVENT, all_current, enqueue_turns, seen_of_new_turn, to_event
 from holdfast.store.sqlite.records import NO_EVENT, RECORD, to_record
 from holdfast.store.sqlite.rows import (
     SILENT,
     StorePart,
+    ensure_owner,
     from_us,
     marks,
     maybe_from_us,
     maybe_us,
     next_changes,
-    owner_made,
     split_ids,
     to_data,
     to_json,
@@ -71,7 +71,7 @@ _FIRST_DAY = date(1970, 1, 1)
 _NOT_LIVED = Lived()
 
 
-def dumped(connection: apsw.Connection, *, vectors: bool) -> Iterator[Dumped]:
+def dump_rows(connection: apsw.Connection, *, vectors: bool) -> Iterator[Dumped]:
     """All rows; those that others lean on come first."""
     yield from _events(connection)
     yield from _records(connection)
@@ -208,13 +208,13 @@ _AS_IT_IS = (
 )  # fmt: skip
 
 
-def loaded(  # noqa: PLR0911 (a table)
+def load_row(  # noqa: PLR0911 (a table)
     connection: apsw.Connection, row: Dumped, derive: Derive, steps: Sequence[str]
 ) -> bool:
     """Store one row; whether it was new."""
     if isinstance(row, DumpedTrust):
         return _trust(connection, row)
-    owner = owner_made(connection, row.scope)
+    owner = ensure_owner(connection, row.scope)
     match row:
         case DumpedEvent():
             return _event(connection, owner, row, derive, steps)
@@ -266,10 +266,10 @@ def _event(
         "length": length,
         "terms": terms,
         "visibility": event.data.get("visibility"),
-        **_lived(row),
+        **_columns_of_life(row),
     }
     if values["seen"] is None:
-        values["seen"] = marked_seen(values["visibility"], values["known_from"])
+        values["seen"] = seen_of_new_turn(values["visibility"], values["known_from"])
     _insert(connection, values)
     current = all_current(connection, steps)
     writing = Writing(owner, event.agent, event.session, to_us(event.known_at), current)
@@ -279,7 +279,7 @@ def _event(
     return True
 
 
-def _lived(row: DumpedEvent) -> dict[str, Any]:
+def _columns_of_life(row: DumpedEvent) -> dict[str, Any]:
     lived = row.lived
     return {
         "valid_to": maybe_us(lived.valid_to),
@@ -450,11 +450,11 @@ class SqliteTransfer(StorePart):
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
         with self._pool.snapshot() as connection:
-            yield from dumped(connection, vectors=vectors)
+            yield from dump_rows(connection, vectors=vectors)
 
     def load(self, rows: Sequence[Dumped], derive: Derive, *, steps: Sequence[str]) -> list[bool]:
         def work(connection: apsw.Connection) -> list[bool]:
-            return [loaded(connection, row, derive, steps) for row in rows]
+            return [load_row(connection, row, derive, steps) for row in rows]
 
         return self._writer.run(work)
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import apsw
 
 from holdfast.errors import Closed, StoreError, StoreFull
-from holdfast.store.sqlite.connection import patiently, translated, wait_fairly
+from holdfast.store.sqlite.connection import patiently, to_store_error, wait_fairly
 
 log = logging.getLogger("holdfast.store")
 
@@ -74,9 +74,9 @@ class Writer:
         """Run `work` in a transaction and return once its effects are on stable storage."""
         more: Work[None] | None = getattr(self._along, "work", None)
         if more is None:
-            result: T = self._handed_over(work).result()
+            result: T = self._submit(work).result()
             return result
-        result = self._handed_over(lambda c: _both(c, work, more)).result()
+        result = self._submit(lambda c: _both(c, work, more)).result()
         if _has_done(result):
             self._along.work = None
         return result
@@ -102,14 +102,14 @@ class Writer:
 
     def later(self, work: Work[None], what: str) -> None:
         """Run `work` soon, without waiting; a failure is logged as that of `what`."""
-        self._handed_over(work, unawaited=what)
+        self._submit(work, unawaited=what)
 
     def settle(self) -> None:
         """Return once all that was handed to `later` before is written, or has failed."""
         if self._last_unawaited is not None and os.getpid() == self._pid:
             self._last_unawaited.exception()
 
-    def _handed_over(self, work: Work[T], *, unawaited: str = "") -> Future[T]:
+    def _submit(self, work: Work[T], *, unawaited: str = "") -> Future[T]:
         if os.getpid() != self._pid:
             raise StoreError("this memory was opened before a fork: open it again in this process")
         request = _PendingWrite(work, Future(), unawaited)
@@ -167,7 +167,7 @@ class Writer:
                 self._connection.execute("COMMIT")
                 self._last_failure = ""
             except apsw.Error as error:
-                failure = self._given_up(error)
+                failure = self._give_up(error)
                 if isinstance(failure, StoreFull):
                     self._last_failure = "the disk is full: nothing can be stored"
         for request in requests:
@@ -188,19 +188,19 @@ class Writer:
                 fatal = isinstance(error, apsw.IOError | apsw.FullError)
                 if fatal or not self._connection.in_transaction:
                     raise  # The whole transaction is lost, not this work alone.
-                error = translated(error, self._path)
+                error = to_store_error(error, self._path)
             request.error = error
             self._connection.execute("ROLLBACK TO one")
         self._connection.execute("RELEASE one")
 
-    def _given_up(self, error: apsw.Error) -> BaseException:
+    def _give_up(self, error: apsw.Error) -> BaseException:
         """Undo the transaction; after an I/O error never trust this handle again."""
         if self._connection.in_transaction:
             try:
                 self._connection.execute("ROLLBACK")
             except apsw.Error as worse:
                 self._broken = StoreError(f"{self._path}: {worse}: open the memory again")
-        failure = translated(error, self._path)
+        failure = to_store_error(error, self._path)
         if isinstance(error, apsw.IOError) and not isinstance(failure, StoreFull):
             # A failed fsync may have dropped the dirty pages: a retry would lie.
             self._broken = StoreError(
