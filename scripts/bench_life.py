@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import holdfast
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
 from holdfast.recall.candidates import unfaded_mask

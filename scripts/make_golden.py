@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.service.keys import create_key
 from holdfast.store.protocols import Answered, AuditLine, ContextNote, Derived, LogEntry, Share

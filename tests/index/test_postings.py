@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.index.postings import Segment, merged, packed, segment
+from holdfast.index.view import Segment, merged, packed, segment
 from holdfast.language.terms import term_id
 
 WORDS = st.sampled_from(["ant", "bee", "cat", "dog", "eel", "fox", "東京", "inv-1", "🚀"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from holdfast.index.vectors import EXACT_UP_TO, Vectors, VectorView
+from holdfast.index.view import EXACT_UP_TO, Vectors, VectorView
 
 Matrix = NDArray[np.float32]
 

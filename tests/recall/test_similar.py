@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.index.postings import packed
 from holdfast.index.resident import IndexCache
+from holdfast.index.view import packed
 from holdfast.language.terms import terms
 from holdfast.recall.candidates import Candidate, by_score
 from holdfast.recall.stages.variety import distinct

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import StoreBusy
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.terms import terms
 from holdfast.records.entries import index_row
 from holdfast.store.protocols import KeyUse, Vector

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.terms import terms
 from holdfast.memory.memory import Memory
 from holdfast.store.protocols import Derived

@@ -19,9 +19,19 @@ from typing import Any
 import numpy as np
 
 from holdfast.index.follow import InUse, Owner, owner_of
-from holdfast.index.postings import Segment, merged, segment
-from holdfast.index.vectors import Vectors
-from holdfast.index.view import ALL, LOUD, Columns, Variety, View, ViewPart, variety
+from holdfast.index.view import (
+    ALL,
+    LOUD,
+    Columns,
+    Segment,
+    Variety,
+    Vectors,
+    View,
+    ViewPart,
+    merged,
+    segment,
+    variety,
+)
 from holdfast.store.protocols import FOREVER_US, Change, Feed, Head, Space, Vector
 from holdfast.types import Scope
 

@@ -9,7 +9,7 @@ from holdfast.border.origins import least
 from holdfast.border.validate import Draft
 from holdfast.border.write_options import visibility_of
 from holdfast.errors import NotFound
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.terms import terms
 from holdfast.records.rules import Learner, derived_again
 from holdfast.store.protocols import IndexedRow, LogEntry, Store, is_heard

@@ -11,7 +11,7 @@ from holdfast.border import validate
 from holdfast.border.origins import ORIGINS, least, whose
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound, TooLarge
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.records.graph.check import choice
 from holdfast.store.protocols import Derived, Store

@@ -17,7 +17,7 @@ from datetime import datetime
 from itertools import count
 
 from holdfast.border.write_options import visibility_of
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.echo import without_recalled
 from holdfast.language.instructions.rules import Rule, data, rule_id, rules_in
 from holdfast.language.instructions.supersede import (

@@ -175,7 +175,7 @@ class LogEntry:
     content: str
     at: datetime
     origin: str
-    #: Term ids and counts of the indexed text, as `index.postings.packed` makes them.
+    #: Term ids and counts of the indexed text, as `index.view.packed` makes them.
     terms: bytes
     #: Number of terms, with repeats.
     length: int

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.terms import fold, quoted_strings, terms, words_with_digits
 from holdfast.learn.embed import passages
 from holdfast.records.entries import indexed_terms

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.border.ids import Ids
 from holdfast.config import Config
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.statements.values import Fact, FactDraft
 from holdfast.language.terms import terms
 from holdfast.learn.worker import Worker

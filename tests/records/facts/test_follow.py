@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.claims.claim import read_claim
 from holdfast.language.statements.values import FactDraft
 from holdfast.language.terms import terms

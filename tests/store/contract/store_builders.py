@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.terms import terms
 from holdfast.store.protocols import ContextNote, Derived, KeyUse, LogEntry, Store, Vector
 from holdfast.types import Job, Scope

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.records.entries import index_row
 from holdfast.store.protocols import (
     DumpedEvent,

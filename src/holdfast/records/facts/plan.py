@@ -14,7 +14,7 @@ from typing import Any
 
 from holdfast.border.origins import least
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.claims.claim import Claim, read_claim
 from holdfast.language.claims.relate import Thresholds, relation
 from holdfast.language.claims.slots import USER

@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from holdfast.border.origins import least
-from holdfast.index.postings import packed
+from holdfast.index.view import packed
 from holdfast.language.names import Name, same
 from holdfast.language.terms import terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
