@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from holdfast.language.terms import term_id
 from holdfast.store.protocols import Change
 from holdfast.types import TEAM, Scope
+
+T = TypeVar("T")
 
 # ----------------------------------------------------------------------
 # Which documents hold which term: sorted arrays, merged like the levels of a log-structured tree.
@@ -393,6 +395,21 @@ class View:
 
     def __len__(self) -> int:
         return len(self.alive)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What many searches need, made once for this moment."""
+        if name not in self.kept:
+            self.kept[name] = make()
+        kept: T = self.kept[name]
+        return kept
+
+    def code(self, text: str) -> int:
+        """The code of a text; one that is nowhere where no document has it."""
+        return self.codes.get(text, -2)
+
+    def texts(self) -> dict[int, str]:
+        """The text of each code."""
+        return {code: text for text, code in self.codes.items()}
 
     def is_one_of(self, column: NDArray[np.int32], codes: Iterable[int]) -> NDArray[np.bool_]:
         """Where a coded column holds one of these codes: looked up, not searched. -1 is a code as

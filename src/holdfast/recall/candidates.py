@@ -166,11 +166,12 @@ def _last_end(view: View) -> int:
     """When the last document ended, or will; what is seen does not change after that."""
     if not view.has_ends:
         return -FOREVER_US
-    if "last end" not in view.kept:
-        ends = np.concatenate([view.until_us, view.known_until_us])
-        view.kept["last end"] = int(ends[ends < FOREVER_US].max())
-    last: int = view.kept["last end"]
-    return last
+    return view.once("last end", lambda: _latest([view.until_us, view.known_until_us]))
+
+
+def _latest(ends: list[NDArray[np.int64]]) -> int:
+    every = np.concatenate(ends)
+    return int(every[every < FOREVER_US].max())
 
 
 def _masks(view: View, query: Query) -> list[NDArray[np.bool_]]:
@@ -186,10 +187,10 @@ def _masks(view: View, query: Query) -> list[NDArray[np.bool_]]:
     if query.known_at is not None:
         masks.append(view.known_us <= _us(query.known_at.timestamp()))
     if query.scope.agent is not None:
-        own = view.codes.get(query.scope.agent, -2)
+        own = view.code(query.scope.agent)
         masks.append((view.agents == own) | (view.agents == -1))
     if view.has_private:
-        own = -2 if query.scope.agent is None else view.codes.get(query.scope.agent, -2)
+        own = -2 if query.scope.agent is None else view.code(query.scope.agent)
         masks.append(~view.private | (view.agents == own))
     return masks
 
@@ -224,9 +225,9 @@ def wanted_mask(
         "role": view.roles,
         "session": view.sessions,
     }
-    masks = [columns[name] == view.codes.get(text, -2) for name, text in query.filters.items()]
+    masks = [columns[name] == view.code(text) for name, text in query.filters.items()]
     if query.tiers is not None:
-        masks.append(np.isin(view.tiers, [view.codes.get(tier, -2) for tier in query.tiers]))
+        masks.append(np.isin(view.tiers, [view.code(tier) for tier in query.tiers]))
     if (unfaded := unfaded_mask(view, query)) is not None:
         masks.append(unfaded)
     if seen is not None:
@@ -246,9 +247,8 @@ def unfaded_mask(view: View, query: Query) -> NDArray[np.bool_] | None:
     if query.faded or not view.has_derived:
         return None
     name = "present" if query.known_at is None else "present by birth"
-    if name not in view.kept:
-        view.kept[name] = _presence(view, by_birth=query.known_at is not None)
-    ends, first = view.kept[name]
+    by_birth = query.known_at is not None
+    ends, first = view.once(name, lambda: _presence(view, by_birth=by_birth))
     asked = _us((query.known_at or query.as_of or query.now).timestamp())
     if asked <= first:
         return None
@@ -259,13 +259,12 @@ def unfaded_mask(view: View, query: Query) -> NDArray[np.bool_] | None:
 def _presence(view: View, *, by_birth: bool) -> tuple[NDArray[np.int64], int]:
     """Until when each document is shown, and when the first of them is hidden."""
     ends = np.full(len(view), FOREVER_US, dtype=np.int64)
-    codes = view.codes
-    graph = view.tiers == codes.get("graph", -2)
+    graph = view.tiers == view.code("graph")
     alone = by_birth or not view.has_touched
     for those, last in (
-        (view.tiers == codes.get("note", -2), notes_until),
-        (graph & (view.kinds == codes.get("relation", -2)), _edges_until),
-        (graph & (view.kinds == codes.get("entity", -2)), _entities_until),
+        (view.tiers == view.code("note"), notes_until),
+        (graph & (view.kinds == view.code("relation")), _edges_until),
+        (graph & (view.kinds == view.code("entity")), _entities_until),
     ):
         if not those.any():
             continue

@@ -38,7 +38,7 @@ from holdfast.recall.query import Query
 from holdfast.recall.sources.blend import fuse_by_sum
 from holdfast.recall.sources.keywords import neighbours
 from holdfast.recall.sources.rrf import fuse_by_rank
-from holdfast.recall.stages.guaranteed import held_literals, is_rule, lane, literals_first
+from holdfast.recall.stages.guaranteed import is_rule, lane, literals_first
 from holdfast.recall.stages.rerank import Reranker, rerank, scores_by
 from holdfast.recall.stages.small import (
     PLAIN,
@@ -124,13 +124,13 @@ def rank(
     if query.explain:
         found = with_notes(found, moment, fused, steps, weights=weights, graph=graph)
     answer = []
-    whys = fused.why([each.doc for each in found])
+    whys, tiers = fused.why([each.doc for each in found]), view.texts() if weights else {}
     for each, told in zip(found, whys, strict=True):
         if lifts is not None and lifts[each.doc] > 0:
             phrases = [span.phrase for span in named]
             told["temporal"] = {"named": phrases, "lift": round(float(lifts[each.doc]), 4)}
         if weights:
-            tier = _tier_of(view, each.doc)
+            tier = tiers[int(view.tiers[each.doc])]
             told["tier"] = {"name": tier, "weight": round(weights[tier], 4)}
         answer.append(Ranked(each.doc, each.score, {**told, **each.notes}))
     return RankedAnswer(answer, moment.degraded)
@@ -153,7 +153,7 @@ def _tier_weights(view: View, query: Query, profile: TaskProfile | None) -> dict
     """w(tier) over the tiers searched; empty where it changes nothing."""
     if profile is None or not view.has_derived:
         return {}
-    names = {code: text for text, code in view.codes.items()}
+    names = view.texts()
     there = [names[code] for code in np.unique(view.tiers).tolist()]
     searched = there if query.tiers is None else [tier for tier in there if tier in query.tiers]
     weights = tier_weights(profile, searched)
@@ -166,11 +166,6 @@ def _weigh_tiers(view: View, scores: Scores, weights: Mapping[str, float]) -> Sc
         table[view.codes[tier]] = weight
     weighed = scores * table[view.tiers]
     return weighed / max(1.0, float(weighed.max(initial=0.0)))
-
-
-def _tier_of(view: View, doc: int) -> str:
-    code = int(view.tiers[doc])
-    return next(text for text, each in view.codes.items() if each == code)
 
 
 # ----------------------------------------------------------------------
@@ -211,7 +206,7 @@ def _confidence(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
         candidates,
         tiers=view.tiers,
         confidence=view.confidence,
-        session=view.codes.get("session", -2),
+        session=view.code("session"),
         least=moment.config.min_confidence,
     )
 
@@ -248,16 +243,13 @@ def _lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 def _boost(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     if not moment.config.instruction_boost_enabled:
         return candidates
-    is_instruction = moment.view.kinds == moment.view.codes.get("instruction", -2)
+    is_instruction = moment.view.kinds == moment.view.code("instruction")
     weight = moment.config.instruction_boost_weight
     return boost(candidates, is_instruction=is_instruction, weight=weight)
 
 
 def _literal(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    if not moment.config.stages.literal:
-        return candidates
-    found = held_literals(moment.view, moment.query, moment.holders, moment.wanted, moment.content)
-    return literals_first(candidates, found, moment.scores)
+    return literals_first(candidates, moment) if moment.config.stages.literal else candidates
 
 
 def _concise(candidates: list[Candidate], moment: Moment) -> list[Candidate]:

@@ -206,12 +206,11 @@ def _which(tiers: Sequence[str] | None) -> str:
 
 def _has_graph(view: View, place: int) -> bool:
     """Whether one of the owners in a view, by its place, has a part of a graph there."""
-    name = f"graph of {place}"
-    if name not in view.kept:
-        graph = view.tiers == view.codes.get("graph", -2)
-        view.kept[name] = bool((graph & (view.owners == place)).any())
-    found: bool = view.kept[name]
-    return found
+
+    def look() -> bool:
+        return bool(((view.tiers == view.code("graph")) & (view.owners == place)).any())
+
+    return view.once(f"graph of {place}", look)
 
 
 class _ReadRecords:

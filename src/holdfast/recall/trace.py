@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.index.resident import View
 from holdfast.recall.candidates import Candidate, Moment
 from holdfast.recall.sources.blend import Fused
 from holdfast.recall.sources.rrf import by_tier, search
@@ -47,7 +46,7 @@ def with_notes(
     before the stages; `weights` those of the tiers, empty where they change nothing.
     """
     sources = _sources([each.doc for each in found], moment, fused, graph)
-    tiers = _tier_names(moment.view)
+    tiers = moment.view.texts()
     told = []
     for each in found:
         first = next(iter(steps.values()))
@@ -109,10 +108,6 @@ def _sources(
                     term = 0.0
                 told[doc][source] = {"rank": rank, "score": _round(score), "rrf": _round(term)}
     return told
-
-
-def _tier_names(view: View) -> dict[int, str]:
-    return {code: text for text, code in view.codes.items()}
 
 
 def _round(number: float) -> float:

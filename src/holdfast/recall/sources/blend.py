@@ -87,27 +87,24 @@ def traits(view: View, query: Query) -> dict[str, Scores]:
 
 
 def _fullness(view: View) -> Scores:
-    if "fullness" not in view.kept:
+    def make() -> Scores:
         full = np.log1p(view.lengths) / np.float32(np.log1p(_LONG))
-        view.kept["fullness"] = np.minimum(full, np.float32(1.0))
-    kept: Scores = view.kept["fullness"]
-    return kept
+        return np.minimum(full, np.float32(1.0))
+
+    return view.once("fullness", make)
 
 
 def persons(view: View) -> Scores:
     """1 where a person speaks, 0 where a machine does."""
-    if "persons" not in view.kept:
-        texts = {code: text for text, code in view.codes.items()}
-        machine_roles = [view.codes.get(role, -2) for role in ("assistant", "system", "tool")]
-        codes = view.codes_in(view.names)
-        machine_names = [c for c in codes if fold(texts.get(c, "")) in _MACHINES]
-        machine = view.is_one_of(view.roles, machine_roles)
-        machine &= view.is_one_of(view.names, machine_names)
-        # What was derived is nobody's turn: it must not pay for who wrote it down.
-        machine &= view.tiers == view.codes.get("session", -2)
-        view.kept["persons"] = (~machine).astype(np.float32)
-    persons: Scores = view.kept["persons"]
-    return persons
+    return view.once("persons", lambda: (~_machines(view)).astype(np.float32))
+
+
+def _machines(view: View) -> NDArray[np.bool_]:
+    texts, codes = view.texts(), view.codes_in(view.names)
+    roles = [view.code(role) for role in ("assistant", "system", "tool")]
+    names = [code for code in codes if fold(texts.get(code, "")) in _MACHINES]
+    # What was derived is nobody's turn: it must not pay for who wrote it down.
+    return turns(view) & view.is_one_of(view.roles, roles) & view.is_one_of(view.names, names)
 
 
 def _speaker_scores(view: View, query: Query) -> Scores:
@@ -125,29 +122,30 @@ def _name_scores(view: View, query: Query) -> Scores:
     named = [code for code, words in _speakers(view).items() if words & asked]
     spoken = view.is_one_of(view.names, named)
     if asked & frozenset(terms(query.scope.user)):
-        spoken |= (view.names < 0) & (view.roles == view.codes.get("user", -2))
+        spoken |= (view.names < 0) & (view.roles == view.code("user"))
     return spoken.astype(np.float32)
 
 
 def _speakers(view: View) -> dict[int, frozenset[str]]:
     """Code of a speaker's name -> the words of it."""
-    if "speakers" not in view.kept:
-        texts = {code: text for text, code in view.codes.items()}
-        codes = [code for code in view.codes_in(view.names) if code >= 0]
-        view.kept["speakers"] = {code: frozenset(terms(texts[code])) for code in codes}
-    kept: dict[int, frozenset[str]] = view.kept["speakers"]
-    return kept
+
+    def make() -> dict[int, frozenset[str]]:
+        texts, codes = view.texts(), view.codes_in(view.names)
+        return {code: frozenset(terms(texts[code])) for code in codes if code >= 0}
+
+    return view.once("speakers", make)
 
 
 def _holds_any(view: View, name: str, words: Sequence[str]) -> Scores:
     """1 where a document holds one of the words."""
-    if name not in view.kept:
+
+    def make() -> Scores:
         holding = np.zeros(len(view), dtype=np.float32)
         for docs, _ in postings(view, words, None):
             holding[docs] = 1.0
-        view.kept[name] = holding
-    kept: Scores = view.kept[name]
-    return kept
+        return holding
+
+    return view.once(name, make)
 
 
 #: What a neighbour's cosine counts beside the turn's own (docs/decisions/0006).
@@ -327,15 +325,18 @@ def _cover(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Sc
 
 def _theme(view: View, cosines: Scores) -> Scores:
     """Every turn gets the best cosine of its session."""
-    if "by_session" not in view.kept:
-        order = np.argsort(view.sessions, kind="stable")
-        firsts = np.flatnonzero(np.diff(view.sessions[order], prepend=-2))
-        view.kept["by_session"] = (order, firsts, np.diff(firsts, append=len(order)))
-    order, firsts, sizes = view.kept["by_session"]
+    order, firsts, sizes = view.once("by_session", lambda: _by_session(view))
     theme = np.zeros(len(view), dtype=np.float32)
     if len(order):
         theme[order] = np.repeat(np.maximum.reduceat(cosines[order], firsts), sizes)
     return theme
+
+
+def _by_session(view: View) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """The documents session by session, where each session begins, and its size."""
+    order = np.argsort(view.sessions, kind="stable")
+    firsts = np.flatnonzero(np.diff(view.sessions[order], prepend=-2))
+    return order, firsts, np.diff(firsts, append=len(order))
 
 
 def _likely(view: View, window: Scores, around: NDArray[np.int32]) -> NDArray[np.integer]:
@@ -344,7 +345,7 @@ def _likely(view: View, window: Scores, around: NDArray[np.int32]) -> NDArray[np
     most = min(_LIKELY, len(window))
     best = np.argpartition(window, len(window) - most)[len(window) - most :]
     best = best[window[best] > 0]
-    derived = np.flatnonzero(view.tiers == view.codes.get("procedure", -2))
+    derived = np.flatnonzero(view.tiers == view.code("procedure"))
     near = np.unique(np.concatenate([best, around[0, best], around[1, best], derived]))
     return near[near < len(window)]
 

@@ -114,18 +114,12 @@ def cached_for(
         if visible is not view.kept.get("seen"):
             return make()
         name += " of the seen"
-    if name not in view.kept:
-        view.kept[name] = make()
-    found: T = view.kept[name]
-    return found
+    return view.once(name, make)
 
 
 def turns(view: View) -> NDArray[np.bool_]:
     """What was said, not what was derived from it."""
-    if "turns" not in view.kept:
-        view.kept["turns"] = view.tiers == view.codes.get("session", -2)
-    found: NDArray[np.bool_] = view.kept["turns"]
-    return found
+    return view.once("turns", lambda: view.tiers == view.code("session"))
 
 
 def neighbours(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:

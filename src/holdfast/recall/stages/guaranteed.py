@@ -13,7 +13,7 @@ turn says little else, the rule stands for both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from holdfast.index.resident import View
 from holdfast.language.questions import classify
 from holdfast.language.terms import fold, terms
-from holdfast.recall.candidates import Candidate, Moment, by_score
-from holdfast.recall.query import Query
+from holdfast.recall.candidates import Candidate, Moment, ReadContent, by_score
 from holdfast.recall.sources.blend import persons
 from holdfast.recall.sources.keywords import postings, turns
 
@@ -77,16 +76,18 @@ def rules_of(moment: Moment) -> NDArray[np.intp]:
 
 def is_rule(view: View) -> NDArray[np.bool_]:
     """Standing instructions as records of their own, not the turns that hold them."""
-    if "rules" not in view.kept:
-        said = np.append(view.roles, -1) == view.codes.get("user", -2)
-        view.kept["rules"] = (
-            (view.tiers == view.codes.get("procedure", -2))
-            & (view.kinds == view.codes.get("instruction", -2))
+
+    def make() -> NDArray[np.bool_]:
+        said = np.append(view.roles, -1) == view.code("user")
+        mask: NDArray[np.bool_] = (
+            (view.tiers == view.code("procedure"))
+            & (view.kinds == view.code("instruction"))
             & said[:-1]
             & (said[view.source] | (view.source < 0))  # Whatever a file that was imported claims.
         )
-    mask: NDArray[np.bool_] = view.kept["rules"]
-    return mask
+        return mask
+
+    return view.once("rules", make)
 
 
 def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
@@ -201,36 +202,9 @@ class HeldLiterals:
     weight: float
 
 
-def held_literals(
-    view: View,
-    query: Query,
-    holders: Mapping[str, NDArray[np.int32]],
-    visible: NDArray[np.bool_] | None,
-    content: Callable[[Sequence[int]], Mapping[int, str]],
-) -> dict[int, HeldLiterals]:
-    """Document -> the literals it holds. `content` reads the text of a few documents."""
-    found: dict[int, HeldLiterals] = {}
-    size = len(view) if visible is None else int(np.count_nonzero(visible))
-    most = max(_FEW, int(_SHARE * size))
-    for literal, docs in _literals(view, query, holders, visible, size):
-        exact = docs.tolist()
-        if literal in query.quoted:
-            exact = _to_the_letter(exact, literal, most, content)
-        if not exact or len(exact) > most:
-            continue
-        weight = math.log(1 + size / len(exact))
-        for doc in exact:
-            before = found.get(doc, HeldLiterals((), 0.0))
-            found[doc] = HeldLiterals((*before.literals, literal), before.weight + weight)
-    return found
-
-
-def literals_first(
-    candidates: list[Candidate],
-    held: Mapping[int, HeldLiterals],
-    scores: NDArray[np.floating[Any]],
-) -> list[Candidate]:
+def literals_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     """The upper half of the scale belongs to those that hold a literal, found before or not."""
+    held, scores = _held_literals(moment), moment.scores
     if not held:
         return candidates
     heaviest = max(each.weight for each in held.values())
@@ -242,6 +216,25 @@ def literals_first(
     return by_score([_lift(each, held.get(each.doc), heaviest) for each in missing + candidates])
 
 
+def _held_literals(moment: Moment) -> dict[int, HeldLiterals]:
+    """Document -> the literals it holds."""
+    found: dict[int, HeldLiterals] = {}
+    wanted = moment.wanted
+    size = len(moment.view) if wanted is None else int(np.count_nonzero(wanted))
+    most = max(_FEW, int(_SHARE * size))
+    for literal, docs in _literals(moment, size):
+        exact = docs.tolist()
+        if literal in moment.query.quoted:
+            exact = _to_the_letter(exact, literal, most, moment.content)
+        if not exact or len(exact) > most:
+            continue
+        weight = math.log(1 + size / len(exact))
+        for doc in exact:
+            before = found.get(doc, HeldLiterals((), 0.0))
+            found[doc] = HeldLiterals((*before.literals, literal), before.weight + weight)
+    return found
+
+
 def _lift(candidate: Candidate, literal: HeldLiterals | None, heaviest: float) -> Candidate:
     if literal is None:
         return Candidate(candidate.doc, 0.5 * candidate.score, candidate.notes)
@@ -250,48 +243,40 @@ def _lift(candidate: Candidate, literal: HeldLiterals | None, heaviest: float) -
     return candidate.with_score(score, "literal", list(literal.literals))
 
 
-def _literals(
-    view: View,
-    query: Query,
-    holders: Mapping[str, NDArray[np.int32]],
-    visible: NDArray[np.bool_] | None,
-    size: int,
-) -> list[tuple[str, NDArray[np.int32]]]:
+def _literals(moment: Moment, size: int) -> list[tuple[str, NDArray[np.int32]]]:
     """(literal, documents): quoted strings, coded words, and in a large store rare words."""
+    query, wanted = moment.query, moment.wanted
     # A short number is a name among thousands of like texts; in a small store it is a coincidence.
     coded = [each for each in query.coded if size >= _LARGE or len(each) > _SHORT_NUMBER]
     literals = (*query.quoted, *coded)[:_MOST_LITERALS]
     blind = [each for each in literals if not terms(each)]  # "The Who": stop words alone.
-    wanted = {
-        literal: _holding_all(view, terms(literal), holders, visible)
+    found = {
+        literal: _holding_all(moment, terms(literal))
         for literal in literals
         if literal not in blind
     }
-    wanted |= {literal: _newest(view, visible) for literal in blind[:_MOST_BLIND]}
+    found |= {literal: _newest(moment) for literal in blind[:_MOST_BLIND]}
     if size >= _LARGE:
         rare = max(1, int(_RARE_SHARE * size))
-        for term, docs in holders.items():
+        for term, docs in moment.holders.items():
             if 0 < len(docs) <= rare:
-                wanted.setdefault(term, docs)
-    if visible is not None:  # Terms were counted over more than the caller's filters let through.
-        wanted = {literal: docs[visible[docs]] for literal, docs in wanted.items()}
-    return list(wanted.items())
+                found.setdefault(term, docs)
+    if wanted is not None:  # Terms were counted over more than the caller's filters let through.
+        found = {literal: docs[wanted[docs]] for literal, docs in found.items()}
+    return list(found.items())
 
 
-def _newest(view: View, visible: NDArray[np.bool_] | None) -> NDArray[np.int32]:
-    docs = np.arange(len(view)) if visible is None else np.flatnonzero(visible)
+def _newest(moment: Moment) -> NDArray[np.int32]:
+    wanted = moment.wanted
+    docs = np.arange(len(moment.view)) if wanted is None else np.flatnonzero(wanted)
     return docs[-_READ_BLINDLY:].astype(np.int32)
 
 
-def _holding_all(
-    view: View,
-    words: Sequence[str],
-    holders: Mapping[str, NDArray[np.int32]],
-    visible: NDArray[np.bool_] | None,
-) -> NDArray[np.int32]:
+def _holding_all(moment: Moment, words: Sequence[str]) -> NDArray[np.int32]:
     """Documents that hold all these terms."""
+    holders = moment.holders
     missing = [word for word in words if word not in holders]
-    found = dict(zip(missing, postings(view, missing, visible), strict=True))
+    found = dict(zip(missing, postings(moment.view, missing, moment.wanted), strict=True))
     lists = [holders[word] if word in holders else found[word][0] for word in words]
     lists.sort(key=len)
     docs = lists[0] if lists else np.empty(0, dtype=np.int32)
@@ -300,12 +285,7 @@ def _holding_all(
     return docs
 
 
-def _to_the_letter(
-    docs: Sequence[int],
-    literal: str,
-    most: int,
-    content: Callable[[Sequence[int]], Mapping[int, str]],
-) -> list[int]:
+def _to_the_letter(docs: Sequence[int], literal: str, most: int, content: ReadContent) -> list[int]:
     """Those that hold the literal to the letter; once they are more than `most`, some of them."""
     needle = " ".join(fold(literal).split())
     found: list[int] = []

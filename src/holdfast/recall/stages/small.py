@@ -192,13 +192,13 @@ def leans(view: View, docs: Sequence[int], now_us: int) -> list[float]:
 
 
 def _lean(view: View, doc: int, full: float, now_us: int) -> float:
-    known, seen, codes = int(view.known_us[doc]), int(view.seen_us[doc]), view.codes
+    known, seen = int(view.known_us[doc]), int(view.seen_us[doc])
     tier, kind = int(view.tiers[doc]), int(view.kinds[doc])
-    if tier == codes.get("note", -2):
+    if tier == view.code("note"):
         return of_note(known, seen, now_us, full) - of_note(known, known, now_us)
-    if tier == codes.get("graph", -2) and kind == codes.get("relation", -2):
+    if tier == view.code("graph") and kind == view.code("relation"):
         return of_edge(seen, now_us, full) - of_edge(known, now_us)
-    if tier == codes.get("graph", -2) and kind == codes.get("entity", -2):
+    if tier == view.code("graph") and kind == view.code("entity"):
         return of_entity(1, seen, now_us, full) - of_entity(1, known, now_us)
     return full - BIRTH
 

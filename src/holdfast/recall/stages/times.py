@@ -199,7 +199,7 @@ def _stated_figures(
 ) -> dict[int, StatedQuantities]:
     """What those of the first say of the figures that are turns of people."""
     view = moment.view
-    user, session = view.codes.get("user", -2), view.codes.get("session", -2)
+    user, session = view.code("user"), view.code("session")
     docs = np.array([each.doc for each in head], dtype=np.intp)
     docs = docs[(view.roles[docs] == user) & (view.tiers[docs] == session)]
     texts = moment.content(docs.tolist()) if len(docs) else {}

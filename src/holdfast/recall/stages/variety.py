@@ -397,16 +397,17 @@ def writers_of(moment: Moment, docs: Sequence[int]) -> list[int]:
 def _writers(moment: Moment) -> NDArray[np.int64]:
     """The writer of every document, made once for a moment of the index, which has one asker."""
     view = moment.view
-    if "writers" not in view.kept:
+
+    def make() -> NDArray[np.int64]:
         size = len(view.codes) + 1
         names = np.where(_one_of(view, view.tiers, _SIGNED), view.names, -1)
         shared = np.array([bool(part.shares) for part in view.parts], dtype=np.bool_)[view.owners]
         who = np.where(shared, 0, (view.agents.astype(np.int64) + 1) * size + names + 1)
         numbers = view.owners.astype(np.int64) * size**2 + who
         numbers[_is_own(view) | _is_answer(view)] = _NOBODY
-        view.kept["writers"] = numbers
-    kept: NDArray[np.int64] = view.kept["writers"]
-    return kept
+        return numbers
+
+    return view.once("writers", make)
 
 
 def _is_own(view: View) -> NDArray[np.bool_]:
@@ -430,4 +431,4 @@ def _is_answer(view: View) -> NDArray[np.bool_]:
 
 
 def _one_of(view: View, column: NDArray[np.int32], texts: Sequence[str]) -> NDArray[np.bool_]:
-    return view.is_one_of(column, [view.codes.get(text, -2) for text in texts])
+    return view.is_one_of(column, [view.code(text) for text in texts])
