@@ -13,8 +13,7 @@ from holdfast.index.resident import IndexCache
 from holdfast.memory.memory import Memory
 from holdfast.recall.query import query
 from holdfast.recall.sources.graph import reach, spread
-from holdfast.records.graph.adjacency import adjacency
-from holdfast.records.graph.elements import Entity, Relation, Span
+from holdfast.records.graph.adjacency import Entity, Relation, Span, adjacency
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.walk import walk
 from holdfast.store.protocols import FOREVER_US

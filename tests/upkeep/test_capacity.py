@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.upkeep.capacity import plan, recommendation, reserve, usage, worth
+from holdfast.upkeep.plans import plan_capacity as plan
+from holdfast.upkeep.plans import recommendation, reserve, worth
 from tests.upkeep.living import DAY, NOON, a_record
 
 
@@ -19,15 +20,6 @@ from tests.upkeep.living import DAY, NOON, a_record
 )  # fmt: skip
 def test_what_is_recommended(share: float, expected: str) -> None:
     assert recommendation(share) == expected
-
-
-def test_usage_counts_what_stands() -> None:
-    there = [a_record(f"r{i}") for i in range(8)]
-    others = [a_record("n", tier="note"), a_record("a", archived_at=NOON)]
-    told = usage(there + others, "fact", limit=10)
-    assert (told.count, told.share, told.warns) == (8, 0.8, True)
-    assert told.recommendation == "consolidate"
-    assert not usage(there, "fact").warns
 
 
 @pytest.mark.parametrize(

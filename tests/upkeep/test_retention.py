@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.upkeep.acts import quota
-from holdfast.upkeep.retention import plan, retention, trust
+from holdfast.upkeep.plans import plan_retention as plan
+from holdfast.upkeep.plans import quota, retention, trust
 from tests.upkeep.living import DAY, NOON, a_record
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from holdfast.types import Record
-from holdfast.upkeep.nightly import expected_days, is_stale, plan
+from holdfast.upkeep.plans import expected_days, is_stale
+from holdfast.upkeep.plans import plan_staleness as plan
 from tests.upkeep.living import DAY, NOON, a_record
 
 LATER = NOON + 91 * DAY

@@ -27,8 +27,7 @@ from holdfast.records.graph.check import choice
 from holdfast.records.knowledge import ENTRY, to_entry
 from holdfast.records.parts import is_seen
 from holdfast.types import ALL_TIERS, TEAM, Finding, Job, Record, Scope
-from holdfast.upkeep.growth import Grown, growth_by_day
-from holdfast.upkeep.preview import Fading, decay_preview
+from holdfast.upkeep.preview import Fading, Grown, decay_preview, growth_by_day
 from holdfast.version import VERSION
 
 MOST_LISTED = 1_000

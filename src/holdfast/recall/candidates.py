@@ -19,7 +19,7 @@ from holdfast.config import Config
 from holdfast.index.resident import View
 from holdfast.recall.query import Query
 from holdfast.records.fading import notes_until
-from holdfast.records.graph.elements import edges_until, entities_until
+from holdfast.records.graph.adjacency import edges_until, entities_until
 from holdfast.store.protocols import FOREVER_US
 
 if TYPE_CHECKING:

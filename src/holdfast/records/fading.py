@@ -1,7 +1,7 @@
 """How present a memory still is: arithmetic on its times, for every tier.
 
 Nothing here writes. A note loses 0.12 a day after its first week and is hidden under 0.2; entities
-and edges fade as graph/strength.py says; nothing else fades with age. What is used in a context or
+and edges fade as graph/adjacency.py says; nothing else fades with age. What is used in a context or
 judged by somebody is touched: it gets a strength of its own at that moment, in 0..1, and goes on
 from there. Age counts from when we knew of something, never from when it happened, and a clock that
 jumps back makes nothing older or younger than new.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.records.graph.elements import (
+from holdfast.records.graph.adjacency import (
     DAY_US,
     FADED,
     GONE,

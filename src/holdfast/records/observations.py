@@ -19,7 +19,7 @@ from holdfast.border import validate
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.language.vocabulary import entity_type, relation_type, sentence
 from holdfast.records import parts
-from holdfast.records.graph.elements import Entity, Span, us
+from holdfast.records.graph.adjacency import Entity, Span, us
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.parts import Background
 from holdfast.records.transact import attempts, once

@@ -24,7 +24,7 @@ from holdfast.learn.embed import passages
 from holdfast.records.entries import indexed_terms
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
-from holdfast.upkeep.acts import TIERS, Act, standing
+from holdfast.upkeep.plans import TIERS, Act, standing
 
 JOB = "consolidation"
 ALIKE = 0.85

@@ -15,68 +15,31 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from holdfast.errors import InvalidInput, NotFound, StoreError
+from holdfast.errors import InvalidInput, StoreError
+from holdfast.records.graph.verbs import exists
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
-from holdfast.upkeep import capacity, consolidate, retention
-from holdfast.upkeep.acts import TIERS, Act, Deed, Done, days_since, is_protected, quota, standing
-
-# ----------------------------------------------------------------------
-# Facts that nobody confirmed for long: a few at a time are named for review.
-#
-# A fact is stale after the days it was expected to hold, else after 90; being confirmed or used
-# begins the days anew. When three or more are stale, at most ten are named, the least sure first.
-# Corrections never are. What the user said is only named; the rest may be put aside.
-# ----------------------------------------------------------------------
-
-JOB = "staleness"
-USUAL_DAYS = 90
-FEWEST = 3
-MOST = 10
-#: No fact is expected to hold for longer than this without being confirmed.
-_LONGEST_DAYS = 3650
-
-
-def expected_days(record: Record) -> float:
-    """For how long a fact is expected to hold."""
-    told = record.data.get("expected_valid_days")
-    if isinstance(told, bool) or not isinstance(told, int | float) or not told > 0:
-        return USUAL_DAYS
-    return min(float(told), _LONGEST_DAYS)
-
-
-def is_stale(record: Record, now: datetime) -> bool:
-    """Whether a fact has held for longer than was expected, unconfirmed."""
-    return days_since(record.seen_at or record.known_from, now) > expected_days(record)
-
-
-def plan(records: Sequence[Record], *, now: datetime, most: int) -> list[Act]:
-    """Name stale facts; at most `most` of them may be put aside."""
-    stale = [
-        each
-        for each in standing(records)
-        if each.tier == "fact"
-        and each.kind != "correction"
-        and each.data.get("pinned") is not True
-        and is_stale(each, now)
-    ]
-    if len(stale) < FEWEST:
-        return []
-    acts: list[Act] = []
-    for each in sorted(stale, key=lambda one: (one.confidence, one.known_from, one.id))[:MOST]:
-        days = days_since(each.seen_at or each.known_from, now)
-        deed: Deed = "review" if is_protected(each) or most <= 0 else "archive"
-        most -= deed == "archive"
-        reason = f"not confirmed for {days:.0f} days, expected {expected_days(each):.0f}"
-        acts.append(Act(JOB, deed, (each.id,), reason))
-    return acts
-
+from holdfast.upkeep import consolidate
+from holdfast.upkeep.plans import (
+    CAPACITY,
+    LIMIT,
+    RETENTION,
+    STALENESS,
+    TIERS,
+    Act,
+    Done,
+    plan_capacity,
+    plan_retention,
+    plan_staleness,
+    quota,
+    standing,
+)
 
 log = logging.getLogger("holdfast.worker")
 
 #: In this order.
 JOBS: tuple[str, ...] = (
-    "conflicts", consolidate.JOB, JOB, capacity.JOB, retention.JOB,
+    "conflicts", consolidate.JOB, STALENESS, CAPACITY, RETENTION,
 )  # fmt: skip
 _OWNERS_AT_ONCE = 1000
 _BROUGHT_BACK = frozenset({"unarchived", "reopened"})
@@ -94,7 +57,7 @@ class Rules:
     every_seconds: float = 86_400.0
     #: How many records of a tier an owner may have.
     limits: Mapping[str, int] = field(
-        default_factory=lambda: MappingProxyType(dict.fromkeys(TIERS, capacity.LIMIT))
+        default_factory=lambda: MappingProxyType(dict.fromkeys(TIERS, LIMIT))
     )
     policy: str = "hybrid-v1"
 
@@ -215,20 +178,20 @@ class NightlyRound:
             return [
                 act
                 for act in consolidate.plan(newest, vectors)
-                if act.record is not None and not _exists(self._store, scope, act.record.id)
+                if act.record is not None and not exists(self._store, scope, act.record.id)
             ]
-        if job == capacity.JOB:
+        if job == CAPACITY:
             acts = [
                 act
                 for tier, limit in rules.limits.items()
-                for act in capacity.plan(
+                for act in plan_capacity(
                     records, tier, now=now, most=every, limit=limit, policy=rules.policy
                 )
             ]
-        elif job == JOB:
-            acts = plan(records, now=now, most=every)
+        elif job == STALENESS:
+            acts = plan_staleness(records, now=now, most=every)
         else:
-            acts = retention.plan(records, now=now, most=every)
+            acts = plan_retention(records, now=now, most=every)
         return list(self._allowed(scope, acts, left))
 
     def _allowed(self, scope: Scope, acts: Sequence[Act], left: int) -> Iterator[Act]:
@@ -301,11 +264,3 @@ def _was_by(store: Store, scope: Scope, id: str, run: str) -> bool:
     """Whether the last thing that happened to a record was done by a run."""
     lines = [line for line in store.history(scope, id) if line.note]
     return bool(lines) and str(lines[-1].note).startswith(f"{run}: ")
-
-
-def _exists(store: Store, scope: Scope, id: str) -> bool:
-    try:
-        store.history(scope, id)
-    except NotFound:
-        return False
-    return True

@@ -1,9 +1,10 @@
-"""What fades by when: told, not done."""
+"""How a memory grows and fades: what was learned day by day, and what is hidden by when."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
 from holdfast.records.fading import strength, until
 from holdfast.records.parts import seen
@@ -61,3 +62,26 @@ def _fading(record: Record, now: datetime, then: datetime) -> Fading | None:
         hidden_at,
         hidden_at < now,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What was learned on one day (UTC) and is still there."""
+
+    day: date
+    total: int
+    #: By tier; those without any are left out.
+    tiers: Mapping[str, int]
+
+
+def growth_by_day(store: Store, scope: Scope, *, now: datetime, days: int) -> list[Grown]:
+    """So many days up to today, oldest first, also those on which nothing came."""
+    first = now.date() - timedelta(days=days - 1)
+    since = datetime.combine(first, time(), now.tzinfo)
+    found: dict[date, dict[str, int]] = {}
+    for each in store.growth(scope, since=since):
+        found.setdefault(each.day, {})[each.tier] = each.learned
+    # What was learned by a clock that ran ahead is there too.
+    spans = [first + timedelta(days=number) for number in range(days)]
+    listed = sorted({*spans, *found})
+    return [Grown(day, sum(found.get(day, {}).values()), found.get(day, {})) for day in listed]

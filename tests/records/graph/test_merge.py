@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.errors import InvalidInput, NotFound, ScopeError
 from holdfast.memory.memory import Memory
-from holdfast.records.graph.adjacency import adjacency, merged_entity
-from holdfast.records.graph.elements import Entity, Merging, Relation, Span
+from holdfast.records.graph.adjacency import (
+    Entity,
+    Merging,
+    Relation,
+    Span,
+    adjacency,
+    merged_entity,
+)
 from holdfast.records.graph.walk import walk
 from holdfast.store.protocols import FOREVER_US
 from holdfast.testing import HashEmbedder

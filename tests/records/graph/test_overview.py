@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.records.graph.adjacency import Adjacency, When, adjacency
-from holdfast.records.graph.elements import entity, merging, relation
+from holdfast.records.graph.adjacency import Adjacency, When, adjacency, entity, merging, relation
 from holdfast.records.graph.walk import overview, to_subgraph
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Record

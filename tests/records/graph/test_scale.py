@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.records.graph.adjacency import Adjacency, When, adjacency
-from holdfast.records.graph.elements import Entity, Merging, Relation, Span, us
+from holdfast.records.graph.adjacency import (
+    Adjacency,
+    Entity,
+    Merging,
+    Relation,
+    Span,
+    When,
+    adjacency,
+    us,
+)
 from holdfast.records.graph.plan import digest
 from holdfast.records.graph.walk import subgraph, walk
 from holdfast.store.protocols import FOREVER_US

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.records.graph.elements import (
+from holdfast.records.graph.adjacency import (
     FADED,
     GONE,
     edges_until,

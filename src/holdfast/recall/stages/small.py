@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from holdfast.index.resident import View
 from holdfast.recall.candidates import Candidate, by_score
 from holdfast.records.fading import BIRTH, of_note
-from holdfast.records.graph.elements import of_edge, of_entity
+from holdfast.records.graph.adjacency import of_edge, of_entity
 
 # ----------------------------------------------------------------------
 # The instruction boost: what the user asked for once and for all counts a little more.

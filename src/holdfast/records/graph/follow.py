@@ -14,8 +14,16 @@ from typing import TypeVar
 
 from holdfast.index.follow import Follower, InUse, Owner, owner_of
 from holdfast.language.names import Name
-from holdfast.records.graph.adjacency import Adjacency, adjacency
-from holdfast.records.graph.elements import Entity, Merging, Relation, entity, merging, relation
+from holdfast.records.graph.adjacency import (
+    Adjacency,
+    Entity,
+    Merging,
+    Relation,
+    adjacency,
+    entity,
+    merging,
+    relation,
+)
 from holdfast.records.graph.resolve import ResolvableEntity, Resolver
 from holdfast.store.protocols import Change, Store, is_heard
 from holdfast.types import Record, Scope

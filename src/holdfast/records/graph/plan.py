@@ -22,9 +22,8 @@ from holdfast.index.view import packed
 from holdfast.language.names import Name, same
 from holdfast.language.terms import terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
-from holdfast.records.graph.adjacency import Adjacency, fullness
+from holdfast.records.graph.adjacency import Adjacency, aliases, fullness, moment
 from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraft
-from holdfast.records.graph.elements import aliases, moment
 from holdfast.records.graph.resolve import Resolution, ResolvableEntity, Resolver
 from holdfast.store.protocols import Derived, is_heard
 from holdfast.types import Record

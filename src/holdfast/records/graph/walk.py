@@ -11,8 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.language.vocabulary import label, sentence
-from holdfast.records.graph.adjacency import Adjacency, Ints, When, fullest
-from holdfast.records.graph.elements import Merging, instant, moment, of_edge, of_entity, us
+from holdfast.records.graph.adjacency import (
+    Adjacency,
+    Ints,
+    Merging,
+    When,
+    fullest,
+    instant,
+    moment,
+    of_edge,
+    of_entity,
+    us,
+)
 from holdfast.types import Edge, Merge, Node, Subgraph
 
 # ----------------------------------------------------------------------

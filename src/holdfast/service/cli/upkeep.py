@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from holdfast.store.protocols import Store
     from holdfast.transfer import Imported, Problem
     from holdfast.types import Finding
-    from holdfast.upkeep.acts import Done
+    from holdfast.upkeep.plans import Done
     from holdfast.upkeep.preview import Fading
 
 #: The commands that belong to no group.

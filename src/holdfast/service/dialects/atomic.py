@@ -35,9 +35,20 @@ from holdfast.service.http.wire import (
 from holdfast.store.protocols import EXTERNAL
 from holdfast.types import Record, Scope
 from holdfast.upkeep import consolidate as consolidation
-from holdfast.upkeep import retention
-from holdfast.upkeep.acts import TIERS, Act, Done, days_since, standing
-from holdfast.upkeep.capacity import FULL, LIMIT, WARN, recommendation
+from holdfast.upkeep.plans import (
+    FULL,
+    LEAST_RETENTION,
+    LIMIT,
+    RETENTION,
+    TIERS,
+    WARN,
+    Act,
+    Done,
+    days_since,
+    recommendation,
+    retention,
+    standing,
+)
 
 routes = APIRouter(prefix="/v1/memories", route_class=StrictRoute, tags=["atomicmemory"])
 _PAGE = 1000
@@ -294,8 +305,8 @@ def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
     scope = scope_of(key, body)
     now = memory.now()
     kept = {each.id: each for each in standing(_upkept_records(memory, scope))}
-    worth = {id: retention.retention(each, now) for id, each in kept.items()}
-    acts, changed = _run(memory, scope, retention.JOB, kept, shadow=body.dry_run)
+    worth = {id: retention(each, now) for id, each in kept.items()}
+    acts, changed = _run(memory, scope, RETENTION, kept, shadow=body.dry_run)
     candidates = [
         {
             "id": id,
@@ -312,7 +323,7 @@ def decay(*, body: DecayBody, key: Writer, memory: Held) -> Response:
         {
             "memories_evaluated": len(kept),
             "candidates_for_archival": candidates,
-            "retention_threshold": retention.LEAST,
+            "retention_threshold": LEAST_RETENTION,
             "avg_retention_score": round(sum(worth.values()) / len(worth), 6) if worth else 0.0,
             "archived": len(changed),
         }

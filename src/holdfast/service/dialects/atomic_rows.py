@@ -14,7 +14,7 @@ from holdfast.language.statements.values import Dispute, Fact
 from holdfast.recall.hits import hit as hit_of
 from holdfast.records.facts.disputes import PATIENCE, TRUST
 from holdfast.types import Hit, Metadata, Record, Scope, Version
-from holdfast.upkeep.retention import trust
+from holdfast.upkeep.plans import trust
 
 #: By our word for what happened: the seed's name of the change, and that of its clients' event.
 _CHANGES: Mapping[str, tuple[str | None, str]] = {
