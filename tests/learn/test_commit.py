@@ -48,7 +48,7 @@ class Meddled(Notes):
 
 def a_committer(heard: Heard, **parts: Any) -> Committer:
     made = heard.memory
-    committer = Committer(made.store, made.graph, made.facts, made.notes, lambda: heard.now)
+    committer = Committer(made.store, heard.graphs, made.facts, made.notes, lambda: heard.now)
     return replace(committer, **parts)
 
 
@@ -92,8 +92,7 @@ def test_the_plan_is_made_again_when_another_was_faster(heard: Heard, tier: str)
         records = [a_fact(70)]
         if tier == "graph":
             eve = [entity("Eve: person", origin="agent")]
-            planned = heard.memory.graph.plan_heard(ANN, eve, [], now=heard.now)
-            records = [each.record for each in planned]
+            records = [each.record for each in heard.plan(eve)]
         assert store.put(ANN, records, known_at=heard.now, steps=[])
 
     notes = Meddled(heard, other)
@@ -119,8 +118,8 @@ class Vectors:
         self._away = away
 
     def __call__(self, texts: Sequence[str]) -> Any:
-        assert self._heard.memory.graph.writing.acquire(blocking=False)
-        self._heard.memory.graph.writing.release()
+        assert self._heard.graphs.writing.acquire(blocking=False)
+        self._heard.graphs.writing.release()
         self.asked.append(list(texts))
         if self._away:
             raise ModelUnavailable("away")

@@ -18,7 +18,8 @@ from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.records.facts.alike import Alike
 from holdfast.records.facts.judge import Opinion, Opinions, nobody
 from holdfast.records.facts.verbs import TIERS, Facts
-from holdfast.records.graph.verbs import Graph
+from holdfast.records.graph.follow import Graphs
+from holdfast.records.graph.plan import plan_heard
 from holdfast.records.notes import Notes
 from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
@@ -46,7 +47,7 @@ class Committer:
     """Puts what was learned into the store. Threads may share it."""
 
     store: Store
-    graph: Graph
+    graphs: Graphs
     facts: Facts
     notes: Notes
     clock: Callable[[], datetime]
@@ -74,7 +75,7 @@ class Committer:
     ) -> int | None:
         """Plan, and store it; None when the plan lacks something that a model can tell."""
         now = self.clock()  # Others may have written while a model was asked.
-        with self.graph.writing:
+        with self.graphs.writing:
             for since in attempts(self.store, learned.scope):
                 questions.forget()
                 records = self._plan(learned, now, questions)
@@ -90,7 +91,9 @@ class Committer:
 
     def _plan(self, learned: Learned, now: datetime, questions: _Questions) -> list[Derived]:
         scope, drafts = learned.scope, learned.drafts
-        graph = self.graph.plan_heard(scope, drafts.entities, drafts.relations, now=now)
+        graph = plan_heard(
+            self.store, self.graphs, scope, drafts.entities, drafts.relations, now=now
+        )
         facts = self.facts.planned(
             scope, drafts.facts, now=now, opinion=questions.opinion, likeness=questions.likeness
         )

@@ -34,6 +34,7 @@ from holdfast.learn.nlp import extractor_named
 from holdfast.learn.reader_process import PATIENCE, ExtractorFactory, ReaderProcesses, ReadRequest
 from holdfast.models.base import Generator
 from holdfast.records.facts.judge import LlmJudge, Opinions
+from holdfast.records.graph.walk import entities_in
 from holdfast.store.protocols import Store
 from holdfast.types import Event, Job, Metadata, Scope
 
@@ -201,7 +202,7 @@ class ExtractStep:
     def _by_rules(self, talk: _Talk) -> Drafts:
         if not talk.turns:
             return Drafts()
-        known = self.committer.graph.known_names(talk.scope)
+        known = self.committer.graphs.of(talk.scope).called
         earlier = [turn for turn in talk.earlier[-_MOST_EARLIER:] if self._was_read(talk, turn)]
         request = ReadRequest(talk.turns, earlier, own_name(talk.scope.user))
         extractor = self.extractor(provider_of(talk.data))
@@ -214,7 +215,8 @@ class ExtractStep:
 
     def _by_llm(self, llm: LlmExtractor, talk: _Talk) -> Drafts:
         text = "\n".join(turn.content for turn in talk.turns)
-        nodes = self.committer.graph.entities_in(talk.scope, text, limit=_MOST_KNOWN)
+        graph, now = self.committer.graphs.of(talk.scope), self.committer.clock()
+        nodes = entities_in(graph, text, agent=talk.scope.agent, now=now, limit=_MOST_KNOWN)
         drafts = llm.extract(
             talk.scope,
             talk.turns,

@@ -87,7 +87,8 @@ class Core:
         self._make_tiers(embedder)
         self._worker.house.nightly = lambda now: self.life.run(now=now)
         if reading is not None:
-            committer = Committer(store, self.graph, self.facts, self.notes, self._now)
+            graphs = self._searcher.graphs
+            committer = Committer(store, graphs, self.facts, self.notes, self._now)
             self._worker.reader = reading(committer, self._echoes)
         if worker:
             self._worker.start()

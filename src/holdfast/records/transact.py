@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.border import validate
-from holdfast.errors import StoreBusy
+from holdfast.errors import NotFound, StoreBusy
 from holdfast.store.protocols import Answered, Store
 from holdfast.types import Scope
 
@@ -53,3 +53,12 @@ def once(
     noted = Answered(validate.body_digest(agent=scope.agent, **asked), 0, note.encode())
     with store.once(scope, f"{verb} {name}", noted, at=at) as before:
         yield None if before is None else before.answer.decode()
+
+
+def exists(store: Store, scope: Scope, id: str) -> bool:
+    """Whether there is a record with this id, forgotten or not."""
+    try:
+        store.history(scope, id)
+    except NotFound:
+        return False
+    return True

@@ -16,7 +16,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from holdfast.errors import InvalidInput, StoreError
-from holdfast.records.graph.verbs import exists
+from holdfast.records.transact import exists
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 from holdfast.upkeep import consolidate

@@ -13,6 +13,8 @@ from holdfast.learn.commit import Committer, Learned
 from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.memory.memory import Memory
 from holdfast.records.graph.check import EntityDraft, RelationDraft
+from holdfast.records.graph.follow import Graphs
+from holdfast.records.graph.plan import Planned, plan_heard
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import Scope
@@ -29,6 +31,14 @@ class Heard:
         self.memory: Memory = holdfast.open(
             path, embedder=HashEmbedder(16), worker=False, clock=lambda: self.now
         )
+
+        self.graphs = Graphs(self.memory.store)
+
+    def plan(
+        self, entities: Sequence[EntityDraft], relations: Sequence[RelationDraft] = ()
+    ) -> list[Planned]:
+        """What drafts would make of the graph."""
+        return plan_heard(self.memory.store, self.graphs, ANN, entities, relations, now=self.now)
 
     def turn(self, text: str = "Something was said.", **given: Any) -> str:
         """The id of a new turn."""
@@ -49,7 +59,7 @@ class Heard:
         )  # fmt: skip
         drafts = Drafts(tuple(entities), tuple(relations))
         made = self.memory
-        committer = Committer(made.store, made.graph, made.facts, made.notes, lambda: self.now)
+        committer = Committer(made.store, self.graphs, made.facts, made.notes, lambda: self.now)
         return committer.commit(Learned(Scope("default", "ann", agent=agent), jobs, drafts), [])
 
     def hear(self, *told: str, **given: Any) -> str:

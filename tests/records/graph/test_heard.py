@@ -11,6 +11,7 @@ import holdfast
 from holdfast.errors import NotFound
 from holdfast.records.graph.plan import again
 from holdfast.records.graph.resolve import Resolver
+from holdfast.records.graph.walk import entities_in
 from holdfast.testing import HashEmbedder
 from holdfast.types import Node, Record, Scope
 from tests.records.graph.hearing import ANN, DAY, Heard, entity, relation
@@ -55,7 +56,7 @@ def test_the_same_turns_again_change_nothing(heard: Heard) -> None:
     before = heard.memory.store.listed(ANN, tier="graph", current=False)
     head = heard.memory.store.head(ANN)
     heard.later()
-    planned = heard.memory.graph.plan_heard(ANN, things, claims, now=heard.now)
+    planned = heard.plan(things, claims)
     by_id = {record.id: record for record in before}
     assert not [each for each in planned if each.record.kind == "merge"]
     assert {each.record.id for each in planned} <= by_id.keys()
@@ -304,12 +305,12 @@ def test_nothing_heard_finishes_the_jobs(heard: Heard) -> None:
 def test_who_a_text_speaks_of(heard: Heard) -> None:
     heard.hear("Bob Smith: person", "Acme: company", "Oslo: city")
     heard.hear("Bob: person")
-    graph = heard.memory.graph
-    named = graph.entities_in(Scope("default", "ann"), "Bob's view of Oslo", limit=2)
+    graph = heard.graphs.of(ANN)
+    named = entities_in(graph, "Bob's view of Oslo", agent=None, now=heard.now, limit=2)
     assert {node.name for node in named} == {"Bob Smith", "Oslo"}
-    assert len(graph.entities_in(ANN, "nobody", limit=9)) == 3
-    assert "bob" in graph.known_names(ANN)
-    assert "eve" not in graph.known_names(ANN)
+    assert len(entities_in(graph, "nobody", agent=None, now=heard.now, limit=9)) == 3
+    assert "bob" in graph.called
+    assert "eve" not in graph.called
 
 
 def test_what_is_heard_all_the_time_keeps_a_bounded_list_of_turns(

@@ -148,7 +148,7 @@ def test_the_same_turn_again_supports_no_merge_twice(heard: Heard) -> None:
     heard.hear("Bob Smith: person")
     turn = heard.hear("Bob: person")
     before = heard.memory.store.head(ANN)
-    planned = heard.memory.graph.plan_heard(ANN, [entity("Bob: person", turn)], [], now=heard.now)
+    planned = heard.plan([entity("Bob: person", turn)])
     assert {each.record.kind for each in planned} == {"entity"}
     assert heard.memory.store.head(ANN) == before
 

@@ -41,9 +41,8 @@ from holdfast.records.facts.plan import (
 )
 from holdfast.records.facts.queries import MOST_LISTED
 from holdfast.records.graph import check
-from holdfast.records.graph.verbs import exists
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts, once
+from holdfast.records.transact import attempts, exists, once
 from holdfast.records.versions import first_id, was_taken_back
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope

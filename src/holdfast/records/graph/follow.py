@@ -8,6 +8,7 @@ are being understood, recall may go on with those it has for a moment (`patient`
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -150,6 +151,9 @@ class Graphs:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._owners: InUse[Owner, _OwnerGraph] = InUse(len, most=_MOST_KEPT)
+        #: Held while a plan is made and stored: two writers in one process must not both make what
+        #: they both name, and they share a resolver.
+        self.writing = threading.Lock()
 
     def of(self, scope: Scope, *, patient: bool = False) -> Adjacency:
         """The owner's graph as the store is now.

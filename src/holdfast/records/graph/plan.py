@@ -24,9 +24,11 @@ from holdfast.language.terms import terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
 from holdfast.records.graph.adjacency import Adjacency, aliases, fullness, moment
 from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraft
+from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.resolve import Resolution, ResolvableEntity, Resolver
-from holdfast.store.protocols import Derived, is_heard
-from holdfast.types import Record
+from holdfast.records.transact import exists
+from holdfast.store.protocols import Derived, Store, is_heard
+from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------
 # What a call leaves of entities, relations and merges, and the records that this makes.
@@ -41,6 +43,8 @@ _SAID, _TOLD = 1.0, 0.8
 #: Aliases that an entity may gather over time.
 _MOST_GATHERED = 4 * MOST_ALIASES
 _IMPORTANCE = 0.5
+#: Whose word a draft is that does not say.
+_UNTOLD = "import"
 #: Turns that are kept as sources of one record; from then on one a day, which keeps it present.
 _MOST_SOURCES = 1_000
 _DAY = timedelta(days=1)
@@ -606,6 +610,35 @@ class GraphPlan:
             return sources
         known = self.turns(sources)
         return tuple(each for each in sources if each in known and known[each] > since) or None
+
+
+def plan_heard(
+    store: Store,
+    graphs: Graphs,
+    scope: Scope,
+    entities: Sequence[EntityDraft],
+    relations: Sequence[RelationDraft],
+    *,
+    now: datetime,
+) -> list[Planned]:
+    """The records that drafts from turns make of the graph, not stored; hold `graphs.writing`."""
+    if not entities and not relations:
+        return []
+    plan = GraphPlan(
+        graphs.of(scope),
+        lambda ids: {record.id: record for record in store.get(scope, ids)},
+        lambda each: store.forgotten(scope, [each]).get(each),
+        now,
+        _UNTOLD,
+        scope.agent,
+        heard=True,
+        resolver=lambda: graphs.resolver(scope),
+        turns=lambda ids: {event.id: event.known_at for event in store.events(scope, ids)},
+        exists=lambda each: exists(store, scope, each),
+    )
+    plan.add_entities(entities)
+    plan.add_relations(relations)
+    return plan.records()
 
 
 def _since(record: Record) -> datetime | None:

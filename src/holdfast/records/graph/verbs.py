@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -15,13 +14,11 @@ import numpy as np
 from holdfast.border import validate
 from holdfast.border.origins import ORIGINS
 from holdfast.errors import InvalidInput, NotFound
-from holdfast.language.names import spoken_of
 from holdfast.language.vocabulary import key
 from holdfast.records.graph import check
 from holdfast.records.graph.adjacency import Adjacency, When
-from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.records.graph.follow import Graphs
-from holdfast.records.graph.plan import GraphPlan, Planned, PlannedMerge, WriteCall, again, merge_id
+from holdfast.records.graph.plan import GraphPlan, PlannedMerge, WriteCall, again, merge_id
 from holdfast.records.graph.walk import (
     edges_of,
     entities_begun,
@@ -34,7 +31,7 @@ from holdfast.records.graph.walk import (
 )
 from holdfast.records.graph.walk import merge as shown
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts, once
+from holdfast.records.transact import attempts, exists, once
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Edge, GraphReceipt, Merge, Node, Record, Scope, Subgraph
 
@@ -188,15 +185,6 @@ class Merges:
         self._store.put(scope, [record], known_at=now, steps=[])
 
 
-def exists(store: Store, scope: Scope, id: str) -> bool:
-    """Whether there is a record with this id, forgotten or not."""
-    try:
-        store.history(scope, id)
-    except NotFound:
-        return False
-    return True
-
-
 def _sees(graph: Adjacency, scope: Scope, *ids: str) -> bool:
     """Whether the asker may know of these entities, each by itself."""
     if scope.agent is None:
@@ -225,8 +213,6 @@ _MOST_NODES = 1_000
 _MOST_LISTED = 10_000
 #: Edges in an answer for each entity it may hold.
 _EDGES_A_NODE = 20
-#: Whose word a draft is that does not say.
-_UNTOLD = "import"
 
 
 class Graph:
@@ -240,9 +226,6 @@ class Graph:
         self._worker = worker
         self._now = now
         self._merges = Merges(store, graphs)
-        #: Held while a plan is made and stored: two writers in one process must not both make what
-        #: they both name, and they share a resolver.
-        self.writing = threading.Lock()
 
     def write(
         self,
@@ -267,7 +250,7 @@ class Graph:
         warnings: list[str] = []
         things = check.entities(entities, warnings)
         claims = check.relations(relations, warnings)
-        with self.writing:
+        with self._graphs.writing:
             for since in attempts(self._store, scope):
                 plan = self._plan(scope, origin)
                 given, edges = plan.add_entities(things), plan.add_relations(claims)
@@ -297,46 +280,6 @@ class Graph:
             scope.agent,
             resolver=lambda: self._graphs.resolver(scope),
         )
-
-    def plan_heard(
-        self,
-        scope: Scope,
-        entities: Sequence[EntityDraft],
-        relations: Sequence[RelationDraft],
-        *,
-        now: datetime,
-    ) -> list[Planned]:
-        """The records that drafts from turns make of the graph, not stored; hold `writing`."""
-        if not entities and not relations:
-            return []
-        plan = GraphPlan(
-            self._graphs.of(scope),
-            lambda ids: self._read(scope, ids),
-            lambda each: self._store.forgotten_times(scope, [each]).get(each),
-            now,
-            _UNTOLD,
-            scope.agent,
-            heard=True,
-            resolver=lambda: self._graphs.resolver(scope),
-            turns=lambda ids: {e.id: e.known_at for e in self._store.events(scope, ids)},
-            exists=lambda each: exists(self._store, scope, each),
-        )
-        plan.add_entities(entities)
-        plan.add_relations(relations)
-        return plan.records()
-
-    def known_names(self, scope: Scope) -> Container[str]:
-        """The names and aliases of an owner's entities, as they are compared."""
-        return self._graphs.of(scope).called
-
-    def entities_in(self, scope: Scope, text: str, *, limit: int) -> list[Node]:
-        """The entities that a text names, as whole words, then those learned last."""
-        graph, now = self._graphs.of(scope), self._now()
-        kept = graph.entity_spans.open(When(now, agent=graph.agent(scope.agent)))
-        named = [each for each in spoken_of(text, graph.bearers) if kept[each]]
-        latest = np.flatnonzero(kept)[::-1][:limit].tolist()
-        found = list(dict.fromkeys(named + latest))[:limit]
-        return [node(graph, each, now) for each in found]
 
     def traverse(  # noqa: PLR0913 (the public contract)
         self,
@@ -483,7 +426,7 @@ class Graph:
         """Take two entities, given by names, aliases or ids, for one."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         names = check.name(a, "a", []), check.name(b, "b", [])
-        with self.writing:
+        with self._graphs.writing:
             return self._merges.make(scope, *names, self._now())
 
     def unmerge(
@@ -500,7 +443,7 @@ class Graph:
         """
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         id = validate.word(merge_id, "merge_id")
-        with self.writing:
+        with self._graphs.writing:
             return self._merges.undo(scope, id, self._now())
 
     def _when(

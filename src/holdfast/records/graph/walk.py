@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.language.names import spoken_of
 from holdfast.language.vocabulary import label, sentence
 from holdfast.records.graph.adjacency import (
     Adjacency,
@@ -62,6 +63,17 @@ def node(graph: Adjacency, number: int, at: datetime, depth: int = 0) -> Node:
         strength=round(of_entity(len(entity.sources), entity.seen_us, us(at), entity.strength), 6),
         sources=entity.sources,
     )
+
+
+def entities_in(
+    graph: Adjacency, text: str, *, agent: str | None, now: datetime, limit: int
+) -> list[Node]:
+    """The entities that a text names, as whole words, then those learned last."""
+    kept = graph.entity_spans.open(When(now, agent=graph.agent(agent)))
+    named = [each for each in spoken_of(text, graph.bearers) if kept[each]]
+    latest = np.flatnonzero(kept)[::-1][:limit].tolist()
+    found = list(dict.fromkeys(named + latest))[:limit]
+    return [node(graph, each, now) for each in found]
 
 
 def edge(graph: Adjacency, number: int, at: datetime, also: Sequence[int] = ()) -> Edge:
