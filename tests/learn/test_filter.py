@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.echo import without_recalled
-from holdfast.learn.filter import is_acknowledgement, learnable, spoken
+from holdfast.learn.filter import is_acknowledgement, speech, turns_to_learn_from
 from holdfast.types import Event
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -21,12 +21,12 @@ def turn(role: str, content: str, **metadata: Any) -> Event:
 
 
 def texts(*turns: Event) -> list[str]:
-    return [kept.content for kept in learnable(turns)]
+    return [kept.content for kept in turns_to_learn_from(turns)]
 
 
 def test_user_turns_and_final_answers_are_kept_in_order() -> None:
     said = [turn("user", "I moved to Lisbon."), turn("assistant", "How do you like it?")]
-    assert learnable(said) == said
+    assert turns_to_learn_from(said) == said
 
 
 def test_system_and_tool_turns_are_dropped() -> None:
@@ -120,7 +120,7 @@ def test_the_reply_to_the_next_real_turn_is_kept() -> None:
     ],
 )
 def test_uploads_are_taken_out(text: str, left: str) -> None:
-    assert spoken(text) == left
+    assert speech(text) == left
 
 
 def test_a_turn_that_was_only_an_upload_goes_with_its_reply() -> None:
@@ -135,13 +135,15 @@ def test_a_turn_that_was_only_an_upload_goes_with_its_reply() -> None:
 
 def test_our_own_memory_blocks_are_taken_out_by_the_function_that_knows_them() -> None:
     pasted = "[Memory: fact | 2026-03-01]\nAnn lives in Lisbon.\nconfidence: 0.90\n\nIs this true?"
-    kept = learnable([turn("user", pasted)], own=lambda text: without_recalled(text, set()))
+    kept = turns_to_learn_from(
+        [turn("user", pasted)], own=lambda text: without_recalled(text, set())
+    )
     assert [each.content for each in kept] == ["Is this true?"]
 
 
 def test_the_events_themselves_are_not_changed() -> None:
     event = turn("user", "[File: a.txt]\nHello Bo", source="web")
-    (kept,) = learnable([event])
+    (kept,) = turns_to_learn_from([event])
     assert event.content == "[File: a.txt]\nHello Bo"
     assert (kept.id, kept.metadata) == (event.id, event.metadata)
 
@@ -149,7 +151,7 @@ def test_the_events_themselves_are_not_changed() -> None:
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool", "system"]), st.text())))
 def test_nothing_is_invented_and_no_order_is_changed(said: list[tuple[str, str]]) -> None:
     turns = [turn(role, content) for role, content in said]
-    kept = learnable(turns)
+    kept = turns_to_learn_from(turns)
     left = iter(turns)
     for each in kept:
         assert any(each.role == one.role and len(each.content) <= len(one.content) for one in left)
@@ -161,5 +163,5 @@ def test_nothing_is_invented_and_no_order_is_changed(said: list[tuple[str, str]]
 )
 def test_a_hostile_text_costs_no_more_than_a_long_one(hostile: str) -> None:
     started = time.thread_time()
-    learnable([turn("user", hostile)])
+    turns_to_learn_from([turn("user", hostile)])
     assert time.thread_time() - started < 2

@@ -10,7 +10,7 @@ import pytest
 from holdfast.recall.candidates import unfaded_mask, visible_mask, wanted_mask
 from holdfast.recall.query import query
 from holdfast.types import Scope
-from holdfast.upkeep.feedback import feedback, used
+from holdfast.upkeep.feedback import feedback, note_used
 from tests.upkeep.living import ANN, DAY, NOON, Living, derived, living
 
 
@@ -51,7 +51,7 @@ def test_what_is_used_or_confirmed_stays(alive: Living) -> None:
     (used_id, confirmed) = alive.put(one, two)
     alive.put(derived("Cat of Friday.", tier="note"))
     alive.later(13 * DAY)
-    used(alive.store, ANN, [used_id], now=alive.now)
+    note_used(alive.store, ANN, [used_id], now=alive.now)
     alive.put(two)
     alive.later(DAY)
     assert set(alive.found("cat")) == {"Cat of Monday.", "Cat of Tuesday."}
@@ -99,7 +99,7 @@ def test_reads_repeat(alive: Living) -> None:
     for known_at, expected in ((then, 3), (late, 2)):
         before = alive.memory.recall("cat", user="ann", known_at=known_at)
         assert len(before) == expected
-        used(alive.store, ANN, [note, fact], now=alive.now)
+        note_used(alive.store, ANN, [note, fact], now=alive.now)
         feedback(alive.store, ANN, fact, -1, now=alive.now)
         alive.store.archive(ANN, [fact], at=alive.now, reason="put aside")
         alive.later(400 * DAY)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.recall.candidates import Candidate
 from holdfast.recall.stages.small import BAND, near_ties
-from holdfast.upkeep.feedback import feedback, used
+from holdfast.upkeep.feedback import feedback, note_used
 from tests.recall.moments import scored
 from tests.upkeep.living import ANN, DAY, Living, derived, living
 
@@ -70,7 +70,7 @@ def test_praise_and_use_break_ties_in_recall(alive: Living) -> None:
     last = found()[1]
     assert {last, found()[0]} == {first, second}
     alive.later(DAY)
-    used(alive.store, ANN, [last], now=alive.now)
+    note_used(alive.store, ANN, [last], now=alive.now)
     assert found()[0] == last
     feedback(alive.store, ANN, last, -1, now=alive.now)
     assert found()[1] == last

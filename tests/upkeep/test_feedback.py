@@ -8,7 +8,7 @@ import pytest
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.records.fading import strength
 from holdfast.types import Scope
-from holdfast.upkeep.feedback import feedback, used
+from holdfast.upkeep.feedback import feedback, note_used
 from tests.upkeep.living import ANN, DAY, Living, derived
 
 
@@ -56,16 +56,16 @@ def test_an_agent_judges_what_it_may_see(alive: Living) -> None:
 def test_a_use_counts_once_a_day_and_not_for_turns(alive: Living) -> None:
     (turn,) = alive.memory.remember("The build runs on Linux.", user="ann").events
     (id,) = alive.put(derived("A fact of the build."))
-    assert used(alive.store, ANN, [turn, id], now=alive.now) == [id]
-    assert used(alive.store, ANN, [id, id], now=alive.now + timedelta(hours=1)) == []
+    assert note_used(alive.store, ANN, [turn, id], now=alive.now) == [id]
+    assert note_used(alive.store, ANN, [id, id], now=alive.now + timedelta(hours=1)) == []
     assert alive.get(id).strength == pytest.approx(0.6)
-    assert used(alive.store, ANN, [id], now=alive.later()) == [id]
+    assert note_used(alive.store, ANN, [id], now=alive.later()) == [id]
     record = alive.get(id)
     assert (record.uses, record.seen_at) == (2, alive.now)
     assert record.strength == pytest.approx(0.7)
     assert alive.actions(id) == ["stored"]
     assert alive.get(turn).strength is None
-    assert used(alive.store, ANN, [turn, "0" * 32], now=alive.now) == []
+    assert note_used(alive.store, ANN, [turn, "0" * 32], now=alive.now) == []
 
 
 def test_a_turn_can_be_judged(alive: Living) -> None:
@@ -78,7 +78,7 @@ def test_a_note_that_is_used_stays_longer(alive: Living) -> None:
     left, told = alive.put(derived("Left alone.", tier="note"), derived("Told often.", tier="note"))
     for _ in range(20):
         alive.later()
-        used(alive.store, ANN, [told], now=alive.now)
+        note_used(alive.store, ANN, [told], now=alive.now)
     assert strength(alive.get(left), alive.now) == 0
     assert strength(alive.get(told), alive.now) > 0.7
 

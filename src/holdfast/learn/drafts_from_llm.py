@@ -166,7 +166,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(term for term in terms(text) if not _COMPOUND.search(term))
 
 
-def _spoken(turn: Event) -> str:
+def _speech(turn: Event) -> str:
     return f"{turn.name or ''}\n{turn.content}"
 
 
@@ -176,9 +176,9 @@ class _AnswerDrafts:
     def __init__(self, prompt: ExtractionPrompt, answer: ExtractedAnswer, user: str) -> None:
         self._prompt = prompt
         self._user = user
-        self._turns = {alias: _TextNames(_spoken(turn)) for alias, turn in prompt.turns.items()}
+        self._turns = {alias: _TextNames(_speech(turn)) for alias, turn in prompt.turns.items()}
         talk = [*prompt.earlier, *prompt.turns.values()]
-        self._talk = _TextNames("\n".join(map(_spoken, talk)))
+        self._talk = _TextNames("\n".join(map(_speech, talk)))
         self._known = [_TextNames("\n".join((k.name, *k.aliases))) for k in prompt.known.values()]
         self.left_out: Counter[str] = Counter()
         #: Reference -> the entity of the answer that may be named.

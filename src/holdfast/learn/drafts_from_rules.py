@@ -194,7 +194,7 @@ class _TurnSentences:
     def sentence(self, at: int) -> _Statement:
         number = bisect_right(self._starts, at) - 1
         if number not in self._made:
-            self._made[number] = self._judged(*self._span(number))
+            self._made[number] = self._statement(*self._span(number))
         return self._made[number]
 
     def when(self, at: int) -> datetime:
@@ -209,7 +209,7 @@ class _TurnSentences:
         more = self._starts[number + 1 : number + 2]
         return self._starts[number], more[0] if more else len(self._event.content)
 
-    def _judged(self, start: int, end: int) -> _Statement:
+    def _statement(self, start: int, end: int) -> _Statement:
         text = self._event.content[start:end].strip()
         names = {same(each.text) for each in starting_between(self._extracted.mentions, start, end)}
         new = entity_novelty(names, [name for name in names if self._known(name)])
@@ -264,7 +264,7 @@ class _GroupDrafts:
         for choice in extracted.decisions:
             if told.lie_in(choice.start, choice.end):
                 continue
-            outcome = _shortened(choice.text)
+            outcome = _shorten(choice.text)
             yield MentionedRelation(
                 choice.holder, "related_to", outcome, "decided", choice.start, choice.end,
                 _DECISION_CONFIDENCE,
@@ -297,7 +297,7 @@ class _GroupDrafts:
             source=source,
             type=typed,
             target=target,
-            confidence=_sure(claim.confidence),
+            confidence=_confidence(claim.confidence),
             at=at,
             sources=(event.id,),
             origin=event.origin,
@@ -306,7 +306,7 @@ class _GroupDrafts:
         )
         if before is not None:
             both = {*before.signals, *draft.signals}
-            draft = replace(_joined(before, draft), signals=tuple(sorted(both)))
+            draft = replace(_join(before, draft), signals=tuple(sorted(both)))
         self.relations[same(source), found, same(target)] = draft
 
     def _entity(self, name: str, type: str, event: Event, told: _Statement) -> None:
@@ -322,7 +322,7 @@ class _GroupDrafts:
         )
         if before is not None:
             type = before.type.type if before.type.type != ANY_ENTITY else type
-            draft = replace(_joined(before, draft), type=Typed(type))
+            draft = replace(_join(before, draft), type=Typed(type))
         self.entities[same(name)] = draft
 
     def _type(self, name: str, claim: MentionedRelation, target: str) -> str:
@@ -346,7 +346,7 @@ class _GroupDrafts:
         return name in self.entities or name == same(self.user) or self.known(name)
 
 
-def _joined(before: T, draft: T) -> T:
+def _join(before: T, draft: T) -> T:
     """Two drafts of one thing as one; it is trusted as far as the least of those who told it."""
     return replace(
         draft,
@@ -356,7 +356,7 @@ def _joined(before: T, draft: T) -> T:
     )
 
 
-def _sure(confidence: float) -> float | None:
+def _confidence(confidence: float) -> float | None:
     """A confidence in 0..1; None for what is none, whoever made it."""
     is_number = isinstance(confidence, int | float)
     return float(confidence) if is_number and 0 <= confidence <= 1 else None
@@ -381,7 +381,7 @@ class _TextRanges:
         return number < len(self._starts) and self._first[number] <= end
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     plain = _DECIDED.sub("", " ".join(text.split()).rstrip(".!。！ "), count=1)
     if len(plain) <= _OUTCOME_CHARS:
         return plain

@@ -158,21 +158,21 @@ def embed(
     known = _known_vectors(store, space, jobs, wanted)
     left = list(jobs)
     while left and not (len(left) < len(jobs) and is_over()):
-        some = _few(left, wanted)
+        some = _first_few(left, wanted)
         missing = {d: t for job in some for d, t in wanted.get(job.id, ()) if d not in known}
-        known |= _embedded(embedder, list(missing.items()))
+        known |= _make_vectors(embedder, list(missing.items()))
         finished(_store_vectors(store, space, some, wanted, known))
         left = left[len(some) :]
     return left
 
 
-def _few(jobs: Sequence[Job], wanted: Mapping[int, Sequence[object]]) -> list[Job]:
+def _first_few(jobs: Sequence[Job], wanted: Mapping[int, Sequence[object]]) -> list[Job]:
     """The first jobs, at least one, up to a number of passages."""
     sizes = accumulate(len(wanted.get(job.id, ())) for job in jobs)
     return [job for job, size in zip(jobs, sizes, strict=True) if size <= _AT_ONCE] or [jobs[0]]
 
 
-def _embedded(embedder: Embedder, texts: Sequence[tuple[bytes, str]]) -> dict[bytes, bytes]:
+def _make_vectors(embedder: Embedder, texts: Sequence[tuple[bytes, str]]) -> dict[bytes, bytes]:
     rows = np.asarray(embedded(embedder, [text for _, text in texts]), dtype="<f4")
     return {digest: rows[i].tobytes() for i, (digest, _) in enumerate(texts)}
 
@@ -185,7 +185,7 @@ def _store_vectors(
     known: Mapping[bytes, bytes],
 ) -> int:
     done = 0
-    for some in _apart(jobs):
+    for some in _without_repeats(jobs):
         vectors = [
             Vector(0, job.subject, passage, digest, known[digest])
             for job in some
@@ -195,7 +195,7 @@ def _store_vectors(
     return done
 
 
-def _apart(jobs: Sequence[Job]) -> list[list[Job]]:
+def _without_repeats(jobs: Sequence[Job]) -> list[list[Job]]:
     """The jobs in parts that name nothing twice, most often in one.
 
     The id of a derived record is made of what it says, so that two owners may have the same, and

@@ -28,7 +28,7 @@ from holdfast.language.names import same
 from holdfast.learn.commit import Committer, Learned
 from holdfast.learn.drafts_from_llm import LlmExtractor, make_llm_extractor
 from holdfast.learn.drafts_from_rules import Drafts, own_name
-from holdfast.learn.filter import learnable
+from holdfast.learn.filter import turns_to_learn_from
 from holdfast.learn.llm_prompt import KnownEntity
 from holdfast.learn.nlp import extractor_named
 from holdfast.learn.reader_process import PATIENCE, ExtractorFactory, ReaderProcesses, ReadRequest
@@ -191,7 +191,9 @@ class ExtractStep:
             return without_recalled(text, echoes)
 
         turns, earlier = (
-            learnable([e for e in some if provider_of(e.data) != NOBODY], own=own, most=most)
+            turns_to_learn_from(
+                [e for e in some if provider_of(e.data) != NOBODY], own=own, most=most
+            )
             for some in (events, before)
         )
         scope = Scope(owner.workspace, owner.user, events[0].agent, events[0].session)

@@ -37,7 +37,7 @@ _WORD_CHARS = 100
 _READ_ROLES = ("user", "assistant")
 
 
-def understood(text: str, most: int) -> str:
+def readable_part(text: str, most: int) -> str:
     """What of a turn is read: all of it, or its beginning."""
     if len(text) <= most:
         return text
@@ -47,10 +47,10 @@ def understood(text: str, most: int) -> str:
 
 def with_warnings(batch: CheckedBatch, most: int) -> CheckedBatch:
     """The messages of a call, with a warning for each that is longer than what is read of it."""
-    return replace(batch, warnings=(*batch.warnings, *_cut(batch.drafts, most)))
+    return replace(batch, warnings=(*batch.warnings, *_length_warnings(batch.drafts, most)))
 
 
-def too_many(entries: Sequence[LogEntry]) -> Iterator[str]:
+def rule_warnings(entries: Sequence[LogEntry]) -> Iterator[str]:
     """A warning for each message that gives as many rules as are kept of one."""
     for index, entry in enumerate(entries):
         if len(entry.derived) >= MOST_RULES:
@@ -60,7 +60,7 @@ def too_many(entries: Sequence[LogEntry]) -> Iterator[str]:
             )
 
 
-def _cut(drafts: Sequence[Draft], most: int) -> Iterator[str]:
+def _length_warnings(drafts: Sequence[Draft], most: int) -> Iterator[str]:
     for index, draft in enumerate(drafts):
         if len(draft.content) > most and draft.role in _READ_ROLES:
             yield (
@@ -108,7 +108,7 @@ _ACK = re.compile(
 _LONGEST_ACK = 80  # Characters: nobody says thanks for longer without saying something else.
 
 
-def learnable(
+def turns_to_learn_from(
     turns: Sequence[Event],
     *,
     own: Callable[[str], str] | None = None,
@@ -123,18 +123,18 @@ def learnable(
     answers_nothing = False
     for index, turn in enumerate(turns):
         if turn.role == "user":
-            said = "" if _is_marked(turn, _HIDDEN_KEYS) else spoken(turn.content, own=own)
+            said = "" if _is_marked(turn, _HIDDEN_KEYS) else speech(turn.content, own=own)
             answers_nothing = not said or is_acknowledgement(said)
             if not answers_nothing:
-                kept.append(_with(turn, said, most))
+                kept.append(_with_content(turn, said, most))
         elif turn.role == "assistant" and not answers_nothing and _is_final(turns, index):
-            said = spoken(turn.content, own=own)
+            said = speech(turn.content, own=own)
             if said:
-                kept.append(_with(turn, said, most))
+                kept.append(_with_content(turn, said, most))
     return kept
 
 
-def spoken(text: str, *, own: Callable[[str], str] | None = None) -> str:
+def speech(text: str, *, own: Callable[[str], str] | None = None) -> str:
     """What was said in a text, without uploads and without our own memory blocks."""
     said = own(text) if own is not None else text
     if "<" in said:
@@ -164,8 +164,8 @@ def _is_marked(turn: Event, keys: Sequence[str]) -> bool:
     return any(turn.metadata.get(key) for key in keys)
 
 
-def _with(turn: Event, content: str, most: int | None) -> Event:
-    content = content if most is None else understood(content, most)
+def _with_content(turn: Event, content: str, most: int | None) -> Event:
+    content = content if most is None else readable_part(content, most)
     return turn if content == turn.content else replace(turn, content=content)
 
 

@@ -145,7 +145,7 @@ class _ValueReader:
                 return "", False
             if not self._is_escaped(end, begin) and self._ends(end + 1):
                 self.at = end + 1
-                return _unescaped(self._text[begin:end]), True
+                return _unescape(self._text[begin:end]), True
             end += 1
 
     def _is_escaped(self, at: int, begin: int) -> bool:
@@ -221,7 +221,7 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
 

@@ -186,10 +186,10 @@ def _turn_line(alias: str | None, turn: Event, max_tokens: int) -> str:
     text = turn.content
     if len(text) > _LONGEST_CHARS:
         text = _with_gap(text, _LONGEST_CHARS)
-    line = _encoded({**head, "text": text})
+    line = _encode({**head, "text": text})
     while count_tokens(line) + 1 > max_tokens and len(text) > len(_GAP):
         text = _with_gap(text, len(text) * 3 // 4)
-        line = _encoded({**head, "text": text})
+        line = _encode({**head, "text": text})
     return line
 
 
@@ -203,15 +203,15 @@ def _known_line(alias: str, entity: KnownEntity) -> str:
     told: dict[str, object] = {"known": alias, "name": entity.name[:200], "type": entity.type}
     if entity.aliases:
         told["aliases"] = [name[:200] for name in entity.aliases[:_MOST_ALIASES]]
-    return _encoded(told)
+    return _encode(told)
 
 
-def _encoded(value: Mapping[str, object]) -> str:
+def _encode(value: Mapping[str, object]) -> str:
     """One line of JSON that reads back as the same value and shows no unsafe mark."""
-    return _UNSAFE.sub(_escaped, json.dumps(value, ensure_ascii=False))
+    return _UNSAFE.sub(_escape, json.dumps(value, ensure_ascii=False))
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     return json.dumps(match.group())[1:-1] if match.group() > "\x7f" else f"\\u{ord(match[0]):04x}"
 
 

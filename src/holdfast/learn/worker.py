@@ -121,7 +121,7 @@ def pause(jobs: Jobs, attempts: int, error: ModelError) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def kind(error: ModelError) -> str:
+def error_kind(error: ModelError) -> str:
     """The kind of error only: its text may quote what was said."""
     return type(error.__cause__ or error).__name__
 
@@ -224,7 +224,7 @@ class Quick:
         self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()
 
-    def awaited(self, work: Callable[[], int]) -> int:
+    def wait_for(self, work: Callable[[], int]) -> int:
         """What `work` gives; 0 when it fails, or takes too long, and then it goes on."""
         found: list[int] = []
 
@@ -259,7 +259,7 @@ class Quick:
             thread.join(None if until is None else max(0.0, until - time.monotonic()))
 
 
-def read_turns(
+def read_at_once(
     store: Store,
     reader: QuickReader,
     scope: Scope,
@@ -478,12 +478,12 @@ class Worker:
             return 0
 
         def work() -> int:
-            done = read_turns(self._store, reader, scope, turns, self.steps, hands=self._hands)
+            done = read_at_once(self._store, reader, scope, turns, self.steps, hands=self._hands)
             self.tally.add(read=done)
             self.wake()
             return done
 
-        return self.quick.awaited(work)
+        return self.quick.wait_for(work)
 
     def _embed_batch(self, *, ignore_backoff: bool) -> int:
         jobs_config = self._config.jobs
@@ -518,7 +518,7 @@ class Worker:
             try:
                 self._read_jobs(reader, jobs, draining=draining)
             except Harmful as error:  # One of them; each alone from now on, untried.
-                log.warning("%d turns are read one by one: %s", len(jobs), kind(error))
+                log.warning("%d turns are read one by one: %s", len(jobs), error_kind(error))
                 self._store.release(jobs, alone=True)
             except Closed:
                 self._store.release(jobs)
@@ -538,7 +538,7 @@ class Worker:
             if not is_last(self._config.jobs, attempts, error, draining=draining):
                 self._put_off(jobs, error)
                 return
-            log.warning("%d turns: given up: %s", len(jobs), kind(error))
+            log.warning("%d turns: given up: %s", len(jobs), error_kind(error))
             if isinstance(error, Harmful):  # There is no other way to read it.
                 self._bury(jobs, error)
                 return
@@ -555,7 +555,9 @@ class Worker:
         if isinstance(error, NotAsked):
             self._store.release(jobs, due=due)
             return
-        log.warning("%d turns: attempt %d failed: %s", len(jobs), jobs[0].attempts, kind(error))
+        log.warning(
+            "%d turns: attempt %d failed: %s", len(jobs), jobs[0].attempts, error_kind(error)
+        )
         self._store.release(jobs, error=str(error), due=due, transient=is_transient(error))
 
     def drain(self, timeout: float | None = None) -> Drained:
@@ -629,7 +631,7 @@ class Worker:
     def _fail(self, job: Job, error: ModelError, *, draining: bool) -> None:
         dead = is_last(self._config.jobs, job.attempts, error, draining=draining)
         due = None if dead else self._clock() + pause(self._config.jobs, job.attempts, error)
-        log.warning("job %d: attempt %d failed: %s", job.id, job.attempts, kind(error))
+        log.warning("job %d: attempt %d failed: %s", job.id, job.attempts, error_kind(error))
         self._store.release([job], error=str(error), due=due, transient=is_transient(error))
         self.tally.add(dead=int(dead))
 

@@ -18,7 +18,7 @@ from holdfast.border.write_options import Handling, handling, sent
 from holdfast.config import Config
 from holdfast.errors import NotFound
 from holdfast.language.questions import usual_limit
-from holdfast.learn.filter import too_many, with_warnings
+from holdfast.learn.filter import rule_warnings, with_warnings
 from holdfast.memory.library import Library
 from holdfast.recall.context.ledger import Packing, explanation, keep
 from holdfast.recall.context.pack import GUARANTEED, Packed, pack
@@ -110,7 +110,7 @@ class Memory(Library):
             batch.drafts, ids, now=now, learner=self._learner(scope, how.visibility),
             origin=origin, data=how.data, progress=progress,
         )  # fmt: skip
-        warnings = (*batch.warnings, *too_many(ready))
+        warnings = (*batch.warnings, *rule_warnings(ready))
         if progress:  # Before the commit: if it raises, nothing is stored.
             progress(len(ready), len(ready))
         steps = self._worker.steps[: None if how.is_read else 1]

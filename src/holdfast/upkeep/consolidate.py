@@ -57,7 +57,7 @@ def affinity(cosine: float, apart: timedelta) -> float:
 
 def candidates(records: Iterable[Record]) -> list[Record]:
     """What one night looks at: the newest of what may be put together at all."""
-    there = [each for each in standing(records) if _may(each)]
+    there = [each for each in standing(records) if _may_merge(each)]
     return sorted(there, key=lambda each: (each.known_from, each.id), reverse=True)[:BATCH]
 
 
@@ -66,7 +66,7 @@ def plan(records: Iterable[Record], vectors: Vectors) -> list[Act]:
     groups: dict[tuple[object, ...], list[Record]] = {}
     for each in candidates(records):
         if each.id in vectors:
-            groups.setdefault(_whose(each), []).append(each)
+            groups.setdefault(_teller(each), []).append(each)
     return [
         _merge_act(cluster) for group in groups.values() for cluster in _clusters(group, vectors)
     ]
@@ -93,7 +93,7 @@ def vectors_of(
     }
 
 
-def _may(record: Record) -> bool:
+def _may_merge(record: Record) -> bool:
     """Whether a record may be put together with others at all."""
     free = record.tier in TIERS and record.kind not in PROTECTED and record.quiet < 2
     # What has an end of its own would come back without it.
@@ -101,7 +101,7 @@ def _may(record: Record) -> bool:
     return free and not record.data.get("contradicts")
 
 
-def _whose(record: Record) -> tuple[object, ...]:
+def _teller(record: Record) -> tuple[object, ...]:
     """Equal for records that one could stand for: the same kind of thing, told by the same."""
     told_by = (record.role, record.name, record.agent, record.visibility, record.origin)
     return (record.tier, record.kind, record.quiet, *told_by)

@@ -43,7 +43,7 @@ class Uses:
         if not (new := self._new(scope, ids, now.date())):
             return
         try:
-            used(self._store, scope, new, now=now)
+            note_used(self._store, scope, new, now=now)
         except HoldfastError as error:
             log.warning("a use was not noted: %s", type(error).__name__)
 
@@ -79,7 +79,7 @@ def feedback(
     raise NotFound(f"there is no memory {id!r} in this scope")
 
 
-def used(store: Store, scope: Scope, ids: Sequence[str], *, now: datetime) -> list[str]:
+def note_used(store: Store, scope: Scope, ids: Sequence[str], *, now: datetime) -> list[str]:
     """Note that a context told these; those that count. Turns do not: what was said is what it is,
     however often it is told."""
     derived = [each.id for each in store.get(scope, ids) if each.tier != "session"]

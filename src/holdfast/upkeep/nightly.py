@@ -97,7 +97,7 @@ class NightlyRound:
         done = []
         for owner in self._owners() if scope is None else [scope]:
             for job in jobs:
-                one = self._tried(job, _owner(owner), now, rules)
+                one = self._try_job(job, _owner(owner), now, rules)
                 if one.acts or one.changed:
                     log.info("%s: %d planned, %d changed", job, len(one.acts), len(one.changed))
                     done.append(one)
@@ -114,7 +114,7 @@ class NightlyRound:
                 )
             made_of = record.data.get("consolidated_from")
             if isinstance(made_of, list) and record.known_to is None:
-                back += self._apart(scope, record.id, made_of, run, now)
+                back += self._split(scope, record.id, made_of, run, now)
         return back
 
     def restore(self, scope: Scope, ids: Sequence[str], *, now: datetime) -> list[str]:
@@ -122,7 +122,7 @@ class NightlyRound:
         back = self._store.archive(scope, ids, at=now, reason="by hand", undo=True)
         return back + self._store.end(scope, ids, valid_to=None, at=now, reason="by hand")
 
-    def _apart(
+    def _split(
         self, scope: Scope, id: str, members: Sequence[str], run: str, now: datetime
     ) -> list[str]:
         if not any(_was_by(self._store, scope, each, run) for each in members):
@@ -143,18 +143,18 @@ class NightlyRound:
             yield from found
             last = found[-1]
 
-    def _tried(self, job: str, scope: Scope, now: datetime, rules: Rules) -> Done:
+    def _try_job(self, job: str, scope: Scope, now: datetime, rules: Rules) -> Done:
         """One job for one owner. Whatever goes wrong with it is logged, and the next owner has
         their turn: a record that nobody can read must not keep the others from theirs."""
         try:
-            return self._one(job, scope, now, rules)
+            return self._run_job(job, scope, now, rules)
         except StoreError:
             raise
         except Exception:
             log.exception("%s: stopped for one owner", job)
             return Done(_run(job, now), job, scope, now, (), shadow=rules.shadow)
 
-    def _one(self, job: str, scope: Scope, now: datetime, rules: Rules) -> Done:
+    def _run_job(self, job: str, scope: Scope, now: datetime, rules: Rules) -> Done:
         done = Done(_run(job, now), job, scope, now, (), shadow=rules.shadow)
         if job == "conflicts":
             if self._settle is None or rules.shadow:
@@ -192,9 +192,9 @@ class NightlyRound:
             acts = plan_staleness(records, now=now, most=every)
         else:
             acts = plan_retention(records, now=now, most=every)
-        return list(self._allowed(scope, acts, left))
+        return list(self._within_quota(scope, acts, left))
 
-    def _allowed(self, scope: Scope, acts: Sequence[Act], left: int) -> Iterator[Act]:
+    def _within_quota(self, scope: Scope, acts: Sequence[Act], left: int) -> Iterator[Act]:
         """Reviews, and as many others as may be; not what somebody brought back before."""
         for act in acts:
             if act.deed != "archive":

@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import NotFound
-from holdfast.records.graph.plan import again
+from holdfast.records.graph.plan import record_again
 from holdfast.records.graph.resolve import Resolver
 from holdfast.records.graph.walk import entities_in
 from holdfast.testing import HashEmbedder
@@ -413,7 +413,7 @@ def test_a_beginning_that_is_no_time_is_none(tmp_path: Path, since: object) -> N
         heard.hear("Bob supports Acme")
         (edge,) = memory.graph.overview(user="ann").edges
         (record,) = memory.store.get(ANN, [edge.id])
-        odd = again(replace(record, data={**record.data, "since": since}))
+        odd = record_again(replace(record, data={**record.data, "since": since}))
         memory.store.put(ANN, [odd], known_at=heard.now, steps=[])
         heard.hear("Bob supports Acme")
         (edge,) = memory.graph.overview(user="ann").edges

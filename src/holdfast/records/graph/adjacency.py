@@ -272,7 +272,7 @@ def roots(merges: Iterable[Merging], known: Collection[str]) -> dict[str, str]:
     return {each: root(each) for each in parent}
 
 
-def grouped(
+def merge_groups(
     things: Mapping[str, Entity], merges: Iterable[Merging]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """The members of each joined entity by its root, in the order of `things`; and the roots."""
@@ -453,14 +453,14 @@ class Adjacency:
 
     def find(self, name: str) -> int | None:
         """The entity with this name, alias or id."""
-        found = self.named(name)
+        found = self.id_named(name)
         return None if found is None else self.numbers[found]
 
-    def named(self, name: str) -> str | None:
+    def id_named(self, name: str) -> str | None:
         """The id that bears this name or alias, or is it; of a joined entity that of the member."""
         return self.called.get(same(name)) or (name if name in self.numbers else None)
 
-    def shown(self, id: str) -> str:
+    def shown_id(self, id: str) -> str:
         """The id under which an entity is shown."""
         return self.ids[self.numbers[id]] if id in self.numbers else id
 
@@ -493,16 +493,16 @@ def adjacency(
     """The arrays of a graph. Edges without both ends are left out. The numbers do not depend on the
     order of what is given."""
     records = _by_age(entities)
-    people = _joined(records, merges)
+    people = _join_entities(records, merges)
     ids, claims, source, target = _edges(relations, people.numbers)
     agents: dict[str, int] = {}
     codes: dict[_Types, int] = {}
     confidence = np.array([edge.confidence for edge in claims], dtype=np.float32)
-    entity_types = _coded([(each.type, each.subtype) for each in people.shown], codes)
-    edge_types = _coded([(edge.type, edge.original) for edge in claims], codes)
+    entity_types = _type_codes([(each.type, each.subtype) for each in people.shown], codes)
+    edge_types = _type_codes([(edge.type, edge.original) for edge in claims], codes)
     loops = _made_loops(people, source, target, claims)
     first, ways, ends = _ways(source, target, confidence, len(people.ids), loops)
-    called, bearers = _called(records, people.numbers)
+    called, bearers = _names_of(records, people.numbers)
     edge_numbers = dict(zip(ids, range(len(ids)), strict=True))
     loose, missing = _loose(relations, edge_numbers, people.numbers)
     edge_spans = _edge_spans(claims, agents)
@@ -552,7 +552,7 @@ def _loose(
     return loose, frozenset(ends - numbers.keys())
 
 
-class _Joined(NamedTuple):
+class _JoinedEntities(NamedTuple):
     """Entities with one number for those that are one."""
 
     numbers: dict[str, int]
@@ -561,12 +561,12 @@ class _Joined(NamedTuple):
     members: dict[int, Sequence[str]]
 
 
-def _joined(records: Mapping[str, Entity], merges: Mapping[str, Merging]) -> _Joined:
-    groups, root = grouped(records, merges.values())
+def _join_entities(records: Mapping[str, Entity], merges: Mapping[str, Merging]) -> _JoinedEntities:
+    groups, root = merge_groups(records, merges.values())
     if not groups:
         numbers = {each: number for number, each in enumerate(records)}
-        return _Joined(numbers, list(records), list(records.values()), {})
-    made = _Joined({}, [], [], {})
+        return _JoinedEntities(numbers, list(records), list(records.values()), {})
+    made = _JoinedEntities({}, [], [], {})
     for each, alone in records.items():
         if each in made.numbers:
             continue
@@ -583,7 +583,7 @@ def _joined(records: Mapping[str, Entity], merges: Mapping[str, Merging]) -> _Jo
 
 
 def _made_loops(
-    people: _Joined, source: Ints, target: Ints, claims: Sequence[Relation]
+    people: _JoinedEntities, source: Ints, target: Ints, claims: Sequence[Relation]
 ) -> NDArray[np.bool_]:
     """Edges whose two ends became one: they say nothing any more and lead nowhere."""
     loops: NDArray[np.bool_] = source == target
@@ -637,7 +637,7 @@ def _ways(
     return first, edges, np.concatenate([target, source])[order]
 
 
-def _called(
+def _names_of(
     records: Mapping[str, Entity], numbers: Mapping[str, int]
 ) -> tuple[dict[str, str], dict[Any, list[Borne]]]:
     called: dict[str, str] = {}
@@ -651,7 +651,7 @@ def _called(
     return called, bearers
 
 
-def _coded(types: Sequence[_Types], codes: dict[_Types, int]) -> Ints:
+def _type_codes(types: Sequence[_Types], codes: dict[_Types, int]) -> Ints:
     for each in set(types) - codes.keys():
         codes[each] = len(codes)
     return _ints(map(codes.__getitem__, types))
@@ -661,13 +661,15 @@ def _edge_spans(claims: Sequence[Relation], agents: dict[str, int]) -> Spans:
     spans = _spans([edge.span for edge in claims], agents)
     seen = np.array([edge.seen_us for edge in claims], dtype=np.int64)
     births = np.ones(len(claims))
-    full = _full(births, [edge.strength for edge in claims])
+    full = _full_strengths(births, [edge.strength for edge in claims])
     return replace(
         spans, present_us=edges_until(seen, full), born_us=edges_until(spans.known_us, births)
     )
 
 
-def _full(births: NDArray[np.float64], touched: list[float | None]) -> NDArray[np.float64]:
+def _full_strengths(
+    births: NDArray[np.float64], touched: list[float | None]
+) -> NDArray[np.float64]:
     """What each was when it was last seen: as it was born, or as a touch left it."""
     if touched.count(None) == len(touched):
         return births
@@ -681,7 +683,7 @@ def _entity_spans(
     spans = _spans([each.span for each in shown], agents)
     seen = np.array([each.seen_us for each in shown], dtype=np.int64)
     births = entity_births(np.array([len(each.sources) for each in shown], dtype=np.int64))
-    present = entities_until(seen, _full(births, [each.strength for each in shown]))
+    present = entities_until(seen, _full_strengths(births, [each.strength for each in shown]))
     born = entities_until(spans.known_us, births)
     for end in ends:
         np.maximum.at(present, end, edges.present_us)

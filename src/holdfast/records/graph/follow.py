@@ -215,7 +215,7 @@ def _rename(names: Resolver, touched: set[str], before: Adjacency, now: Adjacenc
         numbers = {graph.numbers[each] for each in touched if each in graph.numbers}
         members.update(each for number in numbers for each in graph.members.get(number, ()))
     for each in members:
-        if now.shown(each) != each or each not in now.numbers:
+        if now.shown_id(each) != each or each not in now.numbers:
             names.discard(each)
     for known in _resolvable(now, {now.numbers[each] for each in members if each in now.numbers}):
         names.add(known)

@@ -128,7 +128,7 @@ class PlannedEntity:
         """The record of this entity."""
         if call.heard and self.before is not None and is_written(self.before):
             return Planned(
-                again(self.before, sources=self.told.sources_beside(self.before, call.now)),
+                record_again(self.before, sources=self.told.sources_beside(self.before, call.now)),
                 self.before,
             )
         data: dict[str, Any] = {"name": self.name, "type": self.type.type}
@@ -138,8 +138,12 @@ class PlannedEntity:
         also = f", also {', '.join(self.aliases)}" if self.aliases else ""
         told = f": {self.summary}" if self.summary else ""
         content = f"{self.name} ({self.type.original or self.type.type}){also}{told}"
-        sure = max(usual(self.told.origins), self.before.confidence if self.before else 0.0)
-        return _planned(id, "entity", content, data, sure, self.since, self.before, self.told, call)
+        sure = max(
+            usual_confidence(self.told.origins), self.before.confidence if self.before else 0.0
+        )
+        return _make_planned(
+            id, "entity", content, data, sure, self.since, self.before, self.told, call
+        )
 
 
 @dataclass(slots=True)
@@ -159,7 +163,7 @@ class PlannedRelation:
         """The record of this relation between two that are called so."""
         if call.heard and self.before is not None and is_written(self.before):
             return Planned(
-                again(self.before, sources=self.told.sources_beside(self.before, call.now)),
+                record_again(self.before, sources=self.told.sources_beside(self.before, call.now)),
                 self.before,
             )
         data: dict[str, Any] = {
@@ -177,7 +181,7 @@ class PlannedRelation:
             data["since"] = self.at.isoformat()
         since = self.at or (self.before.valid_from if self.before else call.now)
         content = sentence(names[0], *self.type, names[1])
-        return _planned(
+        return _make_planned(
             id, "relation", content, data, self.confidence, since, self.before, self.told, call
         )
 
@@ -236,7 +240,7 @@ def entity_before(draft: EntityDraft, before: Record | None, now: datetime) -> P
     )
 
 
-def usual(origins: list[str]) -> float:
+def usual_confidence(origins: list[str]) -> float:
     """How sure we are of what these have told."""
     return _SAID if least(origins) in ("user", "user_confirmed") else _TOLD
 
@@ -246,7 +250,7 @@ def is_written(record: Record | None) -> bool:
     return record is not None and not is_heard(record.tier, record.data)
 
 
-def again(
+def record_again(
     record: Record, *, sources: tuple[str, ...] = (), valid_to: datetime | None = None
 ) -> Derived:
     """A record as it is, to be stored again with more sources or with an end."""
@@ -288,7 +292,7 @@ def _signals(before: Record | None) -> list[str]:
     return [each for each in kept if isinstance(each, str)] if isinstance(kept, list) else []
 
 
-def _planned(  # noqa: PLR0913, PLR0917 (the parts of a record)
+def _make_planned(  # noqa: PLR0913, PLR0917 (the parts of a record)
     id: str, kind: str, content: str, data: dict[str, Any], confidence: float, since: datetime,
     before: Record | None, told: DraftGroup, call: WriteCall,
 ) -> Planned:  # fmt: skip
@@ -394,11 +398,11 @@ class GraphPlan:
         for each, edge in self.relations.items():
             made.append(edge.record(each, (self._name(edge.source), self._name(edge.target)), call))
         made += [merge.record(each, call) for each, merge in self.merges.items()]
-        return made + self._supported()
+        return made + self._merge_support()
 
-    def shown(self, id: str) -> str:
+    def shown_id(self, id: str) -> str:
         """The id under which an entity is shown once this call is stored."""
-        id = self.graph.shown(id)
+        id = self.graph.shown_id(id)
         while id in self._into:
             id = self._into[id]
         return id
@@ -409,9 +413,9 @@ class GraphPlan:
     def _entity(self, draft: EntityDraft, called: Sequence[str]) -> str | None:
         if self.heard:  # That somebody is also called so is weighed, not taken for granted.
             called = called[:1]
-        known = self._exactly(called)
+        known = self._entity_called(called)
         free, forgotten = self._entity_id(called[0], is_known=known is not None)
-        sources = self._later(draft.sources, forgotten)
+        sources = self._turns_after(draft.sources, forgotten)
         if sources is None:
             return None
         each = known or free
@@ -428,10 +432,10 @@ class GraphPlan:
             if self._names is None:
                 self._names = Resolver(base=self.resolver())
             self._weigh(each, draft, sources, self._names)
-        self._near[self.shown(each)] = None
+        self._near[self.shown_id(each)] = None
         return each
 
-    def _exactly(self, called: Sequence[str]) -> str | None:
+    def _entity_called(self, called: Sequence[str]) -> str | None:
         """The entity that is called so, by its name, else by an alias."""
         for name in called:
             if name in self._called:
@@ -497,7 +501,7 @@ class GraphPlan:
         )
         return True
 
-    def _supported(self) -> list[Planned]:
+    def _merge_support(self) -> list[Planned]:
         """The merges by likeness of entities that were heard of again, with the turns of that.
 
         A merge that likeness made rests on the turns that name the newcomer of the two. It stays
@@ -520,7 +524,7 @@ class GraphPlan:
                     told.sources |= self._again[end].sources
             more = told.sources_beside(record, self.now)
             if record.data.get("by") == "likeness" and not set(more) <= set(record.sources):
-                made.append(Planned(again(record, sources=more), record))
+                made.append(Planned(record_again(record, sources=more), record))
         return made
 
     def _name(self, each: str) -> str:
@@ -529,7 +533,7 @@ class GraphPlan:
 
     def _end(self, name: str, draft: RelationDraft) -> str | None:
         """The entity at an end of a relation."""
-        each = self._called.get(same(name)) or self.graph.named(name)
+        each = self._called.get(same(name)) or self.graph.id_named(name)
         if each is not None and each in self.graph.records and not self._may_name(each, name):
             each = None
         if each is None:
@@ -543,7 +547,7 @@ class GraphPlan:
             each = self._entity(told, [same(name)])
         elif self.heard:
             _, forgotten = self._entity_id(same(name), is_known=True)
-            each = None if self._later(draft.sources, forgotten) is None else each
+            each = None if self._turns_after(draft.sources, forgotten) is None else each
         entity = self.entities.get(each or "")
         # What is new has been there as long as what is told of it.
         if entity is not None and entity.before is None and draft.at is not None:
@@ -559,16 +563,16 @@ class GraphPlan:
         over: datetime | None = None
         for round in count():
             each = digest("relation", source, said, target, str(round))
-            at = self._over(each)
+            at = self._ended_at(each)
             if at is None:
                 break
             over = _latest(over, at)
-        sources = self._later(draft.sources, over)
+        sources = self._turns_after(draft.sources, over)
         return None if sources is None else _EdgeClaim(each, source, target, sources)
 
     def _relation(self, claim: _EdgeClaim, draft: RelationDraft, before: Record | None) -> None:
         given = draft.confidence
-        sure = usual([draft.origin or self.origin]) if given is None else given
+        sure = usual_confidence([draft.origin or self.origin]) if given is None else given
         edge = self.relations.get(claim.id)
         if edge is None:
             at = None if before is None else _since(before)
@@ -593,7 +597,7 @@ class GraphPlan:
             forgotten = forgotten if at is None else _latest(forgotten, at)
         return each, forgotten
 
-    def _over(self, each: str) -> datetime | None:
+    def _ended_at(self, each: str) -> datetime | None:
         """Since when an edge is forgotten or known to have ended; None for one that may be told."""
         if each in self.relations:
             return None
@@ -603,7 +607,9 @@ class GraphPlan:
         span = self.graph.relations[number].span
         return moment(min(span.until_us, span.known_until_us))
 
-    def _later(self, sources: tuple[str, ...], since: datetime | None) -> tuple[str, ...] | None:
+    def _turns_after(
+        self, sources: tuple[str, ...], since: datetime | None
+    ) -> tuple[str, ...] | None:
         """The turns that became known after something was forgotten; None when it was heard in
         earlier ones alone and is not to be learned again."""
         if since is None or not self.heard:

@@ -18,7 +18,7 @@ from holdfast.language.vocabulary import key
 from holdfast.records.graph import check
 from holdfast.records.graph.adjacency import Adjacency, When
 from holdfast.records.graph.follow import Graphs
-from holdfast.records.graph.plan import GraphPlan, PlannedMerge, WriteCall, again, merge_id
+from holdfast.records.graph.plan import GraphPlan, PlannedMerge, WriteCall, merge_id, record_again
 from holdfast.records.graph.walk import (
     edges_of,
     entities_begun,
@@ -49,16 +49,16 @@ def receipt(
     """The receipt of a call. Entities that are one count as one, as do edges that say the same."""
     graph = plan.graph
     named = {*plan.entities, *(each for merge in plan.merges.values() for each in merge.ids)}
-    known = {plan.shown(each): graph.numbers[each] for each in named if each in graph.numbers}
-    things = {plan.shown(each) for each in plan.entities}
+    known = {plan.shown_id(each): graph.numbers[each] for each in named if each in graph.numbers}
+    things = {plan.shown_id(each) for each in plan.entities}
     claims: dict[tuple[str, str, str], bool] = {}
     for edge in plan.relations.values():
-        ends = plan.shown(edge.source), plan.shown(edge.target)
+        ends = plan.shown_id(edge.source), plan.shown_id(edge.target)
         said = key(edge.type.original or edge.type.type)
-        is_known = edge.before is not None or _is_told(graph, ends, said, known)
+        is_known = edge.before is not None or _has_edge(graph, ends, said, known)
         claims[ends[0], said, ends[1]] = is_known
     created = len(things - known.keys()) + sum(not each for each in claims.values())
-    first = [plan.shown(each) for each in given if each is not None]
+    first = [plan.shown_id(each) for each in given if each is not None]
     return GraphReceipt(
         entities=tuple(first + [each for each in _plan_ids(plan) if each not in set(first)]),
         edges=tuple(each for each in edges if each is not None),
@@ -73,7 +73,7 @@ def receipt_text(told: GraphReceipt) -> str:
     return json.dumps(asdict(told))
 
 
-def told_before(text: str) -> GraphReceipt:
+def parse_receipt(text: str) -> GraphReceipt:
     """The receipt that was noted."""
     fields = json.loads(text)
     for name in ("entities", "edges", "warnings"):
@@ -82,10 +82,10 @@ def told_before(text: str) -> GraphReceipt:
 
 
 def _plan_ids(plan: GraphPlan) -> list[str]:
-    return list(dict.fromkeys(map(plan.shown, plan.entities)))
+    return list(dict.fromkeys(map(plan.shown_id, plan.entities)))
 
 
-def _is_told(graph: Adjacency, ends: tuple[str, str], said: str, known: Mapping[str, int]) -> bool:
+def _has_edge(graph: Adjacency, ends: tuple[str, str], said: str, known: Mapping[str, int]) -> bool:
     """Whether an edge was there that says the same between the same two, as they are joined now."""
     source, target = (known.get(each, graph.numbers.get(each, -1)) for each in ends)
     if source < 0 or target < 0:
@@ -116,7 +116,7 @@ class Merges:
         self._store = store
         self._graphs = graphs
 
-    def listed(self, scope: Scope, *, undone: bool, limit: int) -> list[Merge]:
+    def list_merges(self, scope: Scope, *, undone: bool, limit: int) -> list[Merge]:
         """Merges of entities that the asker may see, newest first."""
         graph = self._graphs.of(scope)
         found = [
@@ -155,7 +155,7 @@ class Merges:
         """End a merge; one that is undone already stays as it is."""
         found = self._merge(scope, id)
         if found.valid_to is None and found.known_to is None:
-            self._put(scope, again(found, valid_to=now), now)
+            self._put(scope, record_again(found, valid_to=now), now)
         return self._one(scope, id)
 
     def _one(self, scope: Scope, id: str) -> Merge:
@@ -202,7 +202,7 @@ def _merge_of(graph: Adjacency, ids: tuple[str, str]) -> str | None:
 
 
 def _entity_named(graph: Adjacency, scope: Scope, name: str) -> str:
-    found = graph.named(name)
+    found = graph.id_named(name)
     if found is None or not _sees(graph, scope, found):
         raise NotFound(f"there is no entity {name!r} in this scope")
     return found
@@ -261,7 +261,7 @@ class Graph:
                     entities=entities, relations=relations, origin=origin,
                 ) as before:  # fmt: skip
                     if before is not None:
-                        return told_before(before)
+                        return parse_receipt(before)
                     if not records or self._store.put(
                         scope, records, known_at=plan.now, steps=self._worker.steps, since=since
                     ):
@@ -412,7 +412,7 @@ class Graph:
         if they are wanted."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
-        return self._merges.listed(scope, undone=undone, limit=most)
+        return self._merges.list_merges(scope, undone=undone, limit=most)
 
     def merge(
         self,

@@ -22,7 +22,7 @@ from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from
 from tests.learn.chatting import Model
 from tests.learn.stepping import RULES, Recorder, Stepping
-from tests.learn.test_step_llm import a_talk, turns_of
+from tests.learn.test_extract_llm import a_talk, turns_of
 
 NLP = {"extraction.provider": "nlp"}
 TEA = "My favourite drink is black tea with milk in the morning."

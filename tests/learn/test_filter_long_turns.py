@@ -7,7 +7,7 @@ import pytest
 
 import holdfast
 from holdfast.language.instructions.rules import MOST_RULES
-from holdfast.learn.filter import understood
+from holdfast.learn.filter import readable_part
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 
@@ -26,9 +26,9 @@ def names(memory: Memory) -> set[str]:
 
 
 def test_a_cut_is_made_between_words() -> None:
-    assert understood("three small words", 100) == "three small words"
-    assert understood("three small words", 14) == "three small"
-    assert understood("x" * 50, 14) == "x" * 14
+    assert readable_part("three small words", 100) == "three small words"
+    assert readable_part("three small words", 14) == "three small"
+    assert readable_part("x" * 50, 14) == "x" * 14
 
 
 def test_what_is_said_beyond_the_cap_is_stored_and_found_but_not_understood(
