@@ -151,7 +151,7 @@ def embed(
     """
     subjects = _subjects(store, jobs)
     wanted: dict[int, list[tuple[bytes, str]]] = {
-        job.id: [(_digest(text), text) for text in _texts(subjects[job.id])]
+        job.id: [(passage_digest(text), text) for text in _texts(subjects[job.id])]
         for job in jobs
         if job.id in subjects
     }
@@ -245,5 +245,6 @@ def _known_vectors(
     return known
 
 
-def _digest(text: str) -> bytes:
+def passage_digest(text: str) -> bytes:
+    """What the vector of a passage is found by."""
     return blake2b(text.encode(), digest_size=16).digest()

@@ -206,16 +206,6 @@ class House:
 PATIENCE_SECONDS = 20.0
 
 
-class QuickReader(Protocol):
-    """The part of a `Reader` that is needed here."""
-
-    def claim_turns(self, scope: Scope, turns: Sequence[str]) -> list[Job]:
-        """The jobs of some turns that somebody waits for; the attempt is counted."""
-
-    def read(self, jobs: Sequence[Job], steps: Sequence[str], *, quick: bool = False) -> int:
-        """Do them and remove them; how many. `quick`: no model is asked for anything."""
-
-
 class Quick:
     """The threads that read for those who wait."""
 
@@ -261,7 +251,7 @@ class Quick:
 
 def read_at_once(
     store: Store,
-    reader: QuickReader,
+    reader: Reader,
     scope: Scope,
     turns: Sequence[str],
     steps: Sequence[str],
@@ -297,7 +287,7 @@ _STOP_SECONDS = 2.0
 _BATCH_SECONDS = 0.5
 
 
-class Reader(QuickReader, Protocol):
+class Reader(Protocol):
     """A step that is done for the turns of one conversation together."""
 
     @property
@@ -306,6 +296,9 @@ class Reader(QuickReader, Protocol):
 
     def claim(self, *, ignore_backoff: bool) -> list[Job]:
         """The jobs of one conversation that is ready; the attempt is counted."""
+
+    def claim_turns(self, scope: Scope, turns: Sequence[str]) -> list[Job]:
+        """The jobs of some turns that somebody waits for; the attempt is counted."""
 
     def read(self, jobs: Sequence[Job], steps: Sequence[str], *, quick: bool = False) -> int:
         """Do them and remove them; how many. `steps` are queued for what is learned. ModelError

@@ -149,12 +149,13 @@ def derived(  # noqa: PLR0913 (the parts of a record)
     **more: Any,
 ) -> Derived:
     """A record to store. `more` are fields of `Derived` that are not as usual."""
-    row, length = packed(indexed_terms(more.get("name"), content))
     usual: dict[str, Any] = {
         "confidence": _SAID if origin in _BY_USER else _TOLD,
         "importance": IMPORTANCE,
         "role": _ROLES.get(origin, "tool"),
     }
+    if "terms" not in more:
+        usual["terms"], usual["length"] = packed(indexed_terms(more.get("name"), content))
     return Derived(
         id=id,
         tier=tier,
@@ -162,8 +163,6 @@ def derived(  # noqa: PLR0913 (the parts of a record)
         content=content,
         data=data,
         origin=origin,
-        terms=row,
-        length=length,
         valid_from=at,
         sources=tuple(sources),
         supersedes=tuple(supersedes),

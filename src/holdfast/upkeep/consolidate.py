@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import blake2b
 from typing import NamedTuple
@@ -18,11 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.index.view import packed
 from holdfast.language.terms import fold, quoted_strings, terms, words_with_digits
-from holdfast.learn.embed import passages
-from holdfast.records.entries import indexed_terms
-from holdfast.store.protocols import Derived, Store
+from holdfast.learn.embed import passage_digest, passages
+from holdfast.records.parts import again
+from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 from holdfast.upkeep.plans import TIERS, Act, standing
 
@@ -79,11 +79,7 @@ def vectors_of(
     active = next((each for each in store.spaces() if each.state == "active"), None)
     if active is None:
         return {}
-    # As learn/embed.py keeps them.
-    digests = {
-        each.id: blake2b(passages(each.content)[0].encode(), digest_size=16).digest()
-        for each in records
-    }
+    digests = {each.id: passage_digest(passages(each.content)[0]) for each in records}
     found = store.vectors(scope, active.id, digests=set(digests.values()))
     known = {each.digest: each.data for each in found}
     return {
@@ -150,33 +146,23 @@ def _covers(full: _ComparableText, other: _ComparableText) -> bool:
 def _merge_act(cluster: Sequence[Record]) -> Act:
     kept = cluster[0]
     ids = tuple(sorted(each.id for each in cluster))
-    row, length = packed(indexed_terms(kept.name, kept.content))
     sources = tuple(dict.fromkeys(source for each in cluster for source in each.sources))
     reason = f"{len(ids)} near duplicates became one"
-    record = Derived(
+    data = {
+        **kept.data,
+        "claim": kept.data.get("claim") or kept.id,
+        "replaces": list(ids),
+        "consolidated_from": list(ids),
+    }
+    record = replace(
+        again(kept, data),
         id=blake2b("/".join(("consolidated", *ids)).encode(), digest_size=16).hexdigest(),
-        tier=kept.tier,
-        kind=kept.kind,
-        content=kept.content,
-        data={
-            **kept.data,
-            "claim": kept.data.get("claim") or kept.id,
-            "replaces": list(ids),
-            "consolidated_from": list(ids),
-        },
         confidence=max(each.confidence for each in cluster),
         importance=max(each.importance for each in cluster),
-        origin=kept.origin,
-        terms=row,
-        length=length,
         valid_from=max(each.valid_from for each in cluster),
         sources=sources,
-        role=kept.role,
-        name=kept.name,
         supersedes=ids,
-        quiet=kept.quiet,
         metadata=None if sources else kept.metadata,
-        visibility=kept.visibility,
         reason=reason,
     )
     return Act(JOB, "merge", ids, reason, record)

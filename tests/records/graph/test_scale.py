@@ -17,8 +17,8 @@ from holdfast.records.graph.adjacency import (
     adjacency,
     us,
 )
-from holdfast.records.graph.plan import digest
 from holdfast.records.graph.walk import subgraph, walk
+from holdfast.records.parts import digest
 from holdfast.store.protocols import FOREVER_US
 from holdfast.testing.store_suite import NOON
 from tests.records.graph.hearing import Heard, entity

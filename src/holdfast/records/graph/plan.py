@@ -13,19 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from itertools import count
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from holdfast.border.origins import least
-from holdfast.index.view import packed
 from holdfast.language.names import Name, same
-from holdfast.language.terms import terms
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
 from holdfast.records.graph.adjacency import Adjacency, aliases, fullness, moment
 from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraft
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.resolve import Resolution, ResolvableEntity, Resolver
+from holdfast.records.parts import IMPORTANCE, derived, digest
 from holdfast.records.transact import exists
 from holdfast.store.protocols import Derived, Store, is_heard
 from holdfast.types import Record, Scope
@@ -37,19 +36,17 @@ from holdfast.types import Record, Scope
 # heard in. What somebody wrote stays as written, however often it is heard of.
 # ----------------------------------------------------------------------
 
-_ID_BYTES = 16
 #: How sure we are of what the caller gave no number for: what the user said, and the rest.
 _SAID, _TOLD = 1.0, 0.8
 #: Aliases that an entity may gather over time.
 _MOST_GATHERED = 4 * MOST_ALIASES
-_IMPORTANCE = 0.5
 #: Whose word a draft is that does not say.
 _UNTOLD = "import"
 #: Turns that are kept as sources of one record; from then on one a day, which keeps it present.
 _MOST_SOURCES = 1_000
 _DAY = timedelta(days=1)
-#: Who speaks in a record of this origin.
-_ROLES = {"user": "user", "user_confirmed": "user", "agent": "assistant"}
+#: What is no document has no words to be searched by.
+_UNSEARCHED: Mapping[str, Any] = MappingProxyType({"terms": b"", "length": 0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ class DraftGroup:
         """One more draft, as far as it was heard in these turns."""
         self.origins.append(draft.origin or usual)
         self.sources.update(dict.fromkeys(sources))
-        given = _IMPORTANCE if draft.importance is None else draft.importance
+        given = IMPORTANCE if draft.importance is None else draft.importance
         self.importance = max(self.importance, given)
         if isinstance(draft, RelationDraft):
             self.signals.update(draft.signals)
@@ -209,22 +206,11 @@ class PlannedMerge:
             "by": self.by,
             "heard": True,
         }
-        made = Derived(
-            id=id,
-            tier="graph",
-            kind="merge",
-            content=f"{self.names[0]} is {self.names[1]}",
-            data=data,
-            confidence=self.score,
-            importance=_IMPORTANCE,
-            origin=self.origin,
-            terms=b"",
-            length=0,
-            valid_from=call.now,
-            sources=self.sources,
-            role=_ROLES.get(self.origin, "tool"),
-            shared=True,
-        )
+        made = derived(
+            id, "graph", "merge", f"{self.names[0]} is {self.names[1]}",
+            origin=self.origin, at=call.now, data=data, sources=self.sources,
+            confidence=self.score, shared=True, **_UNSEARCHED,
+        )  # fmt: skip
         return Planned(made, before)
 
 
@@ -254,31 +240,13 @@ def record_again(
     record: Record, *, sources: tuple[str, ...] = (), valid_to: datetime | None = None
 ) -> Derived:
     """A record as it is, to be stored again with more sources or with an end."""
-    row, length = (b"", 0) if not is_written(record) else packed(terms(record.content))
-    return Derived(
-        id=record.id,
-        tier=record.tier,
-        kind=record.kind,
-        content=record.content,
-        data=record.data,
-        confidence=record.confidence,
-        importance=record.importance,
-        origin=record.origin,
-        terms=row,
-        length=length,
-        valid_from=record.valid_from,
-        valid_to=valid_to,
-        sources=sources,
-        role=record.role,
-        name=record.name,
-        shared=record.agent is None,
-    )
-
-
-def digest(*parts: str) -> str:
-    """An id that follows from what it is the id of."""
-    joined = "\x00".join(parts)
-    return blake2b(joined.encode(), digest_size=_ID_BYTES).hexdigest()
+    searched = {} if is_written(record) else _UNSEARCHED
+    return derived(
+        record.id, record.tier, record.kind, record.content,
+        origin=record.origin, at=record.valid_from, data=record.data, sources=sources,
+        valid_to=valid_to, confidence=record.confidence, importance=record.importance,
+        role=record.role, name=record.name, shared=record.agent is None, **searched,
+    )  # fmt: skip
 
 
 def merge_id(a: str, b: str, round: int = 0) -> str:
@@ -298,7 +266,6 @@ def _make_planned(  # noqa: PLR0913, PLR0917 (the parts of a record)
 ) -> Planned:  # fmt: skip
     if call.heard:
         data["heard"] = True
-    row, length = (b"", 0) if call.heard else packed(terms(content))
     origins, importance = list(told.origins), told.importance
     if before is not None:
         origins.append(before.origin)
@@ -306,23 +273,13 @@ def _make_planned(  # noqa: PLR0913, PLR0917 (the parts of a record)
         # What two agents have told is nobody's own.
         if before.agent not in (None, call.agent) or before.data.get("shared"):
             data["shared"] = True
-    origin = least(origins)
-    made = Derived(
-        id=id,
-        tier="graph",
-        kind=kind,
-        content=content,
-        data=data,
-        confidence=confidence,
-        importance=importance,
-        origin=origin,
-        terms=row,
-        length=length,
-        valid_from=since,
-        sources=told.sources_beside(before, call.now),
-        role=_ROLES.get(origin, "tool"),
-        shared=before is not None and before.agent != call.agent,
-    )
+    made = derived(
+        id, "graph", kind, content,
+        origin=least(origins), at=since, data=data,
+        sources=told.sources_beside(before, call.now), confidence=confidence,
+        importance=importance, shared=before is not None and before.agent != call.agent,
+        **(_UNSEARCHED if call.heard else {}),
+    )  # fmt: skip
     return Planned(made, before)
 
 
