@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from holdfast.language.terms import fold, quoted_strings, terms, words_with_digits
 from holdfast.learn.embed import passage_digest, passages
-from holdfast.records.parts import again
+from holdfast.records.parts import to_derived
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 from holdfast.upkeep.plans import TIERS, Act, standing
@@ -155,7 +155,7 @@ def _merge_act(cluster: Sequence[Record]) -> Act:
         "consolidated_from": list(ids),
     }
     record = replace(
-        again(kept, data),
+        to_derived(kept, data),
         id=blake2b("/".join(("consolidated", *ids)).encode(), digest_size=16).hexdigest(),
         confidence=max(each.confidence for each in cluster),
         importance=max(each.importance for each in cluster),

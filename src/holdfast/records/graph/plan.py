@@ -590,7 +590,7 @@ def plan_heard(
     plan = GraphPlan(
         graphs.of(scope),
         lambda ids: {record.id: record for record in store.get(scope, ids)},
-        lambda each: store.forgotten(scope, [each]).get(each),
+        lambda each: store.forgotten_times(scope, [each]).get(each),
         now,
         _UNTOLD,
         scope.agent,

@@ -8,12 +8,12 @@ import typer
 
 from holdfast import __version__
 from holdfast.service.cli import graph, memory, records, serve, upkeep
-from holdfast.service.cli.command import Group
+from holdfast.service.cli.command import CommandGroup
 from holdfast.service.cli.show import MEMORIES, RUNNING, UPKEEP
 
 app = typer.Typer(
     name="holdfast",
-    cls=Group,
+    cls=CommandGroup,
     help="Long-term memory for LLM agents that never loses an acknowledged write.",
     epilog='Example: holdfast remember "I moved to Lisbon." --user ann',
     add_completion=False,

@@ -213,10 +213,12 @@ def command(  # noqa: PLR0913 (one per field)
 
 def group(about: str, example: str) -> typer.Typer:
     """A group of commands."""
-    return typer.Typer(cls=Group, help=about, epilog=f"Example: {example}", no_args_is_help=True)
+    return typer.Typer(
+        cls=CommandGroup, help=about, epilog=f"Example: {example}", no_args_is_help=True
+    )
 
 
-class Group(typer.core.TyperGroup):
+class CommandGroup(typer.core.TyperGroup):
     """Commands, of which those of verbs are made when they are called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
