@@ -429,7 +429,7 @@ SYSTEM_NAMES = {"data", "metadata"}
 CALLERS = ("bench/", "demo.py", "service/", "sample/", "testing/")
 #: What these write stands under the key `holdfast` of a hit (tests/recall/test_hits.py), or beside
 #: no caller's metadata at all.
-SOURCELESS = ("records/", "upkeep/")
+SOURCELESS = ("records/", "upkeep/", "settings.py")
 #: Rules stand beside what callers sent with their turns.
 SOURCED = ("records/rules.py", "records/entries.py")
 

@@ -293,7 +293,8 @@ def _list_jobs(
     with store_at(db, config, way="GET /v1/jobs") as store:
         found, counts = store.jobs(states=states, limit=limit), store.counts()
     if json:
-        document({"counts": counts, "jobs": found})
+        told = {"ready": counts.ready, "running": counts.running, "dead": counts.dead}
+        document({"counts": told, "jobs": found})
         return
     if not found:
         line("no jobs: everything is done" if not state else f"no {' or '.join(states)} jobs")
