@@ -114,7 +114,7 @@ def main() -> int:
             measure(memory, 5)
             with_it, without = measure(memory, options.rounds)
             wrote = memory.store.head(ANN) != before
-            view = memory._searcher._shelf.view(ANN, None)
+            view = memory._searcher._indexes.view(ANN, None)
             asked = query(
                 "river", ANN, limit=10, now=clock[0], as_of=None, known_at=None, filters=None
             )

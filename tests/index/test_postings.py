@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.index.view import Segment, merged, packed, segment
+from holdfast.index.view import Segment, merge_segments, packed, segment
 from holdfast.language.terms import term_id
 
 WORDS = st.sampled_from(["ant", "bee", "cat", "dog", "eel", "fox", "東京", "inv-1", "🚀"])
@@ -73,7 +73,7 @@ def test_merging_equals_indexing_all_at_once(groups: list[list[list[str]]]) -> N
         parts.append(a_segment(group, first))
         first += len(group)
     everything = [document for group in groups for document in group]
-    whole = merged(parts)
+    whole = merge_segments(parts)
     assert whole.documents == len(everything)
     for word in Counter(word for each in everything for word in each):
         assert postings(whole, word) == naive(everything, word)
@@ -84,7 +84,10 @@ def test_merging_is_associative(a: list[list[str]], b: list[list[str]], c: list[
     one = a_segment(a)
     two = a_segment(b, len(a))
     three = a_segment(c, len(a) + len(b))
-    left, right = merged([merged([one, two]), three]), merged([one, merged([two, three])])
+    left, right = (
+        merge_segments([merge_segments([one, two]), three]),
+        merge_segments([one, merge_segments([two, three])]),
+    )
     assert (left.terms == right.terms).all()
     assert (left.starts == right.starts).all()
     assert (left.docs == right.docs).all()

@@ -102,7 +102,7 @@ def test_what_the_worker_embedded_is_there_before_anybody_asks(memory: Memory) -
     memory.remember("I have a cat.", user="ann")
     memory.remember("Bob was never asked about.", user="bob")
     memory.drain()
-    ((_, resident),) = memory._searcher._shelf._residents.items()
+    ((_, resident),) = memory._searcher._indexes._residents.items()
     seen = resident.latest
     assert seen is not None
     assert len(seen) == 2

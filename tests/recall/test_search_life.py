@@ -27,7 +27,7 @@ def asked(alive: Living, **given: Any) -> Any:
 
 def view(alive: Living) -> Any:
     searcher = alive.memory._searcher
-    return searcher._shelf.view(ANN, None)
+    return searcher._indexes.view(ANN, None)
 
 
 def test_a_faded_note_is_hidden_unless_wanted(alive: Living) -> None:

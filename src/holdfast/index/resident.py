@@ -28,7 +28,7 @@ from holdfast.index.view import (
     Vectors,
     View,
     ViewPart,
-    merged,
+    merge_segments,
     segment,
     variety,
 )
@@ -200,8 +200,8 @@ class Resident:
                 ("strength", columns.strength),
                 ("quiet", columns.quiet),
                 ("private", columns.private),
-                ("agents", self._coded(followed.agents(columns.agent))),
-                ("origins", self._coded(columns.origin)),
+                ("agents", self._codes_of(followed.agents(columns.agent))),
+                ("origins", self._codes_of(columns.origin)),
             )
         ]
         return any(moved)
@@ -236,13 +236,13 @@ class Resident:
                 "confidence": columns.confidence,
                 "lengths": columns.length,
                 "said": map(hash, columns.terms),
-                "roles": self._coded(columns.role),
-                "names": self._coded(columns.name),
-                "agents": self._coded(followed.agents(columns.agent)),
-                "sessions": self._coded(followed.sessions(columns.session)),
-                "origins": self._coded(columns.origin),
-                "kinds": self._coded(columns.kind),
-                "tiers": self._coded(columns.tier),
+                "roles": self._codes_of(columns.role),
+                "names": self._codes_of(columns.name),
+                "agents": self._codes_of(followed.agents(columns.agent)),
+                "sessions": self._codes_of(followed.sessions(columns.session)),
+                "origins": self._codes_of(columns.origin),
+                "kinds": self._codes_of(columns.kind),
+                "tiers": self._codes_of(columns.tier),
                 "source": (-1 if each is None else -2 for each in columns.source),
                 "seen_us": columns.seen_us,
                 "strength": columns.strength,
@@ -256,7 +256,7 @@ class Resident:
         while len(self._segments) > 1 and (
             self._segments[-1].documents >= _MERGE_SHARE * self._segments[-2].documents
         ):
-            self._segments[-2:] = [merged(self._segments[-2:])]
+            self._segments[-2:] = [merge_segments(self._segments[-2:])]
 
     def _apply_vectors(self, followed: _FeedPosition, vectors: list[Vector]) -> bool:
         """Follow the vectors of our documents; whether there were any."""
@@ -275,7 +275,7 @@ class Resident:
             self._vectors.extend(docs, b"".join([vector.data for vector in ours]))
         return bool(ours)
 
-    def _coded(self, texts: Sequence[str | None]) -> Iterator[int]:
+    def _codes_of(self, texts: Sequence[str | None]) -> Iterator[int]:
         """Small numbers for texts, the same number for the same text; -1 for None."""
         for text in sorted(text for text in set(texts) - self._codes.keys() if text is not None):
             self._codes[text] = len(self._codes)

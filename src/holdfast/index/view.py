@@ -73,14 +73,16 @@ def segment(numbers: Sequence[int], rows: Sequence[bytes]) -> Segment:
     flat = np.frombuffer(b"".join(rows), dtype=_TERM)
     docs = np.repeat(np.asarray(numbers, dtype=np.int32), sizes)
     # Copies: the fields of a packed row lie at odd places.
-    return _sorted(flat["id"].astype(np.uint64), docs, flat["count"].astype(np.uint8), len(rows))
+    return _sorted_segment(
+        flat["id"].astype(np.uint64), docs, flat["count"].astype(np.uint8), len(rows)
+    )
 
 
-def merged(segments: Iterable[Segment]) -> Segment:
+def merge_segments(segments: Iterable[Segment]) -> Segment:
     """One segment instead of several; their documents must not overlap and must ascend."""
     parts = list(segments)
     flat = [np.repeat(part.terms, np.diff(part.starts)) for part in parts]
-    return _sorted(
+    return _sorted_segment(
         np.concatenate(flat),
         np.concatenate([part.docs for part in parts]),
         np.concatenate([part.counts for part in parts]),
@@ -88,7 +90,7 @@ def merged(segments: Iterable[Segment]) -> Segment:
     )
 
 
-def _sorted(
+def _sorted_segment(
     flat: NDArray[np.uint64], docs: NDArray[np.int32], counts: NDArray[np.uint8], documents: int
 ) -> Segment:
     # Stable: the documents of one term stay in ascending order.

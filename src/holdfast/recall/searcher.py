@@ -64,7 +64,7 @@ class Searcher:
         self._embedder = embedder
         self._recipe = recipe
         self._older_embedder = older_embedder
-        self._shelf = IndexCache(store, most_bytes=cache_bytes)
+        self._indexes = IndexCache(store, most_bytes=cache_bytes)
         #: The knowledge graphs of the users in use.
         self.graphs = Graphs(store)
         self._vectors = _QueryVectors()
@@ -82,12 +82,12 @@ class Searcher:
 
     def cache_size(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""
-        return self._shelf.usage()
+        return self._indexes.usage()
 
     def catch_up(self, owners: Collection[Scope]) -> None:
         """Bring what is in memory of these owners up to date, so that no question has to."""
         for owner in owners:
-            self._shelf.catch_up(owner)
+            self._indexes.catch_up(owner)
 
     def search(self, asked: Query, config: Config, *, task_profile: str | None = None) -> Hits:
         """The hits for a query."""
@@ -131,7 +131,7 @@ class Searcher:
         which = _which(asked.tiers)
         if which not in (LOUD, ALL):
             also = [part for part in also if part.tiers is None or which in part.tiers]
-        view = self._shelf.view(asked.scope, space, which, also=also)
+        view = self._indexes.view(asked.scope, space, which, also=also)
         for place, part in enumerate(view.parts[1:], start=1):
             if _has_graph(view, place):
                 theirs = replace(view, numbers=view.numbers_of[place])
