@@ -69,6 +69,7 @@ NUMBERS = {word: value for value, word in enumerate(CARDINALS.split(), 1)} | {
     **{"a": 1, "an": 1, "the": 1},
     **{"twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "hundred": 100},
 }
+#: By hand, not measured.
 _VAGUE = (("couple", 1, 3), ("few", 2, 6), ("several", 3, 8))
 _SAME = {"past": "last", "previous": "last", "coming": "next", "上": "last", "去": "last"} | {
     **{"下": "next", "明": "next", "本": "this", "这": "this", "今": "this"}

@@ -207,6 +207,7 @@ _AFTER_PERSON = re.compile(
 _IN = re.compile(r"\b(?:in|near|across|around|outside) (?:the )?\Z")
 
 #: How much each kind of evidence counts; a model's label least.
+#: By hand; tests/language/locomo_spans.jsonl holds them to account.
 _STRONG, _SHAPE, _SOFT, _LABEL = 8, 3, 2, 1
 
 

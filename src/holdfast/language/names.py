@@ -460,10 +460,11 @@ def _letters_of(token: str) -> str:
 
 
 #: What a part of a person's name scores at most.
+#: Made on one half of the labelled pairs (docs/howto/entity-resolution.md).
 PART = 0.86
 #: The first letters of a word are seldom a slip: they are another prefix.
 _SURE_CHARS = 3
-#: What a type that nobody knows takes away.
+#: What a type that nobody knows takes away. By hand, not measured.
 _UNTYPED = 0.01
 
 

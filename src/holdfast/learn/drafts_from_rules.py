@@ -54,6 +54,7 @@ _MOST_ENTITIES = 500
 #: What somebody likes is told in so many words at most; longer is a clause, not a thing.
 _TASTE_WORDS = 5
 _OUTCOME_CHARS = 80
+#: By hand, not measured.
 _TASTE_CONFIDENCE = 0.8
 _DECISION_CONFIDENCE = 0.8
 # An end is looked for from the first mark of a run: from each it would be read again and again.

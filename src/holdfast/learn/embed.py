@@ -30,7 +30,7 @@ RECIPE = 1
 MOST_PIECES = 200.0
 #: Characters per word piece are about 4 in ASCII text; other scripts have about one piece each.
 _ASCII_PIECE = 0.25
-#: A unit up to this share of a passage is repeated at the start of the next.
+#: A unit up to this share of a passage is repeated at the start of the next. By hand, not measured.
 _OVERLAP_SHARE = 0.25
 
 _CODE_BLOCK = re.compile(r"(```.*?```)", re.DOTALL)

@@ -165,6 +165,7 @@ _NAME_CHARS = 200
 _TYPE_CHARS = 64
 _MOST_ALIASES = 16
 _MOST_REFS = 20
+#: By hand, not measured.
 _CONFIDENCE = 0.7  # Of what says nothing about it.
 
 _TYPE = (
@@ -190,6 +191,7 @@ _KINDS = {
     **dict.fromkeys(("choice",), "decision"),
 }
 _USERS = frozenset({"user", "the user", "u", "i", "me", "myself", "speaker", "用户", "我"})
+#: By hand, not measured.
 _LEVELS = {"very high": 0.95, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
 _NO = frozenset({"false", "no", "0", "momentary", "transient", "temporary", "ephemeral"})
 #: What is no name: an alias, or an id of ours or of another system.

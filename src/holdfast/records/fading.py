@@ -28,13 +28,15 @@ from holdfast.records.graph.adjacency import (
 from holdfast.store.protocols import FOREVER_US
 from holdfast.types import Record
 
-#: What a touch adds.
+#: What a touch adds. The seed's; blame as much as praise (docs/decisions/0011).
 USED, PRAISED, BLAMED = 0.10, 0.20, -0.20
 #: A note is whole for so many days, then loses this much a day, and is hidden under that.
+#: The seed's.
 NOTE_DAYS = 7.0
 NOTE_LOSS = 0.12
 NOTE_HIDDEN = 0.2
 #: What a memory is born with. What does not fade begins in the middle: it can be judged both ways.
+#: docs/decisions/0011.
 NOTE_BIRTH = 1.0
 BIRTH = 0.5
 

@@ -172,7 +172,7 @@ def _plain(text: str) -> str:
 
 #: What a note can be.
 CATEGORIES: tuple[str, ...] = ("decision", "outcome", "strategy", "note", "interaction")
-#: A weaker note is left out unless it is wanted.
+#: A weaker note is left out unless it is wanted. The seed's (docs/decisions/0011).
 FADED_BELOW = 0.2
 _CONTENT_CHARS = 16_000
 _MOST_LISTED = 10_000

@@ -24,9 +24,9 @@ __all__ = [
 ]  # fmt: skip
 
 _ID_BYTES = 16
-#: How much a memory matters of which nobody said so.
+#: How much a memory matters of which nobody said so. The seed's.
 IMPORTANCE = 0.5
-#: How sure we are of what the user wrote, and of what others did.
+#: How sure we are of what the user wrote, and of what others did. By hand, not measured.
 _SAID, _TOLD = 1.0, 0.8
 _BY_USER = ("user", "user_confirmed")
 _ROLES = {"user": "user", "user_confirmed": "user", "agent": "assistant"}

@@ -31,9 +31,9 @@ _TAG_CHARS = 64
 _MOST_STEPS = 50
 _MOST_TAGS = 16
 _MOST_LISTED = 10_000
-#: What a use adds to the strength.
+#: What a use adds to the strength. The seed's (docs/decisions/0011).
 _USED = 0.10
-#: How strong a procedure is that was never used.
+#: How strong a procedure is that was never used. docs/decisions/0011.
 _BIRTH = 0.5
 
 

@@ -32,7 +32,7 @@ from holdfast.language.terms import terms
 from holdfast.store.protocols import Derived
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
 
-#: A rule matters whatever else is said.
+#: A rule matters whatever else is said. The seed's floor.
 IMPORTANCE = 0.95
 #: The kind of what may be a rule of the user: it waits for an answer.
 DOUBTFUL = "doubtful"

@@ -208,7 +208,7 @@ def _span(given: object) -> timedelta | None:
 # How much the agents of a workspace are trusted: what counts when two of them disagree.
 # ----------------------------------------------------------------------
 
-#: What an agent is trusted of whom nothing was said.
+#: What an agent is trusted of whom nothing was said. The seed's.
 USUAL_TRUST = 0.5
 
 

@@ -22,7 +22,7 @@ from holdfast.types import ALL_TIERS, Scope
 # or less for the sake of a rounding error would be a save too late.
 # ----------------------------------------------------------------------
 
-#: How much of the window a conversation may fill before it is summed up.
+#: How much of the window a conversation may fill before it is summed up. The seed's.
 THRESHOLD = 0.7
 #: Tokens of a window where nobody says how many it has.
 WINDOW = 128_000

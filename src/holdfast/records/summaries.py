@@ -46,6 +46,7 @@ _LOOKED_AT = {"user": 20_000, "assistant": 4_000}
 _LONGEST = 500
 _LEAST_TERMS, _LEAST_WORDS = 2, 4
 #: What the words of the assistant count beside those of the user.
+#: These and all below: by hand, not measured.
 _ASSISTANT = 0.5
 _QUESTION = 0.45
 _CENTRAL, _FACT, _SETTLED, _PARTICULAR, _NAMED = 0.6, 1.2, 0.5, 0.15, 0.15
@@ -254,6 +255,7 @@ def _cut(turns: Sequence[Event], most_tokens: int) -> str:
 log = logging.getLogger("holdfast.summaries")
 
 KIND = "summary"
+#: By hand, not measured.
 _SHARE, _LEAST_TOKENS, _MOST_TOKENS = 0.15, 120, 4_096
 #: A model is given the whole of a conversation up to this length, else what was chosen of it.
 _SHOWN_TOKENS = 16_000

@@ -27,12 +27,13 @@ from holdfast.types import Record, Scope
 from holdfast.upkeep.plans import TIERS, Act, standing
 
 JOB = "consolidation"
+#: The seed's.
 ALIKE = 0.85
 FEWEST = 3
 BATCH = 200
 #: Kinds that are never put together.
 PROTECTED = frozenset({"correction", "identity", "instruction", "constraint", "conflict"})
-#: The kept one may have so many times the words of what it stands for.
+#: The kept one may have so many times the words of what it stands for. By hand, not measured.
 _GROWTH = 1.5
 _A_HOUR = 0.1
 _NEGATION = re.compile(r"\b(?:not?|never|none|nothing|nobody|without|nor)\b|n['\u2019]t\b|[不没别]")

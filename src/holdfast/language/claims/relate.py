@@ -52,7 +52,7 @@ _USED_TO = re.compile(r"\bused to\b", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The numbers of reconciliation."""
+    """The numbers of reconciliation: the seed's but for `left` and `doubtful`, by hand."""
 
     #: From which cosine two statements may say the same.
     same: float = 0.95

@@ -593,6 +593,7 @@ ABOUT_TEXT = re.compile(
 
 
 #: From here on a rule is not taken for the user's own.
+#: This and what follows: settled on tests/trust/pastes.jsonl and rules.jsonl (docs/howto/trust.md).
 DOUBT = 2.0
 CLEAR, FAINT = 2.0, 1.0
 _FEW_WORDS, _MANY_WORDS = 3, 6

@@ -178,6 +178,7 @@ def _is_place(before: str, phrase: str, *, capital: bool) -> bool:
 
 Kind = Literal["rule", "action_grant", "injection"]
 
+#: By hand; tests/language/instructions.jsonl holds it to account.
 THRESHOLD = 2.0
 _NOTHING: Span = (0, 0)
 #: What "the ..." may name in a rule: what is not wanted is a part of any answer.

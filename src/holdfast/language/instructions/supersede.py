@@ -319,6 +319,7 @@ _VAGUE_TERMS = _stems("anything question say something stuff thing topic")
 
 
 # Shares of all terms: from which one matter is part of another, and from which they are the same.
+# By hand; tests/language/supersession.jsonl holds them to account.
 _PART = 0.5
 _EQUAL = 0.75
 _ONE_TOPIC = 0.65  # "French accounts" and "accounts" are two.

@@ -340,6 +340,7 @@ _MOST_PER_TURN, _NAME_CHARS = 16, 200
 #: How one who bears no name is called while the text is read.
 _NAMELESS = "user"
 _MOST_ENTITIES, _LEAST_TERMS = 8, 2
+#: By hand, not measured.
 _HEDGED = 0.6
 _SHORT = frozenset({"identity", "correction", "decision", "behavior"})
 _UNSAFE = frozenset({"injection", "grant", "authority"})

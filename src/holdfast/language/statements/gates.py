@@ -50,6 +50,7 @@ from holdfast.language.terms import fold, terms
 # stored.
 # ----------------------------------------------------------------------
 
+#: The parts are the seed's, their weights by hand, not measured.
 NOVELTY_WEIGHT = 0.35
 SPECIFICITY_WEIGHT = 0.25
 ACTIONABILITY_WEIGHT = 0.25

@@ -18,7 +18,7 @@ from holdfast.language.tokens import count_tokens
 from holdfast.records.documents.reading import is_closing, opening_fence
 from holdfast.records.documents.values import Deadline, Section
 
-#: Tokens of a chunk with its headings, and of the headings alone.
+#: Tokens of a chunk with its headings, and of the headings alone. By hand, not measured.
 MOST_TOKENS = 320
 MOST_PATH_TOKENS = 80
 #: Two texts side by side can have a few tokens more than each for itself.

@@ -17,7 +17,7 @@ from holdfast.records.graph.check import distrust
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
-#: Trust in an agent of which nothing was said.
+#: Trust in an agent of which nothing was said. The seed's; so is the day below.
 TRUST = 0.5
 #: How long somebody has to resolve a dispute by hand.
 PATIENCE = timedelta(hours=24)

@@ -50,6 +50,7 @@ from holdfast.types import Record, Scope
 #: Tiers whose change makes a plan stale.
 TIERS = ("graph", TIER)
 _REASON_CHARS = 500
+#: The seed's.
 _IMPORTANCE = 0.5
 _OLD_KEPT = "the known one was kept"
 T = TypeVar("T")

@@ -37,6 +37,7 @@ from holdfast.types import Record, Scope
 # ----------------------------------------------------------------------
 
 #: How sure we are of what the caller gave no number for: what the user said, and the rest.
+#: By hand, not measured.
 _SAID, _TOLD = 1.0, 0.8
 #: Aliases that an entity may gather over time.
 _MOST_GATHERED = 4 * MOST_ALIASES

@@ -29,6 +29,7 @@ from holdfast.language.names import (
 from holdfast.language.vocabulary import ANY_ENTITY
 
 #: Alike enough to be one; enough if nobody else is; so alike that the merely alike do not count.
+#: Made on one half of the labelled pairs (docs/howto/entity-resolution.md).
 SAME, PARTLY, CERTAIN = 0.9, 0.8, 0.97
 #: Bounds of one look: entities of a block, near ones that are compared in any case, entities
 #: compared, words of similar spelling tried.
