@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.models.local import LocalEmbedder
-from holdfast.profiles import BUILT_IN
 from holdfast.recall.profile import SHIPPED, digest, phrases
+from holdfast.settings import BUILT_IN
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.config import Config, load, names
 from holdfast.errors import ConfigError
-from holdfast.profiles import TaskProfile
+from holdfast.settings import TaskProfile
 
 
 @pytest.fixture(autouse=True)

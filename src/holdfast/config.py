@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from holdfast.errors import ConfigError
-from holdfast.profiles import Profiles, merge_profiles
 from holdfast.settings import (
     MIB,
     Blend,
@@ -32,14 +31,17 @@ from holdfast.settings import (
     Mcp,
     Outgoing,
     PerTier,
+    Profiles,
     Proxy,
     Rrf,
     Service,
     Stages,
+    TaskProfile,
     above_zero,
     one_of,
     share,
 )
+from holdfast.types import ALL_TIERS
 
 __all__ = [
     "MIB", "Blend", "Boosting", "Config", "Embedding", "Extraction", "Jobs", "Life", "Limits",
@@ -398,3 +400,111 @@ def _unknown(name: str, known: Any, what: str) -> str:
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     hint = f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(sorted(known))}"
     return f'"{name}" {what}{hint}'
+
+
+# ----------------------------------------------------------------------
+# Task profiles: how custom ones are read, over the built-in ones.
+# ----------------------------------------------------------------------
+
+#: Names of the seeds -> ours.
+_ALIASES = {"knowledgeBase": "knowledge"}
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_LARGEST_WEIGHT = 1_000_000.0
+_MOST_PROFILES = 64
+_MOST_TRIGGERS = 64
+_LONGEST_TRIGGER = 200
+
+
+def merge_profiles(base: Profiles, value: Any, name: str) -> Profiles:
+    """`base` with the profiles of a setting added; one of the same name is replaced in its place.
+
+    `value` maps a profile's name to its weights and triggers, or lists them with a `name` each, as
+    the seed does. A part that a replacement leaves out (its triggers, say) stays as it was; in the
+    weights, a tier that is left out weighs 1. `name` is the setting's, for messages.
+    """
+    merged = {profile.name: profile for profile in base}
+    for profile, parts in _entries(value, name):
+        full = f"{name}.{profile}"
+        if not _NAME.fullmatch(profile):
+            raise ConfigError(
+                f"{full[:120]!r}: a profile's name is one plain word of letters, digits, - and _,"
+                " at most 64 long, and starts with a letter"
+            )
+        merged[profile] = _profile(merged.get(profile, TaskProfile(profile)), parts, full)
+    if len(merged) > _MOST_PROFILES:
+        raise ConfigError(f"{name} has {len(merged)} profiles, the limit is {_MOST_PROFILES}")
+    return tuple(merged.values())
+
+
+def _entries(value: Any, name: str) -> list[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        return [(str(key), parts) for key, parts in value.items()]
+    wanted = f"{name} must map names to {{weights, triggers}}, or list profiles with a name each"
+    if not isinstance(value, list | tuple):
+        raise ConfigError(f"{wanted}, not {value!r:.64}")
+    entries = []
+    for each in value:
+        parts = _as_mapping(each) if isinstance(each, TaskProfile) else each
+        if not isinstance(parts, Mapping) or not isinstance(parts.get("name"), str):
+            raise ConfigError(f"{wanted}, not {each!r:.64}")
+        entries.append((parts["name"], {key: part for key, part in parts.items() if key != "name"}))
+    if len({entry[0] for entry in entries}) < len(entries):
+        raise ConfigError(f"{name} lists a name twice")
+    return entries
+
+
+def _as_mapping(profile: TaskProfile) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "weights": dict(profile.weights),
+        "triggers": profile.triggers,
+    }
+
+
+def _profile(base: TaskProfile, parts: Any, name: str) -> TaskProfile:
+    if not isinstance(parts, Mapping):
+        raise ConfigError(f"{name} must hold weights and triggers, not {parts!r:.64}")
+    for part in parts:
+        if part not in ("weights", "triggers"):
+            raise ConfigError(f'"{name}.{part}" is not a setting; known: triggers, weights')
+    changed: dict[str, Any] = {}
+    if "weights" in parts:
+        changed["weights"] = _weights(parts["weights"], f"{name}.weights")
+    if "triggers" in parts:
+        changed["triggers"] = _triggers(parts["triggers"], f"{name}.triggers")
+    return replace(base, **changed)
+
+
+def _weights(value: Any, name: str) -> tuple[tuple[str, float], ...]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{name} must map tiers to numbers above 0, not {value!r:.64}")
+    weights: dict[str, float] = {}
+    for key, weight in value.items():
+        tier, full = _ALIASES.get(key, key), f"{name}.{key}"
+        if tier not in ALL_TIERS:
+            raise ConfigError(f'"{full}": no such tier; known: {", ".join(ALL_TIERS)}')
+        if tier in weights:
+            raise ConfigError(f'"{full}" is given twice, as knowledge and as knowledgeBase')
+        number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        # The comparison is false for NaN, too.
+        if not number or not 0 < weight <= _LARGEST_WEIGHT:
+            raise ConfigError(
+                f"{full} must be a number above 0 and at most {_LARGEST_WEIGHT:.0f},"
+                f" not {weight!r:.64}"
+            )
+        weights[tier] = float(weight)
+    return tuple(weights.items())
+
+
+def _triggers(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ConfigError(f"{name} must be a list of words or phrases, not {value!r:.64}")
+    if len(value) > _MOST_TRIGGERS:
+        raise ConfigError(f"{name} has {len(value)} phrases, the limit is {_MOST_TRIGGERS}")
+    for index, phrase in enumerate(value):
+        if not isinstance(phrase, str) or not 0 < len(phrase.strip()) <= _LONGEST_TRIGGER:
+            raise ConfigError(
+                f"{name}[{index}] must be a word or phrase of at most {_LONGEST_TRIGGER}"
+                f" characters, not {phrase!r:.64}"
+            )
+    return tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in value))

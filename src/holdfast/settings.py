@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from holdfast.profiles import BUILT_IN, Profiles
-
 MIB = 1024 * 1024
+#: What holds when nothing else is called for.
+GENERAL = "general"
 T = TypeVar("T", int, float)
 
 
@@ -88,6 +88,45 @@ class Stages:
     current: bool = True
     literal: bool = True
     similar: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TaskProfile:
+    """One task profile: how it weighs the tiers of a recall, and the phrases that call for it."""
+
+    name: str
+    #: (tier, multiplier); a tier that is not listed weighs 1.
+    weights: tuple[tuple[str, float], ...] = ()
+    triggers: tuple[str, ...] = ()
+
+    def weight(self, tier: str) -> float:
+        """The multiplier of a tier."""
+        return dict(self.weights).get(tier, 1.0)
+
+
+Profiles = tuple[TaskProfile, ...]
+
+#: In the order that settles ties.
+BUILT_IN: Profiles = (
+    TaskProfile(
+        "research",
+        (("session", 0.8), ("graph", 1.8), ("knowledge", 1.5), ("workspace", 1.0)),
+        ("research", "summarize", "compare sources"),
+    ),
+    TaskProfile(
+        "debugging",
+        (("session", 2.0), ("graph", 0.7), ("knowledge", 0.9), ("workspace", 1.2)),
+        ("error", "exception", "traceback", "bug", "failing"),
+    ),
+    TaskProfile(
+        "debate",
+        (("session", 0.9), ("graph", 1.5), ("knowledge", 2.0), ("workspace", 1.0)),
+        ("argue", "defend", "counter", "refute", "evidence"),
+    ),
+    TaskProfile(
+        GENERAL, (("session", 1.0), ("graph", 1.0), ("knowledge", 1.0), ("workspace", 1.0))
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

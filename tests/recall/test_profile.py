@@ -15,7 +15,6 @@ from holdfast.config import Boosting, Config, load
 from holdfast.errors import InvalidInput
 from holdfast.language.triggers import EVERYDAY, EXAMPLES, SENSES
 from holdfast.models.local import LocalEmbedder
-from holdfast.profiles import BUILT_IN, GENERAL, TaskProfile
 from holdfast.recall.profile import (
     BARE,
     CLEAR,
@@ -26,6 +25,7 @@ from holdfast.recall.profile import (
     phrases,
     tier_weights,
 )
+from holdfast.settings import BUILT_IN, GENERAL, TaskProfile
 from holdfast.types import ALL_TIERS
 
 HERE = Path(__file__).parent

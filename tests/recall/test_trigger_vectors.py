@@ -5,8 +5,8 @@ import threading
 import numpy as np
 
 from holdfast.models.local import LocalEmbedder
-from holdfast.profiles import BUILT_IN, TaskProfile
 from holdfast.recall.profile import TriggerVectors, embed_phrases, phrases, shipped_vectors
+from holdfast.settings import BUILT_IN, TaskProfile
 from holdfast.testing import HashEmbedder
 
 

@@ -22,7 +22,6 @@ from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.resident import View
 from holdfast.language.questions import classify
-from holdfast.profiles import TaskProfile
 from holdfast.recall.candidates import (
     Candidate,
     Moment,
@@ -62,6 +61,7 @@ from holdfast.recall.stages.variety import (
     writers_of,
 )
 from holdfast.recall.trace import with_changes, with_notes
+from holdfast.settings import TaskProfile
 
 log = logging.getLogger("holdfast")
 

@@ -51,7 +51,7 @@ from holdfast.language.triggers import (
     Sense,
 )
 from holdfast.models.base import Embedder, embedded
-from holdfast.profiles import GENERAL, Profiles, TaskProfile
+from holdfast.settings import GENERAL, Profiles, TaskProfile
 
 # ----------------------------------------------------------------------
 # The embeddings of the task profiles' phrases, made once per model.

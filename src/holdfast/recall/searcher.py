@@ -23,7 +23,6 @@ from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.questions import english_only
 from holdfast.models.base import Embedder, embedded
 from holdfast.models.budget import pay_for
-from holdfast.profiles import GENERAL
 from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose
@@ -31,6 +30,7 @@ from holdfast.recall.query import Query
 from holdfast.recall.sources.graph import reach, with_paths, without_loose
 from holdfast.recall.stages.rerank import Reranker
 from holdfast.records.graph.follow import Graphs
+from holdfast.settings import GENERAL
 from holdfast.store.protocols import Space, Store
 from holdfast.types import Event, Hits, Record, Scope
 
