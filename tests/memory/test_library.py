@@ -14,23 +14,14 @@ import holdfast
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
+from tests.clock import Clock
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-class Clock:
-    """Moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(NOON)
 
 
 @pytest.fixture

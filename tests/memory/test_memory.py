@@ -23,23 +23,14 @@ from holdfast.errors import (
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
 from holdfast.testing import HashEmbedder
+from tests.clock import Clock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Clock:
-    """A clock that is moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from holdfast.recall.context.ledger import Packing, keep
 from holdfast.recall.query import query
 from holdfast.testing import HashEmbedder
 from holdfast.types import Context, Hit, Hits, Scope
+from tests.clock import Clock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RULE = "Always cite sources when I ask about history."
@@ -27,19 +28,9 @@ NEW_RULE = "Never use tables in your answers to me."
 SCOPE = Scope("default", "ann")
 
 
-class Clock:
-    """A clock that is moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

@@ -11,24 +11,15 @@ import holdfast
 from holdfast.errors import InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
+from tests.clock import Clock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-class Clock:
-    """A clock that is moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
 from holdfast.types import TEAM, Hit, Hits, Scope
+from tests.clock import Clock
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN, BOB, ZOE = Scope("home", "ann"), Scope("home", "bob"), Scope("work", "zoe")
@@ -28,18 +29,11 @@ TEAM_OF_HOME = Scope("home", TEAM)
 CAT = "The cat sleeps on the mat."
 
 
-class Clock:
-    now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 class House:
     """A memory that does not understand what it is told: it holds what a test put there."""
 
     def __init__(self, path: Path) -> None:
-        self.clock = Clock()
+        self.clock = Clock(NOW)
         self.memory: Memory = holdfast.open(
             path / "m.db", embedder=HashEmbedder(16), worker=False, clock=self.clock,
             config={"extraction": {"enabled": False}},
