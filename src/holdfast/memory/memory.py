@@ -188,7 +188,7 @@ class Memory(Library):
         Without a limit ten, more for a question that asks for many things at once.
         `explain` tells in `why` also every source's rank and what each stage did to the score.
         """
-        config = self._config.override(overrides)
+        config = self._config if overrides is None else self._config.override(overrides)
         scope = validate.scope(workspace=workspace, user=user, agent=agent, session=session)
         asked = self._query(
             text, scope, config, limit=limit, tiers=tiers, now=now, as_of=as_of,
@@ -227,7 +227,7 @@ class Memory(Library):
         are packed first. See recall/context/pack.py. `record` notes what went in: see ledger.py
         beside it.
         """
-        config = self._config.override(overrides)
+        config = self._config if overrides is None else self._config.override(overrides)
         budget = config.context_budget_tokens if budget_tokens is None else budget_tokens
         validate.whole_number(budget, "budget_tokens", 0, _MOST_BUDGET_TOKENS)
         text, before = question(messages)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -137,3 +138,28 @@ class Generator(Protocol):
         self, system: str, text: str, *, schema: Mapping[str, Any] | None = None
     ) -> Generated:
         """The model's answer to `text` under the instructions `system`."""
+
+
+# Who pays for what a model is asked while somebody waits; set by the door where they came in.
+
+#: Takes the text that is to be sent; raises when it must not be.
+Pay = Callable[[str], None]
+
+_PAYING: ContextVar[Pay | None] = ContextVar("holdfast_paying", default=None)
+
+
+@contextmanager
+def paying(pay: Pay) -> Iterator[None]:
+    """Around a request: what it makes a model do at once is paid so, on its threads too."""
+    token = _PAYING.set(pay)
+    try:
+        yield
+    finally:
+        _PAYING.reset(token)
+
+
+def pay_for(embedder: Embedder, text: str) -> None:
+    """Pay before a text is sent to a model that costs; raises what the one who pays raises."""
+    pay = _PAYING.get()
+    if pay is not None and getattr(embedder, "is_remote", False):
+        pay(text)

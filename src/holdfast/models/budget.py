@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from holdfast.errors import NotAsked, OverBudget, Refused
 from holdfast.language.tokens import count_tokens
-from holdfast.models.base import Embedder, Generated, Generator, typed_errors
+from holdfast.models.base import Generated, Generator, typed_errors
 from holdfast.models.breaker import Breaker
 from holdfast.store.protocols import Spending, Spent
 from holdfast.types import Scope
@@ -84,31 +83,6 @@ def until_midnight(now: datetime) -> timedelta:
 def day_of(moment: datetime) -> date:
     """The day of UTC."""
     return moment.astimezone(UTC).date()
-
-
-# Who pays for what a model is asked while somebody waits; set by the door where they came in.
-
-#: Takes the text that is to be sent; raises when it must not be.
-Pay = Callable[[str], None]
-
-_PAYING: ContextVar[Pay | None] = ContextVar("holdfast_paying", default=None)
-
-
-@contextmanager
-def paying(pay: Pay) -> Iterator[None]:
-    """Around a request: what it makes a model do at once is paid so, on its threads too."""
-    token = _PAYING.set(pay)
-    try:
-        yield
-    finally:
-        _PAYING.reset(token)
-
-
-def pay_for(embedder: Embedder, text: str) -> None:
-    """Pay before a text is sent to a model that costs; raises what the one who pays raises."""
-    pay = _PAYING.get()
-    if pay is not None and getattr(embedder, "is_remote", False):
-        pay(text)
 
 
 # Paying for calls of the model: nothing is sent that the budget of the day does not allow.

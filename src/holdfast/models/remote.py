@@ -168,7 +168,7 @@ MOST_AT_ONCE = 64
 class RemoteEmbedder:
     """Embeds at `base_url`; without `dim` it is learned from the first answer."""
 
-    #: What is asked of it may cost; see models/budget.py.
+    #: What is asked of it may cost; see `pay_for` in base.py.
     is_remote = True
 
     def __init__(

@@ -21,8 +21,7 @@ from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.questions import english_only
-from holdfast.models.base import Embedder, embedded
-from holdfast.models.budget import pay_for
+from holdfast.models.base import Embedder, embedded, pay_for
 from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose

@@ -36,7 +36,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.errors import HoldfastError
 from holdfast.memory.memory import Memory
-from holdfast.models.budget import paying
+from holdfast.models.base import paying
 from holdfast.service.http.audit import SAFE_METHODS, audit_line, unnoted_action
 from holdfast.service.http.auth import Keyring, secret_of
 from holdfast.service.http.errors import fault, fault_of
