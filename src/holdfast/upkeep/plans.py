@@ -22,6 +22,7 @@ from holdfast.types import Record, Scope
 #: the knowledge base, the team's memory, procedures or the graph was put there by somebody.
 TIERS: tuple[str, ...] = ("fact", "note")
 #: What upkeep may put aside of one owner in one day: this share, at least so many.
+#: By hand, not measured.
 SHARE_A_DAY = 0.01
 FEWEST_A_DAY = 10
 
@@ -98,8 +99,9 @@ def days_since(then: datetime, now: datetime) -> float:
 
 CAPACITY = "capacity"
 LIMIT = 5000
-#: Shares of the limit: something should be done; it is full; far too full.
+#: Shares of the limit: something should be done; it is full; far too full. The seed's.
 WARN, FULL, OVER = 0.8, 1.0, 1.2
+#: The seed's `hybrid-v1`.
 _WEIGHTS = (0.65, 0.25, 0.10)
 _CONFIRMED_DAYS, _HEAT_DAYS = 90, 30
 _HOT = math.log(9)
@@ -220,6 +222,7 @@ def plan_staleness(records: Sequence[Record], *, now: datetime, most: int) -> li
 # ----------------------------------------------------------------------
 
 RETENTION = "retention"
+#: The seed's, as the formula.
 LEAST_RETENTION = 0.2
 _YOUNGEST_DAYS = 7
 _FRESH_DAYS = 30

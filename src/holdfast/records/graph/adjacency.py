@@ -191,6 +191,7 @@ def _span_of(record: Record) -> Span:
 DAY_US = 86_400_000_000
 #: An entity at first sight, what each further turn that speaks of it adds, and what is left of it
 #: per day once a day has passed without one.
+#: The seed's, as all numbers of fading (docs/decisions/0011).
 _FIRST, _MORE, _LEFT_A_DAY = 0.5, 0.10, 0.97
 _HALF_LIFE_DAYS = 90
 #: An edge of less strength is left out of walks.
