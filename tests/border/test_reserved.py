@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.border.reserved import CALLERS_OWN, RESERVED_METADATA, SYSTEM
-from holdfast.border.validate import checked_metadata
+from holdfast.border.validate import CALLERS_OWN, RESERVED_METADATA, SYSTEM, checked_metadata
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput
 from holdfast.learn import filter as turn_filter

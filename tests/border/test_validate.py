@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast.border.reserved import RESERVED_METADATA
 from holdfast.border.validate import (
+    RESERVED_METADATA,
     CheckedBatch,
     batch,
     body_digest,

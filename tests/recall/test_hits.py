@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.border.reserved import RESERVED_METADATA, SYSTEM
+from holdfast.border.validate import RESERVED_METADATA, SYSTEM
 from holdfast.recall.hits import hit
 from holdfast.types import ALL_TIERS, Record
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.border.reserved import SYSTEM
+from holdfast.border.validate import SYSTEM
 from holdfast.errors import InvalidInput, NotFound, ScopeError, TooLarge
 from holdfast.language.tokens import count_tokens
 from holdfast.learn.worker import Worker

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 import holdfast
-from holdfast.border.reserved import RESERVED_METADATA
+from holdfast.border.validate import RESERVED_METADATA
 from holdfast.memory.memory import Memory
 from holdfast.recall.context.safe import parse
 from holdfast.testing import HashEmbedder

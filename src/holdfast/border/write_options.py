@@ -5,7 +5,7 @@ asked, and what is derived from it is seen by nobody who may not see the turn:
 
     visibility  "agent_only": the agent that it was said to sees it, nobody else
     provider    reads it instead of the setting extraction.provider; "none": nothing ever does
-    labels      the names in its metadata that the caller did not send; see reserved.py
+    labels      the names in its metadata that the caller did not send; see validate.py
 
 A write may ask for less than the settings do, never for more: no override makes a language model
 read what the operator keeps from it.
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holdfast.border.reserved import CALLERS_OWN, Labelled
+from holdfast.border.validate import CALLERS_OWN, Labelled
 from holdfast.config import PROVIDERS, Config
 from holdfast.errors import ConfigError, InvalidInput
 from holdfast.types import Metadata

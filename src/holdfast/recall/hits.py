@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from holdfast.border.reserved import RESERVED_METADATA, SYSTEM
+from holdfast.border.validate import RESERVED_METADATA, SYSTEM
 from holdfast.errors import NotFound
 from holdfast.index.view import ViewPart
 from holdfast.store.protocols import Records

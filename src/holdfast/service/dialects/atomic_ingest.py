@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from pydantic import ConfigDict
 
 from holdfast.border import validate
-from holdfast.border.reserved import Labelled
+from holdfast.border.validate import Labelled
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.language.statements.values import Fact
 from holdfast.memory.memory import Memory

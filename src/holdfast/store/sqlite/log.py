@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.border.reserved import split_system_data, with_system_data
+from holdfast.border.validate import split_system_data, with_system_data
 from holdfast.errors import Conflict, StoreBusy
 from holdfast.store.protocols import (
     EXTERNAL,

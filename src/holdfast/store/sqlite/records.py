@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.border.reserved import split_system_data
+from holdfast.border.validate import split_system_data
 from holdfast.errors import NotFound
 from holdfast.store.protocols import Derived
 from holdfast.store.sqlite.connection import readable

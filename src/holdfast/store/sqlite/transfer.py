@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.border.reserved import with_system_data
+from holdfast.border.validate import with_system_data
 from holdfast.errors import StoreError
 from holdfast.store.protocols import (
     Derive,
