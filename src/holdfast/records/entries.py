@@ -15,7 +15,7 @@ from holdfast.records.rules import Learner, derived_again
 from holdfast.store.protocols import IndexedRow, LogEntry, Store, is_heard
 from holdfast.types import ORIGIN_OF_ROLE, Event, Job, Metadata, Record, Scope, State, Status
 
-#: Of a turn that is treated as any other; see write_options.py.
+#: Of a turn that is treated as any other; see border/write_options.py.
 _AS_USUAL: Metadata = {}
 #: Messages between two calls of the progress callback.
 _REPORT_EVERY = 256

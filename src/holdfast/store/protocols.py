@@ -1,4 +1,4 @@
-"""What every backend promises. `holdfast.testing.StoreSuite` is these promises, executable.
+"""What every backend promises; executable: `holdfast.testing.store_suite.StoreSuite`.
 
 Holds for every method of every part:
 - A write that returned is on stable storage (a note of `Ledger` soon is); a write that raised left

@@ -36,7 +36,7 @@ from holdfast.types import Hit
 # Any text on one line: what breaks lines, hides or opens a tag is written with a backslash.
 #
 # A line break becomes `\n`, a backslash `\\`, `<` becomes `\u003c`: the escapes of JSON, which
-# models read with ease. `unescaped` gives the text back, whatever it was.
+# models read with ease. `from_line` gives the text back, whatever it was.
 # ----------------------------------------------------------------------
 
 # Controls, line separators, bidirectional and invisible marks, blank letters, half pairs, tags.

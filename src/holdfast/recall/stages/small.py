@@ -2,10 +2,10 @@
 
 `confident`     how sure its maker was
 `near_ties`     how useful it proved
-`boosted`       whether it is a standing instruction
+`boost`         whether it is a standing instruction
 `concise`       how long it is
 `relevant`      how near it is to the question
-`accompanied`   whether it needs the turn before it
+`with_turn_before`  whether it needs the turn before it
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """HTML: headings, paragraphs, lists, tables and code as text; what a reader never sees is dropped.
 
 Written for pages as they are, with tags left open or closed twice. The stack is a list, so depth
-costs nothing. How a page falls into tags: `tags.py`.
+costs nothing. How a page falls into tags: `Tag`.
 """
 
 from __future__ import annotations

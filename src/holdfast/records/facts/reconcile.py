@@ -8,8 +8,8 @@
     clarify    it would end something, but not for certain: it waits for an answer
 
 In doubt both stay. A fact that is ended by mistake is lost to whoever asks; of two that differ the
-later is still seen to be later. `relate` says how two claims stand to each other, `reconcile`
-what follows from that, and `guarded` what may follow at all: it holds for a judge's answer, too.
+later is still seen to be later. `relation` says how two claims stand to each other, `reconcile`
+what follows from that, and `guard_outcome` what may follow at all, also from a judge's answer.
 """
 
 from __future__ import annotations

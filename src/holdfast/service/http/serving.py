@@ -175,7 +175,7 @@ def say(text: str) -> None:
 # uvicorn waits for ever for the rest of a request that has begun. Somebody who opens a thousand
 # connections and sends a byte a minute on each (slow loris) would use them all up. Here a
 # connection without a whole request is closed when its time is up; the body is timed apart
-# (bodies.py).
+# (guard.py).
 #
 # Where a proxy in front of us may see another end of a request than we do, somebody could hide a
 # second request in the first (smuggling). Such a one is refused, and its connection closed: RFC

@@ -239,7 +239,7 @@ class McpDoor:
             self._server,
             max_request_body_size=self._memory.config.limits.body_bytes + 1,
             session_idle_timeout=_IDLE_SECONDS,
-            # They are counted in sessions.py, where another one makes room.
+            # They are counted in `Sessions`, where another one makes room.
             max_sessions=None,
         )
         async with self._manager.run():
