@@ -13,7 +13,7 @@ from holdfast.language.mentions import Turn
 from holdfast.language.vocabulary import RELATION_TYPES
 from holdfast.learn.nlp import NlpExtractor, best
 
-HERE = Path(__file__).parent
+LABELLED = Path(__file__).parents[1] / "language"
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
 
@@ -114,7 +114,7 @@ def test_on_our_sentences_most_is_found_and_right(
     extractor: NlpExtractor, name: str, precision: float, recall: float
 ) -> None:
     right = wrong = wanted = 0
-    for line in (HERE / f"{name}.jsonl").read_text().splitlines():
+    for line in (LABELLED / f"{name}.jsonl").read_text().splitlines():
         row = json.loads(line)
         expect = {tuple(each) for each in row["expect"]}
         found = triples(extractor, row["text"])
@@ -126,7 +126,7 @@ def test_on_our_sentences_most_is_found_and_right(
 
 
 def test_forty_turns_take_less_than_a_second(extractor: NlpExtractor) -> None:
-    rows = (HERE / "relation_sentences.jsonl").read_text().splitlines()
+    rows = (LABELLED / "relation_sentences.jsonl").read_text().splitlines()
     turns = [Turn("Ann", "user", json.loads(row)["text"], NOW) for row in rows][:40]
     extractor.extract(turns[:2])
     before = time.process_time()
