@@ -363,7 +363,7 @@ def change(memory: Memory, what: str, scope: Scope, record: str) -> None:
     elif what == "unarchive":
         store.archive(scope, [record], at=NOON, undo=True)
     elif store.get(scope, [record]) or what == "restore":
-        getattr(store, what)(scope, record, at=NOON)
+        store.forget(scope, [record], at=NOON, undo=what == "restore")
 
 
 def told_of(view: View) -> dict[tuple[int, str], tuple[object, ...]]:

@@ -245,14 +245,16 @@ def live(memory: Memory, acts: list[Any]) -> None:
                 store.touch(ANN, [id], at=at, action=action, strength=always(days / 40))
             case "archive":
                 store.archive(ANN, [id], at=at, reason="x" * days)
-            case "unarchive" | "reopen":
-                getattr(store, action)(ANN, [id], at=at)
+            case "unarchive":
+                store.archive(ANN, [id], at=at, undo=True)
+            case "reopen":
+                store.end(ANN, [id], at=at, valid_to=None)
             case "end":
                 store.end(ANN, [id], at=at, valid_to=at - timedelta(days=20), reason="")
             case "put" if which:
                 store.put(ANN, [first[which - 1]], known_at=at, steps=memory.worker.steps)
             case "forget" | "restore":
-                getattr(store, action)(ANN, id, at=at)
+                store.forget(ANN, [id], at=at, undo=action == "restore")
     memory.drain()
 
 
