@@ -243,10 +243,8 @@ def live(memory: Memory, acts: list[Any]) -> None:
         match action:
             case "used" | "praised":
                 store.touch(ANN, [id], at=at, action=action, strength=always(days / 40))
-            case "archive":
-                store.archive(ANN, [id], at=at, reason="x" * days)
-            case "unarchive":
-                store.archive(ANN, [id], at=at, undo=True)
+            case "archive" | "unarchive":
+                store.archive(ANN, [id], at=at, reason="x" * days, undo=action == "unarchive")
             case "reopen":
                 store.end(ANN, [id], at=at, valid_to=None)
             case "end":
