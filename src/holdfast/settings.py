@@ -86,6 +86,7 @@ class Stages:
 
     temporal: bool = True
     current: bool = True
+    replaced: bool = True
     literal: bool = True
     similar: bool = True
 
@@ -209,6 +210,8 @@ class Extraction:
     enabled: bool = True
     #: "auto", "rules" (nothing but patterns), "nlp" (spaCy) or "llm" (an endpoint that you name).
     provider: str = "auto"
+    #: "model": also the shipped model that reads, line by line; "rules": patterns alone.
+    reader: str = one_of("model", "rules")
     #: A session is read when it has been quiet for this long, or has waited for that long.
     quiet_seconds: float = 5.0
     wait_seconds: float = 60.0

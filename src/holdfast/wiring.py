@@ -18,6 +18,7 @@ from holdfast.models.base import Embedder
 if TYPE_CHECKING:
     from holdfast.language.extraction import Extractor
     from holdfast.models.base import Generator
+    from holdfast.models.reader import LocalReader
     from holdfast.recall.stages.rerank import Reranker
     from holdfast.store.protocols import Store
 
@@ -69,7 +70,7 @@ def open(
             worker=worker,
             older_embedder=_shipped_embedder,
             reranker=reranker,
-            reading=_make_reader(settings, extractor) if settings.extraction.enabled else None,
+            reading=_make_reader(settings, extractor, own=embedder is None),
         )
     except BaseException:
         store.close()
@@ -138,17 +139,28 @@ def make_generator(config: Config) -> Generator | None:
     )
 
 
-def _make_reader(config: Config, extractor: Extractor | None) -> MakeReader:
-    """The step that understands turns."""
+def _make_reader(config: Config, extractor: Extractor | None, *, own: bool) -> MakeReader | None:
+    """The step that understands turns, if it is wanted; with the model that reads, unless somebody
+    brought models of their own."""
+    if not config.extraction.enabled:
+        return None
     from holdfast.learn.extract import make_extract
 
-    return make_extract(config, extractor=extractor, generator=make_generator(config))
+    lines = _reader() if own and config.extraction.reader == "model" else None
+    return make_extract(config, extractor=extractor, generator=make_generator(config), lines=lines)
 
 
 def _shipped_embedder(model: str) -> Embedder | None:
     """The shipped model by its id: it answers for an old index while a new one is built."""
     local = _local()
     return local if local.model_id == model else None
+
+
+@lru_cache(maxsize=1)
+def _reader() -> LocalReader:
+    from holdfast.models.reader import LocalReader
+
+    return LocalReader()
 
 
 @lru_cache(maxsize=1)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from holdfast.border.write_options import visibility_of
 from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.records.facts.alike import Alike
 from holdfast.records.facts.judge import Opinion, Opinions, nobody
@@ -21,6 +22,7 @@ from holdfast.records.facts.verbs import TIERS, Facts
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.plan import plan_heard
 from holdfast.records.notes import Notes
+from holdfast.records.rules import Relate, planned_rules
 from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Job, Scope
@@ -51,6 +53,8 @@ class Committer:
     facts: Facts
     notes: Notes
     clock: Callable[[], datetime]
+    #: How a line relates to known ones; None: nobody can tell.
+    relate: Relate | None = None
 
     def commit(
         self,
@@ -95,10 +99,22 @@ class Committer:
             self.store, self.graphs, scope, drafts.entities, drafts.relations, now=now
         )
         facts = self.facts.planned(
-            scope, drafts.facts, now=now, opinion=questions.opinion, likeness=questions.likeness
-        )
+            scope, drafts.facts, now=now, opinion=questions.opinion,
+            likeness=questions.likeness, relate=self.relate,
+        )  # fmt: skip
         notes = self.notes.planned(scope, drafts.facts, turns=learned.turns)
-        return [*(each.record for each in graph), *facts, *notes]
+        rules = self._rules(learned) if drafts.rules else []
+        return [*(each.record for each in graph), *facts, *notes, *rules]
+
+    def _rules(self, learned: Learned) -> list[Derived]:
+        """What lines make of the rules that were given under the same agent, for the same to see."""
+        scope, visibility = learned.scope, visibility_of(learned.turns[0].data)
+        listed = self.store.listed(scope, tier="procedure", kind="instruction")
+        current = [
+            each for each in listed if (each.agent, each.visibility) == (scope.agent, visibility)
+        ]
+        assert self.relate is not None, "only the model that reads drafts rules"
+        return planned_rules(learned.drafts.rules, current, self.relate)
 
 
 class _Questions:

@@ -41,6 +41,7 @@ from holdfast.language.vocabulary import (
     key,
 )
 from holdfast.records.graph.check import EntityDraft, RelationDraft
+from holdfast.records.rules import RuleDraft
 from holdfast.types import Event
 
 T = TypeVar("T", EntityDraft, RelationDraft)
@@ -93,6 +94,8 @@ class Drafts:
     entities: tuple[EntityDraft, ...] = ()
     relations: tuple[RelationDraft, ...] = ()
     facts: tuple[FactDraft, ...] = ()
+    #: Rules that the patterns do not see at once, and lines that end rules.
+    rules: tuple[RuleDraft, ...] = ()
     #: What was left out and why, without quoting any of it.
     notes: tuple[str, ...] = ()
     #: The answer was cut off, or named mostly what nobody said: a second reader may find more.

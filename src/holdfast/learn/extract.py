@@ -26,6 +26,7 @@ from holdfast.language.echo import without_recalled
 from holdfast.language.extraction import Extractor
 from holdfast.language.names import same
 from holdfast.learn.commit import Committer, Learned
+from holdfast.learn.drafts_from_lines import LineReader, read_lines
 from holdfast.learn.drafts_from_llm import LlmExtractor, make_llm_extractor
 from holdfast.learn.drafts_from_rules import Drafts, own_name
 from holdfast.learn.filter import turns_to_learn_from
@@ -83,6 +84,8 @@ class ExtractStep:
     config: Config
     processes: ReaderProcesses
     llm: LlmExtractor | None = None
+    #: The model that reads line by line; None: patterns alone.
+    lines: LineReader | None = None
 
     @property
     def step(self) -> str:
@@ -208,7 +211,15 @@ class ExtractStep:
         earlier = [turn for turn in talk.earlier[-_MOST_EARLIER:] if self._was_read(talk, turn)]
         request = ReadRequest(talk.turns, earlier, own_name(talk.scope.user))
         extractor = self.extractor(provider_of(talk.data))
-        return self.processes.read(extractor, request, lambda name: same(name) in known)
+        found = self.processes.read(extractor, request, lambda name: same(name) in known)
+        return self._with_lines(talk, found)
+
+    def _with_lines(self, talk: _Talk, found: Drafts) -> Drafts:
+        """With what the model that reads finds, where it may be asked."""
+        if self.lines is None or provider_of(talk.data) == "rules":
+            return found
+        facts, rules = read_lines(talk.turns, self.lines, found.facts)
+        return replace(found, facts=(*found.facts, *facts), rules=tuple(rules))
 
     def _was_read(self, talk: _Talk, turn: Event) -> bool:
         """Whether it is no dead letter: what nobody could read helps to read nothing."""
@@ -315,10 +326,14 @@ def _restricted(drafts: Drafts, data: Metadata) -> Drafts:
 
 
 def make_extract(
-    config: Config, *, extractor: Extractor | None, generator: Generator | None
+    config: Config,
+    *,
+    extractor: Extractor | None,
+    generator: Generator | None,
+    lines: LineReader | None = None,
 ) -> Callable[[Committer, Echoes], ExtractStep]:
     """Makes the step for a memory. `extractor` stands for the one that the settings name;
-    `generator` is the language model, if one is to be asked."""
+    `generator` is the language model, if one is to be asked, `lines` the model that reads."""
 
     @cache
     def factory(provider: str | None) -> ExtractorFactory:
@@ -335,7 +350,10 @@ def make_extract(
         if generator is not None:
             llm = make_llm_extractor(generator, committer.store, config.extraction, committer.clock)
         processes = ReaderProcesses(config.jobs.read_seconds)
-        return ExtractStep(committer, echoes, factory, config, processes, llm)
+        relate = None if lines is None else lines.relations
+        return ExtractStep(
+            replace(committer, relate=relate), echoes, factory, config, processes, llm, lines
+        )
 
     return make
 

@@ -85,6 +85,7 @@ class Core:
         self.graph = Graph(store, self._searcher.graphs, self._worker, now=self._now)
         self._uses = Uses(store)
         self._make_tiers(embedder)
+        self._searcher.facts = self.facts.known
         self._worker.house.nightly = lambda now: self.life.run(now=now)
         if reading is not None:
             graphs = self._searcher.graphs

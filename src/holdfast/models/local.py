@@ -160,7 +160,9 @@ MAX_THREADS = 4  # two gave 1.8 times the texts of one; more than two were not m
 
 
 @dataclass(frozen=True, slots=True)
-class _ModelParts:
+class ModelParts:
+    """A tokeniser and a model, loaded."""
+
     words: WordPiece
     session: Any  # onnxruntime.InferenceSession, which comes without types
     faults: tuple[type[Exception], ...]  # what it raises
@@ -176,7 +178,7 @@ class LocalEmbedder:
         self._folder = folder
         self._threads = threads or min(MAX_THREADS, len(os.sched_getaffinity(0)))
         self._lock = threading.Lock()
-        self._parts: _ModelParts | None = None
+        self._parts: ModelParts | None = None
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         """Unit vectors of shape (len(texts), 384), in the order of the texts."""
@@ -193,7 +195,7 @@ class LocalEmbedder:
         """How many of this model's tokens the whole text is, with the two marks around it."""
         return len(self._load().words.encode(text))
 
-    def _load(self) -> _ModelParts:
+    def _load(self) -> ModelParts:
         with self._lock:
             if self._parts is None:
                 self._parts = load(self._folder, self._threads)
@@ -209,19 +211,19 @@ def equal_lengths(tokens: list[list[int]]) -> Iterator[list[int]]:
             yield rows[start : start + BATCH_TEXTS]
 
 
-def run(parts: _ModelParts, tokens: list[list[int]]) -> NDArray[np.float32]:
+def run(parts: ModelParts, tokens: list[list[int]]) -> NDArray[np.float32]:
     """The vectors of one batch of equal lengths."""
     ids = np.array(tokens, dtype=np.int64)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
     vectors: NDArray[np.float32]
     try:
-        (vectors,) = parts.session.run(None, inputs)
+        (vectors,) = parts.session.run(["embedding"], inputs)
     except parts.faults as error:
         raise ModelError(f"the local model failed on {ids.shape} tokens: {error}") from error
     return vectors
 
 
-def load(folder: Path, threads: int) -> _ModelParts:
+def load(folder: Path, threads: int) -> ModelParts:
     """The tokeniser and the session; onnxruntime takes 0.2 s to import, so only now."""
     import onnxruntime  # noqa: PLC0415
     from onnxruntime.capi import onnxruntime_pybind11_state as state  # noqa: PLC0415
@@ -247,4 +249,4 @@ def load(folder: Path, threads: int) -> _ModelParts:
         raise ModelError(
             f"the local model in {folder} cannot be loaded, reinstall holdfast: {error}"
         ) from error
-    return _ModelParts(words, session, faults)
+    return ModelParts(words, session, faults)

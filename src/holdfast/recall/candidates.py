@@ -23,6 +23,7 @@ from holdfast.records.graph.adjacency import edges_until, entities_until
 from holdfast.store.protocols import FOREVER_US
 
 if TYPE_CHECKING:
+    from holdfast.recall.stages.replaced import Standings
     from holdfast.recall.stages.rerank import Reranker
 
 ReadContent = Callable[[Sequence[int]], Mapping[int, str]]
@@ -70,6 +71,8 @@ class Moment:
     #: The documents that hold each query term.
     holders: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     reranker: Reranker | None = None
+    #: What became of what a turn says; None: nobody knows.
+    standings: Standings | None = None
     #: What could not be asked; told with the answer.
     degraded: list[str] = field(default_factory=list)
 

@@ -38,6 +38,7 @@ from holdfast.recall.sources.blend import fuse_by_sum
 from holdfast.recall.sources.keywords import neighbours
 from holdfast.recall.sources.rrf import fuse_by_rank
 from holdfast.recall.stages.guaranteed import is_rule, lane, literals_first
+from holdfast.recall.stages.replaced import Standings, newest_first
 from holdfast.recall.stages.rerank import Reranker, rerank, scores_by
 from holdfast.recall.stages.small import (
     PLAIN,
@@ -99,8 +100,10 @@ def rank(
     profile: TaskProfile | None = None,
     reranker: Reranker | None = None,
     graph: NDArray[np.float32] | None = None,
+    standings: Standings | None = None,
 ) -> RankedAnswer:
-    """The best documents for a query. `graph` is what traversal says of every document."""
+    """The best documents for a query. `graph` is what traversal says of every document,
+    `standings` what became of what a turn says."""
     seen = visible_mask(view, query)
     wanted = wanted_mask(view, query, seen)
     if config.fusion == "rrf":
@@ -119,6 +122,7 @@ def rank(
     moment = Moment(
         view, query, config, vector, fused.cosines, seen, wanted, content,
         scores=scores, holders=fused.holders, reranker=reranker,
+        standings=standings,
     )  # fmt: skip
     found = _run_stages(_candidates(moment), moment)
     if query.explain:
@@ -234,6 +238,10 @@ def _strength(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 
 def _current(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     return current(candidates, moment) if moment.config.stages.current else candidates
+
+
+def _replaced(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
+    return newest_first(candidates, moment) if moment.config.stages.replaced else candidates
 
 
 def _lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
@@ -357,6 +365,7 @@ STAGES: tuple[Stage, ...] = (
     _rerank,  #     a model's opinion of the first, if there is one      rerank.py
     _strength,  #   of near equals the one that proved useful            small.py
     _current,  #    the latest for "now", the first for "when did"       times.py
+    _replaced,  #   what is so now before what was so                    replaced.py
     _lane,  #       standing instructions get places of their own        guaranteed.py
     _boost,  #      the seed's additive instruction boost, off           small.py
     _literal,  #    a literal of the question comes first                guaranteed.py

@@ -27,7 +27,9 @@ from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose
 from holdfast.recall.query import Query
 from holdfast.recall.sources.graph import reach, with_paths, without_loose
+from holdfast.recall.stages.replaced import Standings, standings
 from holdfast.recall.stages.rerank import Reranker
+from holdfast.records.facts.follow import FactCache
 from holdfast.records.graph.follow import Graphs
 from holdfast.settings import GENERAL
 from holdfast.store.protocols import Space, Store
@@ -66,6 +68,8 @@ class Searcher:
         self._indexes = IndexCache(store, most_bytes=cache_bytes)
         #: The knowledge graphs of the users in use.
         self.graphs = Graphs(store)
+        #: The facts of the users in use, which know what replaced what; None: nobody knows.
+        self.facts: FactCache | None = None
         self._vectors = _QueryVectors()
         self._triggers = TriggerVectors()
         self._reranker = reranker
@@ -117,12 +121,16 @@ class Searcher:
                 profile=profile,
                 reranker=self._reranker,
                 graph=None if around is None else around.scores,
+                standings=self._standings(asked.scope),
             )
             hits = self._to_hits(read, with_paths(answer.ranked, around), detected)
         language = english_only(asked.text)
         hits.degraded = (*degraded, *answer.degraded, *([language] if language else []))
         hits.task_profile = detected.name
         return hits
+
+    def _standings(self, scope: Scope) -> Standings | None:
+        return None if self.facts is None else standings(self.facts.of(scope))
 
     def _view(self, asked: Query, space: Space | None, also: Sequence[ViewPart]) -> View:
         """The documents that the question is put to. In the graphs of others, too, a

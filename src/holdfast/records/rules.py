@@ -11,7 +11,7 @@ is `doubtful`, which nobody obeys either, until the user says that it was meant 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
@@ -89,6 +89,75 @@ class Learner:
             self._known.add(KnownRule(new.id, rule.rule, rule.condition, new.content))
             self._since[new.id] = event.at
         return new
+
+
+# ----------------------------------------------------------------------
+# Rules, and the end of rules, that the model that reads finds later, in the background.
+# ----------------------------------------------------------------------
+
+#: How a line, behind what stood before it, relates to known ones: see models/reader.py.
+Relate = Callable[[str, str, Sequence[str]], Sequence[Mapping[str, float]]]
+#: From which probability on a line ends a known rule: one that says that it ends one; any other.
+_SAID_END, _ENDS = 0.3, 0.5
+#: From which on it says the same.
+_SAME = 0.6
+#: Below this a line that ends a rule has nothing to do with any that is known.
+_NO_RULE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDraft:
+    """A line that gives a rule, or ends one."""
+
+    event: Event
+    rule: Rule
+    #: The line before it in its turn.
+    before: str
+    #: It gives none itself.
+    is_end: bool
+    #: The patterns saw it: its rule is there already.
+    is_stored: bool
+
+
+def planned_rules(
+    drafts: Sequence[RuleDraft], current: Sequence[Record], relate: Relate
+) -> list[Derived]:
+    """What lines make of the rules in force, not stored. In doubt the later word is told beside the
+    earlier one."""
+    known = {record.id: record for record in current}
+    made: dict[str, Derived] = {}
+    for draft in sorted(drafts, key=lambda each: (each.event.at, each.rule.ordinal)):
+        before = {
+            id: record.content
+            for id, record in {**known, **made}.items()
+            if record.valid_from <= draft.event.at and draft.event.id not in record.sources
+        }
+        new = _planned(draft, before, relate)
+        if new is None or new.id in known:
+            continue
+        for id in new.supersedes:
+            known.pop(id, None)
+        made[new.id] = new
+    return list(made.values())
+
+
+def _planned(draft: RuleDraft, before: Mapping[str, str], relate: Relate) -> Derived | None:
+    rule = draft.rule
+    if not rule.own:
+        return None if draft.is_end or draft.is_stored else derived(draft.event, rule)
+    told = relate(rule.sentence, draft.before, list(before.values())) if before else ()
+    ends = {id: each["withdraws"] + each["replaces"] + each["corrects"]
+            for id, each in zip(before, told, strict=True)}  # fmt: skip
+    least = _SAID_END if rule.replaces else _ENDS
+    ended = [id for id, sure in ends.items() if sure >= least]
+    if draft.is_stored or draft.is_end:
+        if ended:
+            return derived(draft.event, rule, supersedes=ended, kind="release")
+        is_doubtful = draft.is_end and max(ends.values(), default=0.0) >= _NO_RULE
+        return derived(draft.event, rule) if is_doubtful else None
+    if not ended and any(each["same"] >= _SAME for each in told):
+        return None
+    return derived(draft.event, rule, supersedes=ended)
 
 
 class RuleIndex:

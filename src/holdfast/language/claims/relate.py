@@ -50,6 +50,14 @@ _UNIT = re.compile(r"\d[\d.,]*k? ([a-z]{3,})")
 _USED_TO = re.compile(r"\bused to\b", re.I)
 
 
+#: A thing with a number, code or letter of its own, of which something is said: "Room 14 has ...".
+_NUMBERED = re.compile(
+    r"(?:(?:the|our|my|in|on|for|and|also|both) )*(?P<kind>[a-z][a-z-]+) (?:no\.? ?|number |nr\.? ?|#)?"
+    r"(?P<number>v?\d[\w.:/-]*\w|\d|[A-Z](?=\s))(?=[,:]? [a-z])",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """The numbers of reconciliation: the seed's but for `left` and `doubtful`, by hand."""
@@ -75,6 +83,8 @@ class Thresholds:
 
 def relation(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresholds) -> Relation:
     """How a new claim stands to an old one."""
+    if tells_apart(new, old):
+        return "none"
     if new.speaker == old.speaker and _bare(new) == _bare(old):
         return "same"
     if _is_over(new, old, alike, limits):
@@ -85,6 +95,14 @@ def relation(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresho
         how = _relate_values(new, old, alike, limits)
         return how if how != "other" or _fits(new, old) else "none"
     return _relate_by_words(new, old, alike, limits)
+
+
+def tells_apart(new: Claim, old: Claim) -> bool:
+    """Whether two claims speak of two things of one kind that have numbers: rooms 12 and 14."""
+    one, other = _NUMBERED.match(new.text), _NUMBERED.match(old.text)
+    if one is None or other is None or one["kind"].lower() != other["kind"].lower():
+        return False
+    return one["number"].lower() != other["number"].lower()
 
 
 def _relate_by_words(

@@ -49,6 +49,9 @@ class FactDraft:
     name: str | None = None
     #: None, or "agent_only", as of the turns it was drawn from.
     visibility: str | None = None
+    #: What was said just before it in its turn, and whether the model that reads found it.
+    before: str = ""
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)

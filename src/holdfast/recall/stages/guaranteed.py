@@ -35,6 +35,8 @@ FIT_OF_FEW = 0.35
 BESIDE = 0.8
 #: With at most so many rules each is more likely meant, and so many more may be told.
 FEW = 6
+#: In a context so many are all told, whatever is asked: they are short.
+FEW_TOLD = 12
 _ANY = -1.0
 MORE_OF_FEW = 3
 #: The nearness of a rule that has no vector and shares no word with the question.
@@ -95,7 +97,7 @@ def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
     view, rules = moment.view, rules_of(moment)
     if not len(rules) or _among_people(view, moment.seen):
         return [], ()
-    few = len(rules) <= FEW
+    few = len(rules) <= (FEW_TOLD if moment.query.packing else FEW)
     near = _nearness(moment, rules)
     least = FIT_OF_FEW if few else max(FIT, BESIDE * float(near.max()))
     order = np.lexsort((-view.order[rules], -(near + np.float32(_WORDS) * moment.scores[rules])))

@@ -150,6 +150,20 @@ class OwnerFacts(Follower):
             others = []
         return own[:MOST_CANDIDATES] + others[:MOST_CANDIDATES]
 
+    def latest(
+        self,
+        most: int,
+        *,
+        agent: str | None = None,
+        visibility: str | None = None,
+        but: Collection[str] = (),
+    ) -> list[Record]:
+        """The facts that an agent was told last, of those that hold."""
+        with self.lock:
+            held = [self.records[id] for id in self._held if id not in but]
+        own = [each for each in held if (each.agent, each.visibility) == (agent, visibility)]
+        return nlargest(most, own, key=lambda each: (each.valid_from, each.id))
+
     def of_source(self, source: str) -> list[Record]:
         """The facts that were drawn from a turn, ended ones too."""
         with self.lock:

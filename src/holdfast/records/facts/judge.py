@@ -49,7 +49,7 @@ JUDGED = "judged"
 #: Another opinion on a new claim beside known ones, and how sure it is; None: there is none.
 Opinion = Callable[[New, Sequence[KnownFact]], tuple[Outcome, float] | None]
 
-_DOUBTFUL = frozenset({"new", "contradiction", "partly"})
+DOUBTFUL = frozenset({"new", "contradiction", "partly"})
 _MOST_SHOWN = 8
 
 
@@ -65,7 +65,7 @@ def facts_for_judge(
     Not what another agent was told, nor what somebody else said in the first person. And nothing
     that is less trusted than the claim: its text might talk a judge into ending something else.
     """
-    if outcome.reason not in _DOUBTFUL:
+    if outcome.reason not in DOUBTFUL:
         return []
     near = [
         each

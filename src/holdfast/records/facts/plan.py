@@ -16,7 +16,7 @@ from holdfast.border.origins import least
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.index.view import packed
 from holdfast.language.claims.claim import Claim, read_claim
-from holdfast.language.claims.relate import Thresholds, relation
+from holdfast.language.claims.relate import Thresholds, relation, tells_apart
 from holdfast.language.claims.slots import USER
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from holdfast.records import parts
@@ -29,16 +29,24 @@ from holdfast.records.facts.follow import (
     known_of,
     likest,
 )
-from holdfast.records.facts.judge import Opinion, apply_opinion, facts_for_judge, nobody
+from holdfast.records.facts.judge import (
+    DOUBTFUL,
+    Opinion,
+    apply_opinion,
+    facts_for_judge,
+    nobody,
+)
 from holdfast.records.facts.reconcile import (
     KnownFact,
     New,
     Outcome,
+    guard_outcome,
     importance,
     may_repeat,
     reconcile,
 )
 from holdfast.records.graph.check import distrust
+from holdfast.records.rules import Relate
 from holdfast.records.versions import first_id
 from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
@@ -148,6 +156,11 @@ _MOST_SOURCES = 1_000
 #: How alike two texts are, -1..1; None where nobody can tell.
 Likeness = Callable[[str, str], float | None]
 _FAR_AHEAD = timedelta(days=366)
+#: Facts that the model that reads compares with a new one: the nearest of the latest and of those
+#: that share its words.
+_LATEST, _NEAREST, _FARTHEST = 100, 8, 0.1
+#: From which probability on it ends one, by the development part of `training/`.
+ENDS_FROM = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +173,8 @@ class Tools:
     taken_back: Callable[[Record], bool] = lambda _record: False
     likeness: Likeness = lambda _one, _other: None
     opinion: Opinion = nobody
+    #: How a line relates to known ones, by the model that reads; None: nobody can tell.
+    relate: Relate | None = None
     limits: Thresholds = field(default_factory=Thresholds)
 
 
@@ -220,7 +235,10 @@ class FactPlan:
             return DraftOutcome(before, Outcome("noop", "learned-before", (before,)))
         new = New(claim, draft.at, draft.confidence, draft.origin, self._scope.agent)
         known = self._candidates(claim, draft.visibility)
-        outcome = self._trusting(new, self._reconciled(new, known))
+        outcome = self._reconciled(new, known)
+        if self._tools.relate is not None and outcome.reason in DOUBTFUL:
+            outcome = self._by_model(new, draft, outcome, self._tools.relate)
+        outcome = self._trusting(new, outcome)
         if outcome.action == "noop":
             self._confirm(outcome.targets[0], draft)
             return DraftOutcome(outcome.targets[0], outcome)
@@ -301,6 +319,55 @@ class FactPlan:
         if opinion is None:
             return outcome
         return apply_opinion(opinion, outcome, new, seen, likeness=likeness, limits=limits)
+
+    def _by_model(self, new: New, draft: FactDraft, outcome: Outcome, relate: Relate) -> Outcome:
+        """The outcome with what the model that reads says of the nearest known facts: it may end
+        what was said before, as far as the guards allow it."""
+        near = [each for each in self._neighbours(draft) if each.at <= new.at]
+        told = relate(draft.text, draft.before, [each.claim.text for each in near])
+        ended = [
+            each.id
+            for each, how in zip(near, told, strict=True)
+            if how["replaces"] + how["corrects"] >= ENDS_FROM
+            and not tells_apart(new.claim, each.claim)
+        ]
+        if not ended:
+            return outcome
+        limits = self._tools.limits
+        as_sure = replace(new, confidence=max(new.confidence, limits.sure))
+        contradicts = tuple(each for each in outcome.contradicts if each not in ended)
+        ends = Outcome("supersede", "read", tuple(ended), contradicts, outcome.disputes)
+        return guard_outcome(ends, as_sure, near, limits)
+
+    def _neighbours(self, draft: FactDraft) -> list[KnownFact]:
+        """The known facts of the same agent that are nearest to a draft by their vectors: of those
+        that share its words, and of the latest."""
+        known = [
+            known_of(record, self._own)
+            for record in self._facts.latest(
+                _LATEST, agent=self._scope.agent, visibility=draft.visibility, but=self._ended
+            )
+        ]
+        claim = read_claim(draft.text, _speaker(draft, self._own), self._own)
+        there = {each.id for each in known}
+        known += [
+            each for each in self._candidates(claim, draft.visibility) if each.id not in there
+        ]
+        there = {each.id for each in known}
+        known += [
+            each
+            for id, each in self._new.items()
+            if id not in self._ended
+            and id not in there
+            and self._records[id].visibility == draft.visibility
+        ]
+        alike = [
+            (self._tools.likeness(draft.text, each.claim.text) or 0.0, each)
+            for each in known
+            if each.agent == self._scope.agent
+        ]
+        alike.sort(key=lambda pair: -pair[0])
+        return [each for sure, each in alike[:_NEAREST] if sure > _FARTHEST]
 
     def _trusting(self, new: New, outcome: Outcome) -> Outcome:
         """Who repeats what a less trusted one said does not confirm it: their word takes its place,

@@ -42,6 +42,7 @@ from holdfast.records.facts.plan import (
 from holdfast.records.facts.queries import MOST_LISTED
 from holdfast.records.graph import check
 from holdfast.records.parts import Background
+from holdfast.records.rules import Relate
 from holdfast.records.transact import attempts, exists, once
 from holdfast.records.versions import first_id, was_taken_back
 from holdfast.store.protocols import Derived, Store
@@ -78,6 +79,8 @@ class Facts(FactsAfterForget):
         #: How alike texts are by their vectors.
         self.alike = Alike(embed)
         self._disputes = Disputes(store, self._shelf)
+        #: All facts of the owners in use: what replaced what.
+        self.known = self._shelf
         # Two writers in one process would only make each other plan again.
         self._writing = threading.Lock()
 
@@ -91,13 +94,14 @@ class Facts(FactsAfterForget):
         now: datetime,
         opinion: Opinion = nobody,
         likeness: Likeness | None = None,
+        relate: Relate | None = None,
     ) -> list[Derived]:
         """What drafts make of the facts, not stored: for `store.learn(..., since=, tiers=TIERS)`,
         where `since` was read before this. The same again gives nothing; in doubt see `opinion`.
         Without a `likeness` the embedding model is waited for."""
         if not drafts:
             return []
-        tools = self._tools(scope, opinion, likeness)
+        tools = replace(self._tools(scope, opinion, likeness), relate=relate)
         plan = FactPlan(self._shelf.of(scope), scope, now, tools)
         plan.add_found(drafts)
         return plan.records()

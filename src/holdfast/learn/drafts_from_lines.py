@@ -1,0 +1,146 @@
+"""What the model that reads makes of turns: statements to facts, rules, and the end of rules.
+
+The model says what a line is (`models/reader.py`); whose word it is, and what may be kept, is not
+its to say. What stands in a quotation, a paste or a text that is handed over is not the user's own;
+what speaks to the model about its instructions, or permits deeds, is not kept at all (`gates`).
+A rule that may be another's is in doubt, and nobody obeys it. What the patterns have found in a
+line is not found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from holdfast.language.instructions.own_words import said_by_user, shows
+from holdfast.language.instructions.rules import Rule, rules_in
+from holdfast.language.statements.facts import headline, keywords
+from holdfast.language.statements.gates import importance, refusal
+from holdfast.language.statements.values import BY_USER, USERS_OWN, FactDraft
+from holdfast.language.terms import fold
+from holdfast.models.reader import ReadLine
+from holdfast.records.rules import RuleDraft
+from holdfast.types import Event
+
+#: From which probability on a line is what the model says, by the development part of `training/`.
+FACT, RULE, WITHDRAW = 0.5, 0.5, 0.5
+#: From which on it is somebody else's word.
+_ANOTHERS = 0.5
+#: What the patterns found of a line is all of it if it is so much of its text.
+MOST = 0.6
+#: What only repeats or asks is no statement.
+_LEAST_CHARS, _MOST_CHARS = 3, 600
+#: Facts by their kinds, in the words of the categories that there are.
+_CATEGORIES = {
+    "identity": "identity", "health": "constraint", "preference": "preference", "plan": "goal",
+    "decision": "decision",
+}  # fmt: skip
+#: Lines are numbered apart from the rules that the patterns find in a turn.
+OF_LINES = 1_000
+_UNSAFE = frozenset({"injection", "grant", "authority", "meta"})
+
+
+class LineReader(Protocol):
+    """Reads turns line by line; see models/reader.py."""
+
+    def lines(self, text: str) -> list[ReadLine]:
+        """The lines of a turn."""
+
+    def relations(self, new: str, before: str, known: Sequence[str]) -> list[dict[str, float]]:
+        """How a line, behind what stood before it, relates to known ones."""
+
+
+def read_lines(
+    turns: Sequence[Event], reader: LineReader, found: Sequence[FactDraft]
+) -> tuple[list[FactDraft], list[RuleDraft]]:
+    """The facts and rules that the user states in these turns, but for those that were `found`."""
+    facts: list[FactDraft] = []
+    rules: list[RuleDraft] = []
+    told: dict[str, list[str]] = {}
+    for fact in found:
+        for source in fact.sources:
+            told.setdefault(source, []).append(fold(fact.text))
+    for event in turns:
+        if event.role == "user" and event.content.strip():
+            turn = _Turn(event, told.get(event.id, ()))
+            for line in reader.lines(event.content):
+                turn.take(line)
+            facts += turn.facts
+            rules += turn.rules
+    return facts, rules
+
+
+class _Turn:
+    """One turn of the user."""
+
+    def __init__(self, event: Event, told: Sequence[str]) -> None:
+        self._event = event
+        self._told = told
+        self._is_handed = shows(event.content)
+        said = said_by_user(event.content)
+        self._own = [(each.start, each.start + len(each.verbatim)) for each in said]
+        by_patterns = [rule for rule in rules_in(event.content) if rule.own]
+        self._by_patterns = [fold(rule.sentence) for rule in by_patterns]
+        self.facts: list[FactDraft] = []
+        self.rules: list[RuleDraft] = []
+
+    def take(self, line: ReadLine) -> None:
+        """What one line gives."""
+        text, tags = " ".join(line.text.split()), line.tags
+        if not _LEAST_CHARS <= len(text) <= _MOST_CHARS:
+            return
+        is_anothers = max(tags["quote"], tags["others"]) >= _ANOTHERS or not self._is_own(line)
+        if is_anothers or refusal(text, origin=self._event.origin) in _UNSAFE:
+            return
+        if max(tags["rule"], tags["withdraw"]) >= RULE and self._event.origin == "user":
+            self._add_rule(line, text)
+        if tags["fact"] >= FACT:
+            self._add_fact(line, text)
+
+    def _add_rule(self, line: ReadLine, text: str) -> None:
+        low = fold(text)
+        rule = Rule(
+            sentence=text,
+            rule=text,
+            condition=line.condition or None,
+            score=line.tags["rule"],
+            replaces=line.tags["withdraw"] >= WITHDRAW,
+            ordinal=OF_LINES + line.start,
+            own=not self._is_handed,
+        )
+        is_stored = any(each in low or low in each for each in self._by_patterns)
+        is_end = line.tags["rule"] < RULE
+        self.rules.append(RuleDraft(self._event, rule, line.before, is_end, is_stored))
+
+    def _add_fact(self, line: ReadLine, text: str) -> None:
+        low = fold(text)
+        if any(low in each or (each.rstrip(".!") in low and len(each) > MOST * len(low))
+               for each in self._told):  # fmt: skip
+            return
+        category = _CATEGORIES.get(line.kind, "context")
+        if category in USERS_OWN and (self._is_handed or not line.is_own):
+            category = "context"
+        if category in USERS_OWN and self._event.origin not in BY_USER:
+            category = "other"
+        self.facts.append(
+            FactDraft(
+                text=text,
+                category=category,
+                sources=(self._event.id,),
+                origin=self._event.origin,
+                at=self._event.at,
+                headline=headline(text),
+                keywords=keywords(text),
+                confidence=round(line.tags["fact"], 3),
+                importance=importance(text, novelty=1.0, entities=0).score,
+                role=self._event.role,
+                name=self._event.name,
+                before=" ".join(line.before.split()),
+                by_model=True,
+            )
+        )
+
+    def _is_own(self, line: ReadLine) -> bool:
+        """Whether the line lies in what the user says, not shows."""
+        middle = (line.start + line.end) // 2
+        return any(start <= middle < end for start, end in self._own)

@@ -1,0 +1,218 @@
+"""The model that reads: which lines of a turn state something, and how two lines relate.
+
+One pass over a turn gives, for each token, one number a column (`COLUMNS`). A line begins where a
+sentence does, at a line break, and where the column `start` says so; what is said of a line is the
+mean over its tokens. Two lines are compared in one pass, the known one first. How the model is
+trained: `training/`.
+
+It is the same file, and the same encoder, as the embedder (local.py), and as cheap: a few
+milliseconds a turn on one core, linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.errors import ModelError
+from holdfast.models.local import MAX_THREADS, MAX_TOKENS, ModelParts, load
+
+FOLDER = Path(__file__).with_name("memory")
+#: What a line does. `fact`: it states something that lasts; `others`: somebody else's rule.
+TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat")
+#: What a fact is about.
+KINDS = (
+    "identity", "home", "work", "people", "health", "preference", "possession", "plan",
+    "decision", "project", "event",
+)  # fmt: skip
+#: How a line relates to a known one.
+RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
+COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition", *RELATIONS)
+
+_TAG = slice(1, 1 + len(TAGS))
+_KIND = slice(_TAG.stop, _TAG.stop + len(KINDS))
+_ME, _OTHER, _VALUE, _CONDITION = range(_KIND.stop, _KIND.stop + 4)
+_RELATION = slice(len(COLUMNS) - len(RELATIONS), len(COLUMNS))
+_WORD = re.compile(r"\S+")
+_ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
+#: Token ids that stand between two texts and between a line and what stood before it.
+_SEPARATOR, _BAR = 102, 1064
+#: Tokens of a known line, of what stood before the new one, and of the new one: as in training.
+_KNOWN, _BEFORE, _NEW = 80, 40, 100
+_REMEMBERED = 2_000
+#: How sure a line must begin in the middle of a sentence, as a logit: half a name is no statement.
+_STARTS = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """A sentence or clause of a turn, and what the model takes it for."""
+
+    start: int
+    end: int
+    text: str
+    #: The line before it in its turn.
+    before: str
+    #: The probability of each of `TAGS`.
+    tags: dict[str, float]
+    #: The likeliest of `KINDS`.
+    kind: str
+    #: Whether it speaks of the one who says it.
+    is_own: bool
+    #: The words that tell the value, and under which condition a rule holds; empty: none.
+    value: str
+    condition: str
+
+
+class LocalReader:
+    """Reads on this machine. Threads may share it."""
+
+    def __init__(self, *, folder: Path = FOLDER, threads: int | None = None) -> None:
+        self._folder = folder
+        self._threads = threads or min(MAX_THREADS, len(os.sched_getaffinity(0)))
+        self._lock = threading.Lock()
+        self._parts: ModelParts | None = None
+        #: Plans are made anew, and ask the same again.
+        self._related = lru_cache(maxsize=_REMEMBERED)(self._relation)
+
+    def lines(self, text: str) -> list[ReadLine]:
+        """The lines of a turn, in order."""
+        found: list[ReadLine] = []
+        parts = self._load()
+        for window in _windows(text, parts.words.encode):
+            columns = self._columns(window.ids)
+            for first, last in _lines_of(window, columns):
+                found.append(_read(text, window, columns, (first, last), found))
+        return found
+
+    def relations(self, new: str, before: str, known: Sequence[str]) -> list[dict[str, float]]:
+        """How a line, behind what stood before it, relates to each of some known ones."""
+        return [self._related(new, before, each) for each in known]
+
+    def _relation(self, new: str, before: str, known: str) -> dict[str, float]:
+        encode = self._load().words.encode
+        told = encode(known)[1:-1][:_KNOWN]
+        context = [*encode(before)[1:-1][-_BEFORE:], _BAR] if before else []
+        ids = [*told, _SEPARATOR, *context, *encode(new)[1:-1][:_NEW]]
+        logits = self._columns(ids, marks=True).mean(axis=0)[_RELATION]
+        odds = np.exp(logits - logits.max())
+        return dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True))
+
+    def _columns(self, ids: list[int], *, marks: bool = False) -> NDArray[np.float32]:
+        """The columns of each token; with those of the marks around them, or without."""
+        parts = self._load()
+        row = np.array([[101, *ids, _SEPARATOR]], dtype=np.int64)
+        try:
+            (columns,) = parts.session.run(
+                ["columns"], {"input_ids": row, "attention_mask": np.ones_like(row)}
+            )
+        except parts.faults as error:
+            raise ModelError(f"the model that reads failed on {row.shape} tokens") from error
+        found: NDArray[np.float32] = columns[0] if marks else columns[0][1:-1]
+        return found
+
+    def _load(self) -> ModelParts:
+        with self._lock:
+            if self._parts is None:
+                self._parts = load(self._folder, self._threads)
+            return self._parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A part of a text that the model can read at once."""
+
+    #: Token ids, and the first token of each word and one more.
+    ids: list[int]
+    firsts: list[int]
+    #: Where the words stand in the text.
+    words: list[tuple[int, int]]
+    #: Whether a sentence or a line begins at each word.
+    begins: list[bool]
+
+
+def _windows(text: str, encode: Callable[[str], list[int]]) -> Iterator[_Window]:
+    """The text in parts of as many words as fit; cut where a line begins, if one does."""
+    made = _Window([], [0], [], [])
+    ends_before = 0
+    for match in _WORD.finditer(text):
+        pieces = encode(match.group())[1:-1][: MAX_TOKENS - 2]
+        gap = text[ends_before : match.start()]
+        before = text[made.words[-1][0] : made.words[-1][1]] if made.words else ""
+        begins = not made.words or "\n" in gap or bool(_ENDS.search(before))
+        if len(made.ids) + len(pieces) > MAX_TOKENS - 2:
+            yield made
+            made = _Window([], [0], [], [])
+            begins = True
+        made.ids.extend(pieces)
+        made.firsts.append(len(made.ids))
+        made.words.append(match.span())
+        made.begins.append(begins)
+        ends_before = match.end()
+    if made.words:
+        yield made
+
+
+def _lines_of(window: _Window, columns: NDArray[np.float32]) -> Iterator[tuple[int, int]]:
+    """The first word of each line, and the word after its last."""
+    starts = [
+        place
+        for place, (first, begins) in enumerate(zip(window.firsts, window.begins, strict=False))
+        if begins or (first < len(columns) and columns[first, 0] > _STARTS)
+    ]
+    yield from pairwise([*starts, len(window.words)])
+
+
+def _read(
+    text: str,
+    window: _Window,
+    columns: NDArray[np.float32],
+    words: tuple[int, int],
+    before: Sequence[ReadLine],
+) -> ReadLine:
+    start, end = window.words[words[0]][0], window.words[words[1] - 1][1]
+    first, last = window.firsts[words[0]], window.firsts[words[1]]
+    mean = columns[first:last].mean(axis=0) if last > first else np.full(len(COLUMNS), -9.0)
+    tags = {name: _odds(value) for name, value in zip(TAGS, mean[_TAG].tolist(), strict=True)}
+    return ReadLine(
+        start=start,
+        end=end,
+        text=text[start:end],
+        before=before[-1].text if before else "",
+        tags=tags,
+        kind=KINDS[int(np.argmax(mean[_KIND]))],
+        is_own=bool(mean[_ME] >= mean[_OTHER]),
+        value=_marked(text, window, columns, words, _VALUE),
+        condition=_marked(text, window, columns, words, _CONDITION),
+    )
+
+
+def _marked(
+    text: str, window: _Window, columns: NDArray[Any], words: tuple[int, int], column: int
+) -> str:
+    """The longest run of words of a line that a column marks."""
+    runs: list[tuple[int, int]] = []
+    for word in range(*words):
+        first, last = window.firsts[word], window.firsts[word + 1]
+        if last > first and float(columns[first:last, column].mean()) > 0:
+            joins = bool(runs) and runs[-1][1] == word
+            runs[-1:] = [(runs[-1][0], word + 1)] if joins else [*runs[-1:], (word, word + 1)]
+    if not runs:
+        return ""
+    start, end = max(runs, key=lambda run: run[1] - run[0])
+    return text[window.words[start][0] : window.words[end - 1][1]].strip(" ,;:.!?")
+
+
+def _odds(value: float) -> float:
+    return 1.0 / (1.0 + math.exp(-max(min(value, 30.0), -30.0)))

@@ -1,0 +1,152 @@
+"""What was said later of the same thing stands first: for a question about now.
+
+A turn whose statement another one replaced says what was so. Its successor takes the place before
+it, found or not, and the turn is marked (`why["replaced"]`): by which memory, and until when it was
+so. A turn of which nothing else holds goes further down. Who asks about then (`as_of`, `known_at`,
+"in February") is told what was so then, in the order that it was found.
+
+Facts know what replaced what (`records/facts/follow.py`); a fact knows its turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from holdfast.language.terms import terms
+from holdfast.recall.candidates import Candidate, Moment
+from holdfast.recall.stages.times import named_times
+from holdfast.records.facts.follow import OwnerFacts
+from holdfast.types import Record
+
+#: What a turn keeps of its score of which nothing holds any more.
+LOWERED = 0.7
+#: Candidates that are looked at: what stands further down does no harm.
+_LOOKED_AT = 30
+#: A value that was replaced again and again.
+_LONGEST_CHAIN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """What took the place of something that a turn says."""
+
+    #: The turn that says what is so now.
+    turn: str
+    #: Since when; the words of what was replaced, and of what took its place.
+    since: datetime
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What became of the statements of a turn."""
+
+    successors: tuple[Successor, ...]
+    #: The words of each statement that still holds.
+    held: tuple[frozenset[str], ...]
+
+
+#: The id of a turn to what became of its statements; None: all of them hold.
+Standings = Callable[[str], Standing | None]
+
+
+def standings(facts: OwnerFacts) -> Standings:
+    """What became of the turns of an owner."""
+
+    def of(turn: str) -> Standing | None:
+        said = facts.of_source(turn)
+        gone = [each for each in said if each.known_to is not None or each.valid_to is not None]
+        found = [one for each in gone if (one := _successor(each, facts)) is not None]
+        if not found:
+            return None
+        held = [each for each in said if each not in gone]
+        return Standing(tuple(found), tuple(frozenset(terms(each.content)) for each in held))
+
+    return of
+
+
+def _successor(fact: Record, facts: OwnerFacts) -> Successor | None:
+    """The turn that says what is so in the place of a fact, in the end."""
+    last, since = fact, None
+    for _ in range(_LONGEST_CHAIN):
+        later = [each for each in facts.instead_of(last.id) if each.sources]
+        if not later:
+            break
+        last = later[-1]
+        since = since or last.valid_from
+    if since is None or last.sources[0] in fact.sources:
+        return None
+    words = frozenset(terms(fact.content)) | frozenset(terms(last.content))
+    return Successor(last.sources[0], since, words)
+
+
+def newest_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
+    """The candidates with what is so now before what was so."""
+    query = moment.query
+    if moment.standings is None or query.as_of or query.known_at or named_times(query):
+        return candidates
+    asked = frozenset(terms(query.text))
+    found: dict[int, tuple[Standing, Successor]] = {}
+    for each in candidates[:_LOOKED_AT]:
+        standing = moment.standings(moment.view.ids[each.doc])
+        if standing and (successor := _meant(standing, asked)) is not None:
+            found[each.doc] = (standing, successor)
+    return _ordered(candidates, found, moment) if found else candidates
+
+
+def _meant(standing: Standing, asked: frozenset[str]) -> Successor | None:
+    """The successor of the statement that a question is about; None where it is about another
+    statement of the turn, which holds."""
+    best = max(standing.successors, key=lambda each: (len(each.words & asked), each.since))
+    beside = max((len(words & asked) for words in standing.held), default=0)
+    return best if len(best.words & asked) >= beside else None
+
+
+def _ordered(
+    candidates: Sequence[Candidate],
+    found: Mapping[int, tuple[Standing, Successor]],
+    moment: Moment,
+) -> list[Candidate]:
+    there = {each.doc: each for each in candidates}
+    placed: dict[int, Candidate] = {}
+    lowered: list[Candidate] = []
+    for each in candidates:
+        if each.doc in placed:
+            continue
+        if each.doc not in found:
+            placed[each.doc] = each
+            continue
+        standing, successor = found[each.doc]
+        new = _visible(successor.turn, moment)
+        if new is not None and new not in placed:
+            now = there.get(new, Candidate(new, each.score))
+            placed[new] = now.with_score(each.score, "replaces", moment.view.ids[each.doc])
+        note = {"by": successor.turn, "until": successor.since.date().isoformat()}
+        if standing.held or new is None:
+            placed[each.doc] = each.with_note("replaced", {**note, "partly": bool(standing.held)})
+        else:
+            lowered.append(each.with_score(each.score * LOWERED, "replaced", note))
+    return _merged(list(placed.values()), lowered)
+
+
+def _merged(kept: list[Candidate], lowered: list[Candidate]) -> list[Candidate]:
+    """Both in order of their scores; nothing passes what stands before it."""
+    scores: list[Any] = [each.score for each in kept]
+    for each in lowered:
+        at = next((n for n, score in enumerate(scores) if score < each.score), len(scores))
+        kept.insert(at, each)
+        scores.insert(at, each.score)
+    return kept
+
+
+def _visible(turn: str, moment: Moment) -> int | None:
+    """The document of a turn, if the asker may see it."""
+    doc = moment.view.numbers.get(turn)
+    if doc is None or doc >= len(moment.view) or not moment.view.alive[doc]:
+        return None
+    if moment.wanted is not None and not moment.wanted[doc]:
+        return None
+    return None if moment.seen is not None and not moment.seen[doc] else int(doc)

@@ -1,0 +1,77 @@
+"""Writes trained weights as the int8 file that ships, and shows that it says what the trainer said.
+
+    python training/export.py WEIGHTS_FOLDER OUT_FOLDER
+
+The graph is that of `scripts/build_model.py`, with one output more: the columns of each token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import shutil
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scripts.build_model import Encoder, Weights
+
+HERE = Path(__file__).parent
+BASE = HERE.parent / "src/holdfast/models/minilm"
+CONFIG = {
+    "num_hidden_layers": 6, "num_attention_heads": 12, "hidden_size": 384, "layer_norm_eps": 1e-12,
+}  # fmt: skip
+NAMES = {
+    "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
+    "out": "attention.output.dense", "inner": "intermediate.dense", "outer": "output.dense",
+    "norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm",
+}  # fmt: skip
+
+
+def main() -> None:
+    """Read the weights, write `model.onnx` and `vocab.txt`."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("weights", type=Path, nargs="+", help="folders; several are averaged")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--float32", action="store_true", help="do not quantise, to compare with")
+    options = parser.parse_args()
+    every = [read(folder) for folder in options.weights]
+    weights = {name: np.mean([one[name] for one in every], axis=0) for name in every[0]}
+    data = Encoder(renamed(weights), CONFIG, quantise=not options.float32).build()
+    options.out.mkdir(parents=True, exist_ok=True)
+    written = data.SerializeToString()
+    (options.out / "model.onnx").write_bytes(written)
+    shutil.copyfile(BASE / "vocab.txt", options.out / "vocab.txt")
+    print(f"model.onnx: {len(written):,} bytes, sha256 {hashlib.sha256(written).hexdigest()}")
+
+
+def read(folder: Path) -> Weights:
+    """The weights that `train.py` saved, in float32."""
+    parts: dict[str, list[Any]] = defaultdict(list)
+    for path in sorted(folder.glob("weights-*.npz")):
+        with np.load(path) as file:
+            for name in file.files:
+                parts[name.partition("#")[0]].append(file[name].astype(np.float32))
+    return {
+        name: np.concatenate(some) if len(some) > 1 else some[0] for name, some in parts.items()
+    }
+
+
+def renamed(weights: Weights) -> Weights:
+    """The names of a BERT checkpoint."""
+    found: Weights = {}
+    for name, value in weights.items():
+        if match := re.fullmatch(r"layers\.(\d+)\.(\w+)\.(weight|bias)", name):
+            name = f"encoder.layer.{match[1]}.{NAMES[match[2]]}.{match[3]}"
+        name = name.replace("words.weight", "embeddings.word_embeddings.weight")
+        name = name.replace("positions.weight", "embeddings.position_embeddings.weight")
+        found[re.sub(r"^norm\.", "embeddings.LayerNorm.", name)] = value
+    found["embeddings.token_type_embeddings.weight"] = np.zeros((1, 384), dtype=np.float32)
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""Turns labelled conversations and pseudo conversations into token ids for the trainer.
+
+    python training/prepare.py OUT.json.gz [--retrieval PAIRS.jsonl.gz]
+
+Needs no torch: `train.py` runs where only torch and numpy are, on what this writes. A text is cut
+at blanks, and each word into word pieces, so that every token knows its word: lines begin at words,
+and values are words.
+
+- turns: every user's turn with the line, the acts, the kinds, whom it is about and the value words
+- pairs: an earlier line and a later one, with how the later relates to the earlier. Those that no
+  author related are `unrelated`: the nearest by the shipped embedder, for these are what is compared
+- retrieval: questions and the turns that answer them, of our conversations and of pseudo ones
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.models.local import FOLDER, LocalEmbedder, WordPiece
+from training.labels import ACTS, KINDS, Conversation, Line, read
+
+HERE = Path(__file__).parent
+TRUST = HERE.parent / "tests" / "trust"
+#: The columns of the model's output for each token, in this order.
+TAGS = ("fact", "rule", "withdraw", *ACTS)
+ABOUT = ("me", "other")
+RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
+MAX_TOKENS = 256
+#: Lines that no author related to a line: so many of the nearest and of the others.
+_NEAR, _FAR = 5, 2
+#: What stands between a line and the one before it in its turn.
+CONTEXT = " | "
+
+
+def main() -> None:
+    """Read everything, write one file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--retrieval", type=Path, help="pseudo conversations (embed_data.py)")
+    parser.add_argument("--data", type=Path, default=HERE / "data")
+    options = parser.parse_args()
+    words = WordPiece.from_file(FOLDER / "vocab.txt")
+    conversations = [read(path) for path in sorted(options.data.rglob("*.txt"))]
+    made: dict[str, list[Any]] = {"turns": [], "pairs": [], "retrieval": []}
+    for conversation in conversations:
+        split = split_of(conversation)
+        made["turns"] += [dict(turn, split=split) for turn in tagged_turns(conversation, words)]
+        made["retrieval"].append(dict(own_questions(conversation, words), split=split))
+    made["turns"] += [turn for turn in trusted_turns(words) if turn["lines"]]
+    made["pairs"] = list(related_lines(conversations, words))
+    if options.retrieval:
+        made["retrieval"] += pseudo(options.retrieval, words)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(options.out, "wt", encoding="utf-8", compresslevel=6) as file:
+        json.dump(made, file, separators=(",", ":"))
+    print({name: len(some) for name, some in made.items()})
+
+
+def split_of(conversation: Conversation) -> str:
+    """`dev` for every tenth file of an author, else `train`."""
+    number = int(re.sub(r"\D", "", conversation.path.stem) or 0)
+    return "dev" if number % 10 == 7 else "train"
+
+
+def units(text: str, words: WordPiece) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Token ids without the marks around them, the word of each, and where the words stand."""
+    ids: list[int] = []
+    owners: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for match in re.finditer(r"\S+", text):
+        pieces = words.encode(match.group())[1:-1]
+        ids += pieces
+        owners += [len(spans)] * len(pieces)
+        spans.append(match.span())
+    return ids, owners, spans
+
+
+# ----------------------------------------------------------------------
+# Tags
+# ----------------------------------------------------------------------
+
+
+def tagged_turns(conversation: Conversation, words: WordPiece) -> Iterator[dict[str, Any]]:
+    """Each user's turn: the token ids of its lines and what each line is."""
+    for turn in conversation.turns:
+        if turn.role == "user" and turn.lines:
+            lines = [tagged_line(line, words) for line in turn.lines]
+            yield {
+                "lang": conversation.head["lang"],
+                "lines": [each for each in lines if each["ids"]],
+            }
+
+
+def tagged_line(line: Line, words: WordPiece) -> dict[str, Any]:
+    """The token ids of a line, its labels by column, and which tokens are a value or a condition."""
+    ids, owners, spans = units(line.text, words)
+    tags = set(line.acts)
+    tags |= {"fact"} if line.facts else set()
+    tags |= {"rule"} if line.rules else set()
+    tags |= {"withdraw"} if line.withdraws else set()
+    values = [fact["value"] for fact in line.facts]
+    conditions = [str(rule["condition"]) for rule in line.rules if rule["condition"]]
+    return {
+        "ids": ids,
+        "tags": [int(tag in tags) for tag in TAGS],
+        "kinds": [int(any(fact["kind"] == kind for fact in line.facts)) for kind in KINDS],
+        "about": [
+            int(any(fact["about"] == "me" for fact in line.facts)),
+            int(any(fact["about"] != "me" for fact in line.facts)),
+        ],
+        "value": inside(line.text, values, owners, spans),
+        "condition": inside(line.text, conditions, owners, spans),
+        "stop": int(line.text[-1:] in ".!?…"),
+    }
+
+
+def inside(
+    text: str, parts: Iterable[str], owners: list[int], spans: list[tuple[int, int]]
+) -> list[int]:
+    """Which tokens lie in one of the parts of the text."""
+    found: set[int] = set()
+    for part in parts:
+        start = text.find(part)
+        end = start + len(part)
+        found |= {n for n, (a, b) in enumerate(spans) if start >= 0 and a < end and b > start}
+    return [int(owner in found) for owner in owners]
+
+
+def trusted_turns(words: WordPiece) -> Iterator[dict[str, Any]]:
+    """Rules of users and rules in what they paste, as written for `tests/trust`; of such a turn
+    only the sentences of the rule are labelled."""
+    for name, tag in (
+        ("rules", "rule"),
+        ("rules_own", "rule"),
+        ("pastes", "quote"),
+        ("pastes_own", "quote"),
+    ):
+        for row in (TRUST / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+            turn = json.loads(row)
+            parts = re.findall(r"[^.!?\n]+[.!?]*", turn["text"])
+            lines = []
+            for part in map(str.strip, parts):
+                if part:
+                    line = tagged_line(Line(part), words)
+                    line["tags"] = [-1] * len(TAGS)
+                    if part.rstrip(".!?") in turn["rule"] or turn["rule"].rstrip(".!?") in part:
+                        line["tags"] = [int(each == tag) for each in TAGS]
+                    line["kinds"], line["about"] = [-1] * len(KINDS), [-1, -1]
+                    lines.append(line)
+            yield {"lang": "en", "lines": [each for each in lines if each["ids"]], "split": "train"}
+
+
+# ----------------------------------------------------------------------
+# Pairs
+# ----------------------------------------------------------------------
+
+
+def related_lines(conversations: list[Conversation], words: WordPiece) -> Iterator[dict[str, Any]]:
+    """Pairs of lines of one conversation, the earlier first."""
+    embedder, draw = LocalEmbedder(), random.Random(1)
+    for conversation in conversations:
+        refs = [
+            ref
+            for ref, line in conversation.lines.items()
+            if line.facts or line.rules or line.withdraws
+        ]
+        rows = embedder.embed([conversation.lines[ref].text for ref in refs])
+        chains = [{ref for ref, _ in told} for told in conversation.chains().values()]
+        for place, ref in enumerate(refs):
+            line = conversation.lines[ref]
+            told = {earlier: label for label, earlier in line.pairs}
+            near = np.argsort(-(rows[:place] @ rows[place])).tolist()
+            others = [refs[n] for n in near if refs[n] not in told]
+            # What tells the same thing and was not related: nobody knows.
+            others = [each for each in others if not any({each, ref} <= chain for chain in chains)]
+            some = others[:_NEAR] + draw.sample(others[_NEAR:], min(_FAR, len(others[_NEAR:])))
+            for earlier in (*told, *some):
+                yield {
+                    "old": in_context(conversation, earlier, words),
+                    "new": in_context(conversation, ref, words),
+                    "label": RELATIONS.index(told.get(earlier, "unrelated")),
+                    "lang": conversation.head["lang"],
+                    "split": split_of(conversation),
+                }
+
+
+def in_context(conversation: Conversation, ref: str, words: WordPiece) -> list[list[int]]:
+    """The token ids of the line before a line in its turn, and of the line itself."""
+    turn, number = map(int, ref.split("."))
+    lines = conversation.turns[turn].lines
+    before = lines[number - 2].text if number > 1 else ""
+    return [units(before, words)[0], units(lines[number - 1].text, words)[0]]
+
+
+# ----------------------------------------------------------------------
+# Retrieval
+# ----------------------------------------------------------------------
+
+
+def own_questions(conversation: Conversation, words: WordPiece) -> dict[str, Any]:
+    """The questions of one of our conversations."""
+    turns = [
+        [
+            units(turn.role, words)[0],
+            units(day(turn.at.date().isoformat()), words)[0],
+            units(turn.content, words)[0][:200],
+        ]
+        for turn in conversation.turns
+    ]
+    asked = [
+        [units(each["q"], words)[0], each["evidence"], each["outdated"]]
+        for each in conversation.questions
+    ]
+    asked += [
+        [units(rule["ask"], words)[0], rule["turns"], []]
+        for rule in conversation.rules.values()
+        if rule["active"]
+    ]
+    return {"turns": turns, "questions": asked, "style": "own"}
+
+
+def pseudo(path: Path, words: WordPiece) -> Iterator[dict[str, Any]]:
+    """The pseudo conversations, one in forty of them for development."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            made = json.loads(line)
+            yield {
+                "turns": [
+                    [
+                        units(speaker, words)[0],
+                        units(day(at), words)[0],
+                        units(text, words)[0][:200],
+                    ]
+                    for speaker, at, text in made["turns"]
+                ],
+                "questions": [[units(q, words)[0], found, []] for q, found in made["questions"]],
+                "style": made["style"],
+                "split": "dev" if number % 40 == 7 else "train",
+            }
+
+
+def day(at: str) -> str:
+    """A date as the embedder is told it: "[3 May 2026]"."""
+    year, month, number = at[:10].split("-")
+    names = "January February March April May June July August September October November December"
+    return f"[{int(number)} {names.split()[int(month) - 1]} {year}]"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,556 @@
+"""Trains the model: one encoder that embeds, tags lines and compares two of them.
+
+    python training/train.py PREPARED.json.gz OUT_FOLDER [--seed 1] [--steps 1500] [--device cuda]
+
+Starts from the weights of the shipped file (`--base`, int8 made float again), so that nothing but
+this repository is needed. Runs with torch, numpy and onnx alone.
+
+A token's state at the last layer gives one number for each column (`COLUMNS`); those of a line are
+averaged over its tokens, so one pass over a turn tags all its lines. Lines begin where the column
+`start` says so. Two texts are compared in one pass, one behind the other. The embedding is the mean
+of the states, of unit length.
+
+Each step learns from a batch of all three: turns with tagged lines, pairs of lines, and questions
+against the turns of conversations (a softmax over all turns of the batch).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+import torch.nn.functional as F
+from onnx import numpy_helper
+from torch import Tensor, nn
+
+HERE = Path(__file__).parent
+BASE = HERE.parent / "src/holdfast/models/minilm/model.onnx"
+KINDS = (
+    "identity", "home", "work", "people", "health", "preference", "possession", "plan",
+    "decision", "project", "event",
+)  # fmt: skip
+TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat")
+RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
+COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition", *RELATIONS)
+_LINE = slice(1, 1 + len(TAGS) + len(KINDS) + 2)
+_PAIR = slice(len(COLUMNS) - len(RELATIONS), len(COLUMNS))
+_VALUE, _CONDITION = COLUMNS.index("value"), COLUMNS.index("condition")
+CLS, SEP, BAR = 101, 102, 1064
+MAX_TOKENS = 256
+
+
+# ----------------------------------------------------------------------
+# The encoder
+# ----------------------------------------------------------------------
+
+
+class Encoder(nn.Module):
+    """A BERT of 6 layers and 384 dimensions, with one linear layer of columns on top."""
+
+    def __init__(self, layers: int = 6, width: int = 384, heads: int = 12) -> None:
+        super().__init__()
+        self.heads = heads
+        self.words = nn.Embedding(30522, width)
+        self.positions = nn.Embedding(512, width)
+        self.norm = nn.LayerNorm(width, eps=1e-12)
+        self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
+        self.columns = nn.Linear(width, len(COLUMNS))
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """The states of all tokens."""
+        places = torch.arange(ids.shape[1], device=ids.device)
+        hidden = self.dropout(self.norm(self.words(ids) + self.positions(places)))
+        seen = mask[:, None, None, :].bool()
+        for layer in self.layers:
+            hidden = layer(hidden, seen)
+        return hidden
+
+    def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Unit vectors."""
+        states = self(ids, mask).float()
+        return F.normalize((states * mask[..., None]).sum(1), dim=-1)
+
+
+class Layer(nn.Module):
+    """Attention and feed-forward, each added to its input and normalised."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.inner, self.outer = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.norm1, self.norm2 = (nn.LayerNorm(width, eps=1e-12) for _ in range(2))
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, hidden: Tensor, seen: Tensor) -> Tensor:
+        """One layer."""
+        batch, length, width = hidden.shape
+
+        def cut(states: Tensor) -> Tensor:
+            return states.view(batch, length, self.heads, -1).transpose(1, 2)
+
+        parts = (cut(part(hidden)) for part in (self.query, self.key, self.value))
+        attended = F.scaled_dot_product_attention(*parts, attn_mask=seen)
+        attended = attended.transpose(1, 2).reshape(batch, length, width)
+        hidden = self.norm1(hidden + self.dropout(self.out(attended)))
+        inner = F.gelu(self.inner(hidden), approximate="tanh")
+        return self.norm2(hidden + self.dropout(self.outer(inner)))
+
+
+NAMES = {
+    "attention.self.query": "query", "attention.self.key": "key", "attention.self.value": "value",
+    "attention.output.dense": "out", "intermediate.dense": "inner", "output.dense": "outer",
+}  # fmt: skip
+
+
+def from_onnx(path: Path) -> Encoder:
+    """An encoder with the weights of a shipped file."""
+    graph = onnx.load(path).graph
+    raw = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    model = Encoder()
+    state = model.state_dict()
+
+    def put(name: str, value: np.ndarray) -> None:
+        state[name] = torch.tensor(value, dtype=torch.float)
+
+    put("words.weight", raw["words"].astype(np.float32) * raw["words.scale"])
+    put("positions.weight", raw["positions"])
+    put("norm.weight", raw["embeddings.LayerNorm.weight"])
+    put("norm.bias", raw["embeddings.LayerNorm.bias"])
+    for number in range(len(model.layers)):
+        old, new = f"encoder.layer.{number}", f"layers.{number}"
+        for theirs, ours in NAMES.items():
+            blocks = (raw[f"{old}.{theirs}"].astype(np.float32) - 128) * raw[
+                f"{old}.{theirs}.scale"
+            ][..., None]
+            put(f"{new}.{ours}.weight", blocks.reshape(blocks.shape[0], -1))
+        for theirs, ours in list(NAMES.items())[3:]:
+            put(f"{new}.{ours}.bias", raw[f"{old}.{theirs}.bias"])
+        for part, bias in zip(
+            ("query", "key", "value"), np.split(raw[f"{old}.attention.bias"], 3), strict=True
+        ):
+            put(f"{new}.{part}.bias", bias)
+        for theirs, ours in (("attention.output", "norm1"), ("output", "norm2")):
+            put(f"{new}.{ours}.weight", raw[f"{old}.{theirs}.LayerNorm.weight"])
+            put(f"{new}.{ours}.bias", raw[f"{old}.{theirs}.LayerNorm.bias"])
+    if "columns.weight" in raw:
+        put("columns.weight", raw["columns.weight"].T)
+        put("columns.bias", raw["columns.bias"])
+    model.load_state_dict(state)
+    return model
+
+
+# ----------------------------------------------------------------------
+# Batches
+# ----------------------------------------------------------------------
+
+
+def padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
+    """Ids and mask of texts, with the marks around them."""
+    rows = [[CLS, *row[: MAX_TOKENS - 2], SEP] for row in rows]
+    longest = max(map(len, rows))
+    ids = torch.zeros(len(rows), longest, dtype=torch.long)
+    mask = torch.zeros(len(rows), longest)
+    for n, row in enumerate(rows):
+        ids[n, : len(row)] = torch.tensor(row)
+        mask[n, : len(row)] = 1
+    return ids, mask
+
+
+Batch = dict[str, Tensor]
+
+
+def tag_batch(turns: list[dict[str, Any]], draw: random.Random | None) -> Batch:
+    """Turns with lines; what each token and each line is."""
+    rows: list[list[int]] = []
+    marks: list[list[list[int]]] = []
+    spans: list[tuple[int, int, int]] = []
+    labels: list[list[int]] = []
+    for turn in turns:
+        row: list[int] = []
+        mark: list[list[int]] = []
+        for line in _some_lines(turn["lines"], draw):
+            ids = line["ids"]
+            if draw and line["stop"] and len(ids) > 1 and draw.random() < 0.2:
+                ids = ids[:-1]  # As people type: without the stop.
+            if len(row) + len(ids) > MAX_TOKENS - 2:
+                break
+            spans.append((len(rows), len(row) + 1, len(row) + 1 + len(ids)))
+            labels.append(line["tags"] + line["kinds"] + line["about"])
+            row += ids
+            starts = [1] + [0] * (len(ids) - 1)
+            mark += [
+                list(each) for each in zip(starts, line["value"], line["condition"], strict=False)
+            ]
+        rows.append(row)
+        marks.append(mark)
+    ids, mask = padded(rows)
+    tokens = torch.zeros(*ids.shape, 4)
+    for n, mark in enumerate(marks):
+        if mark:
+            tokens[n, 1 : 1 + len(mark), :3] = torch.tensor(mark, dtype=torch.float)
+            tokens[n, 1 : 1 + len(mark), 3] = 1
+    return {
+        "ids": ids, "mask": mask, "tokens": tokens, "spans": torch.tensor(spans),
+        "labels": torch.tensor(labels, dtype=torch.float),
+    }  # fmt: skip
+
+
+def _some_lines(lines: list[dict[str, Any]], draw: random.Random | None) -> list[dict[str, Any]]:
+    """All lines of a turn, now and then a part of them: that is a turn, too."""
+    if draw and len(lines) > 1 and draw.random() < 0.25:
+        first = draw.randrange(len(lines))
+        return lines[first : first + draw.randint(1, len(lines))]
+    return lines
+
+
+def line_logits(columns: Tensor, spans: Tensor) -> Tensor:
+    """The mean of the columns over the tokens of each line."""
+    sums = F.pad(columns.cumsum(1), (0, 0, 1, 0))
+    rows, starts, ends = spans.T
+    return ((sums[rows, ends] - sums[rows, starts]) / (ends - starts)[:, None])[:, _LINE]
+
+
+def pair_row(pair: dict[str, Any], draw: random.Random | None) -> list[int]:
+    """An earlier line, and a later one behind what stood before it in its turn."""
+    old, new = pair["old"][1], pair["new"][1]
+    before = pair["new"][0]
+    if draw and draw.random() < 0.15:
+        before = []
+    context = [*before[-40:], BAR] if before else []
+    return [*old[:80], SEP, *context, *new[:100]]
+
+
+class Retrieval:
+    """Draws questions with turns that answer them and turns of the same conversation."""
+
+    def __init__(self, conversations: list[dict[str, Any]]) -> None:
+        talks = [each for each in conversations if each["questions"]]
+        self.own = [each for each in talks if each["style"] == "own"]
+        self.others = [each for each in talks if each["style"] != "own"]
+
+    def batch(self, draw: random.Random, conversations: int, questions: int) -> Batch:
+        """Questions, turns, the turn that answers each question, and other turns that do."""
+        asked: list[list[int]] = []
+        texts: list[list[int]] = []
+        right: list[int] = []
+        masked: list[tuple[int, int]] = []
+        for _ in range(conversations):
+            talk = draw.choice(self.own if not self.others or draw.random() < 0.3 else self.others)
+            format_ = draw.choice((0, 1, 2, 2))
+            chosen = draw.sample(talk["questions"], min(questions, len(talk["questions"])))
+            answers = [draw.choice(found) for _, found, _ in chosen]
+            outdated = [turn for *_, old in chosen for turn in old[:1]]
+            count = len(talk["turns"])
+            more = draw.sample(range(count), min(24, count))
+            begun, places = len(texts), list(dict.fromkeys([*answers, *outdated, *more]))
+            texts += [self.text(talk["turns"][turn], format_) for turn in places]
+            for (question, found, _), answer in zip(chosen, answers, strict=True):
+                others = [t for t in found if t in places and t != answer]
+                masked += [(len(asked), begun + places.index(turn)) for turn in others]
+                right.append(begun + places.index(answer))
+                asked.append(question[:48])
+        hidden = torch.zeros(len(asked), len(texts))
+        for row, column in masked:
+            hidden[row, column] = 1
+        made = dict(zip(("asked", "asked mask"), padded(asked), strict=True))
+        made |= dict(zip(("texts", "texts mask"), padded(texts), strict=True))
+        return made | {"right": torch.tensor(right), "masked": hidden}
+
+    @staticmethod
+    def text(turn: list[list[int]], format_: int) -> list[int]:
+        """The token ids of a turn: alone, with the speaker, or with the day and the speaker."""
+        speaker, day, said = turn
+        head = [] if format_ == 0 else [*speaker, 1024] if format_ == 1 else [*day, *speaker, 1024]
+        return [*head, *said][:160]
+
+
+# ----------------------------------------------------------------------
+# Training
+# ----------------------------------------------------------------------
+
+
+def tag_loss(model: Encoder, batch: Batch) -> Tensor:
+    """Lines, where they begin, values and conditions."""
+    columns = model.columns(model(batch["ids"], batch["mask"]).float())
+    known = batch["labels"] >= 0
+    lines = F.binary_cross_entropy_with_logits(
+        line_logits(columns, batch["spans"])[known], batch["labels"][known]
+    )
+    told, inner = columns[..., [0, _VALUE, _CONDITION]], batch["tokens"][..., 3]
+    each = F.binary_cross_entropy_with_logits(told, batch["tokens"][..., :3], reduction="none")
+    return 6 * lines + 2 * (each * inner[..., None]).sum() / inner.sum()
+
+
+def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
+    """How the later text of each pair relates to the earlier."""
+    columns = model.columns(model(ids, mask).float())[..., _PAIR]
+    return (columns * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+
+def retrieval_loss(model: Encoder, batch: Batch) -> Tensor:
+    """A softmax over all turns of the batch."""
+    asked = model.embed(batch["asked"], batch["asked mask"])
+    scores = 20 * asked @ model.embed(batch["texts"], batch["texts mask"]).T
+    return F.cross_entropy(scores - 1e4 * batch["masked"], batch["right"])
+
+
+class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
+    """What each step learns from, drawn by the seed and the number of the step."""
+
+    def __init__(self, data: dict[str, Any], options: argparse.Namespace) -> None:
+        self.options = options
+        self.turns, self.pairs, talks = (
+            [x for x in data[name] if x["split"] == "train"]
+            for name in ("turns", "pairs", "retrieval")
+        )
+        self.retrieval = Retrieval(talks)
+
+    def __len__(self) -> int:
+        return int(self.options.steps)
+
+    def __getitem__(self, step: int) -> dict[str, Batch]:
+        options, draw = self.options, random.Random(self.options.seed * 1_000_003 + step)
+        pairs = draw.sample(self.pairs, min(2 * options.batch, len(self.pairs)))
+        ids, mask = padded([pair_row(pair, draw) for pair in pairs])
+        wanted = torch.tensor([pair["label"] for pair in pairs])
+        made = {
+            "tags": tag_batch(draw.sample(self.turns, min(options.batch, len(self.turns))), draw),
+            "pairs": {"ids": ids, "mask": mask, "wanted": wanted},
+        }
+        if options.questions:
+            made["retrieval"] = self.retrieval.batch(draw, options.conversations, options.questions)
+        return made
+
+
+def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
+    """A trained encoder."""
+    torch.manual_seed(options.seed)
+    device = options.device
+    model = from_onnx(options.base).to(device)
+    nn.init.normal_(model.columns.weight, std=0.02)
+    nn.init.zeros_(model.columns.bias)
+    batches = Batches(data, options)
+    weights = pair_weights(batches.pairs).to(device)
+    slow = [p for name, p in model.named_parameters() if not name.startswith("columns")]
+    optimiser = torch.optim.AdamW(
+        [{"params": slow, "lr": options.rate}, {"params": model.columns.parameters(), "lr": 2e-3}],
+        weight_decay=0.01,
+    )
+    warm = max(1, options.steps // 12)
+    plan = torch.optim.lr_scheduler.LambdaLR(
+        optimiser,
+        lambda n: min((n + 1) / warm, max(0.0, (options.steps - n) / (options.steps - warm))),
+    )
+    workers = options.workers
+    loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=workers)
+    report = Report(max(1, options.steps // 12))
+    model.train()
+    for batch in loader:
+        batch = {name: {k: v.to(device) for k, v in part.items()} for name, part in batch.items()}
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            tags = tag_loss(model, batch["tags"])
+            pairs = batch["pairs"]
+            logits = pair_logits(model, pairs["ids"], pairs["mask"])
+            related = F.cross_entropy(logits, pairs["wanted"], weight=weights, label_smoothing=0.03)
+            found = tags.new_zeros(())
+            if "retrieval" in batch:
+                found = retrieval_loss(model, batch["retrieval"])
+        optimiser.zero_grad(set_to_none=True)
+        (tags + options.pair_weight * related + options.retrieval_weight * found).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        plan.step()
+        report.add(tags, related, found)
+    return model.eval()
+
+
+class Report:
+    """Prints the mean losses now and then."""
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self.began = time.time()
+        self.step = 0
+        self.sums: Tensor | None = None
+
+    def add(self, *losses: Tensor) -> None:
+        """Take up the losses of a step."""
+        self.step += 1
+        now = torch.stack([each.detach().float() for each in losses])
+        self.sums = now if self.sums is None else self.sums + now
+        if self.step % self.every == 0:
+            means = " ".join(
+                f"{name} {value:.3f}"
+                for name, value in zip(
+                    ("tags", "pairs", "retrieval"), (self.sums / self.every).tolist(), strict=True
+                )
+            )
+            print(f"step {self.step}: {means}, {time.time() - self.began:.0f} s", flush=True)
+            self.sums = None
+
+
+def pair_weights(pairs: list[dict[str, Any]]) -> Tensor:
+    """Rare relations count more: by the root of how rare they are."""
+    counts = np.bincount([pair["label"] for pair in pairs], minlength=len(RELATIONS)) + 1.0
+    weights = np.sqrt(counts.max() / counts)
+    return torch.tensor(weights / weights.mean(), dtype=torch.float)
+
+
+# ----------------------------------------------------------------------
+# Evaluation on the development part
+# ----------------------------------------------------------------------
+
+
+@torch.no_grad()
+def evaluate(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any]:
+    """Figures of the three heads on the development part, in English and in other languages."""
+    figures: dict[str, Any] = {}
+    for lang in ("en", "other"):
+        part = {
+            name: [
+                x
+                for x in data[name]
+                if x["split"] == "dev" and (x["lang"] == "en") == (lang == "en")
+            ]
+            for name in ("turns", "pairs")
+        }
+        if part["turns"] and part["pairs"]:
+            figures |= {
+                f"{lang} {k}": v for k, v in tag_figures(model, part["turns"], device).items()
+            }
+            figures |= {
+                f"{lang} {k}": v for k, v in pair_figures(model, part["pairs"], device).items()
+            }
+    figures["retrieval"] = retrieval_figures(model, data, device)
+    return figures
+
+
+def tag_figures(model: Encoder, turns: list[dict[str, Any]], device: str) -> dict[str, Any]:
+    """Precision, recall and count of every column of a line, and of where lines begin."""
+    guessed, wanted, starts = [], [], [0, 0, 0]
+    for begin in range(0, len(turns), 64):
+        batch = {k: v.to(device) for k, v in tag_batch(turns[begin : begin + 64], None).items()}
+        columns = model.columns(model(batch["ids"], batch["mask"]).float())
+        guessed.append(line_logits(columns, batch["spans"]).cpu() > 0)
+        wanted.append(batch["labels"].cpu() > 0.5)
+        told, real = (
+            (columns[..., 0] > 0) & (batch["tokens"][..., 3] > 0),
+            batch["tokens"][..., 0] > 0,
+        )
+        found = (told & real).sum(), told.sum(), real.sum()
+        starts = [a + int(b) for a, b in zip(starts, found, strict=True)]
+    guess, truth = torch.cat(guessed), torch.cat(wanted)
+    figures = {"start": prf(*starts)}
+    for column, name in enumerate((*TAGS, *KINDS, "me", "other")):
+        g, t = guess[:, column], truth[:, column]
+        figures[name] = prf(int((g & t).sum()), int(g.sum()), int(t.sum()))
+    return figures
+
+
+def pair_figures(model: Encoder, pairs: list[dict[str, Any]], device: str) -> dict[str, Any]:
+    """Precision, recall and count of every relation, and of those that end something."""
+    table = np.zeros((len(RELATIONS), len(RELATIONS)), dtype=int)
+    for begin in range(0, len(pairs), 128):
+        some = pairs[begin : begin + 128]
+        ids, mask = padded([pair_row(pair, None) for pair in some])
+        told = pair_logits(model, ids.to(device), mask.to(device)).argmax(1).tolist()
+        for pair, label in zip(some, told, strict=True):
+            table[pair["label"], label] += 1
+    figures = {
+        name: prf(int(table[n, n]), int(table[:, n].sum()), int(table[n].sum()))
+        for n, name in enumerate(RELATIONS)
+    }
+    ends = [RELATIONS.index(name) for name in ("replaces", "corrects", "withdraws")]
+    told = int(table[np.ix_(ends, ends)].sum())
+    return figures | {
+        "ends": prf(told, int(table[:, ends].sum()), int(table[ends].sum())),
+        "table": table.tolist(),
+    }
+
+
+def retrieval_figures(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any]:
+    """Recall in the first 10, and how often the newest comes before what is outdated."""
+    found: dict[str, list[float]] = {}
+    for talk in data["retrieval"]:
+        if talk["split"] != "dev" or not talk["questions"]:
+            continue
+        texts = [Retrieval.text(turn, 2) for turn in talk["turns"]]
+        rows = torch.cat(
+            [_embedded(model, texts[n : n + 64], device) for n in range(0, len(texts), 64)]
+        )
+        asked = _embedded(model, [q[:48] for q, *_ in talk["questions"]], device)
+        order = (asked @ rows.T).argsort(1, descending=True).tolist()
+        for ranking, (_, right, _old) in zip(order, talk["questions"], strict=True):
+            hit = sum(each in ranking[:10] for each in right) / len(right)
+            found.setdefault(talk["style"], []).append(hit)
+    return {style: (round(sum(some) / len(some), 3), len(some)) for style, some in found.items()}
+
+
+def _embedded(model: Encoder, rows: list[list[int]], device: str) -> Tensor:
+    ids, mask = padded(rows)
+    return model.embed(ids.to(device), mask.to(device))
+
+
+def prf(right: int, told: int, wanted: int) -> tuple[float, float, int]:
+    """Precision, recall, how many."""
+    return round(right / max(told, 1), 3), round(right / max(wanted, 1), 3), wanted
+
+
+def save(model: Encoder, folder: Path) -> None:
+    """The weights in halves of single precision, in files of at most 15 MB."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: list[dict[str, np.ndarray]] = [{}]
+    size = 0
+    for name, value in model.state_dict().items():
+        array = value.detach().cpu().numpy().astype(np.float16)
+        rows = math.ceil(array.nbytes / 14_000_000)
+        for n, piece in enumerate(np.array_split(array, rows) if rows > 1 else [array]):
+            if size + piece.nbytes > 15_000_000:
+                parts.append({})
+                size = 0
+            parts[-1][name if rows == 1 else f"{name}#{n}"] = piece
+            size += piece.nbytes
+    for n, part in enumerate(parts):
+        np.savez(folder / f"weights-{n}.npz", **part)
+
+
+def main() -> None:
+    """Train one model, print its figures, save it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--base", type=Path, default=BASE)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--rate", type=float, default=1e-4)
+    parser.add_argument("--conversations", type=int, default=16)
+    parser.add_argument("--questions", type=int, default=12)
+    parser.add_argument("--retrieval-weight", type=float, default=1.0)
+    parser.add_argument("--pair-weight", type=float, default=1.5)
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options = parser.parse_args()
+    with gzip.open(options.data, "rt", encoding="utf-8") as file:
+        data = json.load(file)
+    model = train(data, options)
+    figures = evaluate(model, data, options.device)
+    save(model, options.out)
+    (options.out / "figures.json").write_text(json.dumps(figures))
+    for name, value in figures.items():
+        print(name, value)
+
+
+if __name__ == "__main__":
+    main()
