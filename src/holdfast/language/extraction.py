@@ -13,11 +13,14 @@ from typing import Protocol
 
 from holdfast.language import dates
 from holdfast.language.dates import Date
+from holdfast.language.lexicon import word_set
 from holdfast.language.mentions import Kinds, KnownNames, Mention, Names, Span, Turn
 from holdfast.language.relations import (
     MentionedRelation,
     Speakers,
     distinct,
+    is_denied,
+    opens_clause,
     pattern_relations,
 )
 from holdfast.language.sentences import STOPS, sentence_spans
@@ -38,6 +41,9 @@ class Preference:
     #: What it is about, verbatim.
     target: str
     likes: bool
+    #: How it reads between the two: "likes", "is allergic to"; empty where it is denied without
+    #: saying what holds instead: "I don't think I like it".
+    verb: str
     #: The clause that says so, and where it stands.
     text: str
     start: int
@@ -83,7 +89,14 @@ _DISLIKES = re.compile(
 )
 _FAVOURITE = re.compile(
     r"\b[Mm]y (?:all-time )?(?P<what>favou?rite [\w -]{2,40}?) (?:is|are|has to be|was) "
-    rf"(?P<target>(?!when\b|how\b|that\b)[^{STOPS},;\n]{{2,60}})"
+    rf"(?P<target>(?!when\b|how\b|that\b|not\b|never\b|no\b)[^{STOPS},;\n]{{2,60}})"
+)
+#: What is not liked is one thing, what is not eaten, borne or allowed another: each as it was said.
+_AVERSIONS = (
+    (re.compile(r"\ballergic to\b", re.I), "is allergic to"),
+    (re.compile(r"\bavoid\b", re.I), "avoids"),
+    (re.compile(r"(?:n['’]t|\bnot|\bnever) (?:really |much )?eat\b", re.I), "does not eat"),
+    (re.compile(r"(?:n['’]t|\bnot|\bnever) (?:really |much )?drink\b", re.I), "does not drink"),
 )
 _WISH = re.compile(r"\b(?:would|['’]d|if|wish)\b", re.I)
 _DECIDES = re.compile(
@@ -110,11 +123,26 @@ def preferences(text: str, holder: str) -> Iterator[Preference]:
             continue
         for pattern, likes in ((_DISLIKES, False), (_LIKES, True), (_FAVOURITE, True)):
             if found := pattern.search(sentence):
+                if not _is_said_of_self(sentence, found.start()):
+                    break
                 groups = found.groupdict()
                 target = (groups.get("target") or groups.get("being") or "").strip()
                 where = start + found.start(), start + found.end()
-                yield Preference(holder, target, likes, text[slice(*where)].strip(), *where)
+                denied = likes and is_denied(sentence, found.start(), found.start() + 1)
+                verb = "" if denied else "likes" if likes else _aversion(found.group())
+                said = text[slice(*where)].strip()
+                yield Preference(holder, target, likes and not denied, verb, said, *where)
                 break
+
+
+def _is_said_of_self(sentence: str, start: int) -> bool:
+    """Whether "I love" says so, and does not only tell which thing is meant: "the games I love"."""
+    return sentence[start : start + 3].lower() == "my " or opens_clause(sentence, start)
+
+
+def _aversion(said: str) -> str:
+    """How somebody's dislike reads."""
+    return next((verb for pattern, verb in _AVERSIONS if pattern.search(said)), "dislikes")
 
 
 def decisions(text: str, holder: str) -> Iterator[Decision]:
@@ -122,16 +150,67 @@ def decisions(text: str, holder: str) -> Iterator[Decision]:
     if not holder:
         return
     for start, sentence in _statements(text):
-        if _DECIDES.search(sentence) and not _UNDECIDED.search(sentence):
+        found = _DECIDES.search(sentence)
+        if found and not _UNDECIDED.search(sentence) and not _denied_before(sentence, found.end()):
             begin = start + len(sentence) - len(sentence.lstrip())
             end = start + len(sentence.rstrip())
             yield Decision(holder, text[begin:end], begin, end)
+
+
+def _denied_before(sentence: str, end: int) -> bool:
+    return is_denied(sentence, end - 1, end)
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     for start, end in sentence_spans(text):
         if not text.endswith("?", start, end):
             yield start, text[start:end]
+
+
+# ----------------------------------------------------------------------
+# Whether a text is in a language that these rules read, told by its small words.
+# ----------------------------------------------------------------------
+
+#: Only what no neighbouring language writes alike: "die", "was", "in" and "on" tell nothing.
+_ENGLISH = word_set("""
+the and of my your with that this these those for from have has had were are been they their it its
+what when where who would could should about because there which not but you our at an be if she his
+her him them just so than then into some any how why does did doing don didn doesn isn wasn can ve
+ll
+""")
+_FOREIGN = word_set("""
+ich und nicht ist das der den dem ein eine einen einem einer mein meine meinen meiner mit für auf
+auch wir von zu zum zur bei im wenn aber noch nur habe hat haben bin sind seit wird werde uns mir
+mich
+je et le les des une est mon mes avec pour dans que qui pas sur au aux nous vous il elle suis mais
+chez depuis notre
+el los las una y con por para mi mis está es soy muy pero como del tengo vivo desde nuestro
+gli della che per sono mio mia non di è ho nel nella anche questo
+os uma com não meu minha em é eu mas foi são
+ik het een niet mijn en van ook zijn heb naar bij maar wij
+jag och att är inte på som jeg og ikke av til har det
+się nie jest na że moja mój do z w czy
+ve bir bu için çok benim
+""")
+_LETTERS = re.compile(r"[^\W\d_]+")
+#: So many small words without a single English one are not English.
+_ENOUGH_WORDS = 6
+
+
+def is_read(text: str) -> bool:
+    """Whether a text is in the language that these rules read; one too short to tell is."""
+    words = _LETTERS.findall(text)
+    if sum(map(len, words)) < 2 * sum(len(word) for word in words if not _is_latin(word)):
+        return False
+    low = [word.lower() for word in words]
+    english = sum(word in _ENGLISH for word in low) + words.count("I")
+    foreign = sum(word in _FOREIGN for word in low)
+    small = sum(word.islower() and len(word) > 1 for word in words)
+    return foreign <= english and (english > 0 or small < _ENOUGH_WORDS)
+
+
+def _is_latin(word: str) -> bool:
+    return word < "\u0250"
 
 
 @dataclass(frozen=True, slots=True)

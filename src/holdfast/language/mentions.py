@@ -29,8 +29,9 @@ from holdfast.language.lexicon import (
     plural,
     word_set,
 )
+from holdfast.language.names import CALLED
 from holdfast.language.sentences import STOPS
-from holdfast.language.terms import STOP_WORDS
+from holdfast.language.terms import STOP_WORDS, fold
 
 # ----------------------------------------------------------------------
 # Words that are no names although they may bear a capital: closed classes and ways to open.
@@ -201,14 +202,32 @@ _BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 _AFTER_PERSON = re.compile(
-    r"(?:,? you\b| (?:said|says|told|asked|loves|likes|thinks|wants|feels|wrote|and I\b)"
+    r"(?:,? you\b| (?:said|says|told|asked|loves|likes|thinks|wants|feels|wrote|and I\b|called"
+    r"|emailed|texted|phoned|smiled|laughed|is (?:my|our)\b|was born|and (?:he|she)\b)|, who\b"
     r"|['’]s (?:mother|father|mom|dad|wife|husband|birthday|house|family|brother|sister))"
+)
+# What is used, run and depended on is no person, whatever it is named after.
+_TOOL_BEFORE = re.compile(
+    r"\b(?:us(?:e|es|ed|ing)|install(?:s|ed|ing)?|deploy(?:s|ed|ing)?|configur(?:e|es|ed|ing)"
+    r"|upgrad(?:e|es|ed|ing)|debugg?(?:s|ed|ing)?|migrat(?:e|es|ed|ing) (?:\w+ )?(?:from|to|off)"
+    r"|switch(?:es|ed|ing)? (?:from|to)|(?:buil[dt]|running|runs?|based|written|hosted|deployed)"
+    r" (?:on|with|in)|powered by|needs?|requires?|via|through|into|onto) (?:the )?\Z",
+    re.I,
+)
+_TOOL_AFTER = re.compile(
+    r"['’]?s? (?:(?:cluster|topic|queue|broker|consumer|server|database|api|sdk|cli|library"
+    r"|framework|plugin|container|image|pipeline|instance|repo|script|app|driver|client|config|schema)s?\b"
+    r"|v?\d|crash(?:es|ed)\b|is down\b|runs? on\b|returns?\b|times? out\b|throws?\b|scales\b"
+    r"|keeps? (?:failing|crashing|falling|timing)\b)",
+    re.I,
 )
 _IN = re.compile(r"\b(?:in|near|across|around|outside) (?:the )?\Z")
 
 #: How much each kind of evidence counts; a model's label least.
 #: By hand; tests/language/locomo_spans.jsonl holds them to account.
 _STRONG, _SHAPE, _SOFT, _LABEL = 8, 3, 2, 1
+#: Words of a person's full name.
+_FULL_NAME = 3
 
 
 class Kinds:
@@ -217,11 +236,21 @@ class Kinds:
     def __init__(self, people: Iterable[str] = ()) -> None:
         self._people = frozenset(people)
         self._votes: dict[str, Counter[str]] = defaultdict(Counter)
+        #: Names of what is used as tools are.
+        self._tools: set[str] = set()
+        #: A first or last word -> the full names that have it.
+        self._fuller: dict[str, set[str]] = defaultdict(set)
 
     def see(self, text: str, start: int, end: int, label: str | None = None) -> None:
         """Take note of a name where it stands; `label` is what a model takes it for."""
-        votes = self._votes[text[start:end]]
+        name = text[start:end]
+        votes = self._votes[name]
         before = text[max(0, start - 40) : start]
+        if _TOOL_BEFORE.search(before) or _TOOL_AFTER.match(text, end):
+            self._tools.add(name)
+        if 1 < len(parts := name.split()) <= _FULL_NAME:
+            self._fuller[parts[0]].add(name)
+            self._fuller[parts[-1]].add(name)
         for kind, pattern in _BEFORE:
             if pattern.search(before):
                 votes[kind] += _STRONG
@@ -235,16 +264,33 @@ class Kinds:
             votes[label] += _LABEL
 
     def of(self, name: str) -> str:
-        """The kind with the most evidence."""
+        """The kind with the most evidence; of "Bob" and "Bob Smith" what is known of either."""
+        kind = self._told(name)
+        if kind is not None or name in self._tools:
+            return kind or ANY_TYPE
+        parts = name.split()
+        others = self._fuller.get(name, ()) if len(parts) == 1 else (parts[0], parts[-1])
+        is_full = len(parts) <= _FULL_NAME
+        is_person = is_full and any(self._told(other) == "person" for other in others)
+        return "person" if is_person else ANY_TYPE
+
+    def _told(self, name: str) -> str | None:
+        """The kind that the places where a name stands tell; None where they tell nothing."""
         if name in self._people:
             return "person"
-        votes = Counter(self._votes.get(name, ()))
+        if name not in self._votes:
+            return None
+        votes = Counter(self._votes[name])
         parts = name.split()
+        if fold(parts[0]) in CALLED and len(parts) <= _FULL_NAME:
+            votes["person"] += _LABEL
+        if name in self._tools and votes["person"] < _STRONG:
+            del votes["person"]
         if len(parts) > 1:
             shape = _BY_FIRST_WORD.get(parts[0]) or _BY_LAST_WORD.get(parts[-1].lower())
             votes[shape or ANY_TYPE] += _SHAPE if shape else 0
         best = votes.most_common(1)
-        return best[0][0] if best and best[0][1] > 0 else ANY_TYPE
+        return best[0][0] if best and best[0][1] > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

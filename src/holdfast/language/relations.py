@@ -16,7 +16,17 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from holdfast.language.lexicon import BLOOD_KIN, any_of, word_set
+from holdfast.language.lexicon import (
+    BLOOD_KIN,
+    GRANDPARENTS,
+    KIN,
+    MONTHS,
+    PETS,
+    SEASONS,
+    WEEKDAYS,
+    any_of,
+    word_set,
+)
 from holdfast.language.mentions import OPENERS, Mention, Span
 from holdfast.language.sentences import sentence_spans
 
@@ -143,8 +153,126 @@ _NO_ROLE = re.compile(
     r"\b(?:and|or|in|on|at|to|of|for|from|with|by|is|was|are|were|has|had|like|about|the|a|an|as"
     r"|own|than|that|called|named|favou?rite|name|when|if|while|because|but|so|then|not|also)\b"
 )
+#: What only a person can be to somebody.
+PEOPLE = """
+assistant boss child classmate client coach colleague coworker dentist director doctor editor ex
+flatmate friend guide instructor landlord lawyer manager mentor neighbou?r nurse producer professor
+roommate spouse stepfather stepmother student supervisor teacher teammate therapist trainer tutor
+twin vet
+"""
+#: What else somebody has that bears a name. Any other word before a name may be an adjective: "my
+#: new Prius" is nobody's new.
+_THINGS = """
+app band bike blog boat book brand bakery business cafe car church city club company employer farm
+firm gym hometown hospital label neighbou?rhood newsletter novel office organi[sz]ation pet podcast
+project restaurant school shop song startup store studio team town university village website
+"""
+_PERSON_ROLE = re.compile(rf"(?:[a-z-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE, PETS)})")
+_ROLE_NOUN = re.compile(rf"(?:[a-z-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE, PETS, _THINGS)})")
 #: By hand, not measured.
 _ROLE_CONFIDENCE = 0.85
+
+# ----------------------------------------------------------------------
+# What makes an edge of a claim: words that relate two things, said and not denied.
+# ----------------------------------------------------------------------
+
+_DENIED = re.compile(
+    r"\b(?:not|never|nobody|none|neither|nor|no one|no longer|cannot|hardly|barely|rarely|seldom"
+    r"|without|nothing|far from|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b|n['’]t\b|\bno (?=[a-z])",
+    re.I,
+)
+#: Where a clause begins that stands by itself: what is denied before it is another's.
+_CLAUSE = re.compile(r"[;:–—(\n]|, (?=(?:and|but|so|I|we|he|she|they)\b)|\bbut\b|,? yet\b", re.I)
+#: What may stand before "I" or "we" where they begin a clause; after another word they only tell
+#: which thing is meant ("the games I love"), or ask ("how can I").
+_BEFORE_CLAUSE = re.compile(
+    r"(?:^|[^\w\s]|\d|\b(?:and|but|because|so|that|since|as|why|how|what|though|although|while|when|after"
+    r"|before|then|plus|or|yes|much|more|well|oh|now|also|too|anymore|think|know|say|said|guess|mean"
+    r"|until|once|ago|here|there|again|once|later|today|yesterday|tomorrow|tonight|sometimes|often"
+    r"|always|just|years?|months?|weeks?|weekends?|days?|nights?|mornings?|evenings?|afternoons?"
+    rf"|{any_of(MONTHS, WEEKDAYS, SEASONS)}|[a-z]+ly))\s*\Z",
+    re.I,
+)
+#: Doubt before "is my boss": "if she is", "I don't think she is".
+_SUPPOSED = re.compile(r"\b(?:if|unless|whether|wish|maybe|perhaps|pretend|imagine)\b", re.I)
+_LONGEST_CLAUSE = 300
+
+_SMALL = word_set("""
+am is are was were be been being have has had do does did got get gets used 's 'm 're 've ’s ’m ’re
+also just really finally recently now still already actually always once only even both ever to in
+at for from with by of on up into about against through over after out as under off down back away
+around the a an my our your his her their some this that
+""")
+#: Of what is only meant to happen there is nothing to tell yet.
+_AHEAD = re.compile(r"\b(?:will|gonna|shall|hoping|planning|trying)\b|['’]ll\b|\bgoing to \w", re.I)
+#: Verbs that say little by themselves, whatever follows.
+_LIGHT = word_set("""
+have had has got get gets getting do does did doing make makes made making take takes took taken
+taking give gives gave given giving look looks looked looking think thinks thought thinking see sees
+saw seen seeing find finds found finding keep keeps kept keeping let put come comes came coming feel
+feels felt mean means meant know knows knew ask asks asked say says said tell tells told want wants
+wanted need needs needed try tries tried start starts started begin began like likes hear heard mind
+catch consider considered considering check
+""")
+_GOES = re.compile(r"\b(?:go|goes|going|gone|went)(?: back)?$", re.I)
+#: Verbs that tell something of a person also where their object is an ordinary noun.
+_TELLING = """
+adopt attend borrow coach collect compose cook design direct edit founded graduate invent join
+launch manage marry mentor own paint perform plant play practise practice prescribe produce publish
+record rent repair restore study teach train use volunteer work learn support
+"""
+_TELLING_FORMS = """
+bought buy buys buying build builds built building sell sells sold drive drives drove driving lead
+leads led quit ride rides rode run runs ran sing sings sang speak speaks spoke taught teaches wear
+wears wore win wins won write writes wrote written writing grow grows grew lost
+allergic afraid married engaged
+"""
+_POINTING = re.compile(r"(?:those|these|such|other|same|any|every|each|different|few|many) ", re.I)
+_SAID_PLAINLY = re.compile(
+    r"(?:likes|dislikes|decided|avoids|is allergic to|does not (?:eat|drink)|is [\w -]+ of"
+    r"|favou?rite [\w ]+ (?:is|are|was))",
+    re.I,
+)
+_BEING_IN = re.compile(r".*\b(?:in|within|inside)", re.I)
+
+
+def is_denied(text: str, start: int, end: int) -> bool:
+    """Whether what stands here is denied, there or earlier in its clause: "I never got used to",
+    "I don't think I like"."""
+    for begin, stop in sentence_spans(text, names=True):
+        if begin <= start < stop:
+            break
+    else:
+        return False
+    begin = max(begin, start - _LONGEST_CLAUSE)
+    for border in _CLAUSE.finditer(text, begin, start):
+        begin = border.end()
+    return _DENIED.search(text, begin, end) is not None
+
+
+def opens_clause(text: str, start: int) -> bool:
+    """Whether "I" or "we" that stands here begins a clause of its own."""
+    return _BEFORE_CLAUSE.search(text, max(0, start - 40), start) is not None
+
+
+def tells(relation: MentionedRelation, *, named: bool) -> bool:
+    """Whether the words of a relation say how the two are related, so that it is worth an edge:
+    by one of the graph's own types, as a role or a taste, or by a verb that says something of the
+    two. `named`: what it points to is a name and not only a noun."""
+    said = relation.original
+    if relation.type != ANY_RELATION:
+        return named or not _BEING_IN.fullmatch(said)
+    if _SAID_PLAINLY.fullmatch(said):
+        return True
+    words = [word for word in said.lower().split() if word not in _SMALL]
+    if not words or _AHEAD.search(said) or (words[0] in _LIGHT and len(words) == 1):
+        return False
+    if not named:
+        is_thing = not (set(relation.target.lower().split()) & VAGUE)
+        return is_thing and words[-1] in _TELLS and not _POINTING.match(relation.target)
+    if _GOES.search(" ".join(words)):
+        return said.lower().endswith((" to", " into", " through"))
+    return words[0] not in _LIGHT or words[-1] in _TELLS
 
 
 def typed_relation(
@@ -165,15 +293,35 @@ def roles(text: str, mentions: Sequence[Mention], who: Speakers) -> Iterator[Men
         before = _OWN_BEFORE.search(text, max(0, mention.start - 60), mention.start)
         after = _OWN_AFTER.match(text, mention.end)
         found = before or after
-        if found and (owner := who.person(found["owner"])) and not _NO_ROLE.search(found["role"]):
+        if found is None or not _is_role(text, found, mention, who):
+            continue
+        if owner := who.person(found["owner"]):
             yield _role(mention, found["role"], owner, found)
     yield from _roles_of_names(text, mentions)
+
+
+def _is_role(text: str, found: re.Match[str], mention: Mention, who: Speakers) -> bool:
+    """Whether a role is one, is this one's, and is said and not only supposed."""
+    role = found["role"].strip()
+    if _NO_ROLE.search(role) or not _ROLE_NOUN.fullmatch(role):
+        return False
+    if found.start() >= mention.end:  # "Clara is my boss"
+        begin = max(text.rfind(stop, 0, mention.start) for stop in ".!?\n") + 1
+        return not _SUPPOSED.search(text, begin, mention.start) and not is_denied(
+            text, mention.start, found.end()
+        )
+    if not found.group().endswith(", "):
+        return True
+    # "My boss, Karen" is she; "my business, Jon" calls somebody.
+    return mention.text != who.other and _PERSON_ROLE.fullmatch(role) is not None
 
 
 def _roles_of_names(text: str, mentions: Sequence[Mention]) -> Iterator[MentionedRelation]:
     for owner, mention in pairwise(mentions):
         found = _NAME_BEFORE.fullmatch(text, owner.end, mention.start)
-        if found and not _NO_ROLE.search(found["role"]):
+        if found is None or _NO_ROLE.search(found["role"]):
+            continue
+        if _ROLE_NOUN.fullmatch(found["role"].strip()):
             yield _role(mention, found["role"], owner.text, found)
 
 
@@ -241,6 +389,8 @@ def _forms(verb: str) -> tuple[str, ...]:
     return verb, f"{verb}{ending}", f"{verb}ed", f"{verb}ing"
 
 
+_TELLS = {form for verb in _TELLING.split() for form in _forms(verb)} | set(_TELLING_FORMS.split())
+
 #: The longest first: a pattern must not stop at "live" in "lives".
 VERB_FORMS: tuple[str, ...] = tuple(
     sorted(
@@ -252,7 +402,8 @@ VERB_FORMS: tuple[str, ...] = tuple(
 
 _DOUBT = re.compile(
     r"\b(?:if|unless|maybe|perhaps|would|could|should|might|hope|hopes|hoping|wish|wishes|want"
-    r"|wants|never|not|no longer|wonder)\b|n['’]t\b|['’]d\b|\?\s*\Z",
+    r"|wants|never|not|no longer|wonder|hardly|barely|rarely|seldom|neither|nor|nobody|none|no one"
+    r"|without|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b|n['’]t\b|['’]d\b|\?\s*\Z",
     re.I,
 )
 _ADVERB = r"(?:(?:also|just|really|finally|recently|now|still|already|actually|always|once) )*"
@@ -271,6 +422,10 @@ _PHRASE = re.compile(
 # A state needs "is" before it: "Clara in Rome" says little.
 _BARE_STATE = re.compile(_STATES)
 _CONTRACTED = re.compile(r"['’](?:m|s|re|ve|ll)\b")
+#: What is only to come is said so.
+_WILL = {"'ll": "will ", "’ll": "will "}
+#: "Diana's fee": not Diana is meant.
+_OF_NAME = re.compile(r"['’]s? \w")
 _NOUNS = re.compile(
     r"(?:[a-z][a-z-]+ )?[a-z][a-z-]{2,}(?=[.,!;]| (?:in|at|with|from|for|and|by)\b|$)"
 )
@@ -280,7 +435,7 @@ _NO_NOUN = re.compile(
     r"|most|end|care|look|first|last|next|while|blast|great|good|part|member|moment|idea|and|of|to)\b"
 )
 _PRONOUN = re.compile(r"\b(?:I|[Ww]e|[Yy]ou)\b")
-_OWNED = re.compile(r"\b(?P<owner>[Mm]y|[Oo]ur|[Yy]our) (?P<noun>[a-z]+)(?= )")
+_OWNED = re.compile(r"\b(?P<owner>[Mm]y|[Oo]ur|[Yy]our) (?P<noun>[a-z]+)(?<!ing)(?= )")
 #: So far before a name "my favourite ... is" begins: a text may be one endless sentence.
 _LONGEST_FAVOURITE = 64
 _FAVOURITE = re.compile(r"\b(?P<owner>[Mm]y|[Yy]our) (?P<said>favou?rite [a-z ]{2,30}? is) \Z")
@@ -330,7 +485,8 @@ def pattern_relations(
 def _subjects(sentence: Sentence, start: int, who: Speakers) -> list[Subject]:
     found = [Subject(one.text, one.start, one.end) for one in sentence.mentions.values()]
     for pronoun in _PRONOUN.finditer(sentence.text, start, sentence.end):
-        if name := who.person(pronoun.group()):
+        name = who.person(pronoun.group())
+        if name and opens_clause(sentence.text, pronoun.start()):
             found.append(Subject(name, *pronoun.span()))
     for owned in _OWNED.finditer(sentence.text, start, sentence.end):
         if name := who.person(owned["owner"]):
@@ -358,8 +514,8 @@ def _objects(
     found = _PHRASE.match(text, short.end() if short else at, sentence.end)
     if not found or not left:
         return
-    phrase = found["phrase"]
-    if not short and _BARE_STATE.fullmatch(phrase):
+    phrase = _WILL.get(short.group() if short else "", "") + found["phrase"]
+    if _is_unfinished(phrase, short.group() if short else ""):
         return
     end = found.end()
     if end in sentence.mentions:
@@ -376,6 +532,13 @@ def _objects(
         yield from _objects(sentence, subject, again.end() - 1, left - 1)
 
 
+def _is_unfinished(phrase: str, short: str) -> bool:
+    """Whether a phrase lacks its verb: "Clara in Rome", "a Master's in", "a Zoom meeting with"."""
+    if short[1:] in ("", "s") and _BARE_STATE.fullmatch(phrase):
+        return not short or phrase == "in"
+    return not short and phrase.partition(" ")[0].endswith("ing")
+
+
 def _of_nouns(sentence: Sentence, start: int) -> Iterator[MentionedRelation]:
     """What is said of a noun that opens the sentence, where its type is known: "X caused Y"."""
     found = _NOUN_SUBJECT.match(sentence.text, start, sentence.end)
@@ -390,6 +553,8 @@ def _of_nouns(sentence: Sentence, start: int) -> Iterator[MentionedRelation]:
 def _listed(sentence: Sentence, at: int) -> Iterator[Mention]:
     """The name that stands here, and those listed with it: "Jonas and Farid"."""
     while mention := sentence.mentions.get(at):
+        if _OF_NAME.match(sentence.text, mention.end, sentence.end):
+            return
         yield mention
         more = _AND.match(sentence.text, mention.end, sentence.end)
         at = more.end() if more else -1
@@ -471,7 +636,9 @@ class Parse:
     def _of_verb(self, verb: Token) -> Iterator[MentionedRelation]:
         clause = self._clause(verb)
         if clause and clause.subjects and not _is_doubtful(verb):
-            yield from self._stated(clause)
+            for each in self._stated(clause):
+                if not is_denied(self._doc.text, each.start, each.end):
+                    yield each
 
     def _clause(self, verb: Token, left: int = _DEEPEST) -> ParsedClause | None:
         """A verb with its subjects, its own or those of the verb above; None without any."""
@@ -568,7 +735,9 @@ class Parse:
             yield from self._direct(clause, phrase, child)
         for child in clause.verb.children:
             if child.dep_ in ("prep", "agent"):
-                yield from self._through(clause, phrase, child, alone=not direct)
+                # "Sent the agenda to Greg": what was sent belongs to what was said.
+                said = f"{phrase} {direct[0].text}" if direct and _is_plain(direct[0]) else phrase
+                yield from self._through(clause, said, child, alone=not direct)
             elif child.dep_ == "acomp":
                 for prep in child.children:
                     if prep.dep_ == "prep":
@@ -649,6 +818,10 @@ class Parse:
             # A noun that nobody bears or owns is worth a node only in a claim of a known type.
             if subject.named or known or target.named or "'s " in subject.name:
                 yield relation
+
+
+def _is_plain(token: Token) -> bool:
+    return token.pos_ == "NOUN" and bool(token.dep_ == "dobj")
 
 
 def _is_called(token: Token) -> bool:

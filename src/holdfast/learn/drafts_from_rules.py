@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate, pairwise
@@ -21,11 +21,11 @@ from typing import TypeVar
 
 from holdfast.border.origins import least
 from holdfast.border.validate import storable
-from holdfast.language.extraction import Extracted, Extractor
+from holdfast.language.extraction import Extracted, Extractor, is_read
 from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
 from holdfast.language.mentions import Mention, Span, Turn, starting_between
 from holdfast.language.names import same
-from holdfast.language.relations import MentionedRelation
+from holdfast.language.relations import PEOPLE, MentionedRelation, tells
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
@@ -62,12 +62,27 @@ _DECISION_CONFIDENCE = 0.8
 _SENTENCE_END = re.compile(
     rf"(?<![{STOPS}{DENSE_STOPS}])[{STOPS}{DENSE_STOPS}]++[\"'”’)]*+\s+|\n+|(?<=[{DENSE_STOPS}])"
 )
-_ARTICLE = re.compile(r"(?:the|a|an|my|our|some|to) ", re.IGNORECASE)
-#: "We have finally decided to": what was decided follows.
+_ARTICLE = re.compile(r"^(?:the|a|an|my|our|some|to) ", re.IGNORECASE)
+#: "We have finally decided to": what was decided follows, to the end of its clause.
 _DECIDED = re.compile(
-    r"^(?:\w+,? )?(?:I|we)(?:['’]ve| have)?(?: \w+)? (?:decided|chosen|chose|agreed)"
-    r"(?: to| on| that)? (?=\S+ \S)",
+    r"\b(?:I|we)(?:(?:['’]ve| have)?(?: \w+)? (?:decided|chosen|chose|agreed|settled|opted)"
+    r"(?: to| on| that| for)?"
+    r"|(?:['’]re|['’]m|['’]ll| are| am| will)(?: definitely)? (?:go(?:ing)? with|sticking with"
+    r"|switching to)"
+    r"|(?:['’]ve| have)?(?: \w+)? (?:picked|went with|committed to))"
+    r" (?P<what>.+?)(?=,? (?:because|since|so that|which|but)\b|, (?:and|so)\b|;|$)",
     re.IGNORECASE,
+)
+_NO_OUTCOME = re.compile(
+    r"(?:and|or|but|your?|this|that|those|these|it|them|him|her|one|in|at|from|by)\b", re.IGNORECASE
+)
+#: Politeness is no taste; what only points at something names nothing.
+_COURTESY = re.compile(r"\bappreciate\b", re.IGNORECASE)
+_POINTING = re.compile(
+    r"\b(?:this|that|those|these|such|it|him|her|them|their|you|your|same)\b", re.IGNORECASE
+)
+_BESIDES = re.compile(
+    r" (?:too|as well|so much|a lot|sometimes|again|anymore|most)\Z", re.IGNORECASE
 )
 #: Words of a time that is surely over, or has a year: "17 June" may be the next one.
 _PAST = re.compile(r"\b(?:(?:19|20)\d\d|last|ago|yesterday|since)\b", re.IGNORECASE)
@@ -77,12 +92,9 @@ _SAYING = re.compile(
     r"|means?|meant|knows?|knew|hears?|heard|guess(?:es|ed)?)",
     re.IGNORECASE,
 )
-#: What only a person can be to somebody.
-_PEOPLE = """
-boss child classmate coach colleague coworker doctor friend landlord lawyer manager mentor
-neighbou?r roommate spouse student teacher therapist twin
-"""
-_KIN = re.compile(rf"is (?:\w+ )?(?:{any_of(KIN, GRANDPARENTS, _PEOPLE)}) of")
+_KIN = re.compile(rf"is (?:[\w-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE)}) of")
+#: What a note calls turns whose names and relations are not looked for.
+UNREAD = "a language that the rules do not read"
 #: Reasons for which not even the names of a sentence are kept.
 UNSAFE = frozenset({"injection", "grant"})
 
@@ -132,18 +144,36 @@ def read_turns(
     what is new matters more. What is known decides nothing else, so that reading twice gives the
     same."""
     people = [event for event in turns if event.role == "user"]
-    before = [event for event in earlier if event.role == "user"]
+    before = [event for event in earlier if event.role == "user" and is_read(event.content)]
+    foreign = {event.id: event for event in people if not is_read(event.content)}
+    readable = [event for event in people if event.id not in foreign]
     reading = _GroupDrafts(user, known, frozenset(turn.name for turn in turns))
-    found = extractor.extract([_turn(event) for event in (*before, *people)])[len(before) :]
-    for event, extracted in zip(people, found, strict=True):
+    found = extractor.extract([_turn(event) for event in (*before, *readable)])[len(before) :]
+    for event, extracted in zip(readable, found, strict=True):
         reading.take(event, extracted)
-    facts = facts_of(people, found, user=user, known=known)
-    answers = list(_about(turns, [entity.name for entity in reading.entities.values()]))
+    facts = facts_of(people, _in_order(people, readable, found, foreign), user=user, known=known)
+    answers = [
+        event
+        for event in _about(turns, [entity.name for entity in reading.entities.values()])
+        if is_read(event.content)
+    ]
     found = extractor.extract([_turn(event) for event in answers]) if answers else []
     for event, extracted in zip(answers, found, strict=True):
         reading.take(event, extracted)
     entities, relations = reading.entities.values(), reading.relations.values()
-    return Drafts(tuple(entities), tuple(relations), tuple(facts))
+    notes = (f"{len(foreign)} turns in {UNREAD}",) if foreign else ()
+    return Drafts(tuple(entities), tuple(relations), tuple(facts), notes)
+
+
+def _in_order(
+    people: Sequence[Event],
+    readable: Sequence[Event],
+    found: Sequence[Extracted],
+    foreign: Mapping[str, Event],
+) -> list[Extracted]:
+    """What was found in each turn; in one that is not read nothing."""
+    read = {event.id: each for event, each in zip(readable, found, strict=True)}
+    return [Extracted() if each.id in foreign else read[each.id] for each in people]
 
 
 def _about(turns: Sequence[Event], names: Sequence[str]) -> Iterator[Event]:
@@ -156,16 +186,6 @@ def _about(turns: Sequence[Event], names: Sequence[str]) -> Iterator[Event]:
         kept = [each for each in sentences if sum(name in each for name in names) > 1]
         if kept:
             yield replace(event, content="".join(kept))
-
-
-def own_name(user: str) -> str:
-    """What the user's own entity is called: by the user's id where that can be a name."""
-    words = " ".join(user.split())
-    if not words.isprintable():
-        return "user"
-    letters = sum(char.isalpha() for char in words)
-    is_name = letters >= 2 and not any(char.isdigit() or char in "@/:\\_" for char in words)
-    return words[:_NAME_CHARS] if is_name else "user"
 
 
 def _turn(event: Event) -> Turn:
@@ -250,29 +270,31 @@ class _GroupDrafts:
         """Relations, tastes and decisions; what a taste says is not said again as a relation, and
         what a relation says not again as a decision."""
         tastes = _TextRanges((each.start, each.end) for each in extracted.preferences)
+        names = {*self.speakers, _NAMELESS, *(mention.text for mention in extracted.mentions)}
         relations = [
             each
             for each in extracted.relations
-            if not tastes.hold(each.start, each.end) and not _SAYING.fullmatch(each.original)
+            if not tastes.hold(each.start, each.end)
+            and not _SAYING.fullmatch(each.original)
+            and tells(each, named=each.target in names)
         ]
         told = _TextRanges((each.start, each.end) for each in relations)
         yield from relations
         for taste in extracted.preferences:
-            thing = _ARTICLE.sub("", taste.target, count=1).strip()
-            if 0 < len(thing.split()) <= _TASTE_WORDS:
-                verb = "likes" if taste.likes else "dislikes"
+            thing = _BESIDES.sub("", _ARTICLE.sub("", taste.target, count=1).strip())
+            if taste.verb and _is_thing(thing) and not _COURTESY.search(taste.text):
                 yield MentionedRelation(
-                    taste.holder, "related_to", thing, verb, taste.start, taste.end,
+                    taste.holder, "related_to", thing, taste.verb, taste.start, taste.end,
                     _TASTE_CONFIDENCE,
                 )  # fmt: skip
         for choice in extracted.decisions:
             if told.lie_in(choice.start, choice.end):
                 continue
-            outcome = _shorten(choice.text)
-            yield MentionedRelation(
-                choice.holder, "related_to", outcome, "decided", choice.start, choice.end,
-                _DECISION_CONFIDENCE,
-            )  # fmt: skip
+            if outcome := _outcome(choice.text):
+                yield MentionedRelation(
+                    choice.holder, "related_to", outcome, "decided", choice.start, choice.end,
+                    _DECISION_CONFIDENCE,
+                )  # fmt: skip
 
     def _mention(self, event: Event, mention: Mention, told: _Statement) -> None:
         name = self._name(event, mention.text)
@@ -344,7 +366,16 @@ class _GroupDrafts:
             return None
         if event.role == "user" and not event.name and same(plain) == same(_NAMELESS):
             return self.user
+        if self._is_namesake(plain):
+            return None
         return plain if 0 < len(plain) <= _NAME_CHARS else None
+
+    def _is_namesake(self, name: str) -> bool:
+        """Whether somebody is called as the user's own entity is, and does not speak: the user, or
+        another of that name. Nobody knows, so nothing is learned of either."""
+        return same(name) == same(self.user) and same(name) not in {
+            same(each) for each in self.speakers if each
+        }
 
     def _is_known(self, name: str) -> bool:
         return name in self.entities or name == same(self.user) or self.known(name)
@@ -385,8 +416,17 @@ class _TextRanges:
         return number < len(self._starts) and self._first[number] <= end
 
 
-def _shorten(text: str) -> str:
-    plain = _DECIDED.sub("", " ".join(text.split()).rstrip(".!。！ "), count=1)
+def _is_thing(thing: str) -> bool:
+    """Whether what somebody likes names something by itself."""
+    return 0 < len(thing.split()) <= _TASTE_WORDS and not _POINTING.search(thing)
+
+
+def _outcome(text: str) -> str | None:
+    """What was decided; None where the sentence does not say it in so many words."""
+    found = _DECIDED.search(" ".join(text.split()).rstrip(".!。！ "))
+    plain = found["what"].strip() if found else ""
+    if " " not in plain or _NO_OUTCOME.match(plain):
+        return None
     if len(plain) <= _OUTCOME_CHARS:
         return plain
     end = plain.rfind(" ", 0, _OUTCOME_CHARS)

@@ -105,13 +105,13 @@ def test_within_one_call_names_are_weighed_whatever_their_order(heard: Heard) ->
 
 
 def test_an_ambiguous_name_is_its_own_unless_one_is_near(heard: Heard) -> None:
-    heard.hear("Bob Smith: person", "Bob Jones: person", "Ann Smith: person", "Ann Jones: person")
+    heard.hear("Bob Smith: person", "Bob Jones: person", "Eva Smith: person", "Eva Jones: person")
     heard.hear("Bob: person")
     assert "Bob" in heard.names()
-    heard.hear("Ann: person", "Ann Jones: person")
-    assert "Ann" not in heard.names()
+    heard.hear("Eva: person", "Eva Jones: person")
+    assert "Eva" not in heard.names()
     (merge,) = heard.memory.graph.merges(user="ann")
-    assert (merge.into_name, merge.evidence[-1]) == ("Ann Jones", "spoken of nearby")
+    assert (merge.into_name, merge.evidence[-1]) == ("Eva Jones", "spoken of nearby")
     # A Bob who may be either is not a third one.
     heard.hear("Bob Brown: person")
     assert {"Bob", "Bob Brown", "Bob Smith", "Bob Jones"} <= set(heard.names())

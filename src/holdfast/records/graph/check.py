@@ -57,6 +57,16 @@ class RelationDraft:
     signals: tuple[str, ...] = ()
 
 
+def own_name(user: str) -> str:
+    """What the user's own entity is called: by the user's id where that can be a name."""
+    words = " ".join(user.split())
+    if not words.isprintable():
+        return "user"
+    letters = sum(char.isalpha() for char in words)
+    is_name = letters >= 2 and not any(char.isdigit() or char in "@/:\\_" for char in words)
+    return words[:_NAME_CHARS] if is_name else "user"
+
+
 def distrust(origin: str) -> int:
     """0 for the user's own word, confirmed or not; more for what is trusted less."""
     return max(0, ORIGINS.index(origin) - 1) if origin in ORIGINS else len(ORIGINS)

@@ -21,7 +21,7 @@ from holdfast.border.origins import least
 from holdfast.language.names import Name, same
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
 from holdfast.records.graph.adjacency import Adjacency, aliases, fullness, moment
-from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraft
+from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraft, own_name
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.resolve import Resolution, ResolvableEntity, Resolver
 from holdfast.records.parts import IMPORTANCE, derived, digest
@@ -310,6 +310,8 @@ class GraphPlan:
     #: The names of the owner's entities, asked for when a name is not known exactly; None: names
     #: that are not the same are two entities.
     resolver: Callable[[], Resolver] | None = None
+    #: What the user's own entity is called, as names are compared: nobody is joined with it.
+    own: str = ""
     #: When turns became known in which things were heard; those it leaves out are not there.
     turns: Callable[[Sequence[str]], Mapping[str, datetime]] = lambda _: {}
     #: Whether there is a record with this id, in any state.
@@ -386,7 +388,7 @@ class GraphPlan:
             self._called.setdefault(name, each)
         if known is not None and self.heard:
             self._again.setdefault(each, DraftGroup()).add(draft, sources, self.origin)
-        if known is None and self.resolver is not None:
+        if known is None and self.resolver is not None and same(draft.name) != self.own:
             if self._names is None:
                 self._names = Resolver(base=self.resolver())
             self._weigh(each, draft, sources, self._names)
@@ -434,11 +436,13 @@ class GraphPlan:
 
     def _may_mean(self, each: str) -> bool:
         """Only what is as private as what is told now: who is joined is shown to all who see
-        either of the two."""
+        either of the two. And never the user: a name alone does not tell that somebody is."""
         number = self.graph.numbers.get(each)
-        if number is None:
-            return each in self.entities
-        return self.graph.entities[number].span.agent == self.agent
+        if number is None and each not in self.entities:
+            return False
+        if self.own and same(self._name(each)) == self.own:
+            return False
+        return number is None or self.graph.entities[number].span.agent == self.agent
 
     def _merge(
         self, each: str, draft: EntityDraft, found: Resolution, sources: tuple[str, ...]
@@ -597,6 +601,7 @@ def plan_heard(
         scope.agent,
         heard=True,
         resolver=lambda: graphs.resolver(scope),
+        own=same(own_name(scope.user)),
         turns=lambda ids: {event.id: event.known_at for event in store.events(scope, ids)},
         exists=lambda each: exists(store, scope, each),
     )

@@ -14,6 +14,7 @@ import numpy as np
 from holdfast.border import validate
 from holdfast.border.origins import ORIGINS
 from holdfast.errors import InvalidInput, NotFound
+from holdfast.language.names import same
 from holdfast.language.vocabulary import key
 from holdfast.records.graph import check
 from holdfast.records.graph.adjacency import Adjacency, When
@@ -279,6 +280,7 @@ class Graph:
             origin,
             scope.agent,
             resolver=lambda: self._graphs.resolver(scope),
+            own=same(check.own_name(scope.user)),
         )
 
     def traverse(  # noqa: PLR0913 (the public contract)
