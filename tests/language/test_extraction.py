@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.language.extraction import Extracted, RulesExtractor
+from holdfast.language.extraction import Extracted, RulesExtractor, is_read
 from holdfast.language.mentions import Turn
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -142,3 +142,60 @@ def test_offsets_are_into_the_turn_and_twice_gives_the_same(pieces: list[list[st
 @pytest.mark.timeout(10)
 def test_a_long_or_odd_text_takes_no_long_time(text: str) -> None:
     assert len(RulesExtractor().extract([Turn("Ann", "user", text, NOW)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "verb"),
+    [
+        ("I adore rhubarb.", "likes"),
+        ("I can't bear rhubarb.", "dislikes"),
+        ("I am allergic to rhubarb.", "is allergic to"),
+        ("I avoid rhubarb.", "avoids"),
+        ("I don't eat rhubarb.", "does not eat"),
+        ("I never drink rhubarb juice.", "does not drink"),
+        ("I don't believe I enjoy rhubarb.", ""),  # Denied, and nothing said instead.
+        ("It is not that I love rhubarb.", ""),
+    ],
+)
+def test_what_is_not_liked_not_eaten_and_not_borne_are_told_apart(text: str, verb: str) -> None:
+    (found,) = read(text).preferences
+    assert (found.verb, found.likes) == (verb, verb == "likes")
+
+
+def test_which_thing_is_meant_is_no_taste() -> None:
+    assert read("The songs I love make noise.").preferences == ()
+    assert read("Last summer I really enjoyed it, and I love Fado.").preferences
+
+
+def test_a_choice_that_is_denied_is_no_decision() -> None:
+    assert read("I don't recall that we agreed on a price.").decisions == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wir fahren morgen mit dem Zug nach Köln und Greta wartet am Dom.",
+        "Ma cousine Odile habite à Nantes avec son frère.",
+        "Mañana viajo con Lucía para ver a mi madre en Sevilla.",
+        "Zítra pojedeme vlakem do Brna navštívit tetu Hanu.",
+        "Завтра мы едем в Казань к Марине.",
+        "明天我们去北京看王芳。",
+    ],
+)
+def test_another_language_is_told(text: str) -> None:
+    assert not is_read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tomorrow we take the train to Köln, Greta waits at the Dom.",
+        "Odile Garnier, Nantes",
+        "ok",
+        "",
+        "I read Der Spiegel and Le Monde.",
+        "def main(): return 0",
+    ],
+)
+def test_english_and_what_is_too_short_to_tell_is_read(text: str) -> None:
+    assert is_read(text)

@@ -130,3 +130,15 @@ def test_the_annotations_hold_offsets_and_no_text() -> None:
     assert sum(row["set"] == "random" for row in rows) == 200
     assert all(set(row) == {"conversation", "turn", "set", "spans"} for row in rows)
     assert len({(row["conversation"], row["turn"]) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize(
+    "text", ["We use Kepler for that.", "The Kepler cluster is full.", "We moved it into Kepler."]
+)
+def test_what_is_used_is_no_person_whatever_a_model_says(text: str) -> None:
+    kinds = Kinds()
+    start = text.index("Kepler")
+    kinds.see(text, start, start + 6, "person")
+    assert kinds.of("Kepler") == "concept"
+    kinds.see("my son Kepler", 7, 13)
+    assert kinds.of("Kepler") == "person"

@@ -544,3 +544,23 @@ def _until(holds: Callable[[], bool], seconds: float = 60) -> None:
             return
         waiting.wait(0.01)
     raise AssertionError("it never came to pass")
+
+
+def test_a_part_of_a_name_is_the_full_one_by_rules_alone(talk: Stepping) -> None:
+    talk.say("Bob called me today.")
+    talk.say("I had lunch with Bob Smith.")
+    talk.memory.drain()
+    assert "Bob" not in talk.nodes()
+    assert talk.nodes()["Bob Smith"].aliases == ("Bob",)
+
+
+def test_turns_that_are_not_read_are_noted_once_for_their_group(
+    talk: Stepping, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="holdfast.learn")
+    for text in ("Morgen kommt Frau Lohse mit dem Zug.", "Der Hund von Frau Lohse ist krank."):
+        talk.say(text)
+    talk.memory.drain()
+    assert talk.nodes() == {}
+    noted = [each.message for each in caplog.records if "language" in each.message]
+    assert noted == ["extract: left out 2 turns in a language that the rules do not read"]

@@ -144,3 +144,33 @@ def test_forty_turns_take_less_than_a_second(extractor: NlpExtractor) -> None:
 @pytest.mark.timeout(30)
 def test_no_text_makes_it_fail_or_hang(extractor: NlpExtractor, text: str) -> None:
     assert read(extractor, text).decisions == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I never got accustomed to inches.",
+        "I no longer work at Ericsson.",
+        "I've visited neither Porto nor Braga.",
+        "None of us joined Ericsson.",
+        "The tea helps me manage stress.",
+    ],
+)
+def test_what_is_denied_or_has_no_tense_is_not_told_without_it(
+    extractor: NlpExtractor, text: str
+) -> None:
+    assert triples(extractor, text) == set()
+
+
+def test_what_was_handed_over_belongs_to_what_was_said(extractor: NlpExtractor) -> None:
+    relations = read(extractor, "I planted roses with Henrik.").relations
+    assert {r.original for r in relations if r.target == "Henrik"} == {"planted roses with"}
+
+
+def test_software_is_no_person_whatever_the_model_says(extractor: NlpExtractor) -> None:
+    turns = [
+        Turn("Ann", "user", "We use Kafka for our events.", NOW),
+        Turn("Ann", "user", "Kafka woke me again.", NOW),
+    ]
+    types = {each.type for one in extractor.extract(turns) for each in one.mentions}
+    assert types == {"concept"}

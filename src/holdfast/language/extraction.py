@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from holdfast.language import dates
@@ -22,6 +22,7 @@ from holdfast.language.relations import (
     is_denied,
     opens_clause,
     pattern_relations,
+    tells,
 )
 from holdfast.language.sentences import STOPS, sentence_spans
 
@@ -259,8 +260,9 @@ class RulesExtractor:
         spans = spread_names(turns, [names.runs(turn.text) for turn in turns], people)
         mentions = type_mentions(turns, spans, people)
         return [
-            assemble(turn, found, pattern_relations(turn.text, found, who_speaks(turn, people)))
+            assemble(turn, found, pattern_relations(turn.text, found, who), who)
             for turn, found in zip(turns, mentions, strict=True)
+            for who in (who_speaks(turn, people),)
         ]
 
 
@@ -305,12 +307,19 @@ def type_mentions(
 
 
 def assemble(
-    turn: Turn, mentions: tuple[Mention, ...], relations: Iterable[MentionedRelation]
+    turn: Turn,
+    mentions: tuple[Mention, ...],
+    relations: Iterable[MentionedRelation],
+    who: Speakers,
 ) -> Extracted:
     """Everything that one turn says."""
+    names = {who.speaker, who.other, *(mention.text for mention in mentions)}
     return Extracted(
         mentions,
-        tuple(distinct(relations)),
+        tuple(
+            replace(each, telling=tells(each, named=each.target in names))
+            for each in distinct(relations)
+        ),
         tuple(preferences(turn.text, turn.speaker)),
         tuple(decisions(turn.text, turn.speaker)),
         tuple(_dates(turn)),

@@ -80,6 +80,8 @@ class MentionedRelation:
     start: int
     end: int
     confidence: float
+    #: Whether the words say how the two are related, so that it is worth an edge of the graph.
+    telling: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ _CLAUSE = re.compile(r"[;:–—(\n]|, (?=(?:and|but|so|I|we|he|she|they)\b)|\bb
 #: which thing is meant ("the games I love"), or ask ("how can I").
 _BEFORE_CLAUSE = re.compile(
     r"(?:^|[^\w\s]|\d|\b(?:and|but|because|so|that|since|as|why|how|what|though|although|while|when|after"
-    r"|before|then|plus|or|yes|much|more|well|oh|now|also|too|anymore|think|know|say|said|guess|mean"
+    r"|before|then|plus|or|yes|much|more|well|oh|now|also|too|anymore|think|know|say|said|guess|mean|believe|suppose|feel|admit"
     r"|until|once|ago|here|there|again|once|later|today|yesterday|tomorrow|tonight|sometimes|often"
     r"|always|just|years?|months?|weeks?|weekends?|days?|nights?|mornings?|evenings?|afternoons?"
     rf"|{any_of(MONTHS, WEEKDAYS, SEASONS)}|[a-z]+ly))\s*\Z",
@@ -260,16 +262,23 @@ def tells(relation: MentionedRelation, *, named: bool) -> bool:
     by one of the graph's own types, as a role or a taste, or by a verb that says something of the
     two. `named`: what it points to is a name and not only a noun."""
     said = relation.original
+    if _AHEAD.search(said):
+        return False
     if relation.type != ANY_RELATION:
         return named or not _BEING_IN.fullmatch(said)
     if _SAID_PLAINLY.fullmatch(said):
         return True
     words = [word for word in said.lower().split() if word not in _SMALL]
-    if not words or _AHEAD.search(said) or (words[0] in _LIGHT and len(words) == 1):
+    if not words or words[-1] == "like" or (words[0] in _LIGHT and len(words) == 1):
         return False
-    if not named:
-        is_thing = not (set(relation.target.lower().split()) & VAGUE)
-        return is_thing and words[-1] in _TELLS and not _POINTING.match(relation.target)
+    if named:
+        return _tells_of_name(said, words)
+    is_thing = not (set(relation.target.lower().split()) & VAGUE)
+    return is_thing and words[-1] in _TELLS and not _POINTING.match(relation.target)
+
+
+def _tells_of_name(said: str, words: Sequence[str]) -> bool:
+    """Whether a verb phrase, its telling words given, says something of a name behind it."""
     if _GOES.search(" ".join(words)):
         return said.lower().endswith((" to", " into", " through"))
     return words[0] not in _LIGHT or words[-1] in _TELLS
@@ -401,7 +410,8 @@ VERB_FORMS: tuple[str, ...] = tuple(
 
 
 _DOUBT = re.compile(
-    r"\b(?:if|unless|maybe|perhaps|would|could|should|might|hope|hopes|hoping|wish|wishes|want"
+    r"\b(?:if|unless|ensures?|make sure|maybe|perhaps"
+    r"|would|could|should|might|hope|hopes|hoping|wish|wishes|want"
     r"|wants|never|not|no longer|wonder|hardly|barely|rarely|seldom|neither|nor|nobody|none|no one"
     r"|without|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b|n['’]t\b|['’]d\b|\?\s*\Z",
     re.I,
@@ -425,7 +435,9 @@ _CONTRACTED = re.compile(r"['’](?:m|s|re|ve|ll)\b")
 #: What is only to come is said so.
 _WILL = {"'ll": "will ", "’ll": "will "}
 #: "Diana's fee": not Diana is meant.
-_OF_NAME = re.compile(r"['’]s? \w")
+_OF_NAME = re.compile(r"['’]s? \S")
+#: "A Tolkien evening": nor is Tolkien meant, unless a small word or the end follows.
+_COMPOUND = re.compile(r" (?P<next>[a-z]{3,})\b")
 _NOUNS = re.compile(
     r"(?:[a-z][a-z-]+ )?[a-z][a-z-]{2,}(?=[.,!;]| (?:in|at|with|from|for|and|by)\b|$)"
 )
@@ -519,7 +531,9 @@ def _objects(
         return
     end = found.end()
     if end in sentence.mentions:
-        for target in _listed(sentence, end):
+        for target in (
+            () if _is_compound(found["the"], text, sentence, end) else _listed(sentence, end)
+        ):
             span = (subject.start, target.end)
             yield typed_relation(subject.name, phrase, target.text, span, _NAMED_CONFIDENCE)
             end = target.end
@@ -530,6 +544,12 @@ def _objects(
             yield typed_relation(subject.name, phrase, noun.group(), span, _CONCEPT_CONFIDENCE)
     if again := _AND.match(text, end, sentence.end):  # "lives in Oslo and works for Nordsee"
         yield from _objects(sentence, subject, again.end() - 1, left - 1)
+
+
+def _is_compound(article: str, text: str, sentence: Sentence, at: int) -> bool:
+    """Whether a name with an article before it only tells what kind of thing follows."""
+    more = _COMPOUND.match(text, sentence.mentions[at].end, sentence.end) if article else None
+    return more is not None and more["next"] not in OPENERS and not more["next"].endswith("ly")
 
 
 def _is_unfinished(phrase: str, short: str) -> bool:
@@ -635,7 +655,7 @@ class Parse:
 
     def _of_verb(self, verb: Token) -> Iterator[MentionedRelation]:
         clause = self._clause(verb)
-        if clause and clause.subjects and not _is_doubtful(verb):
+        if clause and clause.subjects and not _is_doubtful(verb) and not _lacks_tense(clause):
             for each in self._stated(clause):
                 if not is_denied(self._doc.text, each.start, each.end):
                     yield each
@@ -818,6 +838,17 @@ class Parse:
             # A noun that nobody bears or owns is worth a node only in a claim of a known type.
             if subject.named or known or target.named or "'s " in subject.name:
                 yield relation
+
+
+def _lacks_tense(clause: ParsedClause) -> bool:
+    """Whether a verb states nothing of its subject: "helps me sleep", "Outlander: buy the box"."""
+    verb = clause.verb
+    if clause.lead or any(child.dep_ in ("aux", "auxpass") for child in verb.children):
+        return False
+    if verb.tag_ == "VB" and verb.dep_ == "ccomp":
+        return True
+    alone = len(clause.subjects) == 1 and clause.subjects[0].token.tag_ == "NNP"
+    return bool(alone and verb.tag_ in ("VB", "VBP"))
 
 
 def _is_plain(token: Token) -> bool:

@@ -25,7 +25,7 @@ from holdfast.language.extraction import Extracted, Extractor, is_read
 from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
 from holdfast.language.mentions import Mention, Span, Turn, starting_between
 from holdfast.language.names import same
-from holdfast.language.relations import PEOPLE, MentionedRelation, tells
+from holdfast.language.relations import PEOPLE, MentionedRelation
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
@@ -270,13 +270,12 @@ class _GroupDrafts:
         """Relations, tastes and decisions; what a taste says is not said again as a relation, and
         what a relation says not again as a decision."""
         tastes = _TextRanges((each.start, each.end) for each in extracted.preferences)
-        names = {*self.speakers, _NAMELESS, *(mention.text for mention in extracted.mentions)}
         relations = [
             each
             for each in extracted.relations
             if not tastes.hold(each.start, each.end)
             and not _SAYING.fullmatch(each.original)
-            and tells(each, named=each.target in names)
+            and each.telling
         ]
         told = _TextRanges((each.start, each.end) for each in relations)
         yield from relations

@@ -81,8 +81,9 @@ class NlpExtractor:
         ]
         mentions = type_mentions(turns, spread_names(turns, spans, people), people, labels)
         return [
-            assemble(turn, found, _relations(doc, turn, found, who_speaks(turn, people)))
+            assemble(turn, found, _relations(doc, turn, found, who), who)
             for turn, found, doc in zip(turns, mentions, docs, strict=True)
+            for who in (who_speaks(turn, people),)
         ]
 
 

@@ -418,3 +418,12 @@ def test_a_beginning_that_is_no_time_is_none(tmp_path: Path, since: object) -> N
         heard.hear("Bob supports Acme")
         (edge,) = memory.graph.overview(user="ann").edges
         assert len(edge.sources) == 2
+
+
+def test_the_user_is_joined_with_nobody_by_name(heard: Heard) -> None:
+    heard.hear("ann: person", "Ann Berg: person", "Annie: person")
+    assert sorted(heard.names()) == ["Ann Berg", "Annie", "ann"]
+    heard.hear("Ann Holt: person")
+    assert "ann" in heard.names()
+    heard.memory.graph.write(entities=[{"name": "Ann Lund", "type": "person"}], user="ann")
+    assert heard.memory.graph.merges(user="ann") == []
