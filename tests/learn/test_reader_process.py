@@ -124,7 +124,7 @@ def test_nothing_is_read_any_more_when_it_is_over() -> None:
 def test_one_long_text_that_hangs_leaves_its_neighbours_to_be_read(tmp_path: Path) -> None:
     made = Stepping(tmp_path / "m.db", Odd(), jobs={"readSeconds": 0.5})
     with made.memory as memory:
-        texts = ["Clara works at Google.", "hang " * 500, "Bernard lives in Oslo."]
+        texts = ["Clara works at Google.", "the hang " * 300, "Bernard lives in Oslo."]
         events = [made.say(text) for text in texts]
         drained = memory.drain()
         assert (drained.dead, drained.pending) == (1, 0)

@@ -203,7 +203,7 @@ _BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 _AFTER_PERSON = re.compile(
     r"(?:,? you\b| (?:said|says|told|asked|loves|likes|thinks|wants|feels|wrote|and I\b|called"
-    r"|emailed|texted|phoned|smiled|laughed|is (?:my|our)\b|was born|and (?:he|she)\b)|, who\b"
+    r"|emailed|texted|phoned|smiled|laughed|was born|and (?:he|she)\b)|, who\b"
     r"|['’]s (?:mother|father|mom|dad|wife|husband|birthday|house|family|brother|sister))"
 )
 # What is used, run and depended on is no person, whatever it is named after.
@@ -270,8 +270,11 @@ class Kinds:
             return kind or ANY_TYPE
         parts = name.split()
         others = self._fuller.get(name, ()) if len(parts) == 1 else (parts[0], parts[-1])
-        is_full = len(parts) <= _FULL_NAME
-        is_person = is_full and any(self._told(other) == "person" for other in others)
+        spoken = [other for other in others if other in self._votes]
+        if not spoken or len(parts) > _FULL_NAME:
+            return ANY_TYPE
+        is_given = fold(parts[0]) in CALLED
+        is_person = is_given or any(self._told(other) == "person" for other in spoken)
         return "person" if is_person else ANY_TYPE
 
     def _told(self, name: str) -> str | None:
@@ -282,8 +285,6 @@ class Kinds:
             return None
         votes = Counter(self._votes[name])
         parts = name.split()
-        if fold(parts[0]) in CALLED and len(parts) <= _FULL_NAME:
-            votes["person"] += _LABEL
         if name in self._tools and votes["person"] < _STRONG:
             del votes["person"]
         if len(parts) > 1:
