@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import Config, load, names
+from holdfast.config import Config, idle, load, names
 from holdfast.errors import ConfigError
 from holdfast.settings import TaskProfile
+
+#: Without it settings of rank fusion do nothing.
+BY_RANK = {"fusion": "rrf"}
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +43,9 @@ def test_the_defaults_are_those_of_the_design() -> None:
 
 
 def test_one_number_or_one_for_each_tier() -> None:
-    assert set(asdict(load({"rrf.vectorWeight": 0.2}).rrf.vector_weight).values()) == {0.2}
-    some = load({"rrf": {"vectorWeight": {"graph": 0.1}}}).rrf.vector_weight
+    all_of_them = load({**BY_RANK, "rrf.vectorWeight": 0.2}).rrf.vector_weight
+    assert set(asdict(all_of_them).values()) == {0.2}
+    some = load({**BY_RANK, "rrf": {"vectorWeight": {"graph": 0.1}}}).rrf.vector_weight
     assert (some.graph, some.session) == (0.1, 0.7)
     with pytest.raises(ConfigError, match=r"rrf\.vectorWeight"):
         load({"rrf.vectorWeight": "much"})
@@ -51,7 +55,7 @@ def test_one_number_or_one_for_each_tier() -> None:
     "name",
     [
         *("rrf.vectorWeight", "rrf.vectorWeight.graph", "minConfidence", "relevanceFloor"),
-        *("conciseness", "mmrLambda", "writerShare", "instructionBoostWeight"),
+        *("conciseness", "mmrLambda", "writerShare"),
     ],
 )
 def test_shares_lie_between_zero_and_one(name: str) -> None:
@@ -89,15 +93,72 @@ def test_a_config_is_taken_as_it_is() -> None:
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
-    path = a_file(tmp_path, "searchTopK: 20\nrrf:\n  k: 10\n  weights: {keyword: 2}\n")
+    path = a_file(tmp_path, "fusion: rrf\nsearchTopK: 20\nrrf:\n  k: 10\n  weights: {keyword: 2}\n")
     for config in (load(path), load(str(path))):
         assert (config.search_top_k, config.rrf.k) == (20, 10)
         assert (config.rrf.weights.keyword, config.rrf.weights.vector) == (2.0, 1.0)
 
 
 def test_the_seeds_wrapping_is_welcome(tmp_path: Path) -> None:
-    assert load(a_file(tmp_path, "settings: {memory: {searchTopK: 3}}")).search_top_k == 3
-    assert load(a_file(tmp_path, "memory: {searchTopK: 4}")).search_top_k == 4
+    assert load(a_file(tmp_path, "settings: {memory: {forgetDays: 3}}")).forget_days == 3
+    assert load(a_file(tmp_path, "memory: {forgetDays: 4}")).forget_days == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "line"),
+    [
+        ("searchTopK: 10", "searchTopK", "fusion: rrf"),
+        ("rrf: {vectorWeight: 0.4}", r"rrf\.vectorWeight", "fusion: rrf"),
+        ("settings: {memory: {rrf: {k: 60}}}", r"rrf\.k", "fusion: rrf"),
+        ("{fusion: rrf, blend: {graph: 2}}", r"blend\.graph", "fusion: blend"),
+        ("embedding: {url: 'http://x/v1', model: m}", r"embedding\.url", "provider: remote"),
+    ],
+)
+def test_a_setting_that_nothing_can_use_is_refused_with_the_line_that_is_missing(
+    tmp_path: Path, text: str, name: str, line: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{name} does nothing here.*{line}"):
+        load(a_file(tmp_path, text))
+
+
+def test_a_variable_that_nothing_can_use_is_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_RRF_K", "5")
+    with pytest.raises(ConfigError, match=r"rrf\.k does nothing here"):
+        load()
+    assert load(a_file(tmp_path, "fusion: rrf")).rrf.k == 5
+
+
+def test_what_waits_for_a_call_to_switch_it_on_is_no_mistake() -> None:
+    config = load({"instructionBoostWeight": 0.3, "boosting": {"enabled": False, "profiles": {}}})
+    assert config.instruction_boost_weight == 0.3
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"rrf.k": 5, "contextBudgetTokens": 9}, ["rrf.k"]),
+        ({"rrf": {"weights": {"graph": 2}}, "searchTopK": 3}, ["rrf.weights.graph", "searchTopK"]),
+        ({"rrf.k": 5, "searchTopK": 3, "fusion": "rrf"}, []),
+        ({"blend.graph": 2}, []),
+        ({"blend.graph": 2, "fusion": "rrf"}, ["blend.graph"]),
+        ({"instructionBoostWeight": 2}, ["instructionBoostWeight"]),
+        ({"instructionBoostWeight": 2, "instructionBoostEnabled": True}, []),
+        (
+            {"boosting": {"enabled": False, "profiles": {"law": {"triggers": ["court"]}}}},
+            ["boosting.profiles"],
+        ),
+        ({"rerankDepth": 3}, ["rerankDepth"]),
+        (None, []),
+    ],
+)
+def test_of_one_call_the_settings_that_do_nothing_are_told(
+    values: dict[str, Any] | None, told: list[str]
+) -> None:
+    config = Config().override(values)
+    assert [each.partition(" ")[0] for each in idle(config, values)] == told
+    assert not any("rerankDepth" in each for each in idle(config, values, reranks=True))
 
 
 def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
@@ -105,9 +166,9 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLDFAST_CONFIG", str(a_file(tmp_path, "searchTopK: 9")))
-    assert load().search_top_k == 9
-    assert load({"searchTopK": 8}).search_top_k == 8
+    monkeypatch.setenv("HOLDFAST_CONFIG", str(a_file(tmp_path, "forgetDays: 9")))
+    assert load().forget_days == 9
+    assert load({"forgetDays": 8}).forget_days == 8
 
 
 def test_a_missing_file_is_told_by_name(tmp_path: Path) -> None:
@@ -134,7 +195,7 @@ def test_the_environment_wins_over_the_file(
     monkeypatch.setenv("HOLDFAST_RRF_K", "5")
     monkeypatch.setenv("HOLDFAST_SEARCH_TOP_K", "6")
     monkeypatch.setenv("HOLDFAST_JOBS_LEASE_SECONDS", "2.5")
-    config = load(a_file(tmp_path, "rrf: {k: 10}"))
+    config = load(a_file(tmp_path, "{fusion: rrf, rrf: {k: 10}}"))
     assert (config.rrf.k, config.search_top_k, config.jobs.lease_seconds) == (5, 6, 2.5)
 
 
@@ -176,8 +237,9 @@ def test_a_secret_is_never_shown(name: str) -> None:
 
 
 def test_dotted_and_nested_names_say_the_same() -> None:
-    assert load({"rrf.k": 3}) == load({"rrf": {"k": 3}})
-    assert load({"rrf.weights.vector": 3}) == load({"rrf": {"weights.vector": 3}})
+    assert load({**BY_RANK, "rrf.k": 3}) == load({**BY_RANK, "rrf": {"k": 3}})
+    dotted = load({**BY_RANK, "rrf.weights.vector": 3})
+    assert dotted == load({**BY_RANK, "rrf": {"weights.vector": 3}})
 
 
 @pytest.mark.parametrize(
@@ -189,7 +251,7 @@ def test_dotted_and_nested_names_say_the_same() -> None:
     ],
 )
 def test_dotted_and_nested_names_mix_in_any_order(values: dict[str, Any]) -> None:
-    weights = load(values).rrf.weights
+    weights = load({**BY_RANK, **values}).rrf.weights
     assert (weights.keyword, weights.vector) == (2.0, 3.0)
 
 

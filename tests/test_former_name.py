@@ -31,15 +31,15 @@ def test_files_of_the_former_name_are_found_where_there_are_none_of_the_new(
     assert default_db() == "holdfast.db"
     with holdfast.open("recollect.db", embedder=HashEmbedder(), worker=False) as memory:
         memory.remember("I moved to Lisbon.", user="ann")
-    Path("recollect.yml").write_text("searchTopK: 3\n")
+    Path("recollect.yml").write_text("forgetDays: 3\n")
     assert default_db() == "recollect.db"
-    assert load_for_command_line(None).search_top_k == 3
+    assert load_for_command_line(None).forget_days == 3
     with holdfast.open(embedder=HashEmbedder(), worker=False) as memory:
         assert [each.content for each in memory.list(user="ann").memories] == ["I moved to Lisbon."]
-    Path("holdfast.yml").write_text("searchTopK: 4\n")
+    Path("holdfast.yml").write_text("forgetDays: 4\n")
     Path("holdfast.db").touch()
     assert default_db() == "holdfast.db"
-    assert load_for_command_line(None).search_top_k == 4
+    assert load_for_command_line(None).forget_days == 4
 
 
 def test_a_header_of_the_former_name_is_refused_by_its_new_one(tmp_path: Path) -> None:

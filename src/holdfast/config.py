@@ -11,7 +11,7 @@ import difflib
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -45,7 +45,7 @@ from holdfast.types import ALL_TIERS
 
 __all__ = [
     "MIB", "Blend", "Boosting", "Config", "Embedding", "Extraction", "Jobs", "Life", "Limits",
-    "Llm", "api_key", "default_db", "file_here", "load", "load_for_command_line", "names",
+    "Llm", "api_key", "default_db", "file_here", "idle", "load", "load_for_command_line", "names",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class Config:
     instruction_lane: int = 2
     #: The seed's additive boost of standing instructions among what was found.
     instruction_boost_enabled: bool = False
-    instruction_boost_weight: float = share(0.15)
+    instruction_boost_weight: float = 0.15
     #: Broad questions get more than ten hits when the caller names no limit.
     adaptive_limits: bool = True
     #: Derived memories below this are not told.
@@ -158,8 +158,13 @@ def load(source: Config | Mapping[str, Any] | str | Path | None = None) -> Confi
     if source is None and (named := os.environ.get("HOLDFAST_CONFIG")):
         source = named
     values = _read_file(Path(source)) if isinstance(source, str | Path) else source
-    config = _merge(Config(), _nest({} if values is None else values), "")
-    return _check(_merge(config, _nest(_from_environment()), ""))
+    given, above = _nest({} if values is None else values), _nest(_from_environment())
+    config = _check(_merge(_merge(Config(), given, ""), above, ""))
+    for tree in (given, above):
+        for each in _idle(config, tree):
+            if each.needs.at_start:
+                raise ConfigError(f"{each}; add that line, or leave {each.name} out")
+    return config
 
 
 def default_db() -> str:
@@ -366,6 +371,82 @@ def _check_extraction(extraction: Extraction) -> None:
             f"extraction.llm.dailyTokens must be 0 (no limit) or at least {one_call}, which one"
             f" call can take, not {llm.daily_tokens}"
         )
+
+
+# ----------------------------------------------------------------------
+# Settings that act only beside another: who uses one that does nothing is told.
+# ----------------------------------------------------------------------
+
+
+class _Needs(NamedTuple):
+    """What settings need to act."""
+
+    #: Settings, or groups of them.
+    names: tuple[str, ...]
+    met: Callable[[Config], bool]
+    #: The line that makes them act.
+    line: str
+    #: Whether they are refused when settings are read: those that wait for a call to switch them on
+    #: are not.
+    at_start: bool = False
+
+
+_NEEDS = (
+    _Needs(("searchTopK", "rrf"), lambda c: c.fusion == "rrf", "fusion: rrf", at_start=True),
+    _Needs(("blend",), lambda c: c.fusion == "blend", "fusion: blend", at_start=True),
+    _Needs(
+        ("embedding.url", "embedding.model"),
+        lambda c: c.embedding.provider == "remote",
+        "embedding.provider: remote",
+        at_start=True,
+    ),
+    _Needs(
+        ("instructionBoostWeight",),
+        lambda c: c.instruction_boost_enabled,
+        "instructionBoostEnabled: true",
+    ),
+    _Needs(("boosting.profiles",), lambda c: c.boosting.enabled, "boosting.enabled: true"),
+)
+_RERANKER = _Needs(("rerankDepth",), lambda _: False, "a reranker, given to open()")
+
+
+class _Idle(NamedTuple):
+    """A setting that was given and does nothing."""
+
+    name: str
+    needs: _Needs
+
+    def __str__(self) -> str:
+        return f"{self.name} does nothing here: it acts only with {self.needs.line}"
+
+
+def idle(
+    config: Config, values: Mapping[str, Any] | None, *, reranks: bool = False
+) -> tuple[str, ...]:
+    """What to say of the settings of one call that do nothing. `config` is that of the call;
+    `reranks` says whether there is a reranker."""
+    if not values:
+        return ()
+    return tuple(map(str, _idle(config, _nest(values), () if reranks else (_RERANKER,))))
+
+
+def _idle(config: Config, tree: Mapping[str, Any], more: Sequence[_Needs] = ()) -> Iterator[_Idle]:
+    given = list(_names_in(tree))
+    for needs in (*_NEEDS, *more):
+        if not needs.met(config):
+            for name in given:
+                if any(name == each or name.startswith(each + ".") for each in needs.names):
+                    yield _Idle(name, needs)
+
+
+def _names_in(tree: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in tree.items():
+        full = prefix + name
+        # Profiles are one setting.
+        if isinstance(value, Mapping) and full != "boosting.profiles":
+            yield from _names_in(value, full + ".")
+        else:
+            yield full
 
 
 class Leaf(NamedTuple):

@@ -164,6 +164,8 @@ class Hits(list[Hit]):
     """Found memories, best first; `degraded` says which part of the search could not be asked."""
 
     degraded: tuple[str, ...] = ()
+    #: What the caller asked for and did not get: settings of the call that do nothing.
+    warnings: tuple[str, ...] = ()
     #: The task profile that weighed the tiers.
     task_profile: str = "general"
 
@@ -190,6 +192,8 @@ class Context:
     task_profile: str = "general"
     #: How much of each hit the text tells: full, overview or headline.
     levels: tuple[str, ...] = ()
+    #: Settings of the call that do nothing.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -557,14 +557,34 @@ def test_the_seeds_boost_is_a_setting_of_the_request(client: TestClient) -> None
 
 
 def test_known_settings_are_applied_and_told(client: TestClient) -> None:
-    answer = override(client, {"rrf.k": 10, "contextBudgetTokens": 100, "new.one": 1})
+    values = {"relevanceFloor": 0.1, "contextBudgetTokens": 100}
+    answer = override(client, {**values, "new.one": 1})
     assert answer.status_code == 200
-    effective = load({**AT_ONCE, "rrf.k": 10, "contextBudgetTokens": 100})
+    effective = load({**AT_ONCE, **values})
     for prefix in ("X-Holdfast-", "X-Atomicmem-"):
         assert answer.headers[prefix + "Config-Override-Applied"] == "true"
-        assert answer.headers[prefix + "Config-Override-Keys"] == "rrf.k,contextBudgetTokens"
+        assert (
+            answer.headers[prefix + "Config-Override-Keys"] == "relevanceFloor,contextBudgetTokens"
+        )
         assert answer.headers[prefix + "Unknown-Override-Keys"] == "new.one"
         assert answer.headers[prefix + "Effective-Config-Hash"] == config_hash(effective)
+
+
+@pytest.mark.parametrize("path", ["/v1/recall", "/v1/context", "/v1/memories/search"])
+def test_a_setting_that_does_nothing_is_told_on_the_answer(client: TestClient, path: str) -> None:
+    asked = {"user_id": "ann", "query": "tea", "messages": "tea"}
+    asked.pop("query" if path == "/v1/context" else "messages")
+
+    def warnings(values: dict[str, Any]) -> list[str]:
+        told = client.post(path, json={**asked, "config_override": values}).json()["warnings"]
+        assert isinstance(told, list)
+        return told
+
+    (first, second) = warnings({"rrf.vectorWeight.session": 0.1, "searchTopK": 3, "mmrLambda": 1})
+    assert first.startswith("searchTopK does nothing here") or "vectorWeight" in first
+    assert "fusion: rrf" in second
+    assert warnings({"searchTopK": 3, "fusion": "rrf"}) == []
+    assert warnings({}) == []
 
 
 def test_what_is_stored_has_settings_of_its_own(client: TestClient) -> None:
@@ -636,7 +656,7 @@ def test_the_hash_knows_the_settings_but_no_secret() -> None:
     plain = config_hash(load({}))
     assert plain.startswith("sha256:")
     assert len(plain) == len("sha256:") + 64
-    assert config_hash(load({"rrf.k": 61})) != plain
+    assert config_hash(load({"forgetDays": 31})) != plain
     assert config_hash(load({"embedding.apiKey": "secret"})) == plain
 
 

@@ -38,8 +38,12 @@ def dumps(value: Any) -> bytes:
 def envelope(value: Any, name: str) -> Any:
     """What a verb gives as the object that travels: bare values get a name."""
     if isinstance(value, Hits) and not name:
-        told = parts_of(value.degraded)
-        return {"hits": value, "degraded": told, "task_profile": value.task_profile}
+        return {
+            "hits": value,
+            "degraded": parts_of(value.degraded),
+            "warnings": value.warnings,
+            "task_profile": value.task_profile,
+        }
     if isinstance(value, Explained):
         return replace(value, degraded=parts_of(value.degraded))
     if isinstance(value, Kept):
@@ -75,6 +79,7 @@ def open_envelope(kind: Any, value: Any, name: str) -> Any:
     if kind is Hits:
         hits = Hits(from_json(Sequence[Hit], value["hits"]))
         hits.degraded = tuple(value["degraded"])
+        hits.warnings = tuple(value.get("warnings", ()))  # Services before 0.2 tell none.
         hits.task_profile = value["task_profile"]
         return hits
     if kind is Kept:

@@ -216,8 +216,8 @@ class Schemas:
     def answer(self, returns: Any, name: str, *, pages: bool) -> Schema:
         """What a verb answers with: see `codec.envelope`."""
         if returns is Hits:
-            listed = {"hits": self.of(list[Hit]), "degraded": self.of(list[str])}
-            return _object({**listed, "task_profile": self.of(str)})
+            texts = dict.fromkeys(("degraded", "warnings"), self.of(list[str]))
+            return _object({"hits": self.of(list[Hit]), **texts, "task_profile": self.of(str)})
         if returns is Kept:  # See `codec`: where it came from stands beside its metadata.
             also = dict.fromkeys((*SOURCE, "session_id", "episode_id"), self.of(str | None))
             return {"allOf": [self.of(returns), _object(also)]}

@@ -65,6 +65,7 @@ class Core:
         self._clock = clock or (lambda: datetime.now(UTC))
         self._ids = Ids()
         self._closed = False
+        self._reranks = reranker is not None
         store.use_terms(TERMS_VERSION, index_row)
         #: What one workspace lets another see: `grant`, `revoke`, `list`.
         self.shares = Shares(store, now=self._now)
@@ -183,6 +184,11 @@ class Core:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def reranks(self) -> bool:
+        """Whether a reranker looks at what is found."""
+        return self._reranks
 
     @property
     def store(self) -> Store:

@@ -15,13 +15,13 @@ from typing import Any
 from holdfast.border import validate
 from holdfast.border.origins import lowered
 from holdfast.border.write_options import Handling, handling, sent
-from holdfast.config import Config
+from holdfast.config import Config, idle
 from holdfast.errors import NotFound
 from holdfast.language.questions import usual_limit
 from holdfast.learn.filter import rule_warnings, with_warnings
 from holdfast.memory.library import Library
 from holdfast.recall.context.ledger import Packing, explanation, keep
-from holdfast.recall.context.pack import GUARANTEED, Packed, pack
+from holdfast.recall.context.pack import GUARANTEED, pack
 from holdfast.recall.hits import expand
 from holdfast.recall.query import Query, query, question
 from holdfast.records.entries import entries, status_of
@@ -194,7 +194,9 @@ class Memory(Library):
             text, scope, config, limit=limit, tiers=tiers, now=now, as_of=as_of,
             known_at=known_at, filters=filters, explain=explain,
         )  # fmt: skip
-        return self._searcher.search(asked, config, task_profile=task_profile)
+        hits = self._searcher.search(asked, config, task_profile=task_profile)
+        hits.warnings = idle(config, overrides, reranks=self.reranks)
+        return hits
 
     def context(  # noqa: PLR0913 (the public contract)
         self,
@@ -242,7 +244,10 @@ class Memory(Library):
             guaranteed=validate.words(guaranteed, "guaranteed"), talk=before,
             summaries=lambda: self._summaries_of(asked),
         )  # fmt: skip
-        context = _context(self._ids.make(1, self._now())[0], done, hits.task_profile)
+        context = Context(
+            self._ids.make(1, self._now())[0], done.text, done.tokens, done.hits, done.dropped,
+            hits.task_profile, done.levels, idle(config, overrides, reranks=self.reranks),
+        )  # fmt: skip
         if record:
             self._note(asked, hits, context, Packing(format, packaging, budget, overrides or {}))
         return context
@@ -374,7 +379,3 @@ class Memory(Library):
             as_of=asked.as_of, known_at=asked.known_at,
         )  # fmt: skip
         return {name: each.text for name, each in found.summaries.items()}
-
-
-def _context(id: str, done: Packed, profile: str) -> Context:
-    return Context(id, done.text, done.tokens, done.hits, done.dropped, profile, done.levels)

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
 from holdfast.catalogue.codec import dumps, parts_of
+from holdfast.config import idle
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
@@ -120,6 +121,7 @@ def _search(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> Re
         "observability": _observability(body, found, chosen, packed, budget),
         # The part alone: the reason may name an endpoint that is the operator's business.
         "degraded": parts_of(found.degraded),
+        "warnings": idle(override.config, override.applied, reranks=memory.reranks),
     }
     if body.retrieval_mode != "flat":
         answer |= _tiers(body, packed)
