@@ -81,12 +81,19 @@ def test_8_the_question_plays_no_part() -> None:
     ]
 
 
-def test_above_one_is_shown_as_one_in_the_order_of_the_sums() -> None:
-    found = boost(candidates(1.0, 0.95, 0.9), is_instruction=tags(1, 2), weight=0.15)
-    # 1.10 and 1.05 go before 1.0; all are shown as 1.0 and stay so when sorted again.
-    assert [(each.doc, each.score) for each in found] == [(1, 1.0), (2, 1.0), (0, 1.0)]
+def test_sums_above_one_are_scaled_together_and_do_not_tie() -> None:
+    found = boost(candidates(1.0, 0.95, 0.9, 0.85), is_instruction=tags(1, 2, 3), weight=0.15)
+    # 1.10 and 1.05 go before 1.0 and 1.0; shown as shares of the largest.
+    assert docs(found) == [1, 2, 0, 3]
+    assert [each.score for each in found] == pytest.approx([1.0, 1.05 / 1.1, 1 / 1.1, 1 / 1.1])
     assert found[0].notes["boost"]["score"] == pytest.approx(1.10)
     assert by_score(found) == found
+
+
+def test_a_weight_may_be_larger_than_any_score() -> None:
+    found = boost(candidates(0.9, 0.2, 0.1), is_instruction=tags(1, 2), weight=7.0)
+    assert docs(found) == [1, 2, 0]
+    assert 1.0 == found[0].score > found[1].score > found[2].score > 0
 
 
 def test_one_candidate_is_raised_too() -> None:
@@ -95,14 +102,16 @@ def test_one_candidate_is_raised_too() -> None:
 
 
 @given(SCORES, st.sets(st.integers(0, 11)), st.floats(0.01, 2.0))
-def test_nothing_is_lost_invented_or_lowered(
+def test_nothing_is_lost_or_invented_and_the_order_is_that_of_the_sums(
     scores: list[float], tagged: set[int], weight: float
 ) -> None:
     listed = by_score(candidates(*scores))
     found = boost(listed, is_instruction=tags(*tagged), weight=weight)
     assert sorted(docs(found)) == sorted(docs(listed))
-    before = {each.doc: each.score for each in listed}
-    assert all(before[each.doc] <= each.score <= 1.0 for each in found)
+    sums = {each.doc: each.score + weight * (each.doc in tagged) for each in listed}
+    assert [sums[doc] for doc in docs(found)] == sorted(sums.values(), reverse=True)
+    most = max([1.0, *sums.values()] if docs(found) != docs(listed) or found is not listed else [1])
+    assert all(each.score == pytest.approx(sums[each.doc] / most) for each in found)
     assert by_score(found) == found
     for kind in (True, False):  # Among themselves, neither kind changes its order.
         assert [d for d in docs(found) if (d in tagged) is kind] == [

@@ -408,6 +408,82 @@ def test_an_override_does_not_leak_and_off_is_bit_identical(
     assert raw() == plain
 
 
+# Standing rules, as the seed tags and boosts them
+
+SPELLING = "Going forward, use British spelling."
+BOOSTED = {"instructionBoostEnabled": True, "instructionBoostWeight": 0.15}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what should I always do?",
+        "What must you never do?",
+        "what should I keep in mind from now on?",
+        "Which rules apply?",
+        "what are you supposed to always remember?",
+    ],
+)
+@pytest.mark.parametrize("override", [{}, BOOSTED])
+def test_who_asks_what_to_do_always_gets_the_rule(
+    memory: Memory, client: TestClient, query: str, override: dict[str, Any]
+) -> None:
+    tell(client, SPELLING)
+    tell(client, "The ferry to Ardrossan leaves at noon.")
+    memory.drain()
+    first = ask(client, query, config_override=override)["memories"][0]
+    assert first["content"] == SPELLING
+    assert (first["metadata"]["fact_role"], first["importance"]) == ("instruction", 0.95)
+
+
+def test_what_the_ingest_names_has_the_tag_and_the_importance(client: TestClient) -> None:
+    (rule,) = tell(client, SPELLING, metadata={"topic": "style"})["stored_memory_ids"]
+    (other,) = tell(client, "The ferry leaves at noon.")["stored_memory_ids"]
+    wanted = {"user_id": "ann", "memory_ids": [rule, other]}
+    rows = given(client.post(BASE + "/expand", json=wanted))["memories"]
+    listed = given(client.get(BASE + "/list", params={"user_id": "ann"}))["memories"]
+    rows += [given(client.get(f"{BASE}/{id}?user_id=ann")) for id in (rule, other)] + listed
+    found = [(row["metadata"], row["importance"]) for row in rows if row["id"] == rule]
+    assert found == [({"topic": "style", "fact_role": "instruction"}, 0.95)] * 3
+    plain = [(row["metadata"], row["importance"]) for row in rows if row["id"] == other]
+    assert plain == [({}, 0.5)] * 3
+
+
+def test_every_boosted_hit_is_tagged_and_rules_do_not_tie(
+    memory: Memory, client: TestClient
+) -> None:
+    rules = [
+        "Always cite a source for every claim about tea.",
+        "From now on, keep answers about tea short.",
+        "Whenever you mention tea, name the plant.",
+    ]
+    for text in (*rules, "I drink tea with milk.", "My tea shop is in Leith."):
+        tell(client, text)
+    memory.drain()
+    for weight in (0.15, 3.0):
+        override = {"instructionBoostEnabled": True, "instructionBoostWeight": weight}
+        found = ask(client, "What about tea?", config_override=override)
+        tagged = [row for row in found["memories"] if "fact_role" in row["metadata"]]
+        assert {row["content"] for row in tagged} == set(rules)
+        scores = [row["score"] for row in tagged]
+        assert len(set(scores)) == len(scores)
+        assert all(0 <= score <= 1 for score in scores)
+    # A weight above every score puts all of them first.
+    assert [row["content"] in rules for row in found["memories"][:3]] == [True] * 3
+
+
+def test_a_rule_that_was_withdrawn_is_not_raised(memory: Memory, client: TestClient) -> None:
+    tell(client, "From now on, answer in French.")
+    tell(client, "From now on, answer in English.")
+    memory.drain()
+    found = ask(client, "answer", config_override={**BOOSTED, "instructionBoostWeight": 5})
+    assert "English" in found["memories"][0]["content"]
+    found_here = memory.recall("answer", user="ann", overrides=BOOSTED)
+    assert [("boost" in hit.why, "French" in hit.content) for hit in found_here] == [
+        (True, False), (False, True),
+    ]  # fmt: skip
+
+
 def test_the_hash_does_not_depend_on_the_order_of_names(client: TestClient) -> None:
     hashes = set()
     for text in ('{"rrf.k": 30, "searchTopK": 7}', '{"searchTopK": 7, "rrf.k": 30}'):

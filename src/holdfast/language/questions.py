@@ -263,6 +263,10 @@ _ONCE = _any(
 )
 
 _WRITES = r"(?:answer|reply|replies|respond|format|write|talk|speak|address|call)\w*\b"
+_MUST = (
+    r"(?:(?:should|must|shall) (?:i|you|we)|(?:am i|are you|are we) (?:supposed|meant|expected) to)"
+)
+_HEEDS = r"(?:do|avoid|follow|observe|obey|remember|forget|heed|keep in mind|bear in mind|respect)"
 _RULES = _any(
     r"(?:instructions?|rules|guidelines) (?:did|do|have|had) i\b[^?]{0,200}"
     r"\b(?:give|given|gave|set|have|tell|told)\b[^?]{0,200}\byou\b",
@@ -272,6 +276,13 @@ _RULES = _any(
     + _WRITES,
     r"(?:did i|have i|i) (?:ask|asked|tell|told|instruct|instructed) you to\b",
     r"preferences (?:for|about|on) (?:how you|your)\b",
+    # "What should I always do?", "what must you never do?": whoever has such rules speaks of them.
+    rf"what {_MUST} (?:always|never|not|ever) {_HEEDS}\W*$",
+    rf"what {_MUST} {_HEEDS} (?:always|every time|each time|in (?:the )?future|going forward"
+    r"|from now on)\W*$",
+    r"(?:which|what)(?: of (?:the|my))? (?:standing |current )?(?:rules|instructions|orders)"
+    r" (?:apply|hold|are there|are (?:in (?:force|effect)|active)|do i have|have i(?: got)?)\b",
+    r"(?:my|your) standing (?:orders|requests)\b",
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from holdfast.border.validate import RESERVED_METADATA, SYSTEM
 from holdfast.errors import NotFound
 from holdfast.index.view import ViewPart
+from holdfast.records.rules import importance_of, is_tagged
 from holdfast.store.protocols import Records
 from holdfast.types import Event, Hit, Metadata, Record, Scope
 
@@ -73,7 +74,7 @@ def to_kept(record: Record, part: ViewPart | None = None) -> Kept:
         agent=None if is_lent else record.agent,
         session=shown.session,
         confidence=record.confidence,
-        importance=record.importance,
+        importance=importance_of(record),
         created_at=record.valid_from,
         valid_to=record.valid_to,
         known_from=record.known_from,
@@ -160,7 +161,7 @@ def hit(
         score=score,
         confidence=record.confidence,
         created_at=record.valid_from,
-        metadata=_caller_metadata(record),
+        metadata=_caller_metadata(record, raised="boost" in (why or {})),
         sources=record.sources,
         source_metadata=_source_metadata(record, sources or {}),
         why=why or {},
@@ -171,10 +172,13 @@ def hit(
     )
 
 
-def _caller_metadata(record: Record) -> Metadata:
+def _caller_metadata(record: Record, *, raised: bool) -> Metadata:
     """What the caller gave, and what the system knows: reserved keys as they are, the rest under
-    one of them. In the graph and in the team's tier nobody gives metadata: there it is plain."""
+    one of them. In the graph and in the team's tier nobody gives metadata: there it is plain.
+    What is a rule, or was raised as one, has the seed's tag."""
     data = record.data
+    if raised or is_tagged(record):
+        data = {"fact_role": "instruction", **data}
     if not data:
         return record.metadata
     if record.tier in _PLAIN_TIERS:

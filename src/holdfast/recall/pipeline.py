@@ -37,7 +37,7 @@ from holdfast.recall.query import Query
 from holdfast.recall.sources.blend import fuse_by_sum
 from holdfast.recall.sources.keywords import neighbours
 from holdfast.recall.sources.rrf import fuse_by_rank
-from holdfast.recall.stages.guaranteed import is_rule, lane, literals_first
+from holdfast.recall.stages.guaranteed import holds_rule, is_rule, lane, literals_first
 from holdfast.recall.stages.replaced import Standings, newest_first
 from holdfast.recall.stages.rerank import Reranker, rerank, scores_by
 from holdfast.recall.stages.small import (
@@ -251,9 +251,8 @@ def _lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 def _boost(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     if not moment.config.instruction_boost_enabled:
         return candidates
-    is_instruction = moment.view.kinds == moment.view.code("instruction")
     weight = moment.config.instruction_boost_weight
-    return boost(candidates, is_instruction=is_instruction, weight=weight)
+    return boost(candidates, is_instruction=holds_rule(moment), weight=weight)
 
 
 def _literal(candidates: list[Candidate], moment: Moment) -> list[Candidate]:

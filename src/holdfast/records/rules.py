@@ -192,6 +192,17 @@ class RuleIndex:
         return [self._rules[id] for id in sorted(found, key=self._places.__getitem__)]
 
 
+def is_tagged(record: Record) -> bool:
+    """Whether it is a rule of the user, or the turn that one was given in."""
+    by_user = record.role == "user" and record.origin in ("user", "user_confirmed")
+    return record.kind == "instruction" and record.tier in ("procedure", "session") and by_user
+
+
+def importance_of(record: Record) -> float:
+    """How much a record matters: a turn that gives a rule as much as the rule."""
+    return max(record.importance, IMPORTANCE) if is_tagged(record) else record.importance
+
+
 def is_authority(event: Event) -> bool:
     """Only what a user said can be an instruction, whatever a text claims to be."""
     return ORIGIN_OF_ROLE[event.role] == "user" and event.origin == "user"
@@ -243,7 +254,8 @@ def kind_of(rule: Rule) -> str:
 
 
 def _kind(rules: Sequence[Rule]) -> str:
-    return "instruction" if any(rule.own for rule in rules) else "turn"
+    given = any(rule.own and not releases(rule) for rule in rules)
+    return "instruction" if given else "turn"
 
 
 def to_known_rule(record: Record) -> KnownRule:

@@ -49,8 +49,10 @@ PLACES = (2, 4, 6, 8, 10)
 #: By hand, not measured, from here on.
 #: What the words of the question count beside the cosine.
 _WORDS = 0.1
-#: The score of a rule that nothing goes before.
+#: The least score of a rule that nothing goes before.
 _ALONE = 0.5
+#: How far a rule stands from its upper neighbour, as a share of the way to the lower one.
+_STEP = 0.1
 #: A turn of at most this many times the terms of its rule says little else.
 _LITTLE_ELSE = 2.0
 
@@ -92,6 +94,16 @@ def is_rule(view: View) -> NDArray[np.bool_]:
     return view.once("rules", make)
 
 
+def holds_rule(moment: Moment) -> NDArray[np.bool_]:
+    """The rules that hold, and the turns that they were given in: not those of a rule that was
+    withdrawn."""
+    rules = is_rule(moment.view)
+    mask = rules.copy() if moment.seen is None else rules & moment.seen
+    given_in = moment.view.source[mask]
+    mask[given_in[given_in >= 0]] = True
+    return mask
+
+
 def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
     """The rules that fit the question, the best first, and their places counted from 1."""
     view, rules = moment.view, rules_of(moment)
@@ -100,6 +112,8 @@ def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
     few = len(rules) <= (FEW_TOLD if moment.query.packing else FEW)
     near = _nearness(moment, rules)
     least = FIT_OF_FEW if few else max(FIT, BESIDE * float(near.max()))
+    if few and moment.config.instruction_boost_enabled:
+        least = _ANY  # Who wants rules raised must find them, however far they are from the words.
     order = np.lexsort((-view.order[rules], -(near + np.float32(_WORDS) * moment.scores[rules])))
     most = moment.config.instruction_lane + (MORE_OF_FEW if few else 0)
     if moment.query.packing:  # Rules have a block of their own there: nobody loses a place.
@@ -144,10 +158,18 @@ def place_rules(
         same = [at for at, each in enumerate(merged) if each.doc in (rule, turn)]
         at = min([place - 1, len(merged), *same])
         merged = [each for each in merged if each.doc not in (rule, turn)]
-        # Scores stay in order: a rule takes the score of its upper neighbour.
-        score = merged[at - 1].score if at else max(_ALONE, merged[0].score if merged else 0.0)
-        merged.insert(at, Candidate(rule, score, {"lane": "instruction"}))
+        merged.insert(at, Candidate(rule, _score_at(merged, at), {"lane": "instruction"}))
     return merged
+
+
+def _score_at(candidates: Sequence[Candidate], at: int) -> float:
+    """A score that fits between the neighbours, near the upper one: the order holds, and rules do
+    not tie."""
+    below = candidates[at].score if at < len(candidates) else 0.0
+    if not at:
+        return max(_ALONE, below + _STEP * (1.0 - below))
+    above = candidates[at - 1].score
+    return above - _STEP * (above - below)
 
 
 def _same_turn(view: View, rule: int) -> int:

@@ -30,10 +30,10 @@ from holdfast.records.graph.adjacency import of_edge, of_entity
 # added to sums of order 3 it would be noise, added to reciprocal ranks of order 0.02 it would put
 # every instruction above every fact.
 #
-# The order is that of the exact sums. What is shown stays in 0..1: a sum above 1 is given out as
-# 1.0, and those that reach it stay in the order of their sums, as every later sort is stable. The
-# sum itself is in the note. The question plays no part. What was not found cannot be boosted; that
-# is what the lane is for (guaranteed.py).
+# The order is that of the exact sums, and any weight may be given. What is shown stays in 0..1:
+# where a sum passes 1, all scores are scaled down together, so that no two become equal that are
+# not; the sum itself is in the note. The question plays no part. What was not found cannot be
+# boosted; that is what the lane is for (guaranteed.py).
 # ----------------------------------------------------------------------
 
 
@@ -57,16 +57,15 @@ def boost(
         each.score + weight if tag else each.score
         for each, tag in zip(candidates, tagged, strict=True)
     ]
+    most = max(1.0, *sums)
     raised = [
-        _with_boost(each, total, weight) if tag else each
+        each.with_score(total / most, "boost", {"added": weight, "score": total})
+        if tag
+        else Candidate(each.doc, total / most, each.notes)
         for each, total, tag in zip(candidates, sums, tagged, strict=True)
     ]
     order = sorted(range(len(sums)), key=lambda place: -sums[place])
     return [raised[place] for place in order]
-
-
-def _with_boost(candidate: Candidate, total: float, weight: float) -> Candidate:
-    return candidate.with_score(min(total, 1.0), "boost", {"added": weight, "score": total})
 
 
 # ----------------------------------------------------------------------

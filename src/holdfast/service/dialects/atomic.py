@@ -21,6 +21,7 @@ from holdfast.language.statements.values import Fact
 from holdfast.memory.memory import Memory
 from holdfast.records.facts.queries import MOST_LISTED
 from holdfast.records.parts import is_seen, seen
+from holdfast.records.rules import importance_of
 from holdfast.service.dialects.atomic_rows import memory_row, mutation, text_or_none, trail
 from holdfast.service.http.auth import AskedScope, Reader, Writer, scope_args, scope_of
 from holdfast.service.http.wire import (
@@ -119,7 +120,7 @@ def stats(*, scope: AskedScope, memory: Held) -> Response:
     """How many memories there are, how much they matter, and where they come from."""
     importance, sites = 0.0, Counter[str]()
     for record in _all(memory, scope):
-        importance += record.importance
+        importance += importance_of(record)
         sites[text_or_none(record.metadata, "source_site") or ""] += 1
     count = sites.total()
     average = round(importance / count, 6) if count else 0.0

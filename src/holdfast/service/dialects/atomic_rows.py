@@ -13,6 +13,7 @@ from typing import Any
 from holdfast.language.statements.values import Dispute, Fact
 from holdfast.recall.hits import hit as hit_of
 from holdfast.records.facts.disputes import PATIENCE, TRUST
+from holdfast.records.rules import importance_of
 from holdfast.types import Hit, Metadata, Record, Scope, Version
 from holdfast.upkeep.plans import trust
 
@@ -90,7 +91,7 @@ def _known_metadata(record: Record) -> dict[str, Any]:
     keywords = record.data.get("keywords")
     return {
         "status": "needs_clarification" if unclear else "active",
-        "importance": record.importance,
+        "importance": importance_of(record),
         "keywords": " ".join(map(str, keywords)) if isinstance(keywords, list) else "",
         "summary": str(record.data.get("headline") or ""),
         "observed_at": record.known_from,
@@ -113,7 +114,7 @@ def found_row(hit: Hit, record: Record | None) -> dict[str, Any]:
         "score": hit.score,
         "ranking_score": hit.score,
         "relevance": hit.score,
-        "importance": None if record is None else record.importance,
+        "importance": None if record is None else importance_of(record),
         "observed_at": hit.created_at if record is None else record.known_from,
         # Every version of ours has an id of its own.
         "version_id": hit.id,
