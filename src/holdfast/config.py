@@ -56,12 +56,16 @@ _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true o
 _HIGHEST_PRICE = 1_000_000
 #: A turn of less could not be shown at all: its speaker may have a long name.
 _FEWEST_READ = 1000
+#: Settings of several names: a text with commas, or a list.
+_LISTED = ("service.hosts", "outgoing.hosts", "mcp.tools", "mcp.agentTools.")
 PROVIDERS = ("auto", "rules", "nlp", "llm")
 #: Longer than any calendar that counts the days since 1970 needs: a hundred years.
 _LONGEST_DAYS = 36_525
 
 #: Environment variables with the prefix that are not settings.
 _NOT_SETTINGS = frozenset({"HOLDFAST_API_KEY", "HOLDFAST_CONFIG", "HOLDFAST_DB"})
+#: What a shell says for true and false, beside YAML's own words.
+_ON_OFF = {"1": True, "0": False}
 #: Weights are compared with each other: more than this is a slip, and overflows.
 _HEAVIEST = 1_000_000
 #: Variables of the seed that are understood without the prefix.
@@ -158,7 +162,8 @@ def load(source: Config | Mapping[str, Any] | str | Path | None = None) -> Confi
     if source is None and (named := os.environ.get("HOLDFAST_CONFIG")):
         source = named
     values = _read_file(Path(source)) if isinstance(source, str | Path) else source
-    given, above = _nest({} if values is None else values), _nest(_from_environment())
+    given = _with_seeds_tools(_nest({} if values is None else values))
+    above = _nest(_from_environment())
     config = _check(_merge(_merge(Config(), given, ""), above, ""))
     for tree in (given, above):
         for each in _idle(config, tree):
@@ -226,6 +231,19 @@ def _read_file(path: Path) -> Mapping[str, Any]:
     return parsed
 
 
+def _with_seeds_tools(parsed: dict[str, Any]) -> dict[str, Any]:
+    """The seed's `tools: {allow: [...]}` of an agent's settings, by our name."""
+    if "tools" not in parsed:
+        return parsed
+    tools, mcp = parsed["tools"], parsed.get("mcp", {})
+    if not isinstance(tools, Mapping) or {*tools} != {"allow"} or not isinstance(mcp, Mapping):
+        raise ConfigError("tools must be like {allow: [graph_write, graph_traverse]}")
+    if "tools" in mcp:
+        raise ConfigError("tools.allow and mcp.tools are one setting: give one of them")
+    rest = {name: value for name, value in parsed.items() if name != "tools"}
+    return {**rest, "mcp": {**mcp, "tools": tools["allow"]}}
+
+
 def _refuse_former_names() -> None:
     for variable in os.environ:
         if variable.startswith("RECOLLECT_"):
@@ -248,6 +266,8 @@ def _from_environment() -> dict[str, Any]:
         try:
             # A text is taken to the letter, a number is read as one.
             found[name] = text if isinstance(default, str) else yaml.safe_load(text)
+            if isinstance(default, bool):
+                found[name] = _ON_OFF.get(text.strip(), found[name])
         except yaml.YAMLError:
             raise ConfigError(f"{variable} cannot be read: {text[:64]!r}") from None
     return found
@@ -306,6 +326,8 @@ def _merge(base: T, values: Mapping[str, Any], prefix: str) -> T:
 
 
 def _check_type(name: str, value: Any, kind: type, *, secret: bool = False) -> Any:
+    if kind is str and isinstance(value, list | tuple | Mapping) and not secret:
+        value = _joined(name, value)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
@@ -316,6 +338,20 @@ def _check_type(name: str, value: Any, kind: type, *, secret: bool = False) -> A
     if isinstance(value, int) and abs(value) > _LARGEST:
         raise ConfigError(f"{name} must lie below {_LARGEST}")
     return value
+
+
+def _joined(name: str, values: object) -> str:
+    """A list in a file as the text that a setting of several names takes: [a, b] is "a, b". By
+    agent, {coder: [a, b]} is "coder: a, b"."""
+    if isinstance(values, Mapping) and name == "mcp.agentTools":
+        parts = ((agent, [v] if isinstance(v, str) else v) for agent, v in values.items())
+        return "; ".join(f"{agent}: {_joined(f'{name}.{agent}', tools)}" for agent, tools in parts)
+    if not name.startswith(_LISTED) or not isinstance(values, list | tuple):
+        raise ConfigError(f"{name} must be a text, not {values!r:.64}")
+    for each in values:
+        if not isinstance(each, str) or "," in each or ";" in each:
+            raise ConfigError(f"{name} must be a list of names, not {each!r:.64} in it")
+    return ", ".join(values)
 
 
 def _check(config: Config) -> Config:

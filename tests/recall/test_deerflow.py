@@ -94,7 +94,7 @@ def test_no_memory_is_no_text(memory: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", [None, "", "text", 7, [], ["x"], {"summary": None}, {"summary": "  "}, {"summary": 7}]
+    "odd", [None, "", "text", 7, [], ["x"], {"summary": None}, {"summary": "  "}]
 )
 def test_odd_summaries_are_left_out(odd: object) -> None:
     memory = {
@@ -173,8 +173,27 @@ def test_the_default_of_a_confidence_is_the_callers() -> None:
 
 @pytest.mark.parametrize("name", ["correction", b"correction", ""])
 def test_one_text_for_the_categories_is_an_error(name: Any) -> None:
-    with pytest.raises(TypeError, match="guaranteed_categories"):
+    told = "^guaranteed_categories must be an iterable of strings, not a bare str$"
+    with pytest.raises(TypeError, match=told):
         format_memory_for_injection(WHOLE, guaranteed_categories=name)
+
+
+@pytest.mark.parametrize(
+    ("summary", "line"),
+    [
+        (42, "- Work: 42"),
+        (["Go", "<b>"], "- Work: ['Go', '&lt;b&gt;']"),
+        ({"role": "cook"}, "- Work: {'role': 'cook'}"),
+        (0, None),
+        (None, None),
+        ([], None),
+        ("  ", None),
+    ],
+)
+def test_a_summary_that_is_no_text_is_told_as_it_prints(summary: Any, line: str | None) -> None:
+    memory = {"user": {"workContext": {"summary": summary}}}
+    expected = f"User Context:\n{line}" if line else ""
+    assert format_memory_for_injection(memory) == expected
 
 
 # The budget.

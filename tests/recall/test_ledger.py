@@ -150,6 +150,20 @@ def test_a_context_is_its_users_own(memory: Memory) -> None:
         memory.explain("nonsense", user="ann")
 
 
+def test_an_agent_is_told_of_its_own_questions_alone(memory: Memory) -> None:
+    by_agent = {
+        agent: memory.context(f"asked by {agent}", user="ann", agent=agent).id
+        for agent in ("cook", "guide", None)
+    }
+    for agent, id in by_agent.items():
+        kept = memory.explain(id, user="ann", agent=agent)
+        assert (kept.agent, kept.query) == (agent, f"asked by {agent}")
+        assert memory.explain(id, user="ann").id == id  # Without an agent: the user's own view.
+        for other in {"cook", "guide"} - {agent}:
+            with pytest.raises(NotFound):
+                memory.explain(id, user="ann", agent=other)
+
+
 def test_a_note_outlives_the_process_and_holds_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with holdfast.open(path, embedder=HashEmbedder(64), worker=False) as memory:

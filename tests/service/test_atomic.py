@@ -408,6 +408,14 @@ def test_an_override_does_not_leak_and_off_is_bit_identical(
     assert raw() == plain
 
 
+def test_a_session_header_dates_the_turns_and_is_none(client: TestClient) -> None:
+    text = "[Session date: 2024-03-15]\nuser: I moved to Leeds.\nassistant: How is it?"
+    assert tell(client, text)["memories_stored"] == 2
+    rows = given(client.get(BASE + "/list", params={"user_id": "ann"}))["memories"]
+    assert {row["created_at"] for row in rows} == {"2024-03-15T00:00:00Z"}
+    assert not any("Session date" in row["content"] for row in rows)
+
+
 # Standing rules, as the seed tags and boosts them
 
 SPELLING = "Going forward, use British spelling."

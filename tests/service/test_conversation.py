@@ -161,3 +161,40 @@ def test_no_word_is_lost_and_none_is_made_up(text: str) -> None:
 def test_a_large_text_is_split_in_time() -> None:
     text = "user: " + "a " * 200_000 + "\n" + "Ann " * 100_000 + "\nassistant: b" * 20_000
     assert len(messages_of(text)) == 20_001
+
+
+# Session headers
+
+
+def test_a_session_header_sets_the_time_of_what_follows() -> None:
+    text = (
+        "[Session date: 2024-03-15]\nuser: I moved to Leeds.\nassistant: Congratulations!\n"
+        "[session date: 2024-05-02T18:30:00+02:00]\nuser: I moved to York.\n"
+    )
+    assert [(each["content"], each["at"]) for each in messages_of(text)] == [
+        ("I moved to Leeds.", "2024-03-15T00:00:00+00:00"),
+        ("Congratulations!", "2024-03-15T00:00:00+00:00"),
+        ("I moved to York.", "2024-05-02T16:30:00+00:00"),
+    ]
+
+
+def test_what_stands_before_the_first_header_has_no_time_of_its_own() -> None:
+    first, second = messages_of("I like tea.\n[Session date: 2024-03-15]\nNow I like coffee.")
+    assert (first, second["content"]) == (
+        {"role": "user", "content": "I like tea."}, "Now I like coffee.",
+    )  # fmt: skip
+    assert second["at"].startswith("2024-03-15")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Session date: the day after]\nI like tea.",
+        "[Session date: 0001-01-01]\nI like tea.",
+        "I wrote [Session date: 2024-03-15] at the top.",
+        "```\n[Session date: 2024-03-15]\n```\nWhat is this?",
+        "[Session date: 2024-03-15]",
+    ],
+)
+def test_what_is_no_header_stays_text(text: str) -> None:
+    assert messages_of(text) == [{"role": "user", "content": text}]

@@ -253,11 +253,17 @@ class Memory(Library):
         return context
 
     def explain(
-        self, context_id: str, *, user: str | None = None, workspace: str = "default"
+        self,
+        context_id: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
     ) -> Explained:
-        """What went into a context and why, by its id or the last 6 digits of it or more."""
+        """What went into a context and why, by its id or the last 6 digits of it or more. An agent
+        is told of its own questions alone."""
         self._check_open()
-        scope = validate.scope(workspace=workspace, user=user)
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
         return explanation(self._store, scope, validate.word(context_id, "context_id"))
 
     def expand(

@@ -289,7 +289,9 @@ def _base(memory: Mapping[str, Any]) -> str:
 
 
 def _summary(part: object) -> str | None:
-    return _text(part.get("summary")) if isinstance(part, Mapping) else None
+    """A summary as a text; what is none, such as a number, as it is printed."""
+    told = part.get("summary") if isinstance(part, Mapping) else None
+    return _text(str(told)) if told else None
 
 
 def _facts(memory: Mapping[str, Any]) -> list[Fact]:
@@ -343,9 +345,8 @@ def _by_context(
 
 def _categories(given: Iterable[str] | None) -> frozenset[str]:
     if isinstance(given, str | bytes):
-        raise TypeError(
-            f"guaranteed_categories must be a collection of names, not one text: [{given!r}]"
-        )
+        # In DeerFlow's words: programs written for it look for them.
+        raise TypeError("guaranteed_categories must be an iterable of strings, not a bare str")
     return frozenset(name for each in given or () if (name := _text(each)))
 
 

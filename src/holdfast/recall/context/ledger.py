@@ -38,6 +38,8 @@ _HEX = re.compile("[0-9a-f]{6,32}")
 #: What is kept of a hit besides what became of it; see `Considered`.
 _OF_HIT = ("id", "tier", "kind", "origin", "score", "why")
 _WANTED = ("archived", "faded")
+#: Ids that end alike in six digits are few.
+_MOST_ALIKE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,7 @@ def keep(
 
 def explanation(store: Store, scope: Scope, id: str) -> Explained:
     """What is known of a context, by its id or the end of it; NotFound in any other scope."""
-    note = _one_note(store, scope, id.lower())
-    body: dict[str, Any] = orjson.loads(zlib.decompress(note.body))
+    note, body = _one_note(store, scope, id.lower())
     for name in _TIMES:
         body[name] = None if body[name] is None else datetime.fromisoformat(body[name])
     for name in ("degraded", "tiers"):
@@ -84,10 +85,13 @@ def explanation(store: Store, scope: Scope, id: str) -> Explained:
     )
 
 
-def _one_note(store: Store, scope: Scope, end: str) -> ContextNote:
+def _one_note(store: Store, scope: Scope, end: str) -> tuple[ContextNote, dict[str, Any]]:
+    """The note whose id ends so, and what is in it; an agent has only its own."""
     if not _HEX.fullmatch(end):
         raise NotFound(f"a context is named by 6 to 32 hex digits, not {end[:40]!r}")
-    found = store.contexts(scope, end=end, limit=2)
+    notes = store.contexts(scope, end=end, limit=_MOST_ALIKE)
+    opened = ((note, orjson.loads(zlib.decompress(note.body))) for note in notes)
+    found = [each for each in opened if scope.agent in (None, each[1]["agent"])]
     if len(found) != 1:
         several = "several contexts end" if found else "no context ends"
         raise NotFound(f"{several} with {end!r} in this scope")

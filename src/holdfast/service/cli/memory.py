@@ -274,7 +274,7 @@ _LABEL = 10
 
 
 @command(
-    top, "explain", "context_id user workspace", "5f21c09a77d1 --user ann",
+    top, "explain", "context_id user workspace agent", "5f21c09a77d1 --user ann",
     context_id=Option("The context's id, or its last 6 digits or more.", "ID"),
 )  # fmt: skip
 def _explain(told: Explained, _: Call) -> None:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request, Response
@@ -49,6 +50,9 @@ from holdfast.types import Receipt, Scope, State
 # of the line, so "http://", "12:30" and "C:\" begin no turn; nor does a line inside a fenced
 # block. Nothing is dropped but prefixes and blank turns: what stands before the first turn is a
 # user message of its own.
+#
+# A line "[Session date: 2026-03-01]" is no turn: what follows it, up to the next such line, was
+# said then.
 
 
 _ROLE_OF = {
@@ -87,6 +91,7 @@ _PREFIX = re.compile(
 )
 _MOST_NAME_CHARS = 40
 _MOST_NAME_WORDS = 3
+_SESSION_DATE = re.compile(r"\s*\[session date:(?P<when>[^\[\]]{4,40})\]\s*", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 
 
@@ -110,6 +115,43 @@ class _SpeakerPrefix:
 
 def messages_of(conversation: str) -> list[dict[str, str]]:
     """The messages of a conversation, as `remember` takes them; never empty."""
+    messages = []
+    for at, text in _sessions(conversation):
+        if text.strip():
+            messages += [{**each, **({"at": at} if at else {})} for each in _turns_of(text)]
+    return messages or [{"role": "user", "content": conversation}]
+
+
+def _sessions(conversation: str) -> list[tuple[str | None, str]]:
+    """The parts of a conversation with the times that their headers tell."""
+    lines = conversation.split("\n")
+    fenced = _fenced_lines(lines)
+    heads: list[tuple[str | None, int, int]] = [
+        (at, number, number + 1)
+        for number, line in enumerate(lines)
+        if number not in fenced and (at := _session_time(line)) is not None
+    ]
+    ends = [*(number for _, number, _ in heads), len(lines)]
+    return [
+        (at, "\n".join(lines[begin:end]))
+        for (at, _, begin), end in zip([(None, 0, 0), *heads], ends, strict=True)
+    ]
+
+
+def _session_time(line: str) -> str | None:
+    """The time that a header tells, as `remember` takes it; None for any other line."""
+    match = _SESSION_DATE.fullmatch(line)
+    if match is None:
+        return None
+    try:
+        told = datetime.fromisoformat(match["when"].strip())
+        told = told if told.tzinfo else told.replace(tzinfo=UTC)
+        return validate.moment(told, "Session date").isoformat()
+    except (ValueError, InvalidInput):
+        return None  # Nobody's date: it stays what it is, a text.
+
+
+def _turns_of(conversation: str) -> list[dict[str, str]]:
     lines = conversation.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     turns = _dialogue(_prefixes(lines), first)
