@@ -22,6 +22,7 @@ from holdfast.settings import (
     MIB,
     Blend,
     Boosting,
+    Decay,
     Embedding,
     Extraction,
     Jobs,
@@ -125,6 +126,7 @@ class Config:
     jobs: Jobs = field(default_factory=Jobs)
     embedding: Embedding = field(default_factory=Embedding)
     extraction: Extraction = field(default_factory=Extraction)
+    decay: Decay = field(default_factory=Decay)
     life: Life = field(default_factory=Life)
     service: Service = field(default_factory=Service)
     proxy: Proxy = field(default_factory=Proxy)

@@ -236,6 +236,24 @@ class Extraction:
 
 
 @dataclass(frozen=True, slots=True)
+class Decay:
+    """How the knowledge graph fades; the seed's numbers. Nothing is deleted by it."""
+
+    #: false: nothing of the graph fades.
+    enabled: bool = True
+    #: A relation that is not told again has half its weight after so many days, and is left out
+    #: under this weight.
+    half_life_days: float = above_zero(90.0)
+    minimum_weight: float = share(0.10)
+    #: What is left of an entity each day that it is not spoken of.
+    stale_factor: float = field(default=0.97, metadata={"share": True, "above zero": True})
+
+
+#: As nothing else is set.
+DECAY = Decay()
+
+
+@dataclass(frozen=True, slots=True)
 class Life:
     """What a memory does by itself, at night; see docs/howto/life-cycle.md."""
 

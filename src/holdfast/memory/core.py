@@ -75,6 +75,7 @@ class Core:
             recipe=RECIPE,
             older_embedder=older_embedder,
             cache_bytes=config.index_cache_megabytes * MIB,
+            decay=config.decay,
             reranker=reranker,
             parts=self.shares.parts,
         )
@@ -84,12 +85,14 @@ class Core:
         self._worker.embedded = self._searcher.catch_up
         #: The knowledge graph: `write`, `traverse`, `entities`, `merges` and more.
         self.graph = Graph(store, self._searcher.graphs, self._worker, now=self._now)
-        self._uses = Uses(store)
+        graphs = self._searcher.graphs
+        self._uses = Uses(
+            store, config.decay, lambda scope, turns: graphs.of(scope, patient=True).heard_in(turns)
+        )
         self._make_tiers(embedder)
         self._searcher.facts = self.facts.known
         self._worker.house.nightly = lambda now: self.life.run(now=now)
         if reading is not None:
-            graphs = self._searcher.graphs
             committer = Committer(store, graphs, self.facts, self.notes, self._now)
             self._worker.reader = reading(committer, self._echoes)
         if worker:

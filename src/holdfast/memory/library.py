@@ -276,7 +276,9 @@ class Library(Core):
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         ahead = validate.whole_number(days, "days", 0, _MOST_DAYS)
         most = validate.whole_number(limit, "limit", 1, _MOST_FADING)
-        return decay_preview(self._store, scope, now=self._now(), days=ahead, limit=most)
+        return decay_preview(
+            self._store, scope, now=self._now(), days=ahead, limit=most, decay=self._config.decay
+        )
 
     def settle(self, *, user: str | None = None, workspace: str = "default") -> builtins.list[str]:
         """Decide the conflicts that nobody resolved in time, by trust in the agents; their ids."""

@@ -140,7 +140,9 @@ class Memory(Library):
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         id = validate.word(id, "id")
-        return feedback(self._store, scope, id, value, now=self._now(), key=key)
+        return feedback(
+            self._store, scope, id, value, now=self._now(), key=key, decay=self._config.decay
+        )
 
     def compact(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from holdfast.index.resident import View
 from holdfast.recall.query import Query
 from holdfast.records.fading import notes_until
 from holdfast.records.graph.adjacency import edges_until, entities_until
+from holdfast.settings import DECAY, Decay
 from holdfast.store.protocols import FOREVER_US
 
 if TYPE_CHECKING:
@@ -217,7 +219,7 @@ def _still_valid(view: View, query: Query) -> NDArray[np.bool_]:
 
 
 def wanted_mask(
-    view: View, query: Query, seen: NDArray[np.bool_] | None
+    view: View, query: Query, seen: NDArray[np.bool_] | None, decay: Decay = DECAY
 ) -> NDArray[np.bool_] | None:
     """The visible documents that pass the caller's filters and have not faded. Statistics follow
     neither: what is found does not change its score because something else grows old."""
@@ -231,7 +233,7 @@ def wanted_mask(
     masks = [columns[name] == view.code(text) for name, text in query.filters.items()]
     if query.tiers is not None:
         masks.append(np.isin(view.tiers, [view.code(tier) for tier in query.tiers]))
-    if (unfaded := unfaded_mask(view, query)) is not None:
+    if (unfaded := unfaded_mask(view, query, decay)) is not None:
         masks.append(unfaded)
     if seen is not None:
         masks.append(seen)
@@ -241,7 +243,7 @@ def wanted_mask(
     return both
 
 
-def unfaded_mask(view: View, query: Query) -> NDArray[np.bool_] | None:
+def unfaded_mask(view: View, query: Query, decay: Decay = DECAY) -> NDArray[np.bool_] | None:
     """The documents that have not faded by the asked time; None = all of them.
 
     What was seen again after `known_at` was not known then: only births count, so that the same
@@ -251,7 +253,8 @@ def unfaded_mask(view: View, query: Query) -> NDArray[np.bool_] | None:
         return None
     name = "present" if query.known_at is None else "present by birth"
     by_birth = query.known_at is not None
-    ends, first = view.once(name, lambda: _presence(view, by_birth=by_birth))
+    # All questions to a view come with the settings of one memory: once is enough.
+    ends, first = view.once(name, lambda: _presence(view, decay, by_birth=by_birth))
     asked = _us((query.known_at or query.as_of or query.now).timestamp())
     if asked <= first:
         return None
@@ -259,15 +262,15 @@ def unfaded_mask(view: View, query: Query) -> NDArray[np.bool_] | None:
     return mask
 
 
-def _presence(view: View, *, by_birth: bool) -> tuple[NDArray[np.int64], int]:
+def _presence(view: View, decay: Decay, *, by_birth: bool) -> tuple[NDArray[np.int64], int]:
     """Until when each document is shown, and when the first of them is hidden."""
     ends = np.full(len(view), FOREVER_US, dtype=np.int64)
     graph = view.tiers == view.code("graph")
     alone = by_birth or not view.has_touched
     for those, last in (
         (view.tiers == view.code("note"), notes_until),
-        (graph & (view.kinds == view.code("relation")), _edges_until),
-        (graph & (view.kinds == view.code("entity")), _entities_until),
+        (graph & (view.kinds == view.code("relation")), partial(_edges_until, decay)),
+        (graph & (view.kinds == view.code("entity")), partial(_entities_until, decay)),
     ):
         if not those.any():
             continue
@@ -280,16 +283,16 @@ def _presence(view: View, *, by_birth: bool) -> tuple[NDArray[np.int64], int]:
 
 
 def _edges_until(
-    _known: NDArray[np.int64], seen: NDArray[np.int64], full: NDArray[np.float32]
+    decay: Decay, _known: NDArray[np.int64], seen: NDArray[np.int64], full: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    return edges_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)))
+    return edges_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)), decay=decay)
 
 
 def _entities_until(
-    _known: NDArray[np.int64], seen: NDArray[np.int64], full: NDArray[np.float32]
+    decay: Decay, _known: NDArray[np.int64], seen: NDArray[np.int64], full: NDArray[np.float32]
 ) -> NDArray[np.int64]:
     """How many turns speak of an entity is not known here: it is taken for one of many."""
-    return entities_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)))
+    return entities_until(seen, np.where(full < 0, 1.0, full.astype(np.float64)), decay=decay)
 
 
 def _us(seconds: float) -> int:

@@ -105,7 +105,7 @@ def rank(
     """The best documents for a query. `graph` is what traversal says of every document,
     `standings` what became of what a turn says."""
     seen = visible_mask(view, query)
-    wanted = wanted_mask(view, query, seen)
+    wanted = wanted_mask(view, query, seen, config.decay)
     if config.fusion == "rrf":
         fused = fuse_by_rank(view, query, vector, seen, wanted, config=config, graph=graph)
     else:
@@ -233,7 +233,8 @@ def _strength(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     if moment.query.known_at is not None or not moment.view.has_touched:
         return candidates
     now_us = round((moment.query.as_of or moment.query.now).timestamp() * 1_000_000)
-    return near_ties(candidates, leans(moment.view, [each.doc for each in candidates], now_us))
+    docs = [each.doc for each in candidates]
+    return near_ties(candidates, leans(moment.view, docs, now_us, moment.config.decay))
 
 
 def _current(candidates: list[Candidate], moment: Moment) -> list[Candidate]:

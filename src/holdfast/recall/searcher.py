@@ -31,7 +31,7 @@ from holdfast.recall.stages.replaced import Standings, standings
 from holdfast.recall.stages.rerank import Reranker
 from holdfast.records.facts.follow import FactCache
 from holdfast.records.graph.follow import Graphs
-from holdfast.settings import GENERAL
+from holdfast.settings import DECAY, GENERAL, Decay
 from holdfast.store.protocols import Space, Store
 from holdfast.types import Event, Hits, Record, Scope
 
@@ -57,6 +57,7 @@ class Searcher:
         recipe: int,
         older_embedder: Callable[[str], Embedder | None],
         cache_bytes: int,
+        decay: Decay = DECAY,
         reranker: Reranker | None = None,
         parts: Parts = lambda _: (),
     ) -> None:
@@ -67,7 +68,7 @@ class Searcher:
         self._older_embedder = older_embedder
         self._indexes = IndexCache(store, most_bytes=cache_bytes)
         #: The knowledge graphs of the users in use.
-        self.graphs = Graphs(store)
+        self.graphs = Graphs(store, decay)
         #: The facts of the users in use, which know what replaced what; None: nobody knows.
         self.facts: FactCache | None = None
         self._vectors = _QueryVectors()

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from holdfast.records.graph.adjacency import (
     DAY_US,
-    FADED,
     GONE,
     edges_until,
     entities_until,
@@ -25,6 +24,7 @@ from holdfast.records.graph.adjacency import (
     of_edge,
     of_entity,
 )
+from holdfast.settings import DECAY, Decay
 from holdfast.store.protocols import FOREVER_US
 from holdfast.types import Record
 
@@ -54,38 +54,38 @@ def birth(record: Record) -> float:
     return 1.0 if record.tier == "graph" and record.kind == "relation" else BIRTH
 
 
-def strength(record: Record, now: datetime) -> float:
+def strength(record: Record, now: datetime, decay: Decay = DECAY) -> float:
     """How present a memory is at a time, 0..1."""
     seen_us, now_us = _us(record.seen_at or record.known_from), _us(now)
     if record.tier == "note":
         return of_note(_us(record.known_from), seen_us, now_us, record.strength)
     if record.tier == "graph" and record.kind == "entity":
-        return of_entity(len(record.sources), seen_us, now_us, record.strength)
+        return of_entity(len(record.sources), seen_us, now_us, record.strength, decay=decay)
     if record.tier == "graph" and record.kind == "relation":
-        return of_edge(seen_us, now_us, record.strength)
+        return of_edge(seen_us, now_us, record.strength, decay=decay)
     return BIRTH if record.strength is None else record.strength
 
 
-def touched(record: Record, now: datetime, delta: float) -> float:
+def touched(record: Record, now: datetime, delta: float, decay: Decay = DECAY) -> float:
     """What a touch makes of the strength that a memory has at a time."""
-    return min(1.0, max(0.0, strength(record, now) + delta))
+    return min(1.0, max(0.0, strength(record, now, decay) + delta))
 
 
-def is_faded(record: Record, now: datetime) -> bool:
+def is_faded(record: Record, now: datetime, decay: Decay = DECAY) -> bool:
     """Whether a memory is hidden because nobody saw it for long."""
-    return strength(record, now) < floor(record)
+    return strength(record, now, decay) < floor(record, decay)
 
 
-def floor(record: Record) -> float:
+def floor(record: Record, decay: Decay = DECAY) -> float:
     """Under this strength a memory is hidden; 0 for one that never is."""
     if record.tier == "note":
         return NOTE_HIDDEN
     if record.tier != "graph":
         return 0.0
-    return {"entity": GONE, "relation": FADED}.get(record.kind, 0.0)
+    return {"entity": GONE, "relation": decay.minimum_weight}.get(record.kind, 0.0)
 
 
-def until(record: Record) -> datetime | None:
+def until(record: Record, decay: Decay = DECAY) -> datetime | None:
     """Until when a memory is shown if nothing touches it; None for one that does not fade. What is
     hidden already was shown until a time that lies before it was last seen, or never."""
     seen = np.array([_us(record.seen_at or record.known_from)])
@@ -94,10 +94,12 @@ def until(record: Record) -> datetime | None:
         touch = np.array([-1.0 if record.strength is None else record.strength])
         end = notes_until(np.array([_us(record.known_from)]), seen, touch)
     elif record.tier == "graph" and record.kind == "entity":
-        end = entities_until(seen, full)
+        end = entities_until(seen, full, decay=decay)
     elif record.tier == "graph" and record.kind == "relation":
-        end = edges_until(seen, full)
+        end = edges_until(seen, full, decay=decay)
     else:
+        return None
+    if end[0] >= FOREVER_US:
         return None
     # What was never strong enough was shown until it came to be so.
     return _EPOCH + timedelta(microseconds=int(end[0] if end[0] > -FOREVER_US else seen[0]))

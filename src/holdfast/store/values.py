@@ -118,6 +118,8 @@ class Derived:
     #: What the history of those it supersedes says: why, and the act.
     reason: str = ""
     ends: str = "superseded"  # or "invalidated"
+    #: Of what is told again and fades: its strength from now on; None: as it is born.
+    strength: float | None = None
 
 
 def is_heard(tier: str, data: Metadata) -> bool:

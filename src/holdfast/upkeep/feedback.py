@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.records.fading import BLAMED, PRAISED, USED, strength, touched
 from holdfast.records.transact import once
+from holdfast.settings import DECAY, Decay
 from holdfast.store.protocols import Store
 from holdfast.types import Hit, Record, Scope
 
@@ -31,19 +32,30 @@ _MOST_NOTED = 100_000
 class Uses:
     """The uses that one process notes. Threads may share it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(
+        self,
+        store: Store,
+        decay: Decay = DECAY,
+        heard_in: Callable[[Scope, Sequence[str]], Sequence[str]] = lambda _scope, _turns: (),
+    ) -> None:
         self._store = store
+        self._decay = decay
+        #: The entities that were heard in turns: they have no place of their own in a context.
+        self._heard_in = heard_in
         self._lock = threading.Lock()
         self._day: date | None = None
         self._noted: set[tuple[str, str, str]] = set()
 
     def note(self, scope: Scope, hits: Iterable[Hit], now: datetime) -> None:
-        """Note that a context told these; never fails. Turns and rules are told however often."""
-        ids = [hit.id for hit in hits if hit.tier != "session" and not hit.is_rule]
-        if not (new := self._new(scope, ids, now.date())):
-            return
+        """Note that a context told these, and with turns what was heard in them; never fails. Turns
+        and rules themselves are told however often."""
         try:
-            note_used(self._store, scope, new, now=now)
+            told = list(hits)
+            ids = [hit.id for hit in told if hit.tier != "session" and not hit.is_rule]
+            ids += self._heard_in(scope, [hit.id for hit in told if hit.tier == "session"])
+            if not (new := self._new(scope, ids, now.date())):
+                return
+            note_used(self._store, scope, new, now=now, decay=self._decay)
         except HoldfastError as error:
             log.warning("a use was not noted: %s", type(error).__name__)
 
@@ -58,7 +70,14 @@ class Uses:
 
 
 def feedback(
-    store: Store, scope: Scope, id: str, value: int, *, now: datetime, key: str | None = None
+    store: Store,
+    scope: Scope,
+    id: str,
+    value: int,
+    *,
+    now: datetime,
+    key: str | None = None,
+    decay: Decay = DECAY,
 ) -> float:
     """Praise (+1) or blame (-1) one memory; its strength since. NotFound for one that is not there,
     or that the agent at hand may not see. Under a key it counts once."""
@@ -71,22 +90,25 @@ def feedback(
             store, scope, key, "feedback", note=now.isoformat(), at=now, id=id, value=value
         ) as before:
             if before is not None:
-                return strength(there[0], datetime.fromisoformat(before))
+                return strength(there[0], datetime.fromisoformat(before), decay)
             if store.touch(
-                scope, [id], at=now, action=action, strength=lambda each: touched(each, now, delta)
-            ):
-                return strength(store.get(scope, [id])[0], now)
+                scope, [id], at=now, action=action,
+                strength=lambda each: touched(each, now, delta, decay),
+            ):  # fmt: skip
+                return strength(store.get(scope, [id])[0], now, decay)
     raise NotFound(f"there is no memory {id!r} in this scope")
 
 
-def note_used(store: Store, scope: Scope, ids: Sequence[str], *, now: datetime) -> list[str]:
+def note_used(
+    store: Store, scope: Scope, ids: Sequence[str], *, now: datetime, decay: Decay = DECAY
+) -> list[str]:
     """Note that a context told these; those that count. Turns do not: what was said is what it is,
     however often it is told."""
     derived = [each.id for each in store.get(scope, ids) if each.tier != "session"]
     if not derived:
         return []
     return store.touch(
-        scope, derived, at=now, action="used", strength=lambda each: touched(each, now, USED)
+        scope, derived, at=now, action="used", strength=lambda each: touched(each, now, USED, decay)
     )
 
 

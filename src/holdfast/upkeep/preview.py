@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 
 from holdfast.records.fading import strength, until
 from holdfast.records.parts import seen
+from holdfast.settings import DECAY, Decay
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
@@ -33,7 +34,13 @@ class Fading:
 
 
 def decay_preview(
-    store: Store, scope: Scope, *, now: datetime, days: float, limit: int = _MOST
+    store: Store,
+    scope: Scope,
+    *,
+    now: datetime,
+    days: float,
+    limit: int = _MOST,
+    decay: Decay = DECAY,
 ) -> list[Fading]:
     """What is hidden already or will be within so many days if nothing touches it, the first to go
     first; of what the asker may see. Entities that an edge still leads to are shown longer than
@@ -43,13 +50,13 @@ def decay_preview(
         fading
         for tier in _TIERS
         for record in seen(store.listed(scope, tier=tier), scope)
-        if (fading := _fading(record, now, then)) is not None
+        if (fading := _fading(record, now, then, decay)) is not None
     ]
     return sorted(found, key=lambda each: (each.hidden_at, each.id))[:limit]
 
 
-def _fading(record: Record, now: datetime, then: datetime) -> Fading | None:
-    hidden_at = until(record)
+def _fading(record: Record, now: datetime, then: datetime, decay: Decay) -> Fading | None:
+    hidden_at = until(record, decay)
     if hidden_at is None or hidden_at >= then:
         return None
     return Fading(
@@ -57,8 +64,8 @@ def _fading(record: Record, now: datetime, then: datetime) -> Fading | None:
         record.tier,
         record.kind,
         record.content,
-        round(strength(record, now), 6),
-        round(strength(record, then), 6),
+        round(strength(record, now, decay), 6),
+        round(strength(record, then, decay), 6),
         hidden_at,
         hidden_at < now,
     )

@@ -26,10 +26,10 @@ DAY = timedelta(days=1)
 class Heard:
     """A memory with a clock that is set by hand."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, config: dict[str, Any] | None = None) -> None:
         self.now = NOON
         self.memory: Memory = holdfast.open(
-            path, embedder=HashEmbedder(16), worker=False, clock=lambda: self.now
+            path, embedder=HashEmbedder(16), worker=False, clock=lambda: self.now, config=config
         )
 
         self.graphs = Graphs(self.memory.store)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,3 +141,93 @@ def test_nodes_tell_their_strength(heard: Heard) -> None:
     heard.memory.graph.write([{"name": "Acme", "type": "company"}], user="ann")
     strengths = {n.name: n.strength for n in heard.memory.graph.entities(user="ann")}
     assert strengths["Acme"] == 0.5
+
+
+def test_what_is_written_again_is_stronger_as_the_receipt_says(heard: Heard) -> None:
+    graph = heard.memory.graph
+
+    def write(**more: str) -> tuple[int, float, float]:
+        told = graph.write(
+            [{"name": "Bob", "type": "person"}],
+            [{"source": "Bob", "type": "supports", "target": "Acme"}],
+            user="ann", **more,
+        )  # fmt: skip
+        bob = next(each for each in graph.entities(user="ann") if each.name == "Bob")
+        (edge,) = graph.traverse("Bob", user="ann").edges
+        return told.reinforced, bob.strength, edge.strength
+
+    assert write() == (0, 0.5, 1.0)
+    assert write() == (2, 0.6, 1.0)
+    heard.later(3 * DAY)
+    faded = 0.6 * 0.97**2
+    assert write(key="once") == (2, pytest.approx(faded + 0.1, abs=1e-5), 1.0)
+    assert write(key="once") == (2, pytest.approx(faded + 0.1, abs=1e-5), 1.0)
+    heard.later(200 * DAY)  # So weak that a step is less than a birth: then it is born anew.
+    assert write() == (2, 0.5, 1.0)
+    for _ in range(12):
+        last = write()
+    assert last == (2, 1.0, 1.0)
+
+
+def test_what_was_heard_is_stronger_for_a_context_that_tells_its_turn(heard: Heard) -> None:
+    text = "Bob paints boats in the harbour."
+    heard.hear("Bob: person", text=text)
+    heard.hear("Eve: person", text="Eve collects stamps.")
+
+    def strengths() -> dict[str, float]:
+        return {each.name: each.strength for each in heard.memory.graph.entities(user="ann")}
+
+    def told(**more: Any) -> None:
+        found = heard.memory.context("Who paints boats?", user="ann", limit=1, **more)
+        assert [hit.content for hit in found.hits] == [text]
+
+    heard.memory.recall("Who paints boats?", user="ann")
+    told(record=False)
+    assert strengths() == {"Bob": 0.5, "Eve": 0.5}
+    told()
+    told()
+    assert strengths() == {"Bob": 0.6, "Eve": 0.5}  # Once a day.
+    heard.later()
+    told()
+    assert strengths()["Bob"] == pytest.approx(0.7)
+
+
+def test_a_decay_of_ones_own(tmp_path: Path) -> None:
+    """The numbers of the settings hold in walks, lists, searches, previews and touches alike."""
+    config = {"decay": {"halfLifeDays": 10, "minimumWeight": 0.3, "staleFactor": 0.5}}
+    made = Heard(tmp_path / "m.db", config=config)
+    with made.memory as memory:
+        memory.graph.write(
+            [{"name": "Zoe", "type": "person"}],
+            [{"source": "Bob", "type": "supports", "target": "Acme"}],
+            user="ann",
+        )
+        made.later(11 * DAY)
+        found = {each.name: each.strength for each in memory.graph.entities(user="ann")}
+        assert found == {"Bob": 0.000488, "Acme": 0.000488}  # Zoe is gone: no edge leads to her.
+        (edge,) = memory.graph.traverse("Bob", user="ann").edges
+        assert edge.strength == pytest.approx(0.5**1.1, abs=1e-6)
+        assert [hit.kind for hit in memory.recall("Bob supports Acme", user="ann")][:1] == [
+            "relation"
+        ]
+        (one,) = [each for each in memory.fading(user="ann", days=30) if each.kind == "relation"]
+        assert one.strength == pytest.approx(0.5**1.1, abs=1e-6)
+        assert memory.feedback(edge.id, -1, user="ann") == pytest.approx(0.5**1.1 - 0.2)
+        made.later(9 * DAY)
+        assert memory.graph.traverse("Bob", user="ann", faded=True).edges
+        assert memory.graph.entities(user="ann") == []
+        assert memory.recall("Bob supports Acme", user="ann") == []
+
+
+def test_without_decay_nothing_of_the_graph_fades(tmp_path: Path) -> None:
+    made = Heard(tmp_path / "m.db", config={"decay.enabled": False})
+    with made.memory as memory:
+        memory.graph.write(
+            [], [{"source": "Bob", "type": "supports", "target": "Acme"}], user="ann"
+        )
+        made.later(5000 * DAY)
+        assert made.names() == ["Acme", "Bob"]
+        (edge,) = memory.graph.traverse("Bob", user="ann").edges
+        assert edge.strength == 1.0
+        assert memory.recall("Bob supports Acme", user="ann")
+        assert memory.fading(user="ann", days=3000) == []

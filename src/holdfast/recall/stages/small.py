@@ -21,6 +21,7 @@ from holdfast.index.resident import View
 from holdfast.recall.candidates import Candidate, by_score
 from holdfast.records.fading import BIRTH, of_note
 from holdfast.records.graph.adjacency import of_edge, of_entity
+from holdfast.settings import DECAY, Decay
 
 # ----------------------------------------------------------------------
 # The instruction boost: what the user asked for once and for all counts a little more.
@@ -181,24 +182,25 @@ def near_ties(
     ]
 
 
-def leans(view: View, docs: Sequence[int], now_us: int) -> list[float]:
+def leans(view: View, docs: Sequence[int], now_us: int, decay: Decay = DECAY) -> list[float]:
     """How much more present each document is than if nobody had ever touched it."""
     strengths: NDArray[np.float32] = view.strength[list(docs)]
     return [
-        _lean(view, doc, full, now_us) if full >= 0 else 0.0
+        _lean(view, doc, full, now_us, decay) if full >= 0 else 0.0
         for doc, full in zip(docs, strengths.tolist(), strict=True)
     ]
 
 
-def _lean(view: View, doc: int, full: float, now_us: int) -> float:
+def _lean(view: View, doc: int, full: float, now_us: int, decay: Decay) -> float:
     known, seen = int(view.known_us[doc]), int(view.seen_us[doc])
     tier, kind = int(view.tiers[doc]), int(view.kinds[doc])
     if tier == view.code("note"):
         return of_note(known, seen, now_us, full) - of_note(known, known, now_us)
     if tier == view.code("graph") and kind == view.code("relation"):
-        return of_edge(seen, now_us, full) - of_edge(known, now_us)
+        return of_edge(seen, now_us, full, decay=decay) - of_edge(known, now_us, decay=decay)
     if tier == view.code("graph") and kind == view.code("entity"):
-        return of_entity(1, seen, now_us, full) - of_entity(1, known, now_us)
+        own = of_entity(1, seen, now_us, full, decay=decay)
+        return own - of_entity(1, known, now_us, decay=decay)
     return full - BIRTH
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from holdfast.border.origins import least
 from holdfast.language.names import Bearers, Borne, same, spoken_form
 from holdfast.language.vocabulary import ANY_ENTITY, ENTITY_TYPES, RELATION_TYPES, key
+from holdfast.settings import DECAY, Decay
 from holdfast.store.protocols import FOREVER_US, is_heard
 from holdfast.types import Record
 
@@ -189,15 +190,16 @@ def _span_of(record: Record) -> Span:
 # ----------------------------------------------------------------------
 
 DAY_US = 86_400_000_000
-#: An entity at first sight, what each further turn that speaks of it adds, and what is left of it
-#: per day once a day has passed without one.
-#: The seed's, as all numbers of fading (docs/decisions/0011).
-_FIRST, _MORE, _LEFT_A_DAY = 0.5, 0.10, 0.97
-_HALF_LIFE_DAYS = 90
-#: An edge of less strength is left out of walks.
-FADED = 0.10
+#: An entity at first sight, and what each further turn that speaks of it adds.
+#: The seed's, as all numbers of fading (docs/decisions/0011); those of `Decay` are settings.
+_FIRST, _MORE = 0.5, 0.10
+#: An edge of less strength is left out of walks, unless another bound is set.
+FADED = DECAY.minimum_weight
 #: An entity of less strength leaves the live graph.
 GONE = 0.01
+
+#: Days that no time of ours is away from another.
+_AGES = 1_000_000.0
 
 Times = NDArray[np.int64]
 
@@ -207,42 +209,58 @@ def entity_birth(turns: int) -> float:
     return min(1.0, _FIRST + _MORE * max(0, turns - 1))
 
 
+def strengthened(before: Record, turns: int, now: datetime, *, decay: Decay) -> float | None:
+    """What an entity is when somebody writes it again: a step stronger than it was; None where
+    that is no more than what the turns that speak of it make it."""
+    seen = us(before.seen_at or before.known_from)
+    own = of_entity(len(before.sources), seen, us(now), before.strength, decay=decay)
+    return min(1.0, own + _MORE) if own + _MORE > entity_birth(turns) else None
+
+
 def entity_births(turns: NDArray[np.int64]) -> NDArray[np.float64]:
     """The same for many."""
     return np.minimum(1.0, _FIRST + _MORE * np.maximum(0, turns - 1))
 
 
-def of_entity(turns: int, seen_us: int, now_us: int, full: float | None = None) -> float:
-    """The strength of an entity that so many turns speak of."""
+def of_entity(
+    turns: int, seen_us: int, now_us: int, full: float | None = None, *, decay: Decay = DECAY
+) -> float:
+    """The strength of an entity that so many turns speak of: it fades once a day has passed
+    without one."""
     begun = entity_birth(turns) if full is None else full
-    return begun * math.pow(_LEFT_A_DAY, max(0.0, (now_us - seen_us) / DAY_US - 1))
+    left = decay.stale_factor if decay.enabled else 1.0
+    return begun * math.pow(left, max(0.0, (now_us - seen_us) / DAY_US - 1))
 
 
-def of_edge(seen_us: int, now_us: int, full: float | None = None) -> float:
+def of_edge(seen_us: int, now_us: int, full: float | None = None, *, decay: Decay = DECAY) -> float:
     """The strength of an edge."""
-    days = max(0, now_us - seen_us) / DAY_US
-    return (1.0 if full is None else full) * math.pow(0.5, days / _HALF_LIFE_DAYS)
+    days = max(0, now_us - seen_us) / DAY_US if decay.enabled else 0
+    return (1.0 if full is None else full) * math.pow(0.5, days / decay.half_life_days)
 
 
-def edges_until(seen_us: Times, full: NDArray[np.float64]) -> Times:
+def edges_until(seen_us: Times, full: NDArray[np.float64], *, decay: Decay = DECAY) -> Times:
     """Until when edges are walked; `full` is what each was at its time."""
-    with np.errstate(divide="ignore"):
-        days = _HALF_LIFE_DAYS * np.log2(full / FADED)
+    if not decay.enabled:
+        return _after(seen_us, np.where(full < decay.minimum_weight, -np.inf, np.inf))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        days = decay.half_life_days * np.log2(full / decay.minimum_weight)
     return _after(seen_us, days)
 
 
-def entities_until(seen_us: Times, full: NDArray[np.float64]) -> Times:
+def entities_until(seen_us: Times, full: NDArray[np.float64], *, decay: Decay = DECAY) -> Times:
     """Until when entities are in the live graph; `full` is what each was at its time."""
+    lost = -math.log(decay.stale_factor) if decay.enabled else 0.0
     with np.errstate(divide="ignore"):
-        days = 1.0 + np.log(full / GONE) / -math.log(_LEFT_A_DAY)
+        days = 1.0 + np.log(full / GONE) / lost if lost else np.full(len(full), np.inf)
     return _after(seen_us, np.where(full < GONE, -np.inf, days))
 
 
 def _after(seen_us: Times, days: NDArray[np.float64]) -> Times:
-    """So many days after some times; what was never strong enough never was there."""
-    past = days < 0
-    moved = np.round(np.where(past, 0.0, days) * DAY_US).astype(np.int64)
-    return np.where(past, -FOREVER_US, seen_us + moved)
+    """So many days after some times; what was never strong enough never was there, and what never
+    fades (nor is compared with 0) always is."""
+    past, always = days < 0, ~(days < _AGES)
+    moved = np.round(np.where(past | always, 0.0, days) * DAY_US).astype(np.int64)
+    return np.where(past, -FOREVER_US, np.where(always, FOREVER_US, seen_us + moved))
 
 
 # ----------------------------------------------------------------------
@@ -451,6 +469,19 @@ class Adjacency:
     ends: Ints
     #: What searches keep with a graph and hand on to the next one.
     kept: dict[str, Any] = field(default_factory=dict)
+    #: How it fades.
+    decay: Decay = DECAY
+
+    def heard_in(self, turns: Iterable[str]) -> list[str]:
+        """The ids of entities that nobody wrote down, and that were heard in one of these turns."""
+        records, by_turn = self.kept.get("heard in", (None, {}))
+        if records is not self.records:
+            by_turn = {}
+            for id, each in self.records.items():
+                for turn in each.sources if each.heard else ():
+                    by_turn.setdefault(turn, []).append(id)
+            self.kept["heard in"] = (self.records, by_turn)
+        return list(dict.fromkeys(id for turn in turns for id in by_turn.get(turn, ())))
 
     def find(self, name: str) -> int | None:
         """The entity with this name, alias or id."""
@@ -490,6 +521,8 @@ def adjacency(
     entities: Mapping[str, Entity],
     relations: Mapping[str, Relation],
     merges: Mapping[str, Merging] = _NO_MERGES,
+    *,
+    decay: Decay = DECAY,
 ) -> Adjacency:
     """The arrays of a graph. Edges without both ends are left out. The numbers do not depend on the
     order of what is given."""
@@ -506,7 +539,7 @@ def adjacency(
     called, bearers = _names_of(records, people.numbers)
     edge_numbers = dict(zip(ids, range(len(ids)), strict=True))
     loose, missing = _loose(relations, edge_numbers, people.numbers)
-    edge_spans = _edge_spans(claims, agents)
+    edge_spans = _edge_spans(claims, agents, decay)
     return Adjacency(
         numbers=people.numbers,
         ids=people.ids,
@@ -516,7 +549,7 @@ def adjacency(
         members=people.members,
         called=called,
         bearers=bearers,
-        entity_spans=_entity_spans(people.shown, agents, edge_spans, (source, target)),
+        entity_spans=_entity_spans(people.shown, agents, edge_spans, (source, target), decay),
         entity_types=entity_types,
         edge_types=edge_types,
         type_pairs=list(codes),
@@ -534,6 +567,7 @@ def adjacency(
         first=first,
         ways=ways,
         ends=ends,
+        decay=decay,
     )
 
 
@@ -658,13 +692,15 @@ def _type_codes(types: Sequence[_Types], codes: dict[_Types, int]) -> Ints:
     return _ints(map(codes.__getitem__, types))
 
 
-def _edge_spans(claims: Sequence[Relation], agents: dict[str, int]) -> Spans:
+def _edge_spans(claims: Sequence[Relation], agents: dict[str, int], decay: Decay) -> Spans:
     spans = _spans([edge.span for edge in claims], agents)
     seen = np.array([edge.seen_us for edge in claims], dtype=np.int64)
     births = np.ones(len(claims))
     full = _full_strengths(births, [edge.strength for edge in claims])
     return replace(
-        spans, present_us=edges_until(seen, full), born_us=edges_until(spans.known_us, births)
+        spans,
+        present_us=edges_until(seen, full, decay=decay),
+        born_us=edges_until(spans.known_us, births, decay=decay),
     )
 
 
@@ -678,14 +714,19 @@ def _full_strengths(
 
 
 def _entity_spans(
-    shown: Sequence[Entity], agents: dict[str, int], edges: Spans, ends: tuple[Ints, Ints]
+    shown: Sequence[Entity],
+    agents: dict[str, int],
+    edges: Spans,
+    ends: tuple[Ints, Ints],
+    decay: Decay,
 ) -> Spans:
     """An entity is present as long as an edge of it is, whatever its own strength."""
     spans = _spans([each.span for each in shown], agents)
     seen = np.array([each.seen_us for each in shown], dtype=np.int64)
     births = entity_births(np.array([len(each.sources) for each in shown], dtype=np.int64))
-    present = entities_until(seen, _full_strengths(births, [each.strength for each in shown]))
-    born = entities_until(spans.known_us, births)
+    full = _full_strengths(births, [each.strength for each in shown])
+    present = entities_until(seen, full, decay=decay)
+    born = entities_until(spans.known_us, births, decay=decay)
     for end in ends:
         np.maximum.at(present, end, edges.present_us)
         np.maximum.at(born, end, edges.born_us)

@@ -26,6 +26,7 @@ from holdfast.records.graph.adjacency import (
     relation,
 )
 from holdfast.records.graph.resolve import ResolvableEntity, Resolver
+from holdfast.settings import DECAY, Decay
 from holdfast.store.protocols import Change, Store, is_heard
 from holdfast.types import Record, Scope
 
@@ -44,8 +45,9 @@ Element = TypeVar("Element", Entity, Relation, Merging)
 class _OwnerGraph(Follower):
     """The graph of one owner."""
 
-    def __init__(self) -> None:
+    def __init__(self, decay: Decay) -> None:
         super().__init__()
+        self.decay = decay
         self.entities: dict[str, Entity] = {}
         self.relations: dict[str, Relation] = {}
         self.merges: dict[str, Merging] = {}
@@ -88,7 +90,7 @@ class _OwnerGraph(Follower):
     def _make(self) -> Adjacency:
         start = time.thread_time()
         # A copy: a graph is of one moment, what is followed goes on.
-        made = adjacency(self.entities, self.relations, dict(self.merges))
+        made = adjacency(self.entities, self.relations, dict(self.merges), decay=self.decay)
         if self.made is not None:
             made.kept.update(self.made.kept)
         self.made_at, self.took = time.monotonic(), time.thread_time() - start
@@ -148,8 +150,9 @@ class _OwnerGraph(Follower):
 class Graphs:
     """The graphs in use, the least used dropped when there are too many. Threads may share it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, decay: Decay = DECAY) -> None:
         self._store = store
+        self._decay = decay
         self._owners: InUse[Owner, _OwnerGraph] = InUse(len, most=_MOST_KEPT)
         #: Held while a plan is made and stored: two writers in one process must not both make what
         #: they both name, and they share a resolver.
@@ -160,7 +163,7 @@ class Graphs:
 
         `patient`: what was heard since may be missing for a moment; nothing else ever is.
         """
-        owner = self._owners.get(owner_of(scope), _OwnerGraph)
+        owner = self._owners.get(owner_of(scope), self._new)
         before = owner.made
         made = owner.graph(self._store, scope, patient=patient)
         if made is not before:
@@ -173,7 +176,10 @@ class Graphs:
         It is kept and follows the graph; who asks it must not ask for it again meanwhile from
         another thread.
         """
-        return self._owners.get(owner_of(scope), _OwnerGraph).resolver(self._store, scope)
+        return self._owners.get(owner_of(scope), self._new).resolver(self._store, scope)
+
+    def _new(self) -> _OwnerGraph:
+        return _OwnerGraph(self._decay)
 
 
 def _put(kept: dict[str, Element], id: str, new: Element) -> Element | None:

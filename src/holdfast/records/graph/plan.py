@@ -11,7 +11,7 @@ turns from before it was forgotten is not learned again at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
 from types import MappingProxyType
@@ -20,7 +20,13 @@ from typing import Any, NamedTuple
 from holdfast.border.origins import least
 from holdfast.language.names import Name, same
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
-from holdfast.records.graph.adjacency import Adjacency, aliases, fullness, moment
+from holdfast.records.graph.adjacency import (
+    Adjacency,
+    aliases,
+    fullness,
+    moment,
+    strengthened,
+)
 from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraft, own_name
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.resolve import Resolution, ResolvableEntity, Resolver
@@ -354,11 +360,22 @@ class GraphPlan:
     def records(self) -> list[Planned]:
         """What is to be stored: entities, relations, merges."""
         call = WriteCall(self.now, self.origin, self.agent, self.heard)
-        made = [entity.record(each, call) for each, entity in self.entities.items()]
+        made = [
+            self._rewritten(entity.record(each, call)) for each, entity in self.entities.items()
+        ]
         for each, edge in self.relations.items():
             made.append(edge.record(each, (self._name(edge.source), self._name(edge.target)), call))
         made += [merge.record(each, call) for each, merge in self.merges.items()]
         return made + self._merge_support()
+
+    def _rewritten(self, entity: Planned) -> Planned:
+        """What is written again is stronger than it was, as the receipt says; what is heard again
+        begins a new life."""
+        if self.heard or entity.before is None:
+            return entity
+        turns = len({*entity.before.sources, *entity.record.sources})
+        now = strengthened(entity.before, turns, self.now, decay=self.graph.decay)
+        return Planned(replace(entity.record, strength=now), entity.before)
 
     def shown_id(self, id: str) -> str:
         """The id under which an entity is shown once this call is stored."""

@@ -60,7 +60,12 @@ def node(graph: Adjacency, number: int, at: datetime, depth: int = 0) -> Node:
         origin=entity.origin,
         depth=depth,
         importance=entity.importance,
-        strength=round(of_entity(len(entity.sources), entity.seen_us, us(at), entity.strength), 6),
+        strength=round(
+            of_entity(
+                len(entity.sources), entity.seen_us, us(at), entity.strength, decay=graph.decay
+            ),
+            6,
+        ),
         sources=entity.sources,
     )
 
@@ -82,7 +87,9 @@ def edge(graph: Adjacency, number: int, at: datetime, also: Sequence[int] = ()) 
     several = [relation, *(graph.relations[each] for each in also)]
     source, target = int(graph.source[number]), int(graph.target[number])
     names = graph.entities[source].name, graph.entities[target].name
-    strength = max(of_edge(each.seen_us, us(at), each.strength) for each in several)
+    strength = max(
+        of_edge(each.seen_us, us(at), each.strength, decay=graph.decay) for each in several
+    )
     return Edge(
         id=graph.edge_ids[number],
         source=graph.ids[source],

@@ -328,7 +328,7 @@ def decay(  # noqa: PLR0913 (one per option)
             _round(done, json=json)
             return
         asker = validate.scope(workspace=workspace, user=user, agent=agent)
-        found = decay_preview(memory.store, asker, now=now, days=days)
+        found = decay_preview(memory.store, asker, now=now, days=days, decay=memory.config.decay)
     if json:
         document(found)
     else:

@@ -59,8 +59,7 @@ class HistoryLine:
     reason: str = ""
 
 
-#: What of these is told again begins a new life.
-_NEW_LIFE: dict[str, dict[str, None]] = {"graph": {"strength": None}, "note": {"strength": None}}
+_FADING = ("graph", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> 
     if is_old or (derived.sources and not given):
         return
     new = _brought_back(connection, writing, raw, archived)
-    new |= {"seen": max(seen, writing.known), **_NEW_LIFE.get(tier, {})}
+    new |= {"seen": max(seen, writing.known), **_new_life(tier, derived)}
     if more:
         new["sources"] = b"".join([*before, *more])
         trace(connection, owner, raw, more)
@@ -150,6 +149,11 @@ def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> 
     if along and all_forgotten(connection, owner, [*before, *more]) is None:
         mark(connection, owner, raw, writing.known, forgotten=False)
     _close(connection, writing, derived)
+
+
+def _new_life(tier: str, derived: Derived) -> dict[str, Any]:
+    """What fades and is told again begins a new life."""
+    return {"strength": derived.strength} if tier in _FADING else {}
 
 
 def _brought_back(
