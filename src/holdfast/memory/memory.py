@@ -21,7 +21,7 @@ from holdfast.language.questions import usual_limit
 from holdfast.learn.filter import rule_warnings, with_warnings
 from holdfast.memory.library import Library
 from holdfast.recall.context.ledger import Packing, explanation, keep
-from holdfast.recall.context.pack import GUARANTEED, pack
+from holdfast.recall.context.pack import GUARANTEED, Packed, pack
 from holdfast.recall.hits import expand
 from holdfast.recall.query import Query, query, question
 from holdfast.records.entries import entries, status_of
@@ -246,10 +246,8 @@ class Memory(Library):
             guaranteed=validate.words(guaranteed, "guaranteed"), talk=before,
             summaries=lambda: self._summaries_of(asked),
         )  # fmt: skip
-        context = Context(
-            self._ids.make(1, self._now())[0], done.text, done.tokens, done.hits, done.dropped,
-            hits.task_profile, done.levels, idle(config, overrides, reranks=self.reranks),
-        )  # fmt: skip
+        hits.warnings = idle(config, overrides, reranks=self.reranks)
+        context = _context(self._ids.make(1, self._now())[0], done, hits)
         if record:
             self._note(asked, hits, context, Packing(format, packaging, budget, overrides or {}))
         return context
@@ -387,3 +385,10 @@ class Memory(Library):
             as_of=asked.as_of, known_at=asked.known_at,
         )  # fmt: skip
         return {name: each.text for name, each in found.summaries.items()}
+
+
+def _context(id: str, done: Packed, hits: Hits) -> Context:
+    return Context(
+        id, done.text, done.tokens, done.hits, done.dropped, hits.task_profile, done.levels,
+        hits.warnings,
+    )  # fmt: skip

@@ -564,11 +564,8 @@ def adjacency(
         missing=missing,
         loose=loose,
         agents=agents,
-        first=first,
-        ways=ways,
-        ends=ends,
-        decay=decay,
-    )
+        first=first, ways=ways, ends=ends, decay=decay,
+    )  # fmt: skip
 
 
 def _by_age(entities: Mapping[str, Entity]) -> dict[str, Entity]:
