@@ -196,9 +196,7 @@ class Memory(Library):
             text, scope, config, limit=limit, tiers=tiers, now=now, as_of=as_of,
             known_at=known_at, filters=filters, explain=explain,
         )  # fmt: skip
-        hits = self._searcher.search(asked, config, task_profile=task_profile)
-        hits.warnings = idle(config, overrides, reranks=self.reranks)
-        return hits
+        return self._search(asked, config, task_profile, overrides)
 
     def context(  # noqa: PLR0913 (the public contract)
         self,
@@ -240,13 +238,12 @@ class Memory(Library):
             text, scope, config, limit=limit, tiers=tiers, now=now, as_of=as_of,
             known_at=known_at, filters=filters, packing=True, explain=explain,
         )  # fmt: skip
-        hits = self._searcher.search(asked, config, task_profile=task_profile)
+        hits = self._search(asked, config, task_profile, overrides)
         done = pack(
             hits, budget_tokens=budget, query=text, format=format, packaging=packaging,
             guaranteed=validate.words(guaranteed, "guaranteed"), talk=before,
             summaries=lambda: self._summaries_of(asked),
         )  # fmt: skip
-        hits.warnings = idle(config, overrides, reranks=self.reranks)
         context = _context(self._ids.make(1, self._now())[0], done, hits)
         if record:
             self._note(asked, hits, context, Packing(format, packaging, budget, overrides or {}))
@@ -372,6 +369,17 @@ class Memory(Library):
             known_at=None if known_at is None else validate.moment(known_at, "known_at"),
             **more,
         )
+
+    def _search(
+        self,
+        asked: Query,
+        config: Config,
+        task_profile: str | None,
+        overrides: Mapping[str, Any] | None,
+    ) -> Hits:
+        hits = self._searcher.search(asked, config, task_profile=task_profile)
+        hits.warnings = idle(config, overrides, reranks=self.reranks)
+        return hits
 
     def _note(self, asked: Query, hits: Hits, context: Context, packing: Packing) -> None:
         at = self._now()
