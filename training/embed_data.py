@@ -197,7 +197,7 @@ def agree(word: str, person: str) -> str:
         return "were" if person == "2" else "was"
     if low in {"have", "has", "'ve", "ve"}:
         return "has" if person == "3" else "have"
-    if person != "3":
+    if person != "3" or low in {"did", "had"}:
         return {"does": "do"}.get(low, low)
     low = {"does": "do", "goes": "go"}.get(low, low)
     if re.search(r"(^do|^go|s|x|z|ch|sh)$", low):
@@ -409,7 +409,7 @@ def build(root: Token, subject: Token, finite: Token, kept: list[Token], own: bo
     heads = verb_chain(root)
     second = [t.i for h in heads for c in h.children if c.dep_ == "conj" for t in c.subtree]
     clause.cut = min((place[i] for i in second if i in place), default=len(kept))
-    if any(t.lower_ in {"not", "n't", "never"} for t in kept):
+    if any(t.lower_ in {"not", "n't", "never", "rarely", "hardly"} for t in kept):
         heads = []
     for head in heads:
         for child in head.children:
@@ -452,7 +452,7 @@ def slots_of(child: Token, clause: Clause) -> Iterator[tuple[str, Token, str]]:
         yield "what", child, "What"
     elif is_reason(child) or (clause.past and is_purpose(child)):
         yield "why", child, "Why"
-    elif child.dep_ == "prep":
+    elif child.dep_ == "prep" and child.head.lemma_ not in {"listen", "talk", "belong", "relate"}:
         yield from prep_slots(child)
     elif child.dep_ in {"npadvmod", "advmod"}:
         text = " ".join(t.text for t in child.subtree).lower()
@@ -461,7 +461,7 @@ def slots_of(child: Token, clause: Clause) -> Iterator[tuple[str, Token, str]]:
 
 
 def object_slots(child: Token) -> Iterator[tuple[str, Token, str]]:
-    if child.lower_ in {"time", "lot", "bit", "fun", "way", "thing", "things"}:
+    if child.lower_ in {"time", "lot", "bit", "fun", "way", "thing", "things", "care"}:
         return
     number = next((c for c in child.children if c.dep_ == "nummod"), None)
     if number is not None:
@@ -589,7 +589,12 @@ def when_asks(clause: Clause, rng: random.Random, view: str, me: Who, you: Who) 
     if clause.tense == "past" and (clause.base not in STATIVE or times):
         cut = without(tail, times[0]) if times else tail
         yield "when", timeless(asked(clause, "When", cut, rng, view, me, you))
-    if clause.tense == "aux" and clause.base == "be" and tail[0][0].endswith("ing"):
+    if (
+        clause.tense == "aux"
+        and clause.base == "be"
+        and tail[0][0].endswith("ing")
+        and tail[0][0] != "doing"
+    ):
         yield "when", timeless(asked(clause, "When", tail, rng, view, me, you))
     verb, at = clause.event
     lasting = any(kind == "how long" for kind, *_ in clause.slots)
@@ -860,7 +865,7 @@ SLOTS = {
     "where_to": ("In which city did A look for a house for {c}?",),
     "location": ("In which place did A look for {c}?",),
     "hotel_name": ("Which hotel did A book in {c}?",),
-    "rating": ("What rating does the place at {c} have?",),
+    "rating": ("What rating does {c} have?",),
     "dentist_name": ("Which dentist did B find in {c}?",),
     "stylist_name": ("Which hair stylist did B find in {c}?",),
     "doctor_name": ("Which doctor did B find in {c}?", "What doctor did A see in {c}?"),
@@ -1449,7 +1454,7 @@ def choose(talk: Talk, rng: random.Random, rarity: Rarity) -> list[tuple[str, st
     """20 to 60 questions: specific, at most three a turn, with every turn that answers."""
     names = frozenset(stem(w.name.lower()) for w in talk.speakers)
     said = [stems(turn.text) for _, _, turn in talk.turns]
-    wanted = 60 if talk.found[0][0] == "fact" else rng.randint(50, 60)
+    wanted = 60 if talk.found and talk.found[0][0] == "fact" else rng.randint(50, 60)
     taken: list[tuple[str, str, list[int]]] = []
     used: Counter[int] = Counter()
     seen: set[str] = set()
