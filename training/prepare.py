@@ -54,6 +54,7 @@ def main() -> None:
     for conversation in conversations:
         split = split_of(conversation)
         made["turns"] += [dict(turn, split=split) for turn in tagged_turns(conversation, words)]
+        made["turns"] += [dict(turn, split=split) for turn in single_lines(conversation, words)]
         made["retrieval"].append(dict(own_questions(conversation, words), split=split))
     made["turns"] += [turn for turn in trusted_turns(words) if turn["lines"]]
     made["pairs"] = list(related_lines(conversations, words))
@@ -133,6 +134,24 @@ def inside(
         end = start + len(part)
         found |= {n for n, (a, b) in enumerate(spans) if start >= 0 and a < end and b > start}
     return [int(owner in found) for owner in owners]
+
+
+def single_lines(conversation: Conversation, words: WordPiece) -> Iterator[dict[str, Any]]:
+    """What is asked of a memory, and what needs none, each as a turn of one line."""
+    asked = [each["q"] for each in conversation.questions]
+    asked += [rule["ask"] for rule in conversation.rules.values()]
+    for text, tag in [
+        *((each, "ask") for each in asked),
+        *((each, "filler") for each in conversation.nothing),
+    ]:
+        line = tagged_line(Line(text, acts=[tag]), words)
+        line["kinds"], line["about"] = [-1] * len(KINDS), [-1, -1]
+        if tag == "ask":  # It may state something beside.
+            line["tags"] = [
+                -1 if name in ("fact", "chat", "quote") else each
+                for name, each in zip(TAGS, line["tags"], strict=True)
+            ]
+        yield {"lang": conversation.head["lang"], "lines": [line]}
 
 
 def trusted_turns(words: WordPiece) -> Iterator[dict[str, Any]]:

@@ -443,7 +443,7 @@ def tag_figures(model: Encoder, turns: list[dict[str, Any]], device: str) -> dic
         batch = {k: v.to(device) for k, v in tag_batch(turns[begin : begin + 64], None).items()}
         columns = model.columns(model(batch["ids"], batch["mask"]).float())
         guessed.append(line_logits(columns, batch["spans"]).cpu() > 0)
-        wanted.append(batch["labels"].cpu() > 0.5)
+        wanted.append(batch["labels"].cpu())
         told, real = (
             (columns[..., 0] > 0) & (batch["tokens"][..., 3] > 0),
             batch["tokens"][..., 0] > 0,
@@ -453,7 +453,8 @@ def tag_figures(model: Encoder, turns: list[dict[str, Any]], device: str) -> dic
     guess, truth = torch.cat(guessed), torch.cat(wanted)
     figures = {"start": prf(*starts)}
     for column, name in enumerate((*TAGS, *KINDS, "me", "other")):
-        g, t = guess[:, column], truth[:, column]
+        known = truth[:, column] >= 0
+        g, t = guess[known, column], truth[known, column] > 0.5
         figures[name] = prf(int((g & t).sum()), int(g.sum()), int(t.sum()))
     return figures
 

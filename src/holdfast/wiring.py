@@ -46,7 +46,8 @@ def open(
     `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
     `extractor` is any object with `extract(turns)`, see language/extraction.py; default: spaCy
     where the extra `nlp` is installed, else rules. A language model that the settings name is asked
-    first.
+    first. The shipped model that reads (`extraction.reader`) works beside the shipped embedder: who
+    brings an embedder brings models of their own.
     `reranker` is any object with `model_id` and `rerank(query, texts)`; default: none.
     """
     if is_address(url):
@@ -60,6 +61,7 @@ def open(
         url = file_here(DEFAULT_URL)
     settings = load(config)
     chosen = embedder if embedder is not None else make_embedder(settings)
+    lines = _reader() if embedder is None and settings.extraction.reader == "model" else None
     store = make_store(url)
     try:
         return Memory(
@@ -70,7 +72,8 @@ def open(
             worker=worker,
             older_embedder=_shipped_embedder,
             reranker=reranker,
-            reading=_make_reader(settings, extractor, own=embedder is None),
+            reader=lines,
+            reading=_make_reader(settings, extractor, lines),
         )
     except BaseException:
         store.close()
@@ -139,14 +142,14 @@ def make_generator(config: Config) -> Generator | None:
     )
 
 
-def _make_reader(config: Config, extractor: Extractor | None, *, own: bool) -> MakeReader | None:
-    """The step that understands turns, if it is wanted; with the model that reads, unless somebody
-    brought models of their own."""
+def _make_reader(
+    config: Config, extractor: Extractor | None, lines: LocalReader | None
+) -> MakeReader | None:
+    """The step that understands turns, if it is wanted."""
     if not config.extraction.enabled:
         return None
     from holdfast.learn.extract import make_extract
 
-    lines = _reader() if own and config.extraction.reader == "model" else None
     return make_extract(config, extractor=extractor, generator=make_generator(config), lines=lines)
 
 

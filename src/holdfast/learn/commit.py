@@ -22,7 +22,7 @@ from holdfast.records.facts.verbs import TIERS, Facts
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.plan import plan_heard
 from holdfast.records.notes import Notes
-from holdfast.records.rules import Relate, planned_rules
+from holdfast.records.rules import DOUBTFUL, Relate, planned_rules
 from holdfast.records.transact import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Job, Scope
@@ -107,9 +107,12 @@ class Committer:
         return [*(each.record for each in graph), *facts, *notes, *rules]
 
     def _rules(self, learned: Learned) -> list[Derived]:
-        """What lines make of the rules that were given under the same agent, for the same to see."""
+        """What lines make of the rules that the same agent was given, for the same to see."""
         scope, visibility = learned.scope, visibility_of(learned.turns[0].data)
-        listed = self.store.listed(scope, tier="procedure", kind="instruction")
+        listed = [
+            *self.store.listed(scope, tier="procedure", kind="instruction"),
+            *self.store.listed(scope, tier="procedure", kind=DOUBTFUL),
+        ]
         current = [
             each for each in listed if (each.agent, each.visibility) == (scope.agent, visibility)
         ]

@@ -10,7 +10,6 @@ line is not found again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from holdfast.language.instructions.own_words import said_by_user, shows
 from holdfast.language.instructions.rules import Rule, rules_in
@@ -18,7 +17,7 @@ from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import importance, refusal
 from holdfast.language.statements.values import BY_USER, USERS_OWN, FactDraft
 from holdfast.language.terms import fold
-from holdfast.models.reader import ReadLine
+from holdfast.models.reader import LineReader, ReadLine
 from holdfast.records.rules import RuleDraft
 from holdfast.types import Event
 
@@ -38,16 +37,6 @@ _CATEGORIES = {
 #: Lines are numbered apart from the rules that the patterns find in a turn.
 OF_LINES = 1_000
 _UNSAFE = frozenset({"injection", "grant", "authority", "meta"})
-
-
-class LineReader(Protocol):
-    """Reads turns line by line; see models/reader.py."""
-
-    def lines(self, text: str) -> list[ReadLine]:
-        """The lines of a turn."""
-
-    def relations(self, new: str, before: str, known: Sequence[str]) -> list[dict[str, float]]:
-        """How a line, behind what stood before it, relates to known ones."""
 
 
 def read_lines(

@@ -162,7 +162,7 @@ def read_turns(
         reading.take(event, extracted)
     entities, relations = reading.entities.values(), reading.relations.values()
     notes = (f"{len(foreign)} turns in {UNREAD}",) if foreign else ()
-    return Drafts(tuple(entities), tuple(relations), tuple(facts), notes)
+    return Drafts(tuple(entities), tuple(relations), tuple(facts), notes=notes)
 
 
 def _in_order(

@@ -26,7 +26,7 @@ from holdfast.language.echo import without_recalled
 from holdfast.language.extraction import Extractor
 from holdfast.language.names import same
 from holdfast.learn.commit import Committer, Learned
-from holdfast.learn.drafts_from_lines import LineReader, read_lines
+from holdfast.learn.drafts_from_lines import read_lines
 from holdfast.learn.drafts_from_llm import LlmExtractor, make_llm_extractor
 from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.learn.filter import turns_to_learn_from
@@ -34,6 +34,7 @@ from holdfast.learn.llm_prompt import KnownEntity
 from holdfast.learn.nlp import extractor_named
 from holdfast.learn.reader_process import PATIENCE, ExtractorFactory, ReaderProcesses, ReadRequest
 from holdfast.models.base import Generator
+from holdfast.models.reader import LineReader
 from holdfast.records.facts.judge import LlmJudge, Opinions
 from holdfast.records.graph.check import own_name
 from holdfast.records.graph.walk import entities_in

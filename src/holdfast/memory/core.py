@@ -17,6 +17,7 @@ from holdfast.learn.embed import RECIPE
 from holdfast.learn.filter import echo_digests
 from holdfast.learn.worker import Reader, Worker
 from holdfast.models.base import Embedder, embedded
+from holdfast.models.reader import LineReader
 from holdfast.recall.context.ledger import recent_ids
 from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
@@ -48,7 +49,7 @@ MakeReader = Callable[[Committer, Callable[[Scope], Collection[bytes]]], Reader]
 class Core:
     """A store with everything that works on it. `Memory` adds the verbs."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (the parts of a memory)
         self,
         store: Store,
         embedder: Embedder,
@@ -58,6 +59,7 @@ class Core:
         worker: bool = True,
         older_embedder: Callable[[str], Embedder | None] = lambda _: None,
         reranker: Reranker | None = None,
+        reader: LineReader | None = None,
         reading: MakeReader | None = None,
     ) -> None:
         self._store = store
@@ -77,6 +79,7 @@ class Core:
             cache_bytes=config.index_cache_megabytes * MIB,
             decay=config.decay,
             reranker=reranker,
+            reader=reader,
             parts=self.shares.parts,
         )
         # What died because the model was away deserves another try now.

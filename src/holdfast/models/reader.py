@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,9 @@ _SEPARATOR, _BAR = 102, 1064
 #: Tokens of a known line, of what stood before the new one, and of the new one: as in training.
 _KNOWN, _BEFORE, _NEW = 80, 40, 100
 _REMEMBERED = 2_000
+#: Characters of small talk, and how sure the model must be that it is.
+_LONGEST_IDLE = 80
+_IDLE = 0.6
 #: How sure a line must begin in the middle of a sentence, as a logit: half a name is no statement.
 _STARTS = 1.5
 
@@ -73,6 +76,27 @@ class ReadLine:
     #: The words that tell the value, and under which condition a rule holds; empty: none.
     value: str
     condition: str
+
+
+class LineReader(Protocol):
+    """Reads turns line by line."""
+
+    def lines(self, text: str) -> list[ReadLine]:
+        """The lines of a turn."""
+
+    def relations(self, new: str, before: str, known: Sequence[str]) -> list[dict[str, float]]:
+        """How a line, behind what stood before it, relates to known ones."""
+
+
+def is_idle(text: str, reader: LineReader) -> bool:
+    """Whether a message asks and tells nothing: thanks, greetings, small talk."""
+    if len(text) > _LONGEST_IDLE:
+        return False
+    return all(
+        line.tags["filler"] + line.tags["chat"] >= _IDLE
+        and max(line.tags[each] for each in ("ask", "fact", "rule", "withdraw")) < 1 - _IDLE
+        for line in reader.lines(text)
+    )
 
 
 class LocalReader:

@@ -90,7 +90,7 @@ class RankedAnswer:
     degraded: list[str] = field(default_factory=list)
 
 
-def rank(
+def rank(  # noqa: PLR0913 (all that an answer depends on)
     view: View,
     query: Query,
     vector: NDArray[np.float32] | None,
@@ -142,6 +142,8 @@ def rank(
 
 def _candidates(moment: Moment) -> list[Candidate]:
     """The best documents by score. Rules have their lane, unless their tier is asked for."""
+    if moment.query.idle:
+        return []
     scores: Scores = moment.scores
     if moment.query.tiers is None and moment.view.has_derived:
         scores = np.where(is_rule(moment.view), 0.0, scores)

@@ -75,6 +75,8 @@ class Query:
     tiers: tuple[str, ...] | None = None
     #: The answer is packed into a context, where rules have a block of their own.
     packing: bool = False
+    #: Whether it asks nothing that a memory could answer: thanks, greetings, small talk.
+    idle: bool = False
     #: Tell with every hit all there is to tell; see trace.py.
     explain: bool = False
     terms: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from holdfast.errors import ModelError
 from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.questions import english_only
 from holdfast.models.base import Embedder, embedded, pay_for
+from holdfast.models.reader import LineReader, is_idle
 from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose
@@ -49,7 +50,7 @@ Parts = Callable[[Scope], Sequence[ViewPart]]
 class Searcher:
     """Answers queries over a store. Threads may share it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what it searches with)
         self,
         store: Store,
         embedder: Embedder,
@@ -59,6 +60,7 @@ class Searcher:
         cache_bytes: int,
         decay: Decay = DECAY,
         reranker: Reranker | None = None,
+        reader: LineReader | None = None,
         parts: Parts = lambda _: (),
     ) -> None:
         self._store = store
@@ -74,6 +76,7 @@ class Searcher:
         self._vectors = _QueryVectors()
         self._triggers = TriggerVectors()
         self._reranker = reranker
+        self._reader = reader
         self._answering: tuple[Space, Embedder] | None = None
         self._looked = 0.0
         # Ranking is many small steps that all need the interpreter: threads that take turns at it
@@ -97,6 +100,8 @@ class Searcher:
         """The hits for a query."""
         # First of all: a share that ends meanwhile still counts.
         also = self._parts(asked.scope)
+        if asked.packing and self._reader is not None and is_idle(asked.text, self._reader):
+            asked = replace(asked, idle=True)
         answering = self._answering_space()
         vector, degraded = self._query_vector(asked.text, answering)
         triggers = None

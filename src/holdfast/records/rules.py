@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
 
@@ -28,7 +28,7 @@ from holdfast.language.instructions.supersede import (
     seeks,
     traits,
 )
-from holdfast.language.terms import terms
+from holdfast.language.terms import fold, terms
 from holdfast.store.protocols import Derived
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
 
@@ -120,12 +120,16 @@ class RuleDraft:
 
 
 def planned_rules(
-    drafts: Sequence[RuleDraft], current: Sequence[Record], relate: Relate
+    drafts: Sequence[RuleDraft], rules: Sequence[Record], relate: Relate
 ) -> list[Derived]:
     """What lines make of the rules in force, not stored. In doubt the later word is told beside the
-    earlier one."""
-    known = {record.id: record for record in current}
-    made: dict[str, Derived] = {}
+    earlier one. A rule that the patterns were in doubt about is so no longer."""
+    known: dict[str, Record | Derived] = {
+        record.id: record for record in rules if record.kind != DOUBTFUL
+    }
+    in_doubt = [record for record in rules if record.kind == DOUBTFUL]
+    made: dict[str, Record | Derived] = {}
+    stored: list[Derived] = []
     for draft in sorted(drafts, key=lambda each: (each.event.at, each.rule.ordinal)):
         before = {
             id: record.content
@@ -137,8 +141,19 @@ def planned_rules(
             continue
         for id in new.supersedes:
             known.pop(id, None)
-        made[new.id] = new
-    return list(made.values())
+            made.pop(id, None)
+        if new.kind == "instruction":
+            settled = [each.id for each in in_doubt if _is_of(each, new)]
+            new = replace(new, supersedes=(*new.supersedes, *settled))
+            made[new.id] = new
+        stored.append(new)
+    return stored
+
+
+def _is_of(doubtful: Record, rule: Derived) -> bool:
+    """Whether a rule in doubt is one that was found in the same turn."""
+    one, other = fold(doubtful.content), fold(rule.content)
+    return doubtful.sources == rule.sources and (one in other or other in one)
 
 
 def _planned(draft: RuleDraft, before: Mapping[str, str], relate: Relate) -> Derived | None:

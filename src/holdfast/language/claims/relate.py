@@ -52,7 +52,8 @@ _USED_TO = re.compile(r"\bused to\b", re.I)
 
 #: A thing with a number, code or letter of its own, of which something is said: "Room 14 has ...".
 _NUMBERED = re.compile(
-    r"(?:(?:the|our|my|in|on|for|and|also|both) )*(?P<kind>[a-z][a-z-]+) (?:no\.? ?|number |nr\.? ?|#)?"
+    r"(?:(?:the|our|my|in|on|for|and|also|both) )*(?P<kind>[a-z][a-z-]+) "
+    r"(?:no\.? ?|number |nr\.? ?|#)?"
     r"(?P<number>v?\d[\w.:/-]*\w|\d|[A-Z](?=\s))(?=[,:]? [a-z])",
     re.IGNORECASE,
 )

@@ -51,6 +51,8 @@ PLACES = (2, 4, 6, 8, 10)
 _WORDS = 0.1
 #: The least score of a rule that nothing goes before.
 _ALONE = 0.5
+#: From which cosine on a rule is about what small talk is about.
+_ABOUT = 0.5
 #: How far a rule stands from its upper neighbour, as a share of the way to the lower one.
 _STEP = 0.1
 #: A turn of at most this many times the terms of its rule says little else.
@@ -119,6 +121,8 @@ def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
     if moment.query.packing:  # Rules have a block of their own there: nobody loses a place.
         most = len(rules)
         least = _ANY if few else least  # A few rules are told whatever is asked.
+    if moment.query.idle:  # Small talk: those that are about it.
+        least = STRONG if moment.cosines is None else max(STRONG, _ABOUT / _top_cosine(moment))
     elif classify(moment.query.text).name in BROAD:
         least, most = max(least, STRONG), 1
     chosen = [place for place in order.tolist() if near[place] >= least][:most]
@@ -132,6 +136,14 @@ def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
     return [int(rules[place]) for place in chosen], (*PLACES[:strong], *ends)
 
 
+def _top_cosine(moment: Moment) -> float:
+    """The best cosine of any turn. Turns alone: a document or a team's entry near the question must
+    not silence a rule."""
+    assert moment.cosines is not None
+    said = np.where(turns(moment.view), moment.cosines, 0.0)
+    return float(said.max(initial=0.0)) or 1.0
+
+
 def _nearness(moment: Moment, rules: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
     """How near each rule is to the question, as a share of the nearest turn.
 
@@ -140,9 +152,7 @@ def _nearness(moment: Moment, rules: NDArray[np.intp]) -> NDArray[np.floating[An
     unknown = np.where(moment.scores[rules] > 0, 1.0, UNKNOWN)
     if moment.cosines is None or moment.view.vectors is None:
         return unknown
-    # Turns alone: a document or a team's entry near the question must not silence a rule.
-    said = np.where(turns(moment.view), moment.cosines, 0.0)
-    top = float(said.max(initial=0.0)) or 1.0
+    top = _top_cosine(moment)
     embedded = ~np.isnan(moment.view.vectors.first_of(rules)[:, 0])
     return np.where(embedded, moment.cosines[rules] / top, unknown)
 

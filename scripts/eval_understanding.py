@@ -1,0 +1,164 @@
+"""What the memory makes of everyday conversations: labelled ones, asked as a user would.
+
+    python -m scripts.eval_understanding [FILE.jsonl ...] [--config JSON] [--misses]
+
+Without files, those of `tests/understanding`. Printed for English and for other languages:
+
+facts      current values that an active fact, a field of the profile or a note says
+stale      outdated values that an active fact or field says without the current one
+rules      rules that hold and are told as standing instructions; ended ones that are told still
+order      questions whose newest evidence comes before what it replaced
+evidence   questions of which all evidence is in a context of 600 tokens, and in the first five
+nothing    tokens of the context for a message that needs no memory
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import holdfast
+from holdfast import Memory
+from holdfast.recall.context.safe import parse
+
+SETS = Path(__file__).parents[1] / "tests" / "understanding"
+#: Figure -> the value of each question that was asked.
+Figures = dict[str, list[float]]
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("--config", type=json.loads, help="settings, as JSON")
+    parser.add_argument("--misses", action="store_true", help="say what was missed")
+    options = parser.parse_args()
+    figures: dict[str, Figures] = {"English": defaultdict(list), "others": defaultdict(list)}
+    files = options.files or sorted(SETS.glob("*.jsonl"))
+    talks = [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()]
+    for number, talk in enumerate(talks, 1):
+        print(f"\r{number} of {len(talks)} conversations", end="", file=sys.stderr, flush=True)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            holdfast.open(f"{folder}/memory.db", config=options.config) as memory,
+        ):
+            scored = Talk(memory, talk)
+            for name, value, about in scored.figures():
+                figures["English" if talk["lang"] == "en" else "others"][name].append(value)
+                if options.misses and value != scored.wanted(name):
+                    print(f"{talk['id']} | {name} | {about}")
+    print(file=sys.stderr)
+    print(table(figures))
+
+
+def table(figures: dict[str, Figures]) -> str:
+    """The figures as a Markdown table."""
+    names = list(dict.fromkeys(name for each in figures.values() for name in each))
+    rows = ["| | " + " | ".join(figures) + " |", "|---" * (len(figures) + 1) + "|"]
+    for name in names:
+        told = []
+        for each in figures.values():
+            some = each.get(name, [])
+            told.append(f"{sum(some) / len(some):.3f} ({len(some)})" if some else "")
+        rows.append(f"| {name} | " + " | ".join(told) + " |")
+    return "\n".join(rows)
+
+
+class Talk:
+    """A conversation that was remembered."""
+
+    def __init__(self, memory: Memory, talk: dict[str, Any]) -> None:
+        self._memory = memory
+        self._talk = talk
+        self._user = str(talk["id"])
+        sessions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for number, turn in enumerate(talk["turns"]):
+            told = {name: turn[name] for name in ("role", "content", "at")}
+            sessions[turn["session"]].append({**told, "metadata": {"turn": number}})
+        for session, turns in sessions.items():
+            memory.remember(turns, user=self._user, session=session)
+        memory.drain()
+        self._end = datetime.fromisoformat(talk["turns"][-1]["at"]) + timedelta(hours=2)
+
+    @staticmethod
+    def wanted(name: str) -> float:
+        """What a figure is where nothing was missed."""
+        return 0.0 if name in ("stale facts", "ended rules told", "tokens for nothing") else 1.0
+
+    def figures(self) -> Iterator[tuple[str, float, str]]:
+        """(figure, value, what it is about)"""
+        yield from self._facts()
+        yield from self._rules()
+        for question in self._talk["questions"]:
+            yield from self._question(question)
+        for text in self._talk["nothing"]:
+            context = self._memory.context(text, user=self._user, now=self._end, record=False)
+            yield "tokens for nothing", context.tokens, text
+
+    def _facts(self) -> Iterator[tuple[str, float, str]]:
+        memory, user = self._memory, self._user
+        said = [fact.content.casefold() for fact in memory.facts.list(user=user)]
+        fields = memory.profile(user=user).fields.values()
+        said += [str(field.values).casefold() for field in fields]
+        noted = [note.content.casefold() for note in memory.notes.list(user=user)]
+        for fact in self._talk["facts"]:
+            about = f"{fact['about']}: {fact['attribute']} = {fact['current']}"
+            yield (
+                "facts held",
+                float(any(_holds(text, fact["current"]) for text in said + noted)),
+                about,
+            )
+            if fact["outdated"]:
+                stale = [
+                    text
+                    for text in said
+                    if _holds(text, fact["outdated"]) and not _holds(text, fact["current"])
+                ]
+                yield "stale facts", float(bool(stale)), about
+
+    def _rules(self) -> Iterator[tuple[str, float, str]]:
+        for rule in self._talk["rules"]:
+            context = self._memory.context(
+                rule["ask"], user=self._user, budget_tokens=1000, now=self._end, record=False
+            )
+            told = " \n ".join(
+                item.text for item in parse(context.text) if item.section == "instructions"
+            )
+            name = "active rules told" if rule["active"] else "ended rules told"
+            is_told = all(word.casefold() in told.casefold() for word in rule["words"])
+            yield name, float(is_told), " ".join(rule["words"])
+
+    def _question(self, question: dict[str, Any]) -> Iterator[tuple[str, float, str]]:
+        asked, evidence, outdated = (question[name] for name in ("q", "evidence", "outdated"))
+        hits = self._memory.recall(asked, user=self._user, limit=10, now=self._end)
+        turns = [hit.metadata.get("turn") for hit in hits]
+        yield "evidence in the first five", float(set(evidence) <= set(turns[:5])), asked
+        if outdated:
+            new, old = _first(turns, evidence), _first(turns, outdated)
+            yield "newest above outdated", float(new < len(turns) and new < old), asked
+            yield "first is not outdated", float(bool(turns) and turns[0] not in outdated), asked
+        context = self._memory.context(
+            asked, user=self._user, budget_tokens=600, now=self._end, record=False
+        )
+        told = {hit.metadata.get("turn") for hit in context.hits}
+        yield "evidence in 600 tokens", float(set(evidence) <= told), asked
+        yield "tokens of an answer", context.tokens, asked
+
+
+def _holds(text: str, values: Sequence[str]) -> bool:
+    return any(value.casefold() in text for value in values)
+
+
+def _first(turns: Sequence[Any], wanted: Sequence[int]) -> int:
+    return min((turns.index(each) for each in wanted if each in turns), default=len(turns))
+
+
+if __name__ == "__main__":
+    main()
