@@ -17,7 +17,7 @@ them all as right answers. QMSum's test part is left out, to measure on.
 """
 
 # Tables of words are easier to read as text; it prints; a clause is seen by many parameters.
-# ruff: noqa: E501, PLR0917, SIM905, T201
+# ruff: noqa: E501, PLR0917, SIM905
 
 from __future__ import annotations
 

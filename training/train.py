@@ -526,12 +526,33 @@ def save(model: Encoder, folder: Path) -> None:
         np.savez(folder / f"weights-{n}.npz", **part)
 
 
+def averaged(folders: list[Path]) -> Encoder:
+    """The mean of models that were trained from the same start."""
+    sums: dict[str, np.ndarray] = {}
+    for folder in folders:
+        pieces: dict[str, list[np.ndarray]] = {}
+        for path in sorted(folder.glob("weights-*.npz")):
+            with np.load(path) as file:
+                for name in file.files:
+                    pieces.setdefault(name.partition("#")[0], []).append(
+                        file[name].astype(np.float32)
+                    )
+        for name, some in pieces.items():
+            sums[name] = sums.get(name, 0.0) + np.concatenate(some, axis=0) / len(folders)
+    model = Encoder()
+    model.load_state_dict({name: torch.tensor(value) for name, value in sums.items()})
+    return model
+
+
 def main() -> None:
     """Train one model, print its figures, save it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--base", type=Path, default=BASE)
+    parser.add_argument(
+        "--average", type=Path, nargs="*", help="folders of trained models: no training"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--batch", type=int, default=64)
@@ -545,7 +566,8 @@ def main() -> None:
     options = parser.parse_args()
     with gzip.open(options.data, "rt", encoding="utf-8") as file:
         data = json.load(file)
-    model = train(data, options)
+    model = averaged(options.average) if options.average else train(data, options)
+    model = model.to(options.device).eval()
     figures = evaluate(model, data, options.device)
     save(model, options.out)
     (options.out / "figures.json").write_text(json.dumps(figures))

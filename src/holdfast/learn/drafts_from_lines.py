@@ -22,9 +22,11 @@ from holdfast.records.rules import RuleDraft
 from holdfast.types import Event
 
 #: From which probability on a line is what the model says, by the development part of `training/`.
-FACT, RULE, WITHDRAW = 0.5, 0.5, 0.5
+FACT, RULE, WITHDRAW = 0.5, 0.5, 0.4
 #: From which on it is somebody else's word.
 _ANOTHERS = 0.5
+#: Below which a rule is surely the user's own: of rules in pastes 3 of 100 pass (`eval_pastes`).
+_OWN = 0.1
 #: What the patterns found of a line is all of it if it is so much of its text.
 MOST = 0.6
 #: What only repeats or asks is no statement.
@@ -81,7 +83,8 @@ class _Turn:
         is_anothers = max(tags["quote"], tags["others"]) >= _ANOTHERS or not self._is_own(line)
         if is_anothers or refusal(text, origin=self._event.origin) in _UNSAFE:
             return
-        if max(tags["rule"], tags["withdraw"]) >= RULE and self._event.origin == "user":
+        is_rule = tags["rule"] >= RULE or tags["withdraw"] >= WITHDRAW
+        if is_rule and self._event.origin == "user":
             self._add_rule(line, text)
         if tags["fact"] >= FACT:
             self._add_fact(line, text)
@@ -95,7 +98,7 @@ class _Turn:
             score=line.tags["rule"],
             replaces=line.tags["withdraw"] >= WITHDRAW,
             ordinal=OF_LINES + line.start,
-            own=not self._is_handed,
+            own=not self._is_handed and max(line.tags["quote"], line.tags["others"]) < _OWN,
         )
         is_stored = any(each in low or low in each for each in self._by_patterns)
         is_end = line.tags["rule"] < RULE

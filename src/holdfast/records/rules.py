@@ -98,11 +98,13 @@ class Learner:
 #: How a line, behind what stood before it, relates to known ones: see models/reader.py.
 Relate = Callable[[str, str, Sequence[str]], Sequence[Mapping[str, float]]]
 #: From which probability on a line ends a known rule: one that says that it ends one; any other.
-_SAID_END, _ENDS = 0.3, 0.5
+_SAID_END, _ENDS = 0.33, 0.45
+#: From which on it ends more than the one that it ends most likely.
+_SURELY = 0.6
 #: From which on it says the same.
 _SAME = 0.6
-#: Below this a line that ends a rule has nothing to do with any that is known.
-_NO_RULE = 0.1
+#: From which on a line that ends a rule may give another: it is told in its place.
+_GIVES_ONE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,12 @@ def planned_rules(
     return stored
 
 
+def ended_by(sure: Mapping[str, float], *, least: float, surely: float) -> list[str]:
+    """What a line ends, by how sure that is: the likeliest, and what is beyond doubt."""
+    best = max(sure, key=sure.__getitem__, default=None)
+    return [id for id, each in sure.items() if each >= surely or (id == best and each >= least)]
+
+
 def _is_of(doubtful: Record, rule: Derived) -> bool:
     """Whether a rule in doubt is one that was found in the same turn."""
     one, other = fold(doubtful.content), fold(rule.content)
@@ -163,13 +171,10 @@ def _planned(draft: RuleDraft, before: Mapping[str, str], relate: Relate) -> Der
     told = relate(rule.sentence, draft.before, list(before.values())) if before else ()
     ends = {id: each["withdraws"] + each["replaces"] + each["corrects"]
             for id, each in zip(before, told, strict=True)}  # fmt: skip
-    least = _SAID_END if rule.replaces else _ENDS
-    ended = [id for id, sure in ends.items() if sure >= least]
-    if draft.is_stored or draft.is_end:
-        if ended:
-            return derived(draft.event, rule, supersedes=ended, kind="release")
-        is_doubtful = draft.is_end and max(ends.values(), default=0.0) >= _NO_RULE
-        return derived(draft.event, rule) if is_doubtful else None
+    ended = ended_by(ends, least=_SAID_END if rule.replaces else _ENDS, surely=_SURELY)
+    if draft.is_stored or (draft.is_end and rule.score < _GIVES_ONE):
+        kind = "release"
+        return derived(draft.event, rule, supersedes=ended, kind=kind) if ended else None
     if not ended and any(each["same"] >= _SAME for each in told):
         return None
     return derived(draft.event, rule, supersedes=ended)

@@ -2,8 +2,9 @@
 
 A turn whose statement another one replaced says what was so. Its successor takes the place before
 it, found or not, and the turn is marked (`why["replaced"]`): by which memory, and until when it was
-so. A turn of which nothing else holds goes further down. Who asks about then (`as_of`, `known_at`,
-"in February") is told what was so then, in the order that it was found.
+so. A turn of which nothing else holds goes further down. Where nobody is sure that it was replaced
+the later word comes first all the same (`why["revised"]`), and both are told. Who asks about then
+(`as_of`, `known_at`, "in February") is told what was so then, in the order that it was found.
 
 Facts know what replaced what (`records/facts/follow.py`); a fact knows its turns.
 """
@@ -31,13 +32,14 @@ _LONGEST_CHAIN = 20
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """What took the place of something that a turn says."""
+    """What took the place of something that a turn says, or may have taken it."""
 
     #: The turn that says what is so now.
     turn: str
     #: Since when; the words of what was replaced, and of what took its place.
     since: datetime
     words: frozenset[str]
+    is_sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,11 @@ def standings(facts: OwnerFacts) -> Standings:
     def of(turn: str) -> Standing | None:
         said = facts.of_source(turn)
         gone = [each for each in said if each.known_to is not None or each.valid_to is not None]
+        held = [each for each in said if each not in gone]
         found = [one for each in gone if (one := _successor(each, facts)) is not None]
+        found += [one for each in held if (one := _reviser(each, facts)) is not None]
         if not found:
             return None
-        held = [each for each in said if each not in gone]
         return Standing(tuple(found), tuple(frozenset(terms(each.content)) for each in held))
 
     return of
@@ -77,10 +80,23 @@ def _successor(fact: Record, facts: OwnerFacts) -> Successor | None:
             break
         last = later[-1]
         since = since or last.valid_from
-    if since is None or last.sources[0] in fact.sources:
+    return None if since is None else _made(fact, last, since, is_sure=True)
+
+
+def _reviser(fact: Record, facts: OwnerFacts) -> Successor | None:
+    """The turn of the last fact that may have taken the place of one."""
+    later = [each for each in facts.revised_by(fact.id) if each.sources]
+    if not later:
+        return None
+    last = max(later, key=lambda each: (each.valid_from, each.id))
+    return _made(fact, last, last.valid_from, is_sure=False)
+
+
+def _made(fact: Record, last: Record, since: datetime, *, is_sure: bool) -> Successor | None:
+    if last.sources[0] in fact.sources:
         return None
     words = frozenset(terms(fact.content)) | frozenset(terms(last.content))
-    return Successor(last.sources[0], since, words)
+    return Successor(last.sources[0], since, words, is_sure)
 
 
 def newest_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
@@ -100,7 +116,9 @@ def newest_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]
 def _meant(standing: Standing, asked: frozenset[str]) -> Successor | None:
     """The successor of the statement that a question is about; None where it is about another
     statement of the turn, which holds."""
-    best = max(standing.successors, key=lambda each: (len(each.words & asked), each.since))
+    best = max(
+        standing.successors, key=lambda each: (len(each.words & asked), each.is_sure, each.since)
+    )
     beside = max((len(words & asked) for words in standing.held), default=0)
     return best if len(best.words & asked) >= beside else None
 
@@ -124,6 +142,9 @@ def _ordered(
         if new is not None and new not in placed:
             now = there.get(new, Candidate(new, each.score))
             placed[new] = now.with_score(each.score, "replaces", moment.view.ids[each.doc])
+        if not successor.is_sure:
+            placed[each.doc] = each.with_note("revised", {"by": successor.turn})
+            continue
         note = {"by": successor.turn, "until": successor.since.date().isoformat()}
         if standing.held or new is None:
             placed[each.doc] = each.with_note("replaced", {**note, "partly": bool(standing.held)})

@@ -109,8 +109,9 @@ class OwnerFacts(Follower):
         #: All of a slot, ended ones too; and those that tell its one value, where that was asked.
         self._by_slot: dict[Place, set[str]] = defaultdict(set)
         self._of_one: dict[Place, dict[str, Record]] = {}
-        #: By what they replaced.
+        #: By what they replaced, and by what they may have replaced.
         self._instead: dict[str, set[str]] = defaultdict(set)
+        self._revised: dict[str, set[str]] = defaultdict(set)
 
     def read_all(self, store: Store, scope: Scope) -> None:
         self._empty()
@@ -183,6 +184,11 @@ class OwnerFacts(Follower):
         with self.lock:
             return [self.records[each] for each in sorted(self._instead.get(id, ()))]
 
+    def revised_by(self, id: str) -> list[Record]:
+        """The facts that may have taken the place of one; nobody is sure."""
+        with self.lock:
+            return [self.records[each] for each in sorted(self._revised.get(id, ()))]
+
     def is_replaced(self, record: Record) -> bool:
         """Whether its agent holds another fact of its attribute that was told after it."""
         with self.lock:
@@ -203,8 +209,8 @@ class OwnerFacts(Follower):
         self.records[id] = record
         for source in record.sources:
             self._by_source[source].add(id)
-        for replaced in record.data.get("replaces") or ():
-            self._instead[replaced].add(id)
+        for kept, earlier in self._successions(record):
+            kept[earlier].add(id)
         if slot := record.data.get("slot"):
             self._by_slot[_place(record)].add(id)
             if (ones := self._of_one.get(_place(record))) is not None and is_of_one(record):
@@ -219,14 +225,20 @@ class OwnerFacts(Follower):
         record = self.records.pop(id, None)
         for source in record.sources if record else ():
             _remove(self._by_source, source, id)
-        for replaced in (record.data.get("replaces") or ()) if record else ():
-            _remove(self._instead, replaced, id)
+        for kept, earlier in self._successions(record) if record else ():
+            _remove(kept, earlier, id)
         if record and record.data.get("slot"):
             _remove(self._by_slot, _place(record), id)
             self._of_one.get(_place(record), {}).pop(id, None)
         if id in self._held:
             for kept, key in self._places(*self._held.pop(id)):
                 _remove(kept, key, id)
+
+    def _successions(self, record: Record) -> Iterator[tuple[dict[str, set[str]], str]]:
+        """What a fact replaced, and what it may have replaced."""
+        for name, kept in (("replaces", self._instead), ("revises", self._revised)):
+            for earlier in record.data.get(name) or ():
+                yield kept, str(earlier)
 
     def _places(
         self, slot: str | None, terms: Iterable[str]

@@ -46,7 +46,7 @@ from holdfast.records.facts.reconcile import (
     reconcile,
 )
 from holdfast.records.graph.check import distrust
-from holdfast.records.rules import Relate
+from holdfast.records.rules import Relate, ended_by
 from holdfast.records.versions import first_id
 from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
@@ -161,6 +161,10 @@ _FAR_AHEAD = timedelta(days=366)
 _LATEST, _NEAREST, _FARTHEST = 100, 8, 0.1
 #: From which probability on it ends one, by the development part of `training/`.
 ENDS_FROM = 0.5
+#: From which on it ends more than the likeliest one.
+ENDS_SURELY = 0.85
+#: From which on it may: then the later is told first.
+REVISES_FROM = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,18 +329,21 @@ class FactPlan:
         what was said before, as far as the guards allow it."""
         near = [each for each in self._neighbours(draft) if each.at <= new.at]
         told = relate(draft.text, draft.before, [each.claim.text for each in near])
-        ended = [
-            each.id
+        sure = {
+            each.id: how["replaces"] + how["corrects"]
             for each, how in zip(near, told, strict=True)
-            if how["replaces"] + how["corrects"] >= ENDS_FROM
-            and not tells_apart(new.claim, each.claim)
-        ]
+            if not tells_apart(new.claim, each.claim)
+        }
+        ended = ended_by(sure, least=ENDS_FROM, surely=ENDS_SURELY)
+        maybe = tuple(id for id, each in sure.items() if each >= REVISES_FROM and id not in ended)
         if not ended:
-            return outcome
+            return replace(outcome, revises=maybe)
         limits = self._tools.limits
         as_sure = replace(new, confidence=max(new.confidence, limits.sure))
         contradicts = tuple(each for each in outcome.contradicts if each not in ended)
-        ends = Outcome("supersede", "read", tuple(ended), contradicts, outcome.disputes)
+        ends = Outcome(
+            "supersede", "read", tuple(ended), contradicts, outcome.disputes, revises=maybe
+        )
         return guard_outcome(ends, as_sure, near, limits)
 
     def _neighbours(self, draft: FactDraft) -> list[KnownFact]:
@@ -504,6 +511,7 @@ def _data(draft: FactDraft, claim: Claim, outcome: Outcome, chain: str) -> dict[
         "replaces": list(outcome.targets) if is_end else [],
         "about": list(outcome.targets) if outcome.action == "clarify" else [],
         "contradicts": list(outcome.contradicts),
+        "revises": list(outcome.revises),
         "headline": draft.headline,
         "keywords": list(draft.keywords),
         "entities": list(draft.entities),

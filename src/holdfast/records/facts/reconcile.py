@@ -77,6 +77,8 @@ class Outcome:
     disputes: tuple[str, ...] = ()
     #: When what is told late was over already.
     until: datetime | None = None
+    #: Ids of those that it may replace, though not for certain: both hold, the later is told first.
+    revises: tuple[str, ...] = ()
 
 
 #: The cosine of a known fact with the new one; None where nobody can tell.
