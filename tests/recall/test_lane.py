@@ -10,7 +10,7 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.recall.stages.guaranteed import PLACES, is_rule, place_rules
 from holdfast.testing import HashEmbedder
-from tests.recall.moments import a_view, scored
+from tests.recall.moments import a_moment, a_view, scored
 
 RULE = "Always cite sources when I ask about history."
 
@@ -59,6 +59,40 @@ def test_a_turn_that_says_more_than_its_rule_is_still_found(memory: Memory) -> N
     memory.drain()
     found = {(hit.tier, hit.content) for hit in memory.recall("zebra history", user="eve")}
     assert found == {("procedure", RULE), ("session", long)}
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "told"),
+    [
+        (
+            "My knee was operated on in May. Never suggest running routes to me.",
+            "What was done to my body?",
+            "operated",
+        ),
+        ("We're a band of four. Always list drinks for everybody.", "How many are we?", "four"),
+        (
+            "Never suggest pork. My husband is Muslim. Always give weights in grams.",
+            "Which faith is at our table?",
+            "Muslim",
+        ),
+    ],
+)
+def test_what_is_said_beside_a_rule_is_told_in_a_context(
+    memory: Memory, said: str, question: str, told: str
+) -> None:
+    memory.remember(said, user="eve")
+    memory.drain()
+    context = memory.context(question, user="eve")
+    assert told in context.text
+    assert context.dropped == ()
+
+
+def test_a_turn_that_only_greets_beside_its_rules_is_told_by_them(memory: Memory) -> None:
+    memory.remember("Hi! Never use emojis. Always answer in French. Thanks!", user="eve")
+    memory.drain()
+    hits = memory.context("Which emojis in French answers?", user="eve").hits
+    assert {hit.tier for hit in hits} == {"procedure"}
+    assert len(hits) == 2
 
 
 def test_the_lane_can_be_closed(memory: Memory) -> None:
@@ -169,12 +203,22 @@ def test_a_rule_can_be_taken_back(memory: Memory) -> None:
 
 
 def test_rules_take_their_places_and_the_order_of_the_rest_stays() -> None:
-    view = a_view(["2024-01-01"] * 60)
+    moment = a_moment("history", ["2024-01-01"] * 60)
     best = scored(*(1.0 - doc / 100 for doc in range(12)))
-    ranked = place_rules(best, [50, 3], view, PLACES)
+    ranked = place_rules(best, [50, 3], moment, PLACES)
     assert [each.doc for each in ranked][:6] == [0, 50, 1, 3, 2, 4]
     assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
-    assert place_rules(best, [], view, PLACES) == best
-    (alone,) = place_rules([], [7], view, PLACES)
+    assert place_rules(best, [], moment, PLACES) == best
+    (alone,) = place_rules([], [7], moment, PLACES)
     assert (alone.doc, alone.score) == (7, 0.5)
     assert ranked[2].score < ranked[1].score < ranked[0].score
+
+
+def test_nothing_that_was_found_leaves_a_context_unseen(memory: Memory) -> None:
+    for said in ("The gate code is 4711.", "We eat at seven.", "we eat at seven"):
+        memory.remember(said, user="eve")
+    memory.drain()
+    found = {hit.id for hit in memory.recall("When do we eat?", user="eve")}
+    context = memory.context("When do we eat?", user="eve")
+    assert found == {hit.id for hit in context.hits} | {each.id for each in context.dropped}
+    assert [each.reason for each in context.dropped] == ["copy"]

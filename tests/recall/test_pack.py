@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,15 @@ def test_a_budget_too_small_for_anything_gives_nothing_and_lists_all(
         ("1", "over budget"),
     ]
     assert all(each.tokens > 5 for each in done.dropped)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_copy_is_listed_and_not_told(format: str) -> None:
+    first, copy = a_hit("We eat at seven."), a_hit("We eat at seven!", 1)
+    done = pack([first, replace(copy, why={"similar": "copy"})], budget_tokens=500, format=format)
+    assert done.text.count("We eat at seven") == 1
+    assert done.hits == (first,)
+    assert [(each.id, each.reason) for each in done.dropped] == [(copy.id, "copy")]
 
 
 @pytest.mark.parametrize("format", FORMATS)

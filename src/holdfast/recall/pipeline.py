@@ -309,9 +309,8 @@ def _similar(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     if kept is head:
         return candidates
     rest = kept + candidates[len(head) :]
-    if moment.query.packing:
-        return rest
-    # A list may end with copies, where places are left: whoever asks can still see both.
+    # A list may end with copies, where places are left: whoever asks can still see both. A context
+    # tells of them that they were left out.
     there = {each.doc for each in kept}
     lowest = rest[-1].score
     copies = [each for each in head if each.doc not in there]
@@ -373,7 +372,7 @@ STAGES: tuple[Stage, ...] = (
     _literal,  #    a literal of the question comes first                guaranteed.py
     _concise,  #    long texts pay a little, off                         small.py
     _floor,  #      what is far from a plain question goes, off          small.py
-    _similar,  #    copies give way; in a context they are left out      variety.py
+    _similar,  #    copies give way; a context leaves them out           variety.py
     _diverse,  #    maximal marginal relevance, off                      variety.py
     _writers,  #    one writer gets three of ten places                  variety.py
     _cut,  #        the limit

@@ -9,8 +9,8 @@ r"""Our memories as facts of a DeerFlow memory document, and its text read back.
 | anything else                                      | other                              |
 
 `source` is the session, else "unknown"; the summaries are those of the user's profile that fit into
-a quarter of the budget. Who said it goes in front of the text, unless it was the user without a
-name: a fact reads as one about the user.
+a quarter of the budget. Who said it, and until when it was so, goes in front of the text, unless it
+was the user without a name and is so: a fact reads as one about the user.
 
 A fact is one line (safe.py) and what DeerFlow would strip is escaped, so that parse gives back
 what was rendered; `<`, `>` and `&` are DeerFlow's to escape. Corrections and constraints are the
@@ -28,7 +28,7 @@ from typing import Any
 
 from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.language.tokens import count_tokens
-from holdfast.recall.context.safe import code, from_line, to_line, who
+from holdfast.recall.context.safe import code, from_line, to_line, until, who
 from holdfast.recall.deerflow import SUMMARIES, Talk, format_memory_for_injection
 from holdfast.types import Hit
 
@@ -70,8 +70,8 @@ class DeerItem:
 def item(hit: Hit, text: str | None = None) -> DeerItem:
     """A hit as a fact: its content, or the part of it given as `text`."""
     content = hit.content if text is None else text
-    if hit.name or hit.role != "user":
-        content = f"{who(hit)}: {content}"
+    if hit.name or hit.role != "user" or until(hit):
+        content = f"{who(hit)}{until(hit)}: {content}"
     return DeerItem(category(hit), hit.confidence, content)
 
 

@@ -3,7 +3,7 @@
 1. Standing instructions have a reserve, then the guaranteed categories have one: at most
    `RESERVE_SHARE` of the budget and `RESERVE_TOKENS` each. What they leave is there for all.
 2. Every hit is let in as a headline (excerpt.py), best first; before the ninth, the first
-   `READABLE` become overviews. One that does not fit is skipped and listed.
+   `READABLE` become overviews. One that does not fit is skipped and listed, as is a copy.
 3. What is left makes them longer, best first: the first `FULL_FIRST` in full if none takes more
    than `FULL_SHARE`, then headlines become overviews, then overviews become full.
 
@@ -15,7 +15,7 @@ deerflow_map.py), not in what is chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, get_args
 
 from holdfast.errors import InvalidInput
@@ -82,6 +82,8 @@ RESERVE_SHARE = 0.15
 RESERVE_TOKENS = 400
 #: Categories (or kinds) that have a reserve unless the caller names others.
 GUARANTEED = ("correction",)
+#: Why a hit is left out: it does not fit, or another one says the very same (`why["similar"]`).
+OVER_BUDGET, COPY = "over budget", "copy"
 #: An overview of the first eight and headlines of forty more fit into 2,000 tokens.
 READABLE = 8
 FULL_FIRST = 5
@@ -137,10 +139,25 @@ def pack(
     `query` decides which sentences of a long memory are told; `talk`, the conversation before it,
     orders the facts of the deerflow format, and `summaries` of the user stand in front of them.
     """
+    copies = [hit for hit in hits if hit.why.get("similar") == COPY]
+    hits = [hit for hit in hits if hit.why.get("similar") != COPY] if copies else hits
     layout = _layout(format, budget_tokens, len(hits), talk, summaries)
+    filling = _Filling(hits, layout, budget_tokens, list(dict.fromkeys(terms(query))))
+    done = _fill(filling, hits, budget_tokens, packaging, guaranteed)
+    said = tuple(Dropped(hit.id, layout.tokens(hit, hit.content), COPY) for hit in copies)
+    return replace(done, dropped=done.dropped + said) if said else done
+
+
+def _fill(
+    filling: _Filling,
+    hits: Sequence[Hit],
+    budget_tokens: int,
+    packaging: str,
+    guaranteed: Collection[str],
+) -> Packed:
+    """Hits, best first, in the budget."""
     _check_choice(packaging, "packaging", get_args(Packaging))
     fixed: Level | None = next((level for level in LEVELS if level == packaging), None)
-    filling = _Filling(hits, layout, budget_tokens, list(dict.fromkeys(terms(query))))
     places = range(len(hits))
     if fixed in (None, "full") and filling.hold_all():
         return filling.result()
@@ -260,7 +277,7 @@ class _Filling:
             tuple(self._hits[place] for place in places),
             tuple(self._inside[place].level for place in places),
             tuple(
-                Dropped(hit.id, self._whole(place), "over budget")
+                Dropped(hit.id, self._whole(place), OVER_BUDGET)
                 for place, hit in enumerate(self._hits)
                 if place not in there
             ),

@@ -6,13 +6,15 @@ r"""The `safe` format: a block that no memory can break out of, at about six tok
     - user: Always cite sources.
     Memories:
     2026-03-01
-    2 Ann: I moved to Lisbon.
+    2 Ann (until May 2026): I moved to Lisbon.
     1 Ben: When?\nAnd why?
     </memory 417280593>
 
 A line is a heading, a date, or one memory: its number, who said it, the text. Every text is on one
 line and `<` is escaped in it, so it can neither end the block nor begin a line, and
-parse(render(x)) == x. The number is the memory's place among the hits of the context.
+parse(render(x)) == x. The number is the memory's place among the hits of the context. Behind who
+said it stands until when it was so, where a later memory took its place ("partly": other things
+that it says are so still).
 
 What stays the same from question to question comes first, the oldest on top, without numbers, and
 the mark of the block depends on nothing else: the beginning of the block repeats, which is what
@@ -98,6 +100,10 @@ _LINE = re.compile(
 )
 #: Roles that are told beside a name, because what a tool or a system said is no person's word.
 _TOLD_ROLES = ("tool", "system")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
 #: Longer lines are counted each time: what is remembered must stay small.
 _CACHED = 1000
 
@@ -120,7 +126,7 @@ def item(hit: Hit, number: int, text: str | None = None) -> Item:
     return Item(
         number if belongs == "memories" else None,
         hit.created_at.date(),
-        who(hit),
+        who(hit) + until(hit),
         hit.content if text is None else text,
         belongs,
     )
@@ -151,6 +157,17 @@ def who(hit: Hit) -> str:
     if not hit.name:
         return hit.role
     return f"{hit.name} ({hit.role})" if hit.role in _TOLD_ROLES else hit.name
+
+
+def until(hit: Hit) -> str:
+    """How a memory is marked whose statement, or one of whose statements, a later one replaced:
+    " (until March 2026)"; nothing where all that it says is so."""
+    replaced = hit.why.get("replaced")
+    if not replaced:
+        return ""
+    end = date.fromisoformat(replaced["until"])
+    partly = "partly " if replaced.get("partly") else ""
+    return f" ({partly}until {_MONTHS[end.month - 1]} {end.year})"
 
 
 def render(items: Sequence[Item]) -> str:

@@ -7,13 +7,14 @@ condition alone, and the best few are given places among the first ten, below wh
 question itself. Who asks for the rules gets them first, and all of them.
 
 A rule is a record of its own beside the turn it was given in. Where both would be listed and the
-turn says little else, the rule stands for both.
+turn says nothing else, the rule stands for both.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,19 +56,24 @@ _ALONE = 0.5
 _ABOUT = 0.5
 #: How far a rule stands from its upper neighbour, as a share of the way to the lower one.
 _STEP = 0.1
-#: A turn of at most this many times the terms of its rule says little else.
-_LITTLE_ELSE = 2.0
+#: What is said beside a rule and says nothing: "Hi! Always cite sources, thanks."
+_COURTESIES = frozenset(
+    terms(
+        "hi hello hey dear thanks thank you please ok okay great good morning afternoon evening "
+        "sure fine perfect cool nice alright right well yes yeah yep sorry cheers btw also one thing"
+    )
+)
 
 
 def lane(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     """The candidates with the rules that fit the question at their places."""
     if classify(moment.query.text).asks_rules:
         rules = _oldest_first(moment.view, rules_of(moment))[: moment.query.limit]
-        return place_rules(candidates, rules, moment.view, range(1, len(rules) + 1))
+        return place_rules(candidates, rules, moment, range(1, len(rules) + 1))
     if moment.query.tiers is not None:  # Then rules compete with all others, or are not wanted.
         return candidates
     rules, places = fitting_rules(moment)
-    return place_rules(candidates, rules, moment.view, places) if rules else candidates
+    return place_rules(candidates, rules, moment, places) if rules else candidates
 
 
 def rules_of(moment: Moment) -> NDArray[np.intp]:
@@ -158,13 +164,15 @@ def _nearness(moment: Moment, rules: NDArray[np.intp]) -> NDArray[np.floating[An
 
 
 def place_rules(
-    candidates: list[Candidate], rules: Sequence[int], view: View, places: Sequence[int]
+    candidates: list[Candidate], rules: Sequence[int], moment: Moment, places: Sequence[int]
 ) -> list[Candidate]:
     """The candidates with the rules at their places; a rule whose turn stands further up stays
     where that is."""
     merged = list(candidates)
-    for rule, place in zip(rules, places, strict=False):
-        turn = _same_turn(view, rule)
+    placed = list(zip(rules, places, strict=False))
+    turns_told = _told_by_rules([rule for rule, _ in placed], {each.doc for each in merged}, moment)
+    for rule, place in placed:
+        turn = turns_told.get(rule, -1)
         same = [at for at, each in enumerate(merged) if each.doc in (rule, turn)]
         at = min([place - 1, len(merged), *same])
         merged = [each for each in merged if each.doc not in (rule, turn)]
@@ -182,12 +190,23 @@ def _score_at(candidates: Sequence[Candidate], at: int) -> float:
     return above - _STEP * (above - below)
 
 
-def _same_turn(view: View, rule: int) -> int:
-    """The turn that the rule was given in, if it says little else; -1 if it does."""
-    turn = int(view.source[rule])
-    if turn >= 0 and view.lengths[turn] <= _LITTLE_ELSE * view.lengths[rule]:
-        return turn
-    return -1
+def _told_by_rules(rules: Sequence[int], listed: Collection[int], moment: Moment) -> dict[int, int]:
+    """Rule -> the turn that it was given in, where that is listed and the rules told of it are all
+    that it says. What is said beside them ("I'm diabetic. Always ...") is told like any other."""
+    view = moment.view
+    given: dict[int, list[int]] = {}
+    for rule in rules:
+        if (turn := int(view.source[rule])) in listed:
+            given.setdefault(turn, []).append(rule)
+    texts = moment.content([*given, *(rule for some in given.values() for rule in some)])
+    told: dict[int, int] = {}
+    for turn, own in given.items():
+        rest = Counter(terms(texts.get(turn, "")))
+        for rule in own:
+            rest -= Counter(terms(texts.get(rule, "")))
+        if rest.keys() <= _COURTESIES:
+            told |= dict.fromkeys(own, turn)
+    return told
 
 
 def _oldest_first(view: View, rules: NDArray[np.intp]) -> list[int]:

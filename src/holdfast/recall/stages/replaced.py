@@ -4,7 +4,8 @@ A turn whose statement another one replaced says what was so. Its successor take
 it, found or not, and the turn is marked (`why["replaced"]`): by which memory, and until when it was
 so. A turn of which nothing else holds goes further down. Where nobody is sure that it was replaced
 the later word comes first all the same (`why["revised"]`), and both are told. Who asks about then
-(`as_of`, `known_at`, "in February") is told what was so then, in the order that it was found.
+("in February") is told what was so then before what was so at other times; `as_of` and `known_at`
+hide what was not.
 
 Facts know what replaced what (`records/facts/follow.py`); a fact knows its turns.
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from holdfast.language.dates import TimeSpan
 from holdfast.language.terms import terms
 from holdfast.recall.candidates import Candidate, Moment
 from holdfast.recall.stages.times import named_times
@@ -39,6 +41,10 @@ class Successor:
     #: Since when; the words of what was replaced, and of what took its place.
     since: datetime
     words: frozenset[str]
+    #: Since when what was replaced had been so, and since when that is so which the turn says.
+    began: datetime
+    settled: datetime
+    #: Whether it surely took its place.
     is_sure: bool = True
 
 
@@ -51,6 +57,8 @@ class Standing:
     held: tuple[frozenset[str], ...]
 
 
+#: Since when and until when something was so; None: it is.
+_Held = tuple[datetime, datetime | None]
 #: The id of a turn to what became of its statements; None: all of them hold.
 Standings = Callable[[str], Standing | None]
 
@@ -96,13 +104,14 @@ def _made(fact: Record, last: Record, since: datetime, *, is_sure: bool) -> Succ
     if last.sources[0] in fact.sources:
         return None
     words = frozenset(terms(fact.content)) | frozenset(terms(last.content))
-    return Successor(last.sources[0], since, words, is_sure)
+    return Successor(last.sources[0], since, words, fact.valid_from, last.valid_from, is_sure)
 
 
 def newest_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
-    """The candidates with what is so now before what was so."""
+    """The candidates with what is so now before what was so; for a question that names a time, what
+    was so then before the rest."""
     query = moment.query
-    if moment.standings is None or query.as_of or query.known_at or named_times(query):
+    if moment.standings is None or query.as_of or query.known_at:
         return candidates
     asked = frozenset(terms(query.text))
     found: dict[int, tuple[Standing, Successor]] = {}
@@ -110,7 +119,53 @@ def newest_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]
         standing = moment.standings(moment.view.ids[each.doc])
         if standing and (successor := _meant(standing, asked)) is not None:
             found[each.doc] = (standing, successor)
-    return _ordered(candidates, found, moment) if found else candidates
+    if not found:
+        return candidates
+    if named := named_times(query):
+        return _then_first(
+            candidates, {doc: each for doc, (_, each) in found.items() if each.is_sure}, named, moment
+        )
+    return _ordered(candidates, found, moment)
+
+
+def _then_first(
+    candidates: Sequence[Candidate],
+    replaced: Mapping[int, Successor],
+    named: Sequence[TimeSpan],
+    moment: Moment,
+) -> list[Candidate]:
+    """Of the turns that say what one thing was at several times, those of the named times take the
+    first of the places that these turns have."""
+    placed = list(candidates)
+    places = {each.doc: place for place, each in enumerate(placed)}
+    for last in dict.fromkeys(each.turn for each in replaced.values()):
+        held: dict[int, _Held] = {
+            doc: (each.began, each.since) for doc, each in replaced.items() if each.turn == last
+        }
+        newest = moment.view.numbers.get(last)
+        if newest is not None and newest in places and newest not in held:
+            held[newest] = (max(replaced[doc].settled for doc in held), None)
+        taken = sorted(places[doc] for doc in held)
+        were_so = [candidates[place] for place in taken]
+        were_so.sort(key=lambda each: not _was_so(held[each.doc], named))
+        for place, each in zip(taken, were_so, strict=True):
+            is_same = candidates[place].doc == each.doc
+            score = candidates[place].score
+            placed[place] = (
+                each if is_same else each.with_score(score, "then", _told(held[each.doc]))
+            )
+    return placed
+
+
+def _was_so(held: _Held, named: Sequence[TimeSpan]) -> bool:
+    began, ended = held
+    return any(began < span.end and (ended is None or ended > span.start) for span in named)
+
+
+def _told(held: _Held) -> dict[str, str]:
+    began, ended = held
+    until = {"until": ended.date().isoformat()} if ended else {}
+    return {"from": began.date().isoformat(), **until}
 
 
 def _meant(standing: Standing, asked: frozenset[str]) -> Successor | None:

@@ -220,7 +220,7 @@ def _context(packed: Context, call: Call) -> None:
 
 def _how_full(packed: Context) -> str:
     count = several(len(packed.hits), "memory", "memories")
-    room = f"{packed.tokens} tokens, {len(packed.dropped)} did not fit"
+    room = f"{packed.tokens} tokens, {len(packed.dropped)} left out"
     return f"{count}, {room}; context {packed.id}"
 
 

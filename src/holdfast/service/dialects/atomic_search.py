@@ -16,7 +16,7 @@ from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
-from holdfast.recall.context.pack import Level, Packed, pack
+from holdfast.recall.context.pack import OVER_BUDGET, Level, Packed, pack
 from holdfast.recall.context.pack import at_level as told_at
 from holdfast.service.dialects.atomic_rows import found_row, hit_row, text_or_none
 from holdfast.service.http.auth import Reader, scope_args, scope_of
@@ -116,7 +116,7 @@ def _search(memory: Memory, scope: Scope, body: SearchBody, *, fast: bool) -> Re
         # The number n in the text is the n-th of these.
         "citations": [hit.id for hit in packed.hits],
         "estimated_context_tokens": packed.tokens,
-        "budget_constrained": bool(packed.dropped),
+        "budget_constrained": any(each.reason == OVER_BUDGET for each in packed.dropped),
         "retrieval": _receipt(memory, scope, body, chosen),
         "observability": _observability(body, found, chosen, packed, budget),
         # The part alone: the reason may name an endpoint that is the operator's business.
@@ -165,8 +165,8 @@ def _records(memory: Memory, scope: Scope, found: Sequence[Hit]) -> dict[str, Re
 
 
 def _fits(body: SearchBody, scope: Scope, hit: Hit, record: Record | None) -> bool:
-    """Whether a hit meets the caller's own conditions."""
-    if hit.score < (body.threshold or 0.0):
+    """Whether a hit is so, as far as anybody knows, and meets the caller's own conditions."""
+    if hit.score < (body.threshold or 0.0) or _is_over(hit):
         return False
     if body.source_site and text_or_none(hit.metadata, "source_site") != body.source_site:
         return False
@@ -176,6 +176,13 @@ def _fits(body: SearchBody, scope: Scope, hit: Hit, record: Record | None) -> bo
     if body.agent_scope == "others":
         return agent not in (None, scope.agent)
     return not isinstance(body.agent_scope, list) or agent in body.agent_scope
+
+
+def _is_over(hit: Hit) -> bool:
+    """Whether a later memory took the place of all that a hit says: the seed hides what is
+    superseded. `observability.retrieval.candidate_ids` names it all the same."""
+    replaced = hit.why.get("replaced")
+    return bool(replaced) and not replaced.get("partly")
 
 
 def _is_below(hit: Hit, namespace: str) -> bool:

@@ -60,8 +60,14 @@ _HIT = whole_record(
         "name": tool.text("The name of who said it."),
         "session_id": TEXT,
         "metadata": {"type": "object", "description": "Labels that were kept with it."},
+        "replaced": {
+            "type": "object",
+            "description": "It is so no longer: by which memory it was replaced and until when it "
+            "was so; partly: other things that it says are so still.",
+        },
+        "replaces": tool.text("The memory that it took the place of."),
     },
-    may_lack=("name", "session_id", "metadata"),
+    may_lack=("name", "session_id", "metadata", "replaced", "replaces"),
 )
 _BEST = "Memories, best first."
 
@@ -79,7 +85,13 @@ def hit_of(hit: Hit) -> dict[str, Any]:
         "role": hit.role,
         "origin": hit.origin,
     }
-    more = {"name": hit.name, "session_id": hit.session, "metadata": dict(hit.metadata)}
+    more = {
+        "name": hit.name,
+        "session_id": hit.session,
+        "metadata": dict(hit.metadata),
+        "replaced": hit.why.get("replaced"),
+        "replaces": hit.why.get("replaces"),
+    }
     return told | {name: value for name, value in more.items() if value}
 
 
