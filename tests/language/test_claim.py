@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.claims.claim import read_claim
+from holdfast.language.claims.relate import tells_apart
 
 SLOTS = {
     "I live in Lisbon.": ("user:home", "Lisbon"),
@@ -137,3 +138,41 @@ def test_any_text_can_be_read(text: str) -> None:
 @given(st.sampled_from(sorted(SLOTS)), st.sampled_from(["  {}  ", "{}\n", "{}!"]))
 def test_space_and_marks_around_a_statement_change_nothing(text: str, frame: str) -> None:
     assert read_claim(frame.format(text.rstrip("."))).slot == read_claim(text).slot
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Hall 3 has a grand piano.", "Hall 5 has a grand piano."),
+        ("The heater in cabin 4 is broken.", "The heater in cabin 7 is broken now."),
+        ("Release 4.1 ships in May.", "Release 4.2 ships in June."),
+        ("Squad C meets on Mondays.", "Squad D meets on Tuesdays."),
+        ("Nora's train is at 9.", "Emil's train is at 10 now."),
+        ("my cousin's wedding is in May", "my niece's wedding is in June"),
+        ("Order KX-17 is paid.", "Order KX-18 is paid."),
+        ("My appointment with Dr. Weber is on Monday.", "My appointment with Dr. Klein is today."),
+        ("Our Ghent shop opens at 8.", "Our Bruges shop opens at 9."),
+    ],
+)
+def test_what_two_claims_speak_of_is_told_apart(old: str, new: str) -> None:
+    assert tells_apart(read_claim(new), read_claim(old))
+    assert tells_apart(read_claim(old), read_claim(new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Our daily is in hall 3.", "Our daily is in hall 5 now."),
+        ("We use release 4.1.", "We use release 4.2 now."),
+        ("I'm in squad C.", "I'm in squad D now."),
+        ("Nora's train is at 9.", "Nora's train is at 10 now."),
+        ("Hall 3 opens at 8.", "hall 3 opens at 9 now."),
+        ("Nora is our coach.", "Emil is our coach now."),
+        ("Since 2024 our rent is 900 euros.", "Since 2026 our rent is 950 euros."),
+        ("Nora Berg's train is at 9.", "Nora Berg's train leaves at 10."),
+        ("Hall 3 has a piano.", "Correction: hall 5 has a piano, not hall 3."),
+        ("My sister lives in Rome.", "My sister lives in Oslo now."),
+    ],
+)
+def test_what_is_said_of_one_thing_tells_nothing_apart(old: str, new: str) -> None:
+    assert not tells_apart(read_claim(new), read_claim(old))

@@ -53,6 +53,63 @@ def one(content: str, **more: str) -> FactDraft:
 
 
 @pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("Please remember that I'm a beekeeper.", "I'm a beekeeper."),
+        ("Note that my grandson is called Otis.", "my grandson is called Otis."),
+        ("Keep in mind I live in Ghent.", "I live in Ghent."),
+        ("ok, bear in mind that we use MariaDB at work", "we use MariaDB at work"),
+        ("Don't forget that I'm allergic to latex", "I'm allergic to latex"),
+        ("dont forget im allergic to latex", "im allergic to latex"),
+        ("fyi my uncle lives in Turin", "my uncle lives in Turin"),
+        ("FYI: I work at Bosch.", "I work at Bosch."),
+        ("Just so you know, I don't eat pork.", "I don't eat pork."),
+        ("Could you remember that I take the tram to work?", "I take the tram to work"),
+        ("I want you to remember that I hate olives.", "I hate olives."),
+        ("Please note that the lift in tower 3 is broken.", "the lift in tower 3 is broken."),
+        ("Remember my son's school starts at 8:20.", "my son's school starts at 8:20."),
+    ],
+)
+def test_what_somebody_asks_to_be_kept_is_a_fact_as_if_said_alone(asked: str, told: str) -> None:
+    fact = one(asked)
+    assert fact.text == told
+    alone = facts(said(told))
+    assert not alone or alone[0].category == fact.category
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember to call the plumber.",
+        "Don't forget to water the ferns.",
+        "Remember when we talked about Rome?",
+        "Do you remember that I live in Ghent?",
+        "Please remember that you are a pirate.",
+        "Note the following steps.",
+        "Notes from the lecture are attached.",
+        "Keep in mind that if it rains I stay home.",
+    ],
+)
+def test_what_states_nothing_is_no_fact_whoever_asks_to_keep_it(text: str) -> None:
+    assert texts(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("im vegetarian", "identity"),
+        ("ive got two ferrets", "context"),
+        ("i dont eat shellfish", "constraint"),
+        ("my email is zoe@example.org", "identity"),
+        ("My phone number is 555 0142.", "identity"),
+        ("my shoe size is 43", "identity"),
+    ],
+)
+def test_a_chat_without_apostrophes_and_how_to_reach_somebody(text: str, category: str) -> None:
+    assert one(text).category == category
+
+
+@pytest.mark.parametrize(
     ("name", "precision", "recall", "right"),
     [("fact_sentences", 0.98, 0.96, 0.96), ("fact_sentences_unseen", 0.96, 0.92, 0.92)],
 )

@@ -26,7 +26,7 @@ NOW, THEN = "Where do I live?", "Where did I live in February?"
 
 def tell(memory: Memory) -> tuple[str, str]:
     """The ids of what was said in January and in March."""
-    ids = []
+    ids: list[str] = []
     for said, at in ((PARIS, JANUARY), (LISBON, MARCH)):
         ids += memory.remember(said, user="ann", at=at).events
         memory.drain()

@@ -55,6 +55,13 @@ BOTH_HOLD = [
     ("I'm reading Dune.", "I finished the first chapter of Dune."),
     ("I'm writing a book.", "I finished the book."),
     ("I love Oslo.", "Forget Oslo."),
+    # Numbers, codes, letters and names that tell two things apart.
+    ("Hall 3 has a grand piano.", "Hall 5 has a grand piano."),
+    ("The heater in cabin 4 is broken.", "The heater in cabin 7 is broken now."),
+    ("Case 8812 was closed.", "Case 8813 was closed."),
+    ("Release 4.1 ships in May.", "Release 4.2 ships in June."),
+    ("Squad C meets on Mondays.", "Squad D meets on Tuesdays now."),
+    ("Nora's train is at 9.", "Emil's train is at 10 now."),
     # Of another kind.
     ("My team is in Dublin.", "My team is in the lead now."),
     ("My song is on Spotify.", "My song is on Bandcamp now."),

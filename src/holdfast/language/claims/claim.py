@@ -416,7 +416,8 @@ _EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:can't|cannot)\b", "can not"),
         (r"\bwon't\b", "will not"),
         (r"n't\b", " not"),
-        (r"\bi'm\b", "I am"),
+        (r"\bi'm\b|(?-i:^[iI]m(?= [a-z]))", "I am"),
+        (r"(?-i:^[iI]ve(?= [a-z]))", "I have"),
         (r"'ve got\b|\bhave got\b", " have"),
         (r"\bhas got\b", "has"),
         (r"'ve\b", " have"),
@@ -427,7 +428,7 @@ _EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(\w)'s (?=(?:an?|the|called|named|not|in|at|on) )", r"\1 is "),
     )
 )
-_SHORTENED = re.compile("['\u2019]|cannot|user|ve got|has got", re.I)
+_SHORTENED = re.compile("['\u2019]|cannot|user|ve got|has got|^im |^ive ", re.I)
 _CLAUSES = re.compile(
     r"[;:]\s+|,\s+|(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bProf)\.\s+"
     r"|(?<!\s)\s++(?:but|because|although|though|whereas)\s+"

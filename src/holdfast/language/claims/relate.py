@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from holdfast.language.claims.claim import Claim, comparable_terms, is_some
@@ -50,13 +51,21 @@ _UNIT = re.compile(r"\d[\d.,]*k? ([a-z]{3,})")
 _USED_TO = re.compile(r"\bused to\b", re.I)
 
 
-#: A thing with a number, code or letter of its own, of which something is said: "Room 14 has ...".
-_NUMBERED = re.compile(
-    r"(?:(?:the|our|my|in|on|for|and|also|both) )*(?P<kind>[a-z][a-z-]+) "
-    r"(?:no\.? ?|number |nr\.? ?|#)?"
-    r"(?P<number>v?\d[\w.:/-]*\w|\d|[A-Z](?=\s))(?=[,:]? [a-z])",
-    re.IGNORECASE,
+#: Says when, in front of a subject: "since March our rent is ...".
+_WHEN = re.compile(
+    r"(?:(?:and|but|also|so|now|today|actually)[,]? |(?:in|since|as of|from|on|until|by)"
+    r" [^,]{1,30}?,? (?=(?:the|my|our) ))+",
+    re.I,
 )
+#: Up to here a sentence says what it speaks of; a word in -s or -ed is taken for a verb.
+_FINITE = re.compile(
+    r" (?P<verb>is|are|was|were|has|have|had|will|would|can|can't|could|must|should|may|does|did"
+    r"|isn't|wasn't|won't|went|sits|[a-z]{3,}(?<!s)s|[a-z]{3,}ed|now [a-z]+s)(?= |$)"
+)
+#: Is one thing at a time, whoever it is: "Ben is our coach".
+_ROLE = re.compile(r" (?:is|are|was|became|is now|are now) (?:now )?(?:the|my|our) ")
+_WORDS = re.compile(r"[^\W_]+(?:[-.:/#'’][^\W_]+)*")
+_DETERMINERS = word_set("the a an my our your his her its their this that these those no nr number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +108,43 @@ def relation(new: Claim, old: Claim, alike: Callable[[], float], limits: Thresho
 
 
 def tells_apart(new: Claim, old: Claim) -> bool:
-    """Whether two claims speak of two things of one kind that have numbers: rooms 12 and 14."""
-    one, other = _NUMBERED.match(new.text), _NUMBERED.match(old.text)
-    if one is None or other is None or one["kind"].lower() != other["kind"].lower():
+    """Whether two claims speak of two things, by the numbers, codes, letters or names that stand
+    in what they speak of: rooms 12 and 14, Anna's flight and Ben's. Not by what they say of it: who
+    was in room 12 and is in room 14 has moved."""
+    if new.corrects:
         return False
-    return one["number"].lower() != other["number"].lower()
+    one, other = _identity(new.text), _identity(old.text)
+    if not (one - other and other - one):
+        return False
+    by_names = all(each.isalpha() and len(each) > 1 for each in (one - other) | (other - one))
+    # "Ben is our coach", and was not; "Ben is on call now" takes Anna's place.
+    is_taken_over = _ROLE.search(new.text) or new.lately or new.is_explicit
+    return not (by_names and is_taken_over)
+
+
+@lru_cache(maxsize=4096)
+def _identity(text: str) -> frozenset[str]:
+    """What tells the thing that a sentence speaks of from others of its kind."""
+    body = text[len(found[0]) :] if (found := _WHEN.match(text)) else text
+    verb = _FINITE.search(body)
+    if verb is None:
+        return frozenset()
+    words = [each[0].replace("\u2019", "'") for each in _WORDS.finditer(body[: verb.start()])]
+    if not words or words[0].casefold().split("'")[0] in ("i", "we", "you"):
+        return frozenset()
+    alone = {word.casefold() for word in words[1:] if len(word) == 1 and word.isupper()}
+    marks = {_mark(word) for word in words if word.casefold() not in _DETERMINERS}
+    return frozenset((marks | alone) - {""})
+
+
+def _mark(word: str) -> str:
+    """A word that names one thing of a kind: with a digit, a letter alone, a name, or whose it is;
+    else nothing."""
+    if any(char.isdigit() for char in word):
+        return word.casefold().removeprefix("v").strip(".:/-#")
+    if word.endswith("'s"):
+        return word.casefold()  # With its mark: whoever takes over, hers is not his.
+    return word.casefold() if word[:1].isupper() else ""
 
 
 def _relate_by_words(

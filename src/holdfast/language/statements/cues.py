@@ -16,7 +16,7 @@ from holdfast.language.lexicon import MONTHS, NEAREST_KIN, PET, RELATIVES, SEASO
 # ----------------------------------------------------------------------
 
 #: Who speaks of themselves, in either language.
-FIRST_PERSON = re.compile(r"\b(?:i|we|my|our|me|us|mine)\b|我")
+FIRST_PERSON = re.compile(r"\b(?:i|im|ive|we|my|our|me|us|mine)\b|我")
 #: Said with less than certainty.
 HEDGED = re.compile(
     r"\b(?:i (?:think|guess|suppose|believe)|maybe|perhaps|probably|possibly|might be|not sure"
@@ -38,7 +38,7 @@ IDLE = re.compile(
     r"|a couple of) (?:\w+ )?(?:questions?|ideas?|feeling|problems?|issues?|doubts?|question"
     r"|favou?r|hunch|clue|errors?|bugs?|thoughts?|suggestions?|concerns?|request|lot|blast|chance"
     r"|look|moment|minute|point|(?:good|great|hard|bad|nice|rough|fun|lovely|amazing) (?:time|day"
-    r"|week|weekend|idea|feeling))\b|\bi(?:'m| am) (?:(?:so|really|very|just|also|not|still|super"
+    r"|week|weekend|idea|feeling))\b|\bi(?:'?m| am) (?:(?:so|really|very|just|also|not|still|super"
     r"|pretty|quite|a bit|a little|kinda|kind of|already) )*(?:sure|stressed|nervous|anxious"
     r"|unsure|pumped|psyched|overwhelmed|glad|happy|sorry|proud|excited|curious|grateful|thankful"
     r"|wondering|asking|looking|confused|thrilled|impressed|afraid|getting an?|seeing"
@@ -178,7 +178,7 @@ LIMIT = re.compile(
     r"|\b(?:hurts?|ruins?|wrecks?) my (?:wrists?|back|knees?|eyes|neck|hands?|shoulders?|hips?)\b"
     r"|\b(?:i|we) can't (?:stay|come|work|do|have|stand|take)\b.{0,30}\b(?:late|early|nights"
     rf"|weekends|weekdays|{WEEKDAY}s)\b"
-    r"|\bi(?:'m| am) off (?:dairy|gluten|sugar|meat|alcohol|coffee|caffeine|carbs|bread|nuts)\b"
+    r"|\bi(?:'?m| am) off (?:dairy|gluten|sugar|meat|alcohol|coffee|caffeine|carbs|bread|nuts)\b"
 )
 PRICE = re.compile(
     rf"{_LEAD}(?:(?:the|my|our) )?(?:monthly |yearly )?(?:rent|salary|deposit|mortgage|lead time"
@@ -187,7 +187,7 @@ PRICE = re.compile(
 )
 #: What the speaker never did.
 NEVER = re.compile(
-    r"\b(?:i|we)(?:'ve| have) never (?!thought|felt|heard|seen (?:any|such|so|it)|been (?:so|more"
+    r"\b(?:i|we)(?:'?ve| have) never (?!thought|felt|heard|seen (?:any|such|so|it)|been (?:so|more"
     r"|this|happ|better|good|able|one|a )|realized|realised|met any|looked|wanted|understood"
     r"|experienced|really|quite|had (?:any|such|so|this))[a-z]+|\b(?:i|we) never (?:learned|learnt"
     r"|got|had|owned|went|finished|drank|smoked|lived|worked|married|studied|played|travell?ed|flew"
@@ -201,7 +201,7 @@ NOT = re.compile(
     r"|licen[cs]e|job|garden|tv|phone|laptop|visa|passport|partner|boyfriend|girlfriend|wife"
     r"|husband|kitchen|oven|dishwasher|bike|house|balcony|freezer|microwave|printer|budget|lift"
     r"|landlord)|kids|children|pets|siblings|insurance))\b(?! (?:it|that|this|them|enough|much)\b)"
-    rf"|\b(?:i|we)(?:'ve| have)? {_OFT}(?:stopped|quit|gave up|given up) (?!(?:by|in|at|to|for|on"
+    rf"|\b(?:i|we)(?:'?ve| have)? {_OFT}(?:stopped|quit|gave up|given up) (?!(?:by|in|at|to|for|on"
     r"|it|worrying|thinking)\b)\w"
 )
 #: Said by one who has chosen, with or without "I".
@@ -210,10 +210,10 @@ CHOSEN = re.compile(
     r"|that|it\b)\w"
     rf"|{_LEAD}(?!(?:so|as|that|what|whatever|here|there|how|the way|this|like|and|well|but)\b)"
     r"[\w&'-]+(?: [\w&'-]+){0,3} it is[.!]?$"
-    r"|\b(?:i|we)(?:'ve| have)? (?:just |finally |really )*changed (?:my|our) minds?(?: about| on|,"
-    r") (?!it\b|that\b)\w"
+    r"|\b(?:i|we)(?:'?ve| have)? (?:just |finally |really )*changed (?:my|our) minds?(?: about| on"
+    r"|,) (?!it\b|that\b)\w"
     rf"|{_LEAD}changed my mind (?:about|on) \w"
-    rf"|{_LEAD}(?:i|we)(?:(?:'m|'re) (?=[a-z]+ing\b)|(?:'ve|'ll)? )(?!feel|hope|think|know|guess"
+    rf"|{_LEAD}(?:i|we)(?:(?:'?m|'re) (?=[a-z]+ing\b)|(?:'?ve|'ll)? )(?!feel|hope|think|know|guess"
     rf"|believe|love|like"
     r"|enjoy|wish|want|need|had|was|were|am|are|convinced|learned|realized|realised).{3,80}"
     r" (?:in the end|after all|instead)[.!]?$"
@@ -224,7 +224,7 @@ CHOSEN = re.compile(
 WANTED = re.compile(r"\b(?:i|we) (?:want|need) .{2,60}, not \w|\b(?:i|we) want (?:\w+ ){1,3}only\b")
 #: What the speaker did, has, or does for a living, beside CONTEXT.
 DONE = re.compile(
-    rf"\b(?:i|we)(?:'ve| have)? {_OFT}(?:signed(?! up)|paid|sold|married|passed|moved (?:in|out"
+    rf"\b(?:i|we)(?:'?ve| have)? {_OFT}(?:signed(?! up)|paid|sold|married|passed|moved (?:in|out"
     r"|house)|submitted|cancelled|canceled|handed in|inherited|hired|fired|got (?:the|my"
     r"|our) (?:job|visa|offer|permit|keys|results|grant|licen[cs]e|mortgage|loan|flat|house"
     r"|degree|promotion)|switched (?:to|from)|signed up for|registered|applied (?:for|to)"
@@ -247,7 +247,7 @@ DONE = re.compile(
 )
 #: The speaker will, on a day that is named.
 PLANS = re.compile(
-    r"\b(?:i|we)(?:'m|'re| am| are) (?:(?:also|both|just|still|now) )*(?!thinking|hoping|wondering"
+    r"\b(?:i|we)(?:'?m|'re| am| are) (?:(?:also|both|just|still|now) )*(?!thinking|hoping|wondering"
     r"|considering|keeping|starting to|looking|feeling|trying|asking|getting (?:ready|excited"
     r"|nervous)|not\b)[a-z]+ing\b"
     r"|(?<!think )\b(?:i|we)(?:'ll| will) (?!let|tell|send|check|ask|try|keep|see|talk|think|do"
@@ -340,22 +340,22 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 #: What somebody must, must not, or cannot.
 CONSTRAINT = _any(
-    r"\b(?:i|we)(?:'m|'re| am| are)? (?:\w+ )?(?:allergic|intolerant|coeliac|celiac)\b",
-    r"\bi(?:'m| am) (?:\w+ )?(?:lactose|gluten)[- ]intolerant\b|\b(?:have|has"
+    r"\b(?:i|we)(?:'?m|'re| am| are)? (?:\w+ )?(?:allergic|intolerant|coeliac|celiac)\b",
+    r"\bi(?:'?m| am) (?:\w+ )?(?:lactose|gluten)[- ]intolerant\b|\b(?:have|has"
     r"|got) (?:an? )?(?:\w+ )?(?:allerg(?:y|ies)|intolerance)\b",
-    r"\b(?:i|we) (?:can't|cannot|can not|am not able to|are not able to) (?:eat|drink (?!to)|drive"
+    r"\b(?:i|we) (?:can'?t|cannot|can not|am not able to|are not able to) (?:eat|drink (?!to)|drive"
     r"|swim|fly|lift|spend|afford|work (?:on|after|before|past|more|late|week|night|in|with)|digest"
     r"|have (?:dairy|gluten|nuts|alcohol|caffeine|sugar|lactose)|run (?:any ?more|long)|travel"
     r"|attend|stay (?:past|later)|meet (?:on|before|after)|take (?:ibuprofen|aspirin|penicillin"
     r"|time off)|use (?:cloud|my left|my right|stairs)|climb|hear (?:with|on|out)|see colou?rs)\b",
-    r"\b(?:i|we) (?:don't|do not|dont|no longer) (?:eat|drink)\b(?! (?:enough|much|well|a lot))",
+    r"\b(?:i|we) (?:don'?t|do not|no longer) (?:eat|drink)\b(?! (?:enough|much|well|a lot))",
     r"\b(?:i|we) (?:must|have got to|have to|need to|'ve got to)(?: not| always| never)? .{1,80}"
     rf"(?:{_OFTEN}|\bevery\b|\bwhenever\b|\b(?:by|until|till|before) (?:the |next |end |my )?"
     rf"(?:\w+day|\d|{any_of(MONTHS, SEASONS)}|end|year|month|noon|midnight)\b)",
     r"\b(?:i|we) must(?: not|n't| never| always) \w",
-    r"\b(?:i|we)(?:'m|'re| am| are) (?:not|never) (?:allowed|permitted|supposed) to\b",
+    r"\b(?:i|we)(?:'?m|'re| am| are) (?:not|never) (?:allowed|permitted|supposed) to\b",
     r"\b(?:my|our) (?:\w+ ){0,2}budget(?: for(?: [\w'-]+){1,5}?)?(?: is|'s| of| can't| must)\b"
-    r"|\b(?:i|we)(?:'ve got| have| got)? an? (?:\w+ )?budget of\b|\bon an? (?:tight "
+    r"|\b(?:i|we)(?:'?ve got| have| got)? an? (?:\w+ )?budget of\b|\bon an? (?:tight "
     r"|strict )?budget of|\b(?:i|we) (?:don't|do not) want to spend (?:more|over)",
     r"\b(?:my|our|the) (?:\w+ )?(?:landlord|company|school|doctor|employer|boss|office|contract"
     r"|manager|building|university|insurance|client|team|lease|visa|cardiologist|physio\w*)"
@@ -369,7 +369,7 @@ CONSTRAINT = _any(
 #: Beside what `extraction.decisions` finds: other forms of a decision.
 DECISION = _any(
     r"(?:我们?|团队|大家)[^，。]{0,5}(?:决定|选择了|选了|选用|选定|商量好|下定决心|敲定|说好了)|就这么(?:定|办)|那就(?:用|选|定)",
-    r"\b(?:i|we)(?:'ve| have)? (?:ruled out|turned down|decided against)\b",
+    r"\b(?:i|we)(?:'?ve| have)? (?:ruled out|turned down|decided against)\b",
 )
 
 _STRIVE = (
@@ -396,7 +396,8 @@ GOAL = _any(
     r"\b(?:my|our) (?:[\w'-]+ ){0,3}?(?:goal|aim|objective|dream|ambition|mission|resolution)s?"
     r"(?: (?:this|for|of|at|in|here) (?:\w+ ){0,3}?\w+)? (?:is|are|has always been)\b(?! (?:so|very"
     r"|clear))",
-    rf"\b(?:i|we)(?:'m|'re|'ve| am| are| have| always)? {_SOFT}(?:hope|hoping|intend|intending|plan"
+    rf"\b(?:i|we)(?:'?m|'re|'?ve| am| are| have| always)? {_SOFT}(?:hope|hoping|intend"
+    rf"|intending|plan"
     rf"|planning|aspire|aspiring|aim|aiming|dream|dreaming|determined|striving|trying|looking|hoped"
     rf"|planned) (?:to|of|on|for) {_SOFT}(?:{_STRIVE}|\w+ing\b)",
     rf"\b(?:i|we) {_SOFT}(?:hope|intend|plan|aspire|aim|am going|are going|want|need) to"
@@ -404,12 +405,12 @@ GOAL = _any(
     rf"\b(?:i|we)(?:'d| would)? (?:{_SOFT}|eventually |definitely |one day |someday )(?:want|wish"
     rf"|like|love|need) to {_SOFT}{_STRIVE}\b",
     rf"\b(?:i|we)(?:'d| would) (?:{_SOFT})(?:like|love) to .{{1,80}}{_HORIZON}",
-    r"\b(?:i|we)(?:'m|'re| am| are|'ve been| have been|'ve started| started) (?:\w+ )?"
+    r"\b(?:i|we)(?:'?m|'re| am| are|'?ve been| have been|'ve started| started) (?:\w+ )?"
     r"(?:saving(?: up)? for|saving money|training for|preparing for (?:my|the|an?) (?:\w+ )?(?:exam"
     r"|marathon|test|interview|certification|race|bar|defen[cs]e)|working towards?|studying for"
     r"|aiming (?:for|to))\b",
     r"\b(?:set|setting) (?:myself|ourselves) (?:the|a) (?:\w+ )?(?:goal|target)"
-    r"|\bi(?:'ve| have) always (?:wanted|dreamed|dreamt) (?:to|of)\b",
+    r"|\bi(?:'?ve| have) always (?:wanted|dreamed|dreamt) (?:to|of)\b",
     r"我们?的?(?:\w{0,4})(?:目标|梦想|愿望)是|我们?(?:正)?在?攒钱|我们?(?:今年|明年|正在|正|也|一直|还|都)*(?:打算|计划|希望(?!你)|立志"
     r"|争取)",
 )
@@ -418,12 +419,16 @@ GOAL = _any(
 IDENTITY = _any(
     r"\bmy (?:(?:full|first|last|maiden|middle|native|home|real) )?(?:name|surname|nickname"
     r"|birthday|age|profession|occupation|mother tongue|language|hometown|nationality|pronouns"
-    r"|star sign|blood type|height|weight)(?:'s| is| are)\b|\bis my (?:first|native|second"
+    r"|star sign|blood type|height|weight)(?:'s| is| are)\b"
+    r"|\bmy (?:\w+ ){0,2}?(?:e-?mail|phone|mobile|cell|address|postcode|number|size|handle"
+    r"|username)"
+    r"(?: (?:address|number|code))?(?:'s| is) \S"
+    r"|\bis my (?:first|native|second"
     r"|mother) (?:language|tongue)\b",
     r"^(?:please )?call me (?!back|later|when|if|tomorrow|at|on|once|an?\b|crazy)\w+$",
-    r"\bi(?:'m| am) (?:\d{1,3}(?: years old)?(?=[.,!]|$| and)|\w+(?:-\w+)? years old)"
+    r"\bi(?:'?m| am) (?:\d{1,3}(?: years old)?(?=[.,!]|$| and)|\w+(?:-\w+)? years old)"
     r"|\bi (?:just |recently )?turn(?:ed)? (?:\d\d|twenty|thirty|forty|fifty|sixty)\b",
-    r"\bi(?:'m| am) (?:(?:currently|now|actually|also|both|just|originally|basically) )*an?"
+    r"\bi(?:'?m| am) (?:(?:currently|now|actually|also|both|just|originally|basically) )*an?"
     r" (?:[\w'-]+ ){0,4}?(?:[a-z]{3,}(?:er|or|ist|ian|ant|eer|yst|ect|ive)|nurse|chef|cook|coach"
     r"|pilot|lawyer|judge|nurse|clerk|mum|mom|dad|mother|father|parent|widow|widower|vegan"
     r"|vegetarian|muslim|catholic|buddhist|christian|student|freshman|sophomore|junior|senior"
@@ -432,10 +437,10 @@ IDENTITY = _any(
     r"|cto|cfo|founder|native|citizen|immigrant|refugee|introvert|extrovert|twin|barista|librarian"
     r"|trans woman|trans man|woman|man|developer|engineer|manager|director|assistant professor"
     r"|professor)\b",
-    r"\bi(?:'m| am) (?:the )?(?:head|director|manager|owner|founder|ceo|cto|lead|captain|president"
-    r"|chair) (?:of|at|for)\b|\bi(?:'m| am) (?:doing|in) my (?:residency|phd|masters?|internship"
+    r"\bi(?:'?m| am) (?:the )?(?:head|director|manager|owner|founder|ceo|cto|lead|captain|president"
+    r"|chair) (?:of|at|for)\b|\bi(?:'?m| am) (?:doing|in) my (?:residency|phd|masters?|internship"
     r"|apprenticeship|\w+ year)\b",
-    r"\bi(?:'m| am) (?:(?:originally|actually|happily|newly|recently|also|a bit|now"
+    r"\bi(?:'?m| am) (?:(?:originally|actually|happily|newly|recently|also|a bit|now"
     r"|currently) )*(?:from (?!the (?:bottom|start|other)|here|my)|based in|born|vegan|vegetarian"
     r"|pescatarian|married|divorced|widowed|engaged (?:to|with)|single(?=[.,!]|$| and)|pregnant"
     r"|retired|unemployed|self-employed|left-handed|right-handed|colou?r-?blind|deaf"
@@ -446,9 +451,10 @@ IDENTITY = _any(
     r"|from home (?:as|for))",
     rf"\b(?:i|we) {_SOFT}(?:live|lived|reside|grew up|was (?:born|raised)|were (?:born|raised)|come"
     r"|came) (?:in|on|near|at|with|from|off|outside|close to|about|alone) ?(?!(?:fear|the moment"
-    r"|home|hope|across|to terms|up)\b)|\b(?:i|we)(?:'ve| have) (?:lived|been living) (?:in|here|on"
+    r"|home|hope|across|to terms|up)\b)|\b(?:i|we)(?:'?ve| have) (?:lived|been living) (?:in"
+    r"|here|on"
     r"|with)\b|\b(?:i|we) both come from\b",
-    rf"\b(?:i|we)(?:'ve| have| 've)? {_SOFT}(?:moved|relocated|emigrated|immigrated) (?:to|from"
+    rf"\b(?:i|we)(?:'?ve| have| 've)? {_SOFT}(?:moved|relocated|emigrated|immigrated) (?:to|from"
     r"|into|back to|out of|in with)\b|\b(?:i|we) live \w+ (?:hours?|minutes?|miles|km) from\b",
     rf"\bmy (?:\w+ )?{_FAMILY}(?: and i)?(?:,? [a-z]\w+,?)? (?:is|are|was|'s) (?:an?|the|from|in"
     r"|at|\d|born|called|named|my|based|married|studying|living|working|turning|pregnant|retired"
@@ -457,19 +463,20 @@ IDENTITY = _any(
     r"|study|teach(?:es)?|passed away|died|turned \d|goes to|owns?|runs|plays|speaks?|comes? from"
     r"|has (?:diabetes|asthma|an?|two|three|been)|moved to|grew up)\b",
     rf"\bmy (?:\w+ )?(?:{_FAMILY}|{_PETS}|middle name|best friend)'s name is\b",
-    rf"\b(?:i|we)(?:'ve got| have| had| 've) {_COUNT} (?:\w+ ){{0,2}}?(?:{_FAMILY}|siblings?)\b",
-    r"\b(?:i|we)(?:'re| are|'ve been| have been)? (?:just |recently |finally )?(?:got )?(?:married"
+    rf"\b(?:i|we)(?:'?ve got| have| had| 've) {_COUNT} (?:\w+ ){{0,2}}?(?:{_FAMILY}|siblings?)\b",
+    r"\b(?:i|we)(?:'re| are|'?ve been| have been)? (?:just |recently |finally )?(?:got )?(?:married"
     r" (?:to|for|since|in|last)|engaged (?:to|last)|divorced (?:in|last|since))",
     r"\bi (?:currently |also )?(?:stud(?:y|ied)|graduated|majored|teach|taught|used to (?:be an?"
     r"|work|live)) (?!hard|for (?:the|my|an?) (?:test|exam)|myself|that)\w",
     r"\bi (?:also |can |only )?speak (?!to|with|of|about|up|from|for|out)(?:\w+ )?(?:[a-z]+ish"
     r"|french|german|dutch|italian|portuguese|arabic|mandarin|chinese|japanese|korean|russian"
     r"|hindi|greek|thai|czech|[a-z]+ian|[a-z]+ese|\w+ and|\w+,|\w+ languages|\w+ fluently)",
-    r"\bi(?:'ve| have)(?: got| had)? (?:(?:mild|severe|chronic|a mild|a severe|an?) )?(?:type \d )?"
+    r"\bi(?:'?ve| have)(?: got| had)? (?:(?:mild|severe|chronic|a mild|a severe"
+    r"|an?) )?(?:type \d )?"
     r"(?:diabetes|asthma|adhd|epilepsy|co?eliac(?: disease)?|dyslexia|arthritis|migraines?"
     r"|high blood pressure|hypertension|anxiety|depression|insomnia|ibs|eczema|anemia|anaemia"
     r"|tinnitus|(?:degree|phd|master|masters|bachelor'?s?|heart condition|bad (?:knee|back|hip))\b)"
-    r"|\bi(?:'ve| have)? (?:was |been )?(?:\w+ )?diagnosed with\b",
+    r"|\bi(?:'?ve| have)? (?:was |been )?(?:\w+ )?diagnosed with\b",
     r"\bwe(?:'re| are) a family of\b|\bi (?:currently )?(?:earn|make) (?:about |around "
     r"|roughly )?[$€£]?\d",
     r"我(?:的名字)?叫|我姓|我是(?:一)?[名个位](?![^，。]{0,4}(?:猫子|吃货|迷|控))|我是[^，。]{0,8}(?:人|师|生|员|者|手|长|教授|护士|律师"
@@ -491,11 +498,11 @@ PREFERENCE = _any(
     r"|go-to)\b",
     r"\b(?:works?|suits?) (?:me )?best for (?:me|us)\b|\bi work best (?:in|at|with|when)\b"
     r"|\bover .{1,60} any ?day\b|\bnot my (?:thing|cup of tea)\b",
-    rf"\bi(?:'m| am) {_SOFT}(?:not )?(?:{_SOFT})(?:into (?!this|it|that)|fond of|crazy about"
+    rf"\bi(?:'?m| am) {_SOFT}(?:not )?(?:{_SOFT})(?:into (?!this|it|that)|fond of|crazy about"
     r"|keen on|partial to|an? (?:\w+ )?(?:fan|lover) of|more of an?|an? (?:\w+ )?(?:\w+ (?:person"
     r"|lover)|sucker for))\b",
     r"\b(?:stress(?:es)?|annoys?|bores?|bothers?|irritates?|relaxes?|calms?) me\b(?! that)",
-    r"\bi(?:'ve| have) (?:always|never|long) (?:liked|loved|hated|enjoyed|preferred)\b",
+    r"\bi(?:'?ve| have) (?:always|never|long) (?:liked|loved|hated|enjoyed|preferred)\b",
     r"我们?\s*(?:最|更|比较|特别|很|非常|真的|也|一直|还是|不|太|怎么|其实)*(?:喜欢|偏爱|偏好|讨厌"
     r"|宁愿|宁可|受不了|爱(?:吃|喝|看|听|玩|用))(?!你)|我(?:一般|通常|从来|从|平时|总是|都)*不(?:吃|喝|穿|抽)",
 )
@@ -550,7 +557,7 @@ _NO_MATTER = (
 )
 #: What somebody has, does, is at work on, or has before them.
 CONTEXT = _any(
-    rf"\b(?:i|we)(?:'ve got| have| own| also have| still have| now have| currently have| have got)"
+    rf"\b(?:i|we)(?:'?ve got| have| own| also have| still have| now have| currently have| have got)"
     rf" (?:an?|one|two|three|four|five|\d{{1,4}}|my own|our own) {_THING}[a-z0-9]",
     rf"\b(?:i|we|(?:my|our) (?:team|company|department|family|school|lab)) {_SOFT}(?:drive|own|use"
     rf"|uses"
@@ -559,12 +566,13 @@ CONTEXT = _any(
     r"|collect|grow|paint|knit|write (?:for|an?|poetry|songs|code)|sing in|code in|program in"
     r"|subscribe to|foster|belong to|am a member of)\b(?! (?:it|this|that|them|the following"
     r"|to)\b) \S",
-    rf"\b(?:i|we)(?:'m|'re| am| are|'ve been| have been|'ve| have) {_SOFT}{_DOING}\b(?! (?:it|this"
+    rf"\b(?:i|we)(?:'?m|'re| am| are|'?ve been| have been|'?ve"
+    rf"| have) {_SOFT}{_DOING}\b(?! (?:it|this"
     rf"|that"
     r"|them|forward|a (?:ton|lot|bit)|your|you|the following|with the following|some (?:issues"
     r"|trouble)|my (?:dream|life|true|best)|for (?:an?|about|over|around|\d+|two|three|four|five"
     r"|six|ten|years|months)|next|soon|ever|as usual|all day|along|together(?=[.!,]))\b)",
-    rf"\b(?:i|we)(?:'ve| have)? {_SOFT}{_DID}\b(?! (?:it|this|that|them|to (?!learn|play|study"
+    rf"\b(?:i|we)(?:'?ve| have)? {_SOFT}{_DID}\b(?! (?:it|this|that|them|to (?!learn|play|study"
     r"|work|run|volunteer|teach)|with (?:the|this)|getting|thinking|feeling|noticing|noticed|by"
     r"|a few (?:days|weeks|months)|since|last|yesterday|recently|a while|off)\b)(?![.,!']|$)",
     rf"\b(?:my|our) {_NO_MATTER}(?:[\w'-]+ ){{1,3}}?(?:is|are|'s) (?:an?|called|named|in|at|on"
@@ -592,7 +600,8 @@ OTHERS = re.compile(
     r"(?:(?:is|was|'s) (?:an? (?!bit|lot|great (?:idea|way)|good)|the (?:head|owner|founder"
     r"|director|author|coach|captain|ceo|manager|capital|president"
     rf"|{any_of(NEAREST_KIN)})|my|our|from|in (?!the middle|trouble)|at|based|married|engaged"
-    r"|allergic|moving|studying|working|living|retired|pregnant|vegan|vegetarian|training|planning|writing"
+    r"|allergic|moving|studying|working|living|retired|pregnant|vegan|vegetarian|training"
+    r"|planning|writing"
     r"|located)\b|works? (?:at|for|in|as)|lives? (?:in|at|near|with|on)|stud(?:y|ies) "
     r"|teach(?:es)? |plays? (?:the|in|for|\w+ )|owns? |runs? (?:an?|the)\b|manages? |speaks? "
     r"|likes? |loves? |hates? |prefers? |has (?:an?|two|three|four|\d)\b|moved to |graduated "

@@ -244,6 +244,41 @@ def inside(clause: Clause, placed: Sequence[P]) -> Sequence[P]:
 
 
 # ----------------------------------------------------------------------
+# What somebody asks to be kept: "please remember that I am vegan". What follows is the statement,
+# as if it had been said alone.
+# ----------------------------------------------------------------------
+
+#: Without "that" or a colon a statement must begin behind it: "remember my flight is at nine"
+#: states something, "remember to call" and "remember when we met?" do not.
+_STATES = (
+    rf"(?=(?:i|i'?m|i'?ve|we|we're|we've|it'?s|there(?:'s| is| are)|(?:my|our|the"
+    rf"|this) (?:[\w'-]+ )"
+    rf"{{1,4}}?(?:{_FINITE})|(?:my|our) [\w-]+'s)\b)"
+)
+_TO_KEEP = re.compile(
+    r"^(?:(?:and|also|so|oh|ok|okay|hey|hi|btw|by the way|one more thing|please|pls|just)[,:]? )*"
+    r"(?:(?:can|could|would|will) you (?:please )?|i(?:'d| would)? (?:want|like|need) you to )?"
+    r"(?:(?:always )?(?:remember|note|keep in mind|bear in mind|take note|make a note"
+    r"|write down|know"
+    r"|write this down|do not forget|don'?t (?:ever )?forget|never forget)(?: this)?"
+    rf"(?:,? that |: ?|, (?=i\b|i'|im\b|my\b|we\b|our\b)| {_STATES})"
+    r"|(?:fyi|for (?:your information|the record)|(?:just )?so (?:that )?you know"
+    r"|just so you're aware)(?: that |[,:]? | - )"
+    r"|(?:a |just a |quick |friendly )*(?:reminder|note|heads[- ]up)(?: that |: ?|, | - ))"
+    r"(?P<what>\S)"
+)
+
+
+def told_to_keep(sentence: Clause) -> Clause | None:
+    """What a sentence asks to be kept; None where it asks for nothing of the kind."""
+    found = _TO_KEEP.match(sentence.low)
+    if found is None:
+        return None
+    is_request = sentence.low.endswith("?") and " you " in sentence.low[: found.start("what")]
+    return sentence.part(found.start("what"), len(sentence.low) - is_request)
+
+
+# ----------------------------------------------------------------------
 # Corrections: what was said is wrong, and what is right instead.
 #
 # "No, that's wrong" alone corrects nothing that can be kept: the right thing must be told, too.
@@ -362,6 +397,7 @@ _YOU = re.compile(r"\byou(?:r|rs|'re|'ve|'d|'ll)?\b")
 _A_DAY = timedelta(days=1)
 _NO_ANTECEDENT = (cues.SUPPOSED, cues.IDLE, _YOU)
 #: "She's a nurse, they're nice": who "she" is was said nowhere near.
+_SOMEBODY_DOES = re.compile(r"(?:i|we) [a-z]+ \w")
 _UNTOLD = re.compile(r"(?:and |but |so )?(?:he|she|they)\b")
 _JOINED = re.compile(r"^(?:oh )?(?:and|but),? (?=\w)")
 _NOBODY = frozenset({"place", "organization", "event", "date"})
@@ -451,14 +487,21 @@ class _TurnFacts:
     def all(self) -> Iterator[FactDraft]:
         found: list[_Stated] = []
         before: Clause | None = None
-        for line, sentence in sentences(self._event.content):
-            if len(sentence.text) > _LONGEST_SENTENCE:
+        for line, whole in sentences(self._event.content):
+            if len(whole.text) > _LONGEST_SENTENCE:
                 before = None
                 continue
+            kept = told_to_keep(whole)
+            sentence = kept or whole
             parts = clauses(sentence)
-            if self._may_state(sentence):
+            # Cutting must not make it harmless.
+            is_safe = refusal(whole.text, origin=self._event.origin) not in _UNSAFE
+            if is_safe and (kept or self._may_state(sentence)):
                 is_near = before is not None and before.start >= line.start
+                count = len(found)
                 self._read_sentence(found, (line, sentence), parts, before if is_near else None)
+                if kept and len(found) == count and _is_told(kept):
+                    found.append(_Stated(kept, "context"))
             before = parts[-1]
         drafts = filter(None, map(self._draft, found))
         return islice(drafts, _MOST_PER_TURN)
@@ -483,8 +526,7 @@ class _TurnFacts:
         """Add what a sentence states; `place` is its line and itself, `before` the clause that was
         said before it."""
         line, sentence = place
-        unsafe = refusal(sentence.text, origin=self._event.origin) in _UNSAFE
-        if unsafe or _quotes_somebody(line.text):  # Cutting must not make it harmless.
+        if _quotes_somebody(line.text):
             return
         count = len(found)
         for known, clause in pairwise((before, *parts)):
@@ -704,6 +746,14 @@ class _TurnFacts:
 
     def _is_known(self, name: str) -> bool:
         return same(name) == same(self._speaker) or self._known(same(name))
+
+
+def _is_told(clause: Clause) -> bool:
+    """Whether what somebody asks to be kept is a statement, not a deed or a question."""
+    low = clause.low
+    is_open = is_asked(clause) or cues.SUPPOSED.search(low) or _YOU.search(low)
+    says = _VERB.search(low) or _SOMEBODY_DOES.match(low)
+    return not is_open and says is not None and not _UNTOLD.match(low)
 
 
 # Asked of a line for each of its sentences.

@@ -60,7 +60,7 @@ _STEP = 0.1
 _COURTESIES = frozenset(
     terms(
         "hi hello hey dear thanks thank you please ok okay great good morning afternoon evening "
-        "sure fine perfect cool nice alright right well yes yeah yep sorry cheers btw also one thing"
+        "sure fine perfect cool nice alright right well yes yeah yep sorry cheers btw one thing"
     )
 )
 

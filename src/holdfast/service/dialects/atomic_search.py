@@ -182,7 +182,7 @@ def _is_over(hit: Hit) -> bool:
     """Whether a later memory took the place of all that a hit says: the seed hides what is
     superseded. `observability.retrieval.candidate_ids` names it all the same."""
     replaced = hit.why.get("replaced")
-    return bool(replaced) and not replaced.get("partly")
+    return replaced is not None and not replaced.get("partly")
 
 
 def _is_below(hit: Hit, namespace: str) -> bool:
