@@ -25,6 +25,7 @@ from holdfast.errors import Harmful, ModelError
 from holdfast.language.echo import without_recalled
 from holdfast.language.extraction import Extractor
 from holdfast.language.names import same
+from holdfast.language.statements.facts import without_request
 from holdfast.learn.commit import Committer, Learned
 from holdfast.learn.drafts_from_lines import read_lines
 from holdfast.learn.drafts_from_llm import LlmExtractor, make_llm_extractor
@@ -221,7 +222,8 @@ class ExtractStep:
         if self.lines is None or provider_of(talk.data) == "rules":
             return found
         facts, rules = read_lines(talk.turns, self.lines, found.facts)
-        return replace(found, facts=(*found.facts, *facts), rules=tuple(rules))
+        alone = [replace(each, text=without_request(each.text)) for each in facts]
+        return replace(found.also(Drafts(facts=tuple(alone))), rules=tuple(rules))
 
     def _was_read(self, talk: _Talk, turn: Event) -> bool:
         """Whether it is no dead letter: what nobody could read helps to read nothing."""

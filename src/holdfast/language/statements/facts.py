@@ -278,6 +278,13 @@ def told_to_keep(sentence: Clause) -> Clause | None:
     return sentence.part(found.start("what"), len(sentence.low) - is_request)
 
 
+def without_request(text: str) -> str:
+    """What a statement says without the words that ask for it to be kept."""
+    low = text.lower()
+    kept = told_to_keep(Clause(0, text, low)) if len(low) == len(text) else None
+    return kept.text if kept else text
+
+
 # ----------------------------------------------------------------------
 # Corrections: what was said is wrong, and what is right instead.
 #
