@@ -160,7 +160,7 @@ def edges(*, lack: str, has: str = "") -> tuple[str, Check]:
 
 def dated(_: Memory) -> Outcome:
     """A line with the date of a session sets the time, and is no turn."""
-    from holdfast.service.dialects.atomic_ingest import messages_of
+    from holdfast.service.dialects.atomic_ingest import messages_of  # noqa: PLC0415 (only with the service)
 
     found = messages_of("[Session date: 2025-02-03]\nuser: I sold the boat.")
     is_right = len(found) == 1 and str(found[0].get("at", "")).startswith("2025-02-03")
