@@ -123,7 +123,10 @@ def newest_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]
         return candidates
     if named := named_times(query):
         return _then_first(
-            candidates, {doc: each for doc, (_, each) in found.items() if each.is_sure}, named, moment
+            candidates,
+            {doc: each for doc, (_, each) in found.items() if each.is_sure},
+            named,
+            moment,
         )
     return _ordered(candidates, found, moment)
 
