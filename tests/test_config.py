@@ -485,7 +485,7 @@ def test_no_override_is_the_same_configuration() -> None:
             *("searchTopK", "contextBudgetTokens", "fusion", "rrf", "blend", "boosting", "stages"),
             *("instructionLane", "instructionBoostEnabled", "instructionBoostWeight"),
             *("adaptiveLimits", "minConfidence", "relevanceFloor", "conciseness", "mmrLambda"),
-            *("neighbourTurns", "rerankDepth"),
+            *("neighbourTurns", "relevanceGate", "rerankDepth"),
         )
     ],
 )

@@ -75,7 +75,8 @@ _SEED_VARIABLES = ("INSTRUCTION_BOOST_ENABLED", "INSTRUCTION_BOOST_WEIGHT")
 _PER_CALL = (
     "searchTopK", "contextBudgetTokens", "fusion", "rrf", "blend", "instructionLane",
     "instructionBoostEnabled", "instructionBoostWeight", "boosting", "stages", "adaptiveLimits",
-    "minConfidence", "relevanceFloor", "conciseness", "mmrLambda", "neighbourTurns", "rerankDepth",
+    "minConfidence", "relevanceFloor", "relevanceGate", "conciseness", "mmrLambda",
+    "neighbourTurns", "rerankDepth",
 )  # fmt: skip
 
 
@@ -110,6 +111,8 @@ class Config:
     min_confidence: float = share(0.5)
     #: Cosine that a plain question asks of a hit; 0 = any.
     relevance_floor: float = share(0.0)
+    #: In a context: the share of the best score that a hit must have; 0 = any.
+    relevance_gate: float = share(0.7)
     #: The most that a long text loses; the seed's is 0.15.
     conciseness: float = share(0.0)
     #: Relevance against novelty; 1 = novelty does not count.

@@ -172,7 +172,7 @@ class Hits(list[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A hit that a context does not tell: it did not fit into the budget, or is a copy of one."""
+    """A hit that is not in the context, and why: over budget, not relevant, says nothing, copy."""
 
     id: str
     tokens: int

@@ -1,11 +1,14 @@
 """Context: hits packed into a token budget, as many as possible, the best in most detail.
 
+0. What says nothing or is far from relevant is left out (gate.py). If all the rest fits, it is told
+   in full.
 1. Standing instructions have a reserve, then the guaranteed categories have one: at most
    `RESERVE_SHARE` of the budget and `RESERVE_TOKENS` each. What they leave is there for all.
 2. Every hit is let in as a headline (excerpt.py), best first; before the ninth, the first
    `READABLE` become overviews. One that does not fit is skipped and listed, as is a copy.
 3. What is left makes them longer, best first: the first `FULL_FIRST` in full if none takes more
-   than `FULL_SHARE`, then headlines become overviews, then overviews become full.
+   than `FULL_SHARE`, then headlines become overviews, then overviews become full. What is much
+   less relevant than the best becomes longer only where that takes at most `BRIEF_SHARE`.
 
 So short memories are all in full, and of long ones a budget holds many, of which the first can be
 read. The formats differ in what a memory costs and in how it is written (safe.py, astra.py,
@@ -24,6 +27,7 @@ from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.astra import AstraLayout
 from holdfast.recall.context.deerflow_map import DeerLayout
 from holdfast.recall.context.excerpt import CHARACTERS_PER_TOKEN, excerpt
+from holdfast.recall.context.gate import Gate, gated
 from holdfast.recall.context.safe import SafeLayout
 from holdfast.recall.deerflow import Talk
 from holdfast.types import Dropped, Hit
@@ -88,6 +92,9 @@ OVER_BUDGET, COPY = "over budget", "copy"
 READABLE = 8
 FULL_FIRST = 5
 FULL_SHARE = 0.1
+OVER_BUDGET = "over budget"
+#: Of the grid of gate.py.
+BRIEF_SHARE = 0.01
 
 
 class Layout(Protocol):
@@ -123,7 +130,7 @@ class Packed:
     dropped: tuple[Dropped, ...]
 
 
-def pack(
+def pack(  # noqa: PLR0913 (what a context may ask for)
     hits: Sequence[Hit],
     *,
     budget_tokens: int,
@@ -131,40 +138,43 @@ def pack(
     format: str = "safe",
     packaging: str = "auto",
     guaranteed: Collection[str] = GUARANTEED,
+    relevance_gate: float = 0.0,
     talk: Talk | None = None,
     summaries: Callable[[], Mapping[str, str]] | None = None,
 ) -> Packed:
     """Hits, best first, as a text of at most `budget_tokens`.
 
-    `query` decides which sentences of a long memory are told; `talk`, the conversation before it,
-    orders the facts of the deerflow format, and `summaries` of the user stand in front of them.
+    `query` decides which sentences of a long memory are told; `relevance_gate` is the share of the
+    best score below which a hit is left out; `talk`, the conversation before it, orders the facts
+    of the deerflow format, and `summaries` of the user stand in front of them.
     """
     copies = [hit for hit in hits if hit.why.get("similar") == COPY]
     hits = [hit for hit in hits if hit.why.get("similar") != COPY] if copies else hits
+    _check_choice(packaging, "packaging", get_args(Packaging))
     layout = _layout(format, budget_tokens, len(hits), talk, summaries)
-    filling = _Filling(hits, layout, budget_tokens, list(dict.fromkeys(terms(query))))
-    done = _fill(filling, hits, budget_tokens, packaging, guaranteed)
+    instructions = [place for place, hit in enumerate(hits) if hit.is_rule]
+    corrections = [place for place, hit in enumerate(hits) if _is_one_of(hit, guaranteed)]
+    gate = gated(hits, query, {*instructions, *corrections}, bar=relevance_gate)
+    filling = _Filling(hits, layout, budget_tokens, list(dict.fromkeys(terms(query))), gate)
+    done = _fill(filling, instructions, corrections, packaging, budget_tokens)
     said = tuple(Dropped(hit.id, layout.tokens(hit, hit.content), COPY) for hit in copies)
     return replace(done, dropped=done.dropped + said) if said else done
 
 
 def _fill(
     filling: _Filling,
-    hits: Sequence[Hit],
-    budget_tokens: int,
+    instructions: Sequence[int],
+    corrections: Sequence[int],
     packaging: str,
-    guaranteed: Collection[str],
+    budget_tokens: int,
 ) -> Packed:
-    """Hits, best first, in the budget."""
-    _check_choice(packaging, "packaging", get_args(Packaging))
+    """What passed the gate, best first, in the budget; rules and corrections before the rest."""
     fixed: Level | None = next((level for level in LEVELS if level == packaging), None)
-    places = range(len(hits))
     if fixed in (None, "full") and filling.hold_all():
         return filling.result()
-    instructions = [place for place, hit in enumerate(hits) if hit.is_rule]
-    corrections = [place for place, hit in enumerate(hits) if _is_one_of(hit, guaranteed)]
     filling.reserve(instructions, fixed or "overview")
     filling.reserve(corrections, fixed or "overview")
+    places = filling.passed
     filling.let_in(places[:READABLE], fixed or "headline")
     if fixed is None:
         filling.tell_more(places[:READABLE], "overview")
@@ -215,12 +225,18 @@ class _Filling:
     """A budget being filled: hits are known by their place in the ranking."""
 
     def __init__(
-        self, hits: Sequence[Hit], layout: Layout, budget: int, query_terms: Sequence[str]
+        self,
+        hits: Sequence[Hit],
+        layout: Layout,
+        budget: int,
+        query_terms: Sequence[str],
+        gate: Gate,
     ) -> None:
         self._hits = hits
         self._layout = layout
         self._budget = budget
         self._terms = query_terms
+        self._gate = gate
         self._left = budget - layout.frame_tokens
         self._inside: dict[int, _PackedItem] = {}
         self._paid: set[Hashable] = set()
@@ -228,17 +244,23 @@ class _Filling:
         self._content_tokens: dict[str, int] = {}
         self._whole_tokens: dict[int, int] = {}
 
+    @property
+    def passed(self) -> list[int]:
+        """The places of the hits that passed the gate."""
+        return [place for place in range(len(self._hits)) if place not in self._gate.left_out]
+
     def hold_all(self) -> bool:
-        """Let every hit in in full, if all fit: then there is nothing to choose."""
-        if sum(len(hit.content) for hit in self._hits) > self._left * CHARACTERS_PER_TOKEN:
+        """Let every hit in in full that passed the gate, if all fit: nothing is to be chosen."""
+        places = [place for place in range(len(self._hits)) if place not in self._gate.left_out]
+        passed = [self._hits[place] for place in places]
+        if sum(len(hit.content) for hit in passed) > self._left * CHARACTERS_PER_TOKEN:
             return False
-        parts = dict(part for hit in self._hits for part in self._layout.shared_parts(hit))
-        places = range(len(self._hits))
+        parts = dict(part for hit in passed for part in self._layout.shared_parts(hit))
         if sum(map(self._whole, places)) + sum(parts.values()) > self._left:
             return False
         self._inside = {
             place: _PackedItem("full", hit.content, self._whole(place))
-            for place, hit in enumerate(self._hits)
+            for place, hit in zip(places, passed, strict=True)
         }
         return True
 
@@ -258,10 +280,11 @@ class _Filling:
 
     def tell_more(self, places: Sequence[int], level: Level, *, most: int | None = None) -> None:
         """Lengthen those that are in, where it fits and takes no more than `most`."""
+        little = int(BRIEF_SHARE * self._budget)
         for place in places:
             now = self._inside.get(place)
             if now and LEVELS.index(level) < LEVELS.index(now.level):
-                self._put(place, level, most=most)
+                self._put(place, level, most=little if place in self._gate.brief else most)
 
     def result(self) -> Packed:
         """The text, its exact tokens, and what is in it."""
@@ -277,11 +300,14 @@ class _Filling:
             tuple(self._hits[place] for place in places),
             tuple(self._inside[place].level for place in places),
             tuple(
-                Dropped(hit.id, self._whole(place), OVER_BUDGET)
+                Dropped(hit.id, self._whole(place), self._reason(place))
                 for place, hit in enumerate(self._hits)
                 if place not in there
             ),
         )
+
+    def _reason(self, place: int) -> str:
+        return self._gate.left_out.get(place, OVER_BUDGET)
 
     def _put(self, place: int, level: Level, *, most: int | None = None) -> bool:
         """Tell a hit at a level, more than before, if that fits; whether it does."""
