@@ -27,8 +27,8 @@ def test_says_nothing(text: str) -> None:
     [
         "Yes.", "No", "Nein.", "OK, Tuesday", "Thanks, Ann", "I do", "🍕", "42", "£5",
         "+1 555 0100", "Good course", "OK, I moved to Lisbon.", "Noted: the door code is 4711",
-        "Danke, bis Montag", "Gracias por el vino", "Merci pour Lyon", "Fine wine", "谢谢你的书", "Great, the blue one",
-        "ok " * 9,
+        "Danke, bis Montag", "Gracias por el vino", "Merci pour Lyon", "Fine wine",
+        "谢谢你的书", "Great, the blue one", "ok " * 9,
     ],
 )  # fmt: skip
 def test_says_something(text: str) -> None:

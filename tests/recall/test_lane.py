@@ -1,5 +1,6 @@
 """Standing instructions have places of their own."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 
 import holdfast
 from holdfast.memory.memory import Memory
-from holdfast.recall.stages.guaranteed import PLACES, is_rule, place_rules
+from holdfast.models.local import LocalEmbedder
+from holdfast.recall.stages.guaranteed import PLACES, WEAK, is_rule, place_rules
 from holdfast.testing import HashEmbedder
 from tests.recall.moments import a_moment, a_view, scored
 
@@ -222,3 +224,63 @@ def test_nothing_that_was_found_leaves_a_context_unseen(memory: Memory) -> None:
     context = memory.context("When do we eat?", user="eve")
     assert found == {hit.id for hit in context.hits} | {each.id for each in context.dropped}
     assert [each.reason for each in context.dropped] == ["copy"]
+
+
+@pytest.fixture(scope="module")
+def household(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """A few rules beside everyday talk, with the shipped model."""
+    said = [
+        "I live in Porto with my wife Marta.", "Our daughter Lea started school in September.",
+        "The car broke down on Tuesday, the garage wants 400 euros.",
+        "Always answer me in short bullet points.", "We are planning a trip to Japan in April.",
+        "When I ask for recipes, give amounts in grams.", "My brother Tom is moving to Berlin.",
+        "I run every Sunday along the river.", "Never mention prices in dollars.",
+        "Lea wants a rabbit for her birthday.", "I finished reading Dune last night.",
+        "Whenever you write an email for me, sign it as Dr. Costa.",
+        "The landlord raised the rent to 950 euros.", "I started learning Japanese on Monday.",
+        "Marta's mother visits us in May.", "I am allergic to shellfish.",
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("household") / "m.db"
+    with holdfast.open(path, worker=False, embedder=LocalEmbedder()) as memory:
+        memory.remember([{"content": each} for each in said], user="ann")
+        memory.drain()
+        yield memory
+
+
+def rules_told(memory: Memory, question: str, limit: int) -> list[str]:
+    return [hit.content for hit in memory.recall(question, user="ann", limit=limit) if hit.is_rule]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where do I live?",
+        "What sport do I do?",
+        "Which book did I finish?",
+        "How much is the rent?",
+    ],
+)
+def test_a_short_list_has_no_place_for_rules_that_do_not_fit(
+    household: Memory, question: str
+) -> None:
+    assert rules_told(household, question, 8) == []
+    assert len(rules_told(household, question, 10)) <= WEAK
+
+
+@pytest.mark.parametrize(
+    ("question", "rule"),
+    [
+        ("Can you give me a recipe for fish soup?", "recipes"),
+        ("Write an email to my landlord.", "email"),
+    ],
+)
+def test_a_short_list_has_a_place_for_the_rule_that_fits(
+    household: Memory, question: str, rule: str
+) -> None:
+    (told,) = rules_told(household, question, 8)
+    assert rule in told
+
+
+def test_a_context_tells_a_few_rules_whatever_is_asked(household: Memory) -> None:
+    context = household.context("Where do I live?", user="ann", record=False)
+    assert sum(hit.is_rule for hit in context.hits) == 4

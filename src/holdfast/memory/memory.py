@@ -241,9 +241,8 @@ class Memory(Library):
         hits = self._search(asked, config, task_profile, overrides)
         done = pack(
             hits, budget_tokens=budget, query=text, format=format, packaging=packaging,
-            guaranteed=validate.words(guaranteed, "guaranteed"),
-            relevance_gate=config.relevance_gate, talk=before,
-            summaries=lambda: self._summaries_of(asked),
+            guaranteed=validate.words(guaranteed, "guaranteed"), talk=before,
+            relevance_gate=config.relevance_gate, summaries=lambda: self._summaries_of(asked),
         )  # fmt: skip
         context = _context(self._ids.make(1, self._now())[0], done, hits)
         if record:
