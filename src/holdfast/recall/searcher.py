@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
+from holdfast.language.filler import says_nothing
 from holdfast.language.questions import english_only
 from holdfast.models.base import Embedder, embedded, pay_for
 from holdfast.models.reader import LineReader, is_idle
@@ -100,7 +101,7 @@ class Searcher:
         """The hits for a query."""
         # First of all: a share that ends meanwhile still counts.
         also = self._parts(asked.scope)
-        if asked.packing and self._reader is not None and is_idle(asked.text, self._reader):
+        if asked.packing and self._is_idle(asked.text):
             asked = replace(asked, idle=True)
         answering = self._answering_space()
         vector, degraded = self._query_vector(asked.text, answering)
@@ -134,6 +135,10 @@ class Searcher:
         hits.degraded = (*degraded, *answer.degraded, *([language] if language else []))
         hits.task_profile = detected.name
         return hits
+
+    def _is_idle(self, text: str) -> bool:
+        """Whether a message asks nothing that a memory could answer."""
+        return says_nothing(text) or (self._reader is not None and is_idle(text, self._reader))
 
     def _standings(self, scope: Scope) -> Standings | None:
         return None if self.facts is None else standings(self.facts.of(scope))

@@ -134,10 +134,10 @@ def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
     if moment.query.packing:  # Rules have a block of their own there: nobody loses a place.
         most = len(rules)
         least = _ANY if few else least  # A few rules are told whatever is asked.
-    if moment.query.idle:  # Small talk: those that are about it.
-        least = STRONG if moment.cosines is None else max(STRONG, _ABOUT / _top_cosine(moment))
     elif classify(moment.query.text).name in BROAD:
         least, most = max(least, STRONG), 1
+    if moment.query.idle:  # Small talk: those that are about it.
+        least = STRONG if moment.cosines is None else max(STRONG, _ABOUT / _top_cosine(moment))
     chosen = [place for place in order.tolist() if near[place] >= least][:most]
     if not moment.query.packing and least != _ANY:
         chosen = _worth_a_place(chosen, _fit_well(moment, rules, near), moment.query.limit)
