@@ -49,6 +49,7 @@ eval: .venv/.core ## measure retrieval: DATA=folder of labelled sets, SETS=which
 	@$(BIN)/holdfast bench retrieval $(if $(DATA),--data "$(DATA)") $(if $(SETS),--sets "$(SETS)") \
 		--cache .cache/embeddings.db --out .cache/eval
 	@$(BIN)/python -m scripts.eval_facts
+	@$(BIN)/python -m scripts.eval_understanding
 
 bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 	@$(BIN)/python scripts/bench.py

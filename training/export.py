@@ -63,11 +63,11 @@ def read(folder: Path) -> Weights:
 def renamed(weights: Weights) -> Weights:
     """The names of a BERT checkpoint."""
     found: Weights = {}
-    for name, value in weights.items():
-        if match := re.fullmatch(r"layers\.(\d+)\.(\w+)\.(weight|bias)", name):
-            name = f"encoder.layer.{match[1]}.{NAMES[match[2]]}.{match[3]}"
-        name = name.replace("words.weight", "embeddings.word_embeddings.weight")
+    for ours, value in weights.items():
+        name = ours.replace("words.weight", "embeddings.word_embeddings.weight")
         name = name.replace("positions.weight", "embeddings.position_embeddings.weight")
+        if match := re.fullmatch(r"layers\.(\d+)\.(\w+)\.(weight|bias)", ours):
+            name = f"encoder.layer.{match[1]}.{NAMES[match[2]]}.{match[3]}"
         found[re.sub(r"^norm\.", "embeddings.LayerNorm.", name)] = value
     found["embeddings.token_type_embeddings.weight"] = np.zeros((1, 384), dtype=np.float32)
     return found

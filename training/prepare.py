@@ -8,7 +8,7 @@ and values are words.
 
 - turns: every user's turn with the line, the acts, the kinds, whom it is about and the value words
 - pairs: an earlier line and a later one, with how the later relates to the earlier. Those that no
-  author related are `unrelated`: the nearest by the shipped embedder, for these are what is compared
+  author related are `unrelated`: the nearest by the shipped embedder, which are what is compared
 - retrieval: questions and the turns that answer them, of our conversations and of pseudo ones
 """
 
@@ -102,7 +102,7 @@ def tagged_turns(conversation: Conversation, words: WordPiece) -> Iterator[dict[
 
 
 def tagged_line(line: Line, words: WordPiece) -> dict[str, Any]:
-    """The token ids of a line, its labels by column, and which tokens are a value or a condition."""
+    """The token ids of a line, its labels by column, and the tokens of values and conditions."""
     ids, owners, spans = units(line.text, words)
     tags = set(line.acts)
     tags |= {"fact"} if line.facts else set()

@@ -356,8 +356,8 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
     loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=workers)
     report = Report(max(1, options.steps // 12))
     model.train()
-    for batch in loader:
-        batch = {name: {k: v.to(device) for k, v in part.items()} for name, part in batch.items()}
+    for drawn in loader:
+        batch = {name: {k: v.to(device) for k, v in part.items()} for name, part in drawn.items()}
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             tags = tag_loss(model, batch["tags"])
             pairs = batch["pairs"]

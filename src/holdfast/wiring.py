@@ -39,15 +39,14 @@ def open(
     """Open a memory: a path or sqlite:///path; the file is made when missing.
 
     Or the address of a service, http://host:3050, with a key of it: `api_key`, else that of
-    HOLDFAST_API_KEY. What is opened then is a `holdfast.Client`: the same verbs, types and
-    errors. Its settings, models, worker and clock are the service's own, not given here.
+    HOLDFAST_API_KEY. That is a `holdfast.Client`: the same verbs, types and errors, with the
+    settings, models, worker and clock of the service.
 
     `worker=False` starts no background thread: call `drain()` or run `holdfast worker`.
-    `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
-    `extractor` is any object with `extract(turns)`, see language/extraction.py; default: spaCy
-    where the extra `nlp` is installed, else rules. A language model that the settings name is asked
-    first. The shipped model that reads (`extraction.reader`) works beside the shipped embedder: who
-    brings an embedder brings models of their own.
+    `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model,
+    with the shipped model that reads beside it.
+    `extractor` is any object with `extract(turns)`, see language/extraction.py; default: spaCy if
+    it is installed, else rules. A language model that the settings name is asked first.
     `reranker` is any object with `model_id` and `rerank(query, texts)`; default: none.
     """
     if is_address(url):
@@ -59,22 +58,17 @@ def open(
         raise ConfigError("api_key is for a service: a file has no keys of its own")
     if url == DEFAULT_URL:
         url = file_here(DEFAULT_URL)
-    settings = load(config)
-    chosen = embedder if embedder is not None else make_embedder(settings)
-    lines = _reader() if embedder is None and settings.extraction.reader == "model" else None
+    settings, lines, chosen = load(config), None, embedder
+    if chosen is None:
+        chosen = make_embedder(settings)
+        lines = _reader() if settings.extraction.reader == "model" else None
     store = make_store(url)
     try:
         return Memory(
-            store,
-            chosen,
-            config=settings,
-            clock=clock,
-            worker=worker,
-            older_embedder=_shipped_embedder,
-            reranker=reranker,
-            reader=lines,
+            store, chosen, config=settings, clock=clock, worker=worker,
+            older_embedder=_shipped_embedder, reranker=reranker, reader=lines,
             reading=_make_reader(settings, extractor, lines),
-        )
+        )  # fmt: skip
     except BaseException:
         store.close()
         raise

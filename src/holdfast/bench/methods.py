@@ -83,6 +83,7 @@ VARIATIONS = (
     Variation("profile", {"boosting.enabled": False}),
     Variation("confidence", {"minConfidence": 0.0}),
     Variation("current", {"stages.current": False}),
+    Variation("replaced", {"stages.replaced": False}),
     Variation("lane", {"instructionLane": 0}),
     Variation("literal", {"stages.literal": False}),
     Variation("similar", {"stages.similar": False}),

@@ -13,14 +13,13 @@ from typing import Protocol
 
 from holdfast.language import dates
 from holdfast.language.dates import Date
+from holdfast.language.denial import is_denied, opens_clause
 from holdfast.language.lexicon import word_set
 from holdfast.language.mentions import Kinds, KnownNames, Mention, Names, Span, Turn
 from holdfast.language.relations import (
     MentionedRelation,
     Speakers,
     distinct,
-    is_denied,
-    opens_clause,
     pattern_relations,
     tells,
 )

@@ -16,17 +16,8 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from holdfast.language.lexicon import (
-    BLOOD_KIN,
-    GRANDPARENTS,
-    KIN,
-    MONTHS,
-    PETS,
-    SEASONS,
-    WEEKDAYS,
-    any_of,
-    word_set,
-)
+from holdfast.language.denial import is_denied, opens_clause
+from holdfast.language.lexicon import BLOOD_KIN, GRANDPARENTS, KIN, PETS, any_of, word_set
 from holdfast.language.mentions import OPENERS, Mention, Span
 from holdfast.language.sentences import sentence_spans
 
@@ -178,26 +169,8 @@ _ROLE_CONFIDENCE = 0.85
 # What makes an edge of a claim: words that relate two things, said and not denied.
 # ----------------------------------------------------------------------
 
-_DENIED = re.compile(
-    r"\b(?:not|never|nobody|none|neither|nor|no one|no longer|cannot|hardly|barely|rarely|seldom"
-    r"|without|nothing|far from|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b|n['’]t\b|\bno (?=[a-z])",
-    re.I,
-)
-#: Where a clause begins that stands by itself: what is denied before it is another's.
-_CLAUSE = re.compile(r"[;:–—(\n]|, (?=(?:and|but|so|I|we|he|she|they)\b)|\bbut\b|,? yet\b", re.I)
-#: What may stand before "I" or "we" where they begin a clause; after another word they only tell
-#: which thing is meant ("the games I love"), or ask ("how can I").
-_BEFORE_CLAUSE = re.compile(
-    r"(?:^|[^\w\s]|\d|\b(?:and|but|because|so|that|since|as|why|how|what|though|although|while|when|after"
-    r"|before|then|plus|or|yes|much|more|well|oh|now|also|too|anymore|think|know|say|said|guess|mean|believe|suppose|feel|admit"
-    r"|until|once|ago|here|there|again|once|later|today|yesterday|tomorrow|tonight|sometimes|often"
-    r"|always|just|years?|months?|weeks?|weekends?|days?|nights?|mornings?|evenings?|afternoons?"
-    rf"|{any_of(MONTHS, WEEKDAYS, SEASONS)}|[a-z]+ly))\s*\Z",
-    re.I,
-)
 #: Doubt before "is my boss": "if she is", "I don't think she is".
 _SUPPOSED = re.compile(r"\b(?:if|unless|whether|wish|maybe|perhaps|pretend|imagine)\b", re.I)
-_LONGEST_CLAUSE = 300
 
 _SMALL = word_set("""
 am is are was were be been being have has had do does did got get gets used 's 'm 're 've ’s ’m ’re
@@ -236,25 +209,6 @@ _SAID_PLAINLY = re.compile(
     re.I,
 )
 _BEING_IN = re.compile(r".*\b(?:in|within|inside)", re.I)
-
-
-def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether what stands here is denied, there or earlier in its clause: "I never got used to",
-    "I don't think I like"."""
-    for begin, stop in sentence_spans(text, names=True):
-        if begin <= start < stop:
-            break
-    else:
-        return False
-    begin = max(begin, start - _LONGEST_CLAUSE)
-    for border in _CLAUSE.finditer(text, begin, start):
-        begin = border.end()
-    return _DENIED.search(text, begin, end) is not None
-
-
-def opens_clause(text: str, start: int) -> bool:
-    """Whether "I" or "we" that stands here begins a clause of its own."""
-    return _BEFORE_CLAUSE.search(text, max(0, start - 40), start) is not None
 
 
 def tells(relation: MentionedRelation, *, named: bool) -> bool:

@@ -72,16 +72,10 @@ class Core:
         #: What one workspace lets another see: `grant`, `revoke`, `list`.
         self.shares = Shares(store, now=self._now)
         self._searcher = Searcher(
-            store,
-            embedder,
-            recipe=RECIPE,
-            older_embedder=older_embedder,
-            cache_bytes=config.index_cache_megabytes * MIB,
-            decay=config.decay,
-            reranker=reranker,
-            reader=reader,
-            parts=self.shares.parts,
-        )
+            store, embedder, recipe=RECIPE, older_embedder=older_embedder,
+            cache_bytes=config.index_cache_megabytes * MIB, decay=config.decay,
+            reranker=reranker, reader=reader, parts=self.shares.parts,
+        )  # fmt: skip
         # What died because the model was away deserves another try now.
         store.replay(transient_only=True)
         self._worker = Worker(store, embedder, config=config, clock=self._now)
@@ -93,7 +87,6 @@ class Core:
             store, config.decay, lambda scope, turns: graphs.of(scope, patient=True).heard_in(turns)
         )
         self._make_tiers(embedder)
-        self._searcher.facts = self.facts.known
         self._worker.house.nightly = lambda now: self.life.run(now=now)
         if reading is not None:
             committer = Committer(store, graphs, self.facts, self.notes, self._now)
@@ -107,6 +100,7 @@ class Core:
         self.facts = Facts(
             store, worker, now=now, limits=limits, embed=lambda texts: embedded(embedder, texts)
         )
+        self._searcher.facts = self.facts.known
         #: Notes by day: `add`, `day`, `list`.
         self.notes = Notes(store, worker, now=now, limits=limits, strength=strength)
         #: Entities and what was observed of them, to the letter: `create`, `add`, `read`, `delete`.

@@ -53,7 +53,7 @@ _KNOWN, _BEFORE, _NEW = 80, 40, 100
 _REMEMBERED = 2_000
 #: Characters of small talk, and how sure the model must be that it is.
 _LONGEST_IDLE = 80
-_IDLE = 0.6
+_IDLE, _BUSY = 0.6, 0.5
 #: How sure a line must begin in the middle of a sentence, as a logit: half a name is no statement.
 _STARTS = 1.5
 
@@ -94,7 +94,7 @@ def is_idle(text: str, reader: LineReader) -> bool:
         return False
     return all(
         line.tags["filler"] + line.tags["chat"] >= _IDLE
-        and max(line.tags[each] for each in ("ask", "fact", "rule", "withdraw")) < 1 - _IDLE
+        and max(line.tags[each] for each in ("ask", "fact", "rule", "withdraw")) < _BUSY
         for line in reader.lines(text)
     )
 

@@ -1,0 +1,90 @@
+"""The model that reads, the shipped file: lines, tags, relations."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.models.reader import KINDS, RELATIONS, TAGS, LocalReader, is_idle
+
+
+@pytest.fixture(scope="module")
+def reader() -> LocalReader:
+    return LocalReader(threads=1)
+
+
+def test_a_turn_is_cut_into_lines_that_cover_all_its_words(reader: LocalReader) -> None:
+    text = "ok so we moved to Ghent last week.\n\nNo calls before ten please! what's the postcode"
+    lines = reader.lines(text)
+    assert " ".join(" ".join(line.text for line in lines).split()) == " ".join(text.split())
+    assert [text[line.start : line.end] for line in lines] == [line.text for line in lines]
+    assert len(lines) >= 3
+    assert [line.before for line in lines] == ["", *(line.text for line in lines[:-1])]
+    assert all(set(line.tags) == set(TAGS) and line.kind in KINDS for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("My sister Ottilie works as a baker in Ghent.", "fact"),
+        ("we finally bought the cottage in Whitby, 310k all in", "fact"),
+        ("When I send you a contract, list the risks first.", "rule"),
+        ("keep your answers under three sentences from now on", "rule"),
+        ("you can drop the three sentence rule again, it was only for the exam", "withdraw"),
+        ("what would a new boiler cost?", "ask"),
+        ("haha thanks", "filler"),
+        ("Meine Schwester arbeitet als Bäckerin in Gent.", "fact"),
+    ],
+)
+def test_a_line_is_taken_for_what_it_is(reader: LocalReader, text: str, tag: str) -> None:
+    (line, *_) = reader.lines(text)
+    assert max(line.tags, key=line.tags.__getitem__) == tag
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "relation"),
+    [
+        ("The plumber is coming on Tuesday.", "the plumber moved it to Friday", "replaces"),
+        ("Budget for the loft is 62k.", "budget for the loft went up to 71k", "replaces"),
+        ("the window is 140 cm wide", "sorry, remeasured, it's 104 not 140", "corrects"),
+        ("Keep answers to three lines.", "forget the three lines, go long again", "withdraws"),
+        ("My brother Tom lives in Leeds.", "The cat hates the new carpet.", "unrelated"),
+    ],
+)
+def test_two_lines_are_related(reader: LocalReader, known: str, new: str, relation: str) -> None:
+    (told,) = reader.relations(new, "", [known])
+    assert set(told) == set(RELATIONS)
+    assert sum(told.values()) == pytest.approx(1.0, abs=1e-4)
+    ends = {"replaces", "corrects"}
+    best = max(told, key=told.__getitem__)
+    assert best == relation or {best, relation} <= ends
+
+
+def test_a_long_turn_is_read_in_parts_and_to_its_end(reader: LocalReader) -> None:
+    text = "The shed is green. " * 200 + "My daughter Ilse is allergic to nuts."
+    lines = reader.lines(text)
+    assert lines[-1].text.endswith("nuts.")
+    assert lines[-1].tags["fact"] > 0.5
+    assert len(lines) > 150
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n", "🙂", "x" * 5_000, "\u200b", "。。。"])
+def test_any_text_can_be_read(reader: LocalReader, text: str) -> None:
+    for line in reader.lines(text):
+        assert all(0.0 <= sure <= 1.0 for sure in line.tags.values())
+
+
+def test_the_same_text_is_read_alike_each_time(reader: LocalReader) -> None:
+    text = "I swapped the kayak for a canoe and Bram keeps it at his place"
+    assert reader.lines(text) == reader.lines(text)
+
+
+@pytest.mark.parametrize("text", ["thanks, you're a star!", "haha ok", "good night then"])
+def test_small_talk_is_idle(reader: LocalReader, text: str) -> None:
+    assert is_idle(text, reader)
+
+
+@pytest.mark.parametrize(
+    "text", ["Where do I live?", "I'm off to buy a sofa for 900", "write the mail to Petra"]
+)
+def test_what_asks_or_tells_is_not_idle(reader: LocalReader, text: str) -> None:
+    assert not is_idle(text, reader)

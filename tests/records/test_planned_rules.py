@@ -1,0 +1,90 @@
+"""What lines make of the rules in force, with a model that says what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import holdfast
+from holdfast.language.instructions.rules import Rule
+from holdfast.models.reader import RELATIONS
+from holdfast.records.rules import Relate, RuleDraft, planned_rules
+from holdfast.types import Event, Record, Scope
+from tests.learn.test_drafts_from_lines import NOON
+
+SCOPE = Scope("default", "ann")
+
+
+def in_force(path: Path, *rules: str) -> list[Record]:
+    with holdfast.open(path / "m.db", worker=False) as memory:
+        for rule in rules:
+            memory.remember(rule, user="ann", at=NOON - timedelta(days=9))
+        return memory.store.listed(SCOPE, tier="procedure", kind="instruction")
+
+
+def draft(
+    text: str, *, is_end: bool = False, score: float = 0.9, replaces: bool = False
+) -> RuleDraft:
+    event = Event("e9", 9, "user", text, NOON, NOON, "user")
+    rule = Rule(text, text, None, score, replaces, 1_000)
+    return RuleDraft(event, rule, "", is_end, is_stored=False)
+
+
+def saying(relation: str, sure: float, about: str) -> Relate:
+    """A model that says this of the known line with these words, and else that nothing relates."""
+
+    def relate(_new: str, _before: str, known: Sequence[str]) -> list[dict[str, float]]:
+        rest = dict.fromkeys(RELATIONS, 0.0) | {"unrelated": 1.0}
+        hit = dict.fromkeys(RELATIONS, 0.0) | {relation: sure, "unrelated": 1.0 - sure}
+        return [hit if about in each else rest for each in known]
+
+    return relate
+
+
+def test_a_new_rule_stands_beside_those_that_it_does_not_end(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.")
+    (made,) = planned_rules([draft("no emojis pls")], current, saying("replaces", 0.2, "French"))
+    assert (made.kind, made.supersedes, made.content) == ("instruction", (), "no emojis pls")
+
+
+def test_a_withdrawal_ends_its_rule_and_no_other(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.", "Never use emojis.")
+    french = next(rule for rule in current if "French" in rule.content)
+    line = draft("English is fine again", is_end=True, score=0.05, replaces=True)
+    (made,) = planned_rules([line], current, saying("withdraws", 0.6, "French"))
+    assert (made.kind, made.supersedes) == ("release", (french.id,))
+
+
+def test_what_ends_a_rule_and_may_give_another_is_told_in_its_place(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.")
+    line = draft("rather Dutch from now on", is_end=True, score=0.3, replaces=True)
+    (made,) = planned_rules([line], current, saying("withdraws", 0.6, "French"))
+    assert (made.kind, made.supersedes) == ("instruction", (current[0].id,))
+
+
+def test_a_rule_that_is_said_again_is_not_stored_again(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.")
+    assert planned_rules([draft("French please")], current, saying("same", 0.9, "French")) == []
+
+
+def test_a_withdrawal_of_nothing_that_is_known_leaves_nothing(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.")
+    line = draft("forget it", is_end=True, score=0.0, replaces=True)
+    assert planned_rules([line], current, saying("withdraws", 0.1, "French")) == []
+
+
+def test_what_was_said_later_is_not_ended(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path / "m.db", worker=False) as memory:
+        late = datetime(2026, 6, 1, tzinfo=UTC)
+        memory.remember("Always answer in French.", user="ann", at=late)
+        current = memory.store.listed(SCOPE, tier="procedure", kind="instruction")
+    line = draft("English is fine again", is_end=True, score=0.0, replaces=True)
+    assert planned_rules([line], current, saying("withdraws", 0.9, "French")) == []
+
+
+def test_the_same_lines_again_make_the_same_records(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.")
+    lines = [draft("no emojis pls")]
+    once, again = (planned_rules(lines, current, saying("replaces", 0.7, "French")) for _ in "ab")
+    assert once == again

@@ -1,0 +1,86 @@
+"""Labelled conversations: the format, and that everything committed is well labelled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from training.labels import read, scored
+
+ROOT = Path(__file__).parents[2]
+TALK = """\
+id: en-test-1
+lang: en
+who: somebody
+== s1 2026-01-12 19:05
+u0
+- hi!  ## filler
+- I rent a room in Ghent  ## fact home me [Ghent] home town
+- no long answers pls  ## rule short
+a1
+Noted.
+== s2 2026-02-12 19:05
+u2
+- writing from the new flat in Bruges  ## fact home me [Bruges] home town; replaces 0.2
+- and go on as long as you like  ## withdraw short; withdraws 0.3
+rule short: ended; words [long answers]; ask: how do I paint a door
+relation: me -> Ghent: lived in
+q: where do I live?; now 2; before 0; answer: Bruges
+nothing: cheers
+"""
+
+
+def test_a_conversation_is_read_and_scored(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(TALK)
+    made = scored(read(path))
+    assert [turn["content"] for turn in made["turns"]] == [
+        "hi! I rent a room in Ghent\nno long answers pls",
+        "Noted.",
+        "writing from the new flat in Bruges\nand go on as long as you like",
+    ]
+    (fact,) = made["facts"]
+    assert (fact["current"], fact["outdated"], fact["turns"]) == (["Bruges"], ["Ghent"], [0, 2])
+    assert made["rules"][0] | {"turns": []} == {
+        "words": ["long answers"], "active": False, "ask": "how do I paint a door", "turns": [],
+    }  # fmt: skip
+    assert made["questions"][0]["outdated"] == [0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("[Ghent] home", "[Gent] home", "[Gent] is not in the line"),
+        ("; replaces 0.2", "", "was told before"),
+        ("replaces 0.2", "replaces 7.2", "no earlier user line"),
+        ("  ## filler", "", "a user line is"),
+        ("## filler", "## fillers", "unknown label"),
+        ("rule short: ended", "rule long: ended", "is not listed"),
+        ("now 2", "now 9", "names no turn"),
+        ("a1", "a3", "turn number"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(TALK.replace(old, new, 1))
+    assert any(problem in each for each in read(path).problems)
+
+
+def test_everything_committed_is_well_labelled() -> None:
+    paths = sorted((ROOT / "training" / "data").rglob("*.txt"))
+    assert len(paths) > 100
+    assert [each for path in paths for each in read(path).problems] == []
+
+
+def test_nothing_that_is_trained_on_is_scored() -> None:
+    trained = {
+        line.text
+        for path in (ROOT / "training" / "data").rglob("*.txt")
+        for line in read(path).lines.values()
+        if len(line.text.split()) >= 8
+    }
+    held = (ROOT / "tests" / "understanding" / "everyday.jsonl").read_text().splitlines()
+    said = " ".join(turn["content"] for row in held for turn in json.loads(row)["turns"])
+    assert [text for text in trained if text in said] == []
