@@ -45,7 +45,7 @@ def test_a_rule_stands_again_when_the_one_that_ended_it_goes(memory: Memory, by_
     memory.forget(id, user="ann")
     assert standing(memory) == [FRENCH]
     (french,) = rules(memory)
-    assert FRENCH in memory.context("Hello", user="ann").text
+    assert FRENCH in memory.context("Which plants like shade?", user="ann").text
     memory.restore(id, user="ann")
     assert standing(memory) == [ENGLISH]
     (ended,) = memory.store.get(ANN, [french.id])

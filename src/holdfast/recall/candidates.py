@@ -79,6 +79,12 @@ class Moment:
     degraded: list[str] = field(default_factory=list)
 
 
+def is_idle(moment: Moment) -> bool:
+    """Whether nothing is asked. Where memories hold all words of a message it is a keyword."""
+    held = [len(docs) > 0 for docs in moment.holders.values()]
+    return moment.query.idle and not (held and all(held))
+
+
 class Stage(Protocol):
     """One step after the fusion."""
 

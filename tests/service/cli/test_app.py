@@ -583,7 +583,7 @@ def test_a_wrong_setting_is_told_with_the_nearest(run: Run, tmp_path: Path) -> N
     (tmp_path / "holdfast.yml").write_text("serchTopK: 5\n")
     ended = run("keys", "create")
     assert (ended.code, 'did you mean "searchTopK"?' in ended.err) == (2, True)
-    (tmp_path / "good.yml").write_text("searchTopK: 5\n")
+    (tmp_path / "good.yml").write_text("fusion: rrf\nsearchTopK: 5\n")
     assert run("keys", "create", "--config", "good.yml").code == 0
 
 

@@ -351,6 +351,9 @@ assume begin convert default end express finish format list order present put ra
 sort start summarise summarize treat use write
 """)
 
+#: The same, where one thing is asked for in one case.
+_GIVING = word_set("give show send suggest recommend offer")
+
 Topics = Literal["equal", "wider", "other"]
 
 
@@ -428,7 +431,7 @@ def _alike(reading: RuleTerms, one: KnownRule) -> set[Hashable]:
     found |= {("choice", name) for name in choices_among(reading.wants)}
     if reading.numbers:
         found |= {("counted", each) for each in about or {""}}
-    if reading.verb in _ONE_OBJECT and not reading.rejects:
+    if _has_one_object(reading) and not reading.rejects:
         objects = {reading.topic, *reading.wants} if reading.topic else reading.wants
         found |= {("order", reading.verb, each) for each in objects}
     return found
@@ -477,9 +480,8 @@ def _ends(new: RuleTerms, old: RuleTerms, *, changes: bool, allows: bool) -> boo
         return False
     if CALLED in new.wants & old.wants:
         return new.wants & old.wants == {CALLED}
-    return (
-        _same_choice(new, old, changes) or _same_number(new, old) or (changes and _recast(new, old))
-    )
+    is_recast = _recast(new, old) and (changes or _is_given(new))
+    return is_recast or _same_choice(new, old, changes) or _same_number(new, old)
 
 
 def _topics(new: RuleTerms, old: RuleTerms) -> Topics:
@@ -544,8 +546,20 @@ def _same_number(new: RuleTerms, old: RuleTerms) -> bool:
     )
 
 
+def _has_one_object(reading: RuleTerms) -> bool:
+    """Whether an order can be obeyed with one object at a time."""
+    return reading.verb in _ONE_OBJECT or _is_given(reading)
+
+
+def _is_given(reading: RuleTerms) -> bool:
+    """Whether one thing is asked for in one case: when I ask for a script, give me Perl."""
+    return reading.verb in _GIVING and bool(reading.topic) and len(reading.wants) == 1
+
+
 def _recast(new: RuleTerms, old: RuleTerms) -> bool:
-    if new.verb != old.verb or new.verb not in _ONE_OBJECT or new.rejects or old.rejects:
+    if new.verb != old.verb or new.rejects or old.rejects:
+        return False
+    if not (_has_one_object(new) and _has_one_object(old)):
         return False
     if choices_among(new.wants).keys() != choices_among(old.wants).keys():
         return False

@@ -31,6 +31,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
+from holdfast.language.lexicon import MONTHS
 from holdfast.language.tokens import count_tokens
 from holdfast.types import Hit
 
@@ -100,10 +101,7 @@ _LINE = re.compile(
 )
 #: Roles that are told beside a name, because what a tool or a system said is no person's word.
 _TOLD_ROLES = ("tool", "system")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
+_MONTHS = MONTHS.title().split()
 #: Longer lines are counted each time: what is remembered must stay small.
 _CACHED = 1000
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from holdfast.index.resident import View
 from holdfast.language.questions import classify
 from holdfast.language.terms import fold, terms
-from holdfast.recall.candidates import Candidate, Moment, ReadContent, by_score
+from holdfast.recall.candidates import Candidate, Moment, ReadContent, by_score, is_idle
 from holdfast.recall.sources.blend import persons
 from holdfast.recall.sources.keywords import postings, turns
 
@@ -136,7 +136,7 @@ def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
         least = _ANY if few else least  # A few rules are told whatever is asked.
     elif classify(moment.query.text).name in BROAD:
         least, most = max(least, STRONG), 1
-    if moment.query.idle:  # Small talk: those that are about it.
+    if is_idle(moment):  # Small talk: those that are about it.
         least = STRONG if moment.cosines is None else max(STRONG, _ABOUT / _top_cosine(moment))
     chosen = [place for place in order.tolist() if near[place] >= least][:most]
     if not moment.query.packing and least != _ANY:

@@ -14,7 +14,6 @@ for tomorrow changes nothing, nor does one that names no time.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,7 +31,6 @@ from holdfast.language.questions import (
 )
 from holdfast.recall.candidates import Candidate, Moment, raise_scores
 from holdfast.recall.query import Query
-from holdfast.recall.sources.keywords import turns
 
 Scores = NDArray[np.floating[Any]]
 
@@ -110,12 +108,6 @@ def _us(seconds: float) -> int:
 #: because what tells of a day is seldom the first that was said of the matter. This and the band by
 #: hand; `make eval` prints what the stage gives.
 GAINS = {"now": 0.15, "history": 0.05}
-#: The same of a question of a user that does not say "now".
-UNSAID = 0.25
-_WAS = re.compile(
-    r"\b(?:did|was|were|had|used to|before|first|originally|initially|previous(?:ly)?|earlier|old"
-    r"|all|every|each|summar\w+|list|history|order|sequence|when|how many times)\b"
-)
 #: What scores at least this share of the best is taken to speak of the same thing.
 BAND = 0.7
 #: What a turn gains that states a figure that was asked for. This and all below were chosen on the
@@ -140,9 +132,6 @@ def current(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
 
 def _by_time(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     state = classify(moment.query.text).state
-    gain = 0.0 if state is None else GAINS[state]
-    if state is None and _is_of_now(moment):
-        state, gain = "now", UNSAID
     if state is None or not candidates:
         return candidates
     scores = np.array([each.score for each in candidates])
@@ -158,17 +147,7 @@ def _by_time(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
     places = np.zeros(len(candidates))
     places[band[first_to_last]] = np.linspace(0.0, 1.0, len(band))  # Alone in the band: 0.
     notes = [{"state": state, "place": round(place, 4)} for place in places.tolist()]
-    return raise_scores(candidates, gain * nearness * places, "current", notes)
-
-
-def _is_of_now(moment: Moment) -> bool:
-    """Whether a question that names no time is about now: a user asks their own assistant, and not
-    what was. Where people with names talk to each other most questions are about what happened."""
-    view = moment.view
-    if moment.query.asks_advice:
-        return False
-    is_talk = view.once("own talk", lambda: bool((view.names[turns(view)] < 0).all()))
-    return is_talk and not _WAS.search(moment.query.text.lower()) and not named_times(moment.query)
+    return raise_scores(candidates, GAINS[state] * nearness * places, "current", notes)
 
 
 def _by_figures(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
