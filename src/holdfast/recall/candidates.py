@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from holdfast.config import Config
 from holdfast.index.resident import View
+from holdfast.language.filler import says_nothing
 from holdfast.recall.query import Query
 from holdfast.records.fading import notes_until
 from holdfast.records.graph.adjacency import edges_until, entities_until
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from holdfast.recall.stages.replaced import Standings
     from holdfast.recall.stages.rerank import Reranker
 
+#: So many words without a small one among them may be keywords.
+_KEYWORDS = 3
 ReadContent = Callable[[Sequence[int]], Mapping[int, str]]
 
 
@@ -80,9 +83,16 @@ class Moment:
 
 
 def is_idle(moment: Moment) -> bool:
-    """Whether nothing is asked. Where memories hold all words of a message it is a keyword."""
-    held = [len(docs) > 0 for docs in moment.holders.values()]
-    return moment.query.idle and not (held and all(held))
+    """Whether nothing is asked. A few bare words that memories hold are keywords."""
+    words, terms = len(moment.query.text.split()), moment.query.terms
+    is_keywords = 0 < words <= _KEYWORDS and len(terms) == words
+    if (
+        is_keywords
+        and not says_nothing(moment.query.text)
+        and all(len(docs) for docs in moment.holders.values())
+    ):
+        return False
+    return moment.query.idle
 
 
 class Stage(Protocol):

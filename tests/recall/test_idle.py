@@ -1,0 +1,42 @@
+"""Small talk asks for nothing; a keyword is no small talk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast import Memory
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    path: Path = tmp_path_factory.mktemp("idle") / "m.db"
+    with holdfast.open(path, worker=False) as memory:
+        memory.remember(
+            [
+                {"content": "I drink green tea every morning, lol."},
+                {"content": "Ok, my sister Ottilie moved to Ghent in March."},
+                {"content": "The boiler was replaced for 2,300 euros."},
+                {"content": "When I ask for recipes, give amounts in grams."},
+            ],
+            user="ann",
+        )
+        memory.drain()
+        yield memory
+
+
+@pytest.mark.parametrize("text", ["thanks!", "ok", "lol", "haha yes", "good night then, cheers"])
+def test_small_talk_gets_nothing(memory: Memory, text: str) -> None:
+    assert memory.context(text, user="ann", record=False).tokens == 0
+
+
+@pytest.mark.parametrize("text", ["tea", "green tea", "Ottilie", "boiler", "Where is my sister?"])
+def test_keywords_and_questions_get_their_memories(memory: Memory, text: str) -> None:
+    assert memory.context(text, user="ann", record=False).hits
+
+
+def test_recall_answers_small_talk_as_before(memory: Memory) -> None:
+    assert memory.recall("thanks!", user="ann")
