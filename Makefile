@@ -7,7 +7,7 @@ MINUTES ?= 120
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check lint fix eval bench faults trust proof foreign crash powerloss mutants soak release lock clean
+.PHONY: help setup demo serve test coverage check lint fix eval bench faults trust proof foreign crash powerloss mutants soak release lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -31,6 +31,9 @@ serve: .venv/.dev ## run the HTTP service
 test: .venv/.dev ## run every test suite, slow ones too
 	@scripts/need_debian.sh strace faketime
 	@$(BIN)/python scripts/run_suites.py
+
+coverage: .venv/.dev ## which lines the fast tests run, by room
+	@$(BIN)/python scripts/run_suites.py coverage
 
 check: lint ## format, lint, types, layers and the fast tests that a change can reach, in two minutes
 	$(BIN)/python scripts/reach.py $(if $(SINCE),--since $(SINCE))
