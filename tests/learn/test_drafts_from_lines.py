@@ -100,3 +100,9 @@ def test_only_users_give_rules_and_nobody_grants_deeds() -> None:
 def test_an_assistant_is_not_read() -> None:
     turn = said("we ended up in Ghent", role="assistant", origin="agent")
     assert read_lines([turn], Scripted({"we ended up in Ghent": FACT}), ()) == ([], [])
+
+
+def test_of_a_long_list_some_are_facts() -> None:
+    lines = [f"shelf {number} holds paint" for number in range(90)]
+    facts, _ = read_lines([said("\n".join(lines))], Scripted(dict.fromkeys(lines, FACT)), ())
+    assert 10 < len(facts) < len(lines)

@@ -31,6 +31,8 @@ _OWN = 0.1
 MOST = 0.6
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
+#: Who states more in one turn pastes: each fact costs comparisons.
+_MOST_PER_TURN = 60
 #: Facts by their kinds, in the words of the categories that there are.
 _CATEGORIES = {
     "identity": "identity", "health": "constraint", "preference": "preference", "plan": "goal",
@@ -86,7 +88,7 @@ class _Turn:
         is_rule = tags["rule"] >= RULE or tags["withdraw"] >= WITHDRAW
         if is_rule and self._event.origin == "user":
             self._add_rule(line, text)
-        if tags["fact"] >= FACT:
+        if tags["fact"] >= FACT and len(self.facts) < _MOST_PER_TURN:
             self._add_fact(line, text)
 
     def _add_rule(self, line: ReadLine, text: str) -> None:
