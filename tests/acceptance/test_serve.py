@@ -152,7 +152,7 @@ def test_the_examples_of_the_page_give_what_the_page_says(tmp_path: Path) -> Non
             printed = service.run(curl, service.key)
             after = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
             if curl.startswith("curl -fsS -i"):
-                assert "x-holdfast-config-override-keys: rrf.k\n" in printed.lower()
+                assert "x-holdfast-config-override-keys: blend.graph\n" in printed.lower()
                 assert "x-holdfast-unknown-override-keys: somefuturesetting\n" in printed.lower()
             elif after[0] == "json":
                 assert shape(json.loads(printed)) == shape(json.loads(after[1]))

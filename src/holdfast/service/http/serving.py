@@ -191,6 +191,8 @@ _FOLD = re.compile(rb"\n[ \t]")
 #: How long the rest of a body is read into nothing: in all, and while nothing comes.
 _LINGER_SECONDS = 30.0
 _SILENT_SECONDS = 5.0
+#: What is read into nothing at most: a body of a little more than the limit, not any.
+_LINGER_BYTES = 32 * 1024 * 1024
 
 
 def impatient(seconds: float) -> type[asyncio.Protocol]:
@@ -216,7 +218,7 @@ class _Impatient(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
-            self.transport.discard()
+            self.transport.discard(len(data))
             return
         super().data_received(data)
         cycle: RequestResponseCycle | None = self.cycle
@@ -268,6 +270,7 @@ class _Lingering:
         self._transport, self._loop, self._mid_body = transport, loop, mid_body
         self._last: asyncio.TimerHandle | None = None
         self._silent: asyncio.TimerHandle | None = None
+        self._discarded = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -283,12 +286,16 @@ class _Lingering:
         self._last = self._loop.call_later(_LINGER_SECONDS, self._transport.close)
         self._transport.write_eof()
         self._transport.resume_reading()
-        self.discard()
+        self.discard(0)
 
-    def discard(self) -> None:
-        """Something came after our last word: wait for more."""
+    def discard(self, size: int) -> None:
+        """So much came after our last word: wait for more, but not for any amount of it."""
         if self._silent is not None:
             self._silent.cancel()
+        self._discarded += size
+        if self._discarded > _LINGER_BYTES:
+            self._transport.abort()
+            return
         self._silent = self._loop.call_later(_SILENT_SECONDS, self._transport.close)
 
     def end(self) -> None:
