@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
-import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ import numpy as np
 
 from scripts.build_model import Encoder, Weights
 
-HERE = Path(__file__).parent
-BASE = HERE.parent / "src/holdfast/models/minilm"
 CONFIG = {
     "num_hidden_layers": 6, "num_attention_heads": 12, "hidden_size": 384, "layer_norm_eps": 1e-12,
 }  # fmt: skip
@@ -32,7 +29,7 @@ NAMES = {
 
 
 def main() -> None:
-    """Read the weights, write `model.onnx` and `vocab.txt`."""
+    """Read the weights, write `model.onnx`; its words are those of the embedder."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("weights", type=Path, nargs="+", help="folders; several are averaged")
     parser.add_argument("out", type=Path)
@@ -44,7 +41,6 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     written = data.SerializeToString()
     (options.out / "model.onnx").write_bytes(written)
-    shutil.copyfile(BASE / "vocab.txt", options.out / "vocab.txt")
     print(f"model.onnx: {len(written):,} bytes, sha256 {hashlib.sha256(written).hexdigest()}")
 
 

@@ -46,9 +46,7 @@ def test_a_statement_is_a_fact_and_a_rule_beside_it_a_rule() -> None:
     turn = said("we ended up in Ghent\njust the short version please")
     reader = Scripted({"we ended up in Ghent": FACT, "just the short version please": RULE})
     facts, rules = read_lines([turn], reader, ())
-    assert [(fact.text, fact.by_model, fact.sources) for fact in facts] == [
-        ("we ended up in Ghent", True, ("e1",))
-    ]
+    assert [(fact.text, fact.sources) for fact in facts] == [("we ended up in Ghent", ("e1",))]
     assert [(draft.rule.sentence, draft.rule.own, draft.is_end) for draft in rules] == [
         ("just the short version please", True, False)
     ]

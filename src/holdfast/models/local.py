@@ -223,8 +223,9 @@ def run(parts: ModelParts, tokens: list[list[int]]) -> NDArray[np.float32]:
     return vectors
 
 
-def load(folder: Path, threads: int) -> ModelParts:
-    """The tokeniser and the session; onnxruntime takes 0.2 s to import, so only now."""
+def load(folder: Path, threads: int, *, words_in: Path | None = None) -> ModelParts:
+    """The tokeniser, of its own folder or of another's, and the session; onnxruntime takes 0.2 s to
+    import, so only now."""
     import onnxruntime  # noqa: PLC0415
     from onnxruntime.capi import onnxruntime_pybind11_state as state  # noqa: PLC0415
 
@@ -242,7 +243,7 @@ def load(folder: Path, threads: int) -> ModelParts:
     # Waiting threads sleep: spinning ones would burn a core between two calls.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        words = WordPiece.from_file(folder / "vocab.txt")
+        words = WordPiece.from_file((words_in or folder) / "vocab.txt")
         model = (folder / "model.onnx").read_bytes()
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except (OSError, ValueError, KeyError, *faults) as error:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.errors import ModelError
+from holdfast.models.local import FOLDER as EMBEDDER
 from holdfast.models.local import MAX_THREADS, MAX_TOKENS, ModelParts, load
 
 FOLDER = Path(__file__).with_name("memory")
@@ -149,7 +150,7 @@ class LocalReader:
     def _load(self) -> ModelParts:
         with self._lock:
             if self._parts is None:
-                self._parts = load(self._folder, self._threads)
+                self._parts = load(self._folder, self._threads, words_in=EMBEDDER)
             return self._parts
 
 

@@ -49,9 +49,8 @@ class FactDraft:
     name: str | None = None
     #: None, or "agent_only", as of the turns it was drawn from.
     visibility: str | None = None
-    #: What was said just before it in its turn, and whether the model that reads found it.
+    #: What was said just before it in its turn.
     before: str = ""
-    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
