@@ -11,11 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.language.instructions.own_words import said_by_user, shows
+from holdfast.language.instructions.own_words import (
+    Place,
+    all_lines,
+    is_handed,
+    said_by_user,
+    shows,
+)
 from holdfast.language.instructions.rules import Rule, rules_in
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import importance, refusal
-from holdfast.language.statements.values import BY_USER, USERS_OWN, FactDraft
+from holdfast.language.statements.values import FactDraft
 from holdfast.language.terms import fold
 from holdfast.models.reader import LineReader, ReadLine
 from holdfast.records.rules import RuleDraft
@@ -25,20 +31,21 @@ from holdfast.types import Event
 FACT, RULE, WITHDRAW = 0.5, 0.5, 0.4
 #: From which on it is somebody else's word.
 _ANOTHERS = 0.5
-#: Below which a rule is surely the user's own. Of the lines with rules in `heldout_pastes.jsonl` 3
-#: of 100 pass it, of those in `heldout_rules.jsonl` 87.
+#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 2 of 100 held-out
+#: pastes gain authority and 93 of 100 held-out rules are kept (default settings, `eval_pastes`).
 _OWN = 0.1
+#: From which on a line shows that its turn hands something over; how sure a rule must be to need no
+#: word of the patterns.
+_SHOWN, _SURE = 0.3, 0.97
 #: What the patterns found of a line is all of it if it is so much of its text.
 MOST = 0.6
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
 #: Who states more in one turn pastes: each fact costs comparisons.
 _MOST_PER_TURN = 60
-#: Facts by their kinds, in the words of the categories that there are.
-_CATEGORIES = {
-    "identity": "identity", "health": "constraint", "preference": "preference", "plan": "goal",
-    "decision": "decision",
-}  # fmt: skip
+#: Facts by their kinds, in the words of the categories that there are; none of those with which a
+#: user speaks for themselves (`USERS_OWN`): what a model says of a line gives it no authority.
+_CATEGORIES = {"preference": "preference", "plan": "goal", "decision": "decision"}
 #: Lines are numbered apart from the rules that the patterns find in a turn.
 OF_LINES = 1_000
 _UNSAFE = frozenset({"injection", "grant", "authority", "meta"})
@@ -56,9 +63,8 @@ def read_lines(
             told.setdefault(source, []).append(fold(fact.text))
     for event in turns:
         if event.role == "user" and event.content.strip():
-            turn = _Turn(event, told.get(event.id, ()))
-            for line in reader.lines(event.content):
-                turn.take(line)
+            turn = _Turn(event, reader.lines(event.content), told.get(event.id, ()))
+            turn.read()
             facts += turn.facts
             rules += turn.rules
     return facts, rules
@@ -67,10 +73,12 @@ def read_lines(
 class _Turn:
     """One turn of the user."""
 
-    def __init__(self, event: Event, told: Sequence[str]) -> None:
+    def __init__(self, event: Event, lines: Sequence[ReadLine], told: Sequence[str]) -> None:
         self._event = event
+        self._lines = lines
         self._told = told
-        self._is_handed = shows(event.content)
+        # Who hands over a text in a turn may hand over all of it.
+        self._is_handed = shows(event.content) or any(_anothers(line) >= _SHOWN for line in lines)
         said = said_by_user(event.content)
         self._own = [(each.start, each.start + len(each.verbatim)) for each in said]
         by_patterns = [rule for rule in rules_in(event.content) if rule.own]
@@ -78,12 +86,16 @@ class _Turn:
         self.facts: list[FactDraft] = []
         self.rules: list[RuleDraft] = []
 
-    def take(self, line: ReadLine) -> None:
-        """What one line gives."""
+    def read(self) -> None:
+        """What all lines give."""
+        for line in self._lines:
+            self._take(line)
+
+    def _take(self, line: ReadLine) -> None:
         text, tags = " ".join(line.text.split()), line.tags
         if not _LEAST_CHARS <= len(text) <= _MOST_CHARS:
             return
-        is_anothers = max(tags["quote"], tags["others"]) >= _ANOTHERS or not self._is_own(line)
+        is_anothers = _anothers(line) >= _ANOTHERS or not self._is_own(line)
         if is_anothers or refusal(text, origin=self._event.origin) in _UNSAFE:
             return
         is_rule = tags["rule"] >= RULE or tags["withdraw"] >= WITHDRAW
@@ -101,7 +113,7 @@ class _Turn:
             score=line.tags["rule"],
             replaces=line.tags["withdraw"] >= WITHDRAW,
             ordinal=OF_LINES + line.start,
-            own=not self._is_handed and max(line.tags["quote"], line.tags["others"]) < _OWN,
+            own=not self._is_in_doubt(line),
         )
         is_stored = any(each in low or low in each for each in self._by_patterns)
         is_end = line.tags["rule"] < RULE
@@ -112,15 +124,10 @@ class _Turn:
         if any(low in each or (each.rstrip(".!") in low and len(each) > MOST * len(low))
                for each in self._told):  # fmt: skip
             return
-        category = _CATEGORIES.get(line.kind, "context")
-        if category in USERS_OWN and (self._is_handed or not line.is_own):
-            category = "context"
-        if category in USERS_OWN and self._event.origin not in BY_USER:
-            category = "other"
         self.facts.append(
             FactDraft(
                 text=text,
-                category=category,
+                category=_CATEGORIES.get(line.kind, "context"),
                 sources=(self._event.id,),
                 origin=self._event.origin,
                 at=self._event.at,
@@ -134,7 +141,20 @@ class _Turn:
             )
         )
 
+    def _is_in_doubt(self, line: ReadLine) -> bool:
+        """Whether a rule may be another's: the patterns and the model must both take it for the
+        user's own."""
+        if self._is_handed or _anothers(line) >= _OWN:
+            return True
+        place = Place(line.start, line.text.lower(), 0, 0)
+        return line.tags["rule"] < _SURE and is_handed(all_lines(self._event.content), [place])
+
     def _is_own(self, line: ReadLine) -> bool:
         """Whether the line lies in what the user says, not shows."""
         middle = (line.start + line.end) // 2
         return any(start <= middle < end for start, end in self._own)
+
+
+def _anothers(line: ReadLine) -> float:
+    """How likely a line is somebody else's word."""
+    return max(line.tags["quote"], line.tags["others"])
