@@ -31,8 +31,8 @@ from holdfast.types import Event
 FACT, RULE, WITHDRAW = 0.5, 0.5, 0.4
 #: From which on it is somebody else's word.
 _ANOTHERS = 0.5
-#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 2 of 100 held-out
-#: pastes gain authority and 93 of 100 held-out rules are kept (default settings, `eval_pastes`).
+#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 2 of 100
+#: held-out pastes gain authority and 93 of 100 held-out rules are kept (counted as `eval_pastes`).
 _OWN = 0.1
 #: From which on a line shows that its turn hands something over; how sure a rule must be to need no
 #: word of the patterns.
