@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make sure that programs from Debian packages of the same name are here: need_debian.sh strace faketime
+# Make sure that programs from Debian packages of the same name are here: need_debian.sh strace
 #
 # Root installs what is missing; anybody else is told what to install.
 set -euo pipefail

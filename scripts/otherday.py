@@ -1,15 +1,17 @@
 """A day, a time and a place that are not those of this machine, drawn from a seed.
 
 What a test takes from the clock unsaid shows on another day: a leap day, the turn of a year, the
-night in which summer time begins or ends. The clock is that of libfaketime, which is loaded into
-every process of the suite. It starts some minutes before the moment in question, so that a part of
-the tests runs on either side of it.
+night in which summer time begins or ends. The clock is set in every Python process of the suite
+(tests/otherday). It starts some minutes before the moment in question, so that a part of the tests
+runs on either side of it.
+
+Not by libfaketime: with it, a thread of Python that waits for its turn spins instead, and the tests
+take up to 25 times as long.
 """
 
 from __future__ import annotations
 
 import random
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -42,11 +44,7 @@ class OtherDay:
         ahead = round((self.starts - now).total_seconds())
         return {
             "TZ": self.zone,
-            "FAKETIME": f"{ahead:+d}s",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            # Without it, a thread of Python that waits for its turn waits 100 times as long.
-            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
-            "LD_PRELOAD": _library(),
+            "OTHER_DAY_AHEAD": str(ahead),
             "PYTHONPATH": str(_HERE),
         }
 
@@ -93,19 +91,3 @@ _KINDS: Mapping[str, Callable[[random.Random, ZoneInfo, int], datetime]] = {
     "a change of summer time": _shift,
     "some day": _any_day,
 }
-
-
-def tidied(pid: int) -> None:
-    """Remove what libfaketime leaves of a process that ended: another of its number would not start
-    beside it."""
-    for left in Path("/dev/shm").glob(f"*faketime_*_{pid}"):
-        left.unlink(missing_ok=True)
-
-
-def _library() -> str:
-    """Where libfaketime lies, as its own command knows."""
-    told = subprocess.run(
-        ["faketime", "-m", "-f", "+0s", "printenv", "LD_PRELOAD"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return told.stdout.strip()

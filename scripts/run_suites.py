@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from scripts.otherday import drawn, tidied
+from scripts.otherday import drawn
 
 #: A suite that takes longer hangs: its processes tell where they are (faulthandler), and end.
 LONGEST_SECONDS = 1500
@@ -53,8 +53,7 @@ def other_day() -> Mapping[str, str]:
 
 # Parts of a file that take long are handed to whoever is free.
 UNIT = ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2", "--dist=worksteal"]
-# Which lines of the package ran; told by room at the end. Not on another day: with faketime beside
-# it the tests take eight times as long.
+# Which lines of the package ran; told by room at the end. It takes the tests twice as long.
 COVERED = ["--cov=holdfast", "--cov-report="]
 
 SUITES = [
@@ -149,7 +148,6 @@ def run(suite: Suite) -> Result:
             print(line, end="", flush=True)
             if match := CLOSING_LINE.match(line):
                 closing_line = match["counts"]
-    tidied(pytest.pid)
     seconds = time.monotonic() - began
     if ended.is_set():
         closing_line = f"hung: {closing_line}"

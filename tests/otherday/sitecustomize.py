@@ -1,16 +1,9 @@
-"""Loaded by every Python process of the suite that runs on another day: `time.sleep` that works.
+"""Loaded by every Python process of the suite that runs on another day: its clock stands ahead."""
 
-libfaketime 0.9.10 makes an invalid time of what `time.sleep` asks the kernel for, where the
-monotonic clock is left alone. A wait for no file at all takes as long, and is not touched.
-"""
-
-import select
+import os
 import time
-from typing import SupportsIndex
 
+import time_machine
 
-def _sleep(seconds: float | SupportsIndex) -> None:
-    select.select((), (), (), float(seconds))
-
-
-time.sleep = _sleep
+# A number, not a date: one with a zone would change the zone, too.
+time_machine.travel(time.time() + int(os.environ["OTHER_DAY_AHEAD"]), tick=True).start()
