@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.recall.context.gate import SURE
-from holdfast.recall.context.pack import Packed, pack
+from holdfast.recall.context.pack import SURE, Packed, pack
 from holdfast.testing import HashEmbedder
 from holdfast.types import Hit
 from tests.recall.test_pack import a_hit, long_turns

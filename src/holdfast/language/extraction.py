@@ -13,7 +13,6 @@ from typing import Protocol
 
 from holdfast.language import dates
 from holdfast.language.dates import Date
-from holdfast.language.denial import is_denied, opens_clause
 from holdfast.language.lexicon import word_set
 from holdfast.language.mentions import Kinds, KnownNames, Mention, Names, Span, Turn
 from holdfast.language.relations import (
@@ -23,7 +22,7 @@ from holdfast.language.relations import (
     pattern_relations,
     tells,
 )
-from holdfast.language.sentences import STOPS, sentence_spans
+from holdfast.language.sentences import STOPS, is_denied, opens_clause, sentence_spans
 
 # ----------------------------------------------------------------------
 # What a speaker likes, dislikes and has decided, told by the words that say so.

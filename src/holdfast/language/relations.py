@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from holdfast.language.denial import is_denied, opens_clause
 from holdfast.language.lexicon import BLOOD_KIN, GRANDPARENTS, KIN, PETS, any_of, word_set
 from holdfast.language.mentions import OPENERS, Mention, Span
-from holdfast.language.sentences import sentence_spans
+from holdfast.language.sentences import is_denied, opens_clause, sentence_spans
 
 # Closed classes that decide whether a clause states something, and of what.
 

@@ -63,14 +63,14 @@ def read_lines(
             told.setdefault(source, []).append(fold(fact.text))
     for event in turns:
         if event.role == "user" and event.content.strip():
-            turn = _Turn(event, reader.lines(event.content), told.get(event.id, ()))
+            turn = _TurnReader(event, reader.lines(event.content), told.get(event.id, ()))
             turn.read()
             facts += turn.facts
             rules += turn.rules
     return facts, rules
 
 
-class _Turn:
+class _TurnReader:
     """One turn of the user."""
 
     def __init__(self, event: Event, lines: Sequence[ReadLine], told: Sequence[str]) -> None:

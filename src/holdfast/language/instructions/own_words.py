@@ -141,7 +141,7 @@ class _TurnLine(NamedTuple):
 @lru_cache(maxsize=16)
 def said_by_user(text: str) -> tuple[Said, ...]:
     """What the user says of a turn, line by line."""
-    reader = _LineReader()
+    reader = _SpeakerTracker()
     return tuple(
         Said(line.start + at, line.verbatim[at : at + len(low)], low)
         for line in _lines(text)
@@ -164,7 +164,7 @@ def _lines(text: str) -> tuple[_TurnLine, ...]:
     return tuple(map(_TurnLine, starts, lines, plain, blocks))
 
 
-class _LineReader:
+class _SpeakerTracker:
     """Follows a turn line by line and knows who is speaking."""
 
     def __init__(self) -> None:

@@ -36,7 +36,6 @@ from holdfast.service.http.wire import (
     Text,
     json_response,
 )
-from holdfast.service.whole import forget_fact
 from holdfast.types import Record, Scope
 
 # DeerFlow's memory document: made of a profile, cleared, and put in its place.
@@ -524,3 +523,15 @@ def _config(memory: Memory) -> dict[str, Any]:
             "token_counting": "tiktoken",
         },
     }
+
+
+def forget_fact(
+    memory: Any, id: str, *, user: str | None, workspace: str, agent: str | None
+) -> None:
+    """Forget the fact that an id names, whichever of its versions that is; restorable. NotFound
+    when there is none. `forget` hides one version, and then the one before it holds again: right
+    for who takes a change back, wrong for who wants the fact gone."""
+    lines = memory.facts.history(id, user=user, workspace=workspace, agent=agent)
+    # Those learned first first: so no version comes back for want of the one after it.
+    for each in dict.fromkeys(line.record or id for line in lines):
+        memory.forget(each, user=user, workspace=workspace)

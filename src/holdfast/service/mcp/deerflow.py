@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.statements.values import CATEGORIES
+from holdfast.service.dialects.deerflow import forget_fact
 from holdfast.service.mcp import tool
 from holdfast.service.mcp.asker import Asker
 from holdfast.service.mcp.tool import (
@@ -21,7 +22,6 @@ from holdfast.service.mcp.tool import (
     counted_list,
     whole_record,
 )
-from holdfast.service.whole import forget_fact
 
 #: What stands for a category that is not one of ours; the given one is kept beside it.
 _OTHER = "other"
