@@ -2,8 +2,8 @@
 
     python training/train.py PREPARED.json.gz OUT_FOLDER [--seed 1] [--steps 1500] [--device cuda]
 
-Starts from the weights of the shipped file (`--base`, int8 made float again), so that nothing but
-this repository is needed. Runs with torch, numpy and onnx alone.
+Starts from the weights of a shipped file (`--base`, int8 made float again): of the embedder, or of the
+model itself to train it further, so that nothing but this repository is needed. Runs with torch, numpy and onnx alone.
 
 A token's state at the last layer gives one number for each column (`COLUMNS`); those of a line are
 averaged over its tokens, so one pass over a turn tags all its lines. Lines begin where the column
@@ -146,6 +146,9 @@ def from_onnx(path: Path) -> Encoder:
     if "columns.weight" in raw:
         put("columns.weight", raw["columns.weight"].T)
         put("columns.bias", raw["columns.bias"])
+    else:
+        nn.init.normal_(state["columns.weight"], std=0.02)
+        nn.init.zeros_(state["columns.bias"])
     model.load_state_dict(state)
     return model
 
@@ -338,8 +341,6 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
     torch.manual_seed(options.seed)
     device = options.device
     model = from_onnx(options.base).to(device)
-    nn.init.normal_(model.columns.weight, std=0.02)
-    nn.init.zeros_(model.columns.bias)
     batches = Batches(data, options)
     weights = pair_weights(batches.pairs).to(device)
     slow = [p for name, p in model.named_parameters() if not name.startswith("columns")]

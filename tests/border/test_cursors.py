@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from holdfast.border.ids import cursor_at, place_of
 from holdfast.errors import InvalidInput
 
-PLACES = st.lists(st.text() | st.integers(), max_size=3)
+#: Together as long as the longest id that a caller may choose.
+PLACES = st.lists(st.text(max_size=60) | st.integers(), max_size=3)
 
 
 @given(PLACES, PLACES)
@@ -32,7 +33,7 @@ def test_a_cursor_of_another_list_is_refused() -> None:
     assert refused.value.field == "cursor"
 
 
-@pytest.mark.parametrize("bad", ["", "x" * 2000, "W10", "bnVsbA", "e30", "NQ", None, 7, b"W10"])
+@pytest.mark.parametrize("bad", ["", "x" * 12_000, "W10", "bnVsbA", "e30", "NQ", None, 7, b"W10"])
 def test_what_is_no_cursor_is_refused(bad: object) -> None:
     with pytest.raises(InvalidInput):
         place_of(bad, of="notes", kinds=(str, int))
@@ -42,3 +43,8 @@ def test_what_is_no_cursor_is_refused(bad: object) -> None:
 def test_a_place_of_another_shape_is_refused_though_it_is_sealed(place: list[str | int]) -> None:
     with pytest.raises(InvalidInput, match="cursor"):
         place_of(cursor_at(place, of="notes"), of="notes", kinds=(str, int))
+
+
+def test_a_place_may_be_the_longest_name_in_any_script() -> None:
+    place = ["𐍈" * 512, 10_000]
+    assert place_of(cursor_at(place, of="sessions"), of="sessions", kinds=(str, int)) == place

@@ -80,11 +80,12 @@ def test_a_turn_that_says_more_than_its_rule_is_still_found(memory: Memory) -> N
     ],
 )
 def test_what_is_said_beside_a_rule_is_told_in_a_context(
-    memory: Memory, said: str, question: str, told: str
+    tmp_path: Path, said: str, question: str, told: str
 ) -> None:
-    memory.remember(said, user="eve")
-    memory.drain()
-    context = memory.context(question, user="eve")
+    with holdfast.open(tmp_path / "m.db", worker=False, embedder=LocalEmbedder()) as memory:
+        memory.remember(said, user="eve")
+        memory.drain()
+        context = memory.context(question, user="eve")
     assert told in context.text
     assert context.dropped == ()
 

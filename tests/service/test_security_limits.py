@@ -431,7 +431,7 @@ def is_hung_up_on(connection: socket.socket, sent: bytes, every: float = 0) -> b
 
 def test_who_sends_on_is_told_why_and_not_reset(for_bodies: tuple[int, str]) -> None:
     port, secret = for_bodies
-    size = 40_000_000
+    size = 30_000_000
     with raw(port, head_of(secret, port, f"Content-Length: {size}")) as connection:
         connection.sendall(b" " * size)  # As clients do: the answer is read when all is sent.
         status, headers, _ = heard(connection)

@@ -20,7 +20,8 @@ from holdfast.errors import InvalidInput
 # ----------------------------------------------------------------------
 
 _DIGEST_BYTES = 6
-_MOST_CHARS = 1_024
+#: A place may hold a word of a caller: 512 characters, each up to twelve in JSON.
+_MOST_CHARS = 10_240
 
 Place = Sequence[str | int]
 
