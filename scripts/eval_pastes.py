@@ -1,12 +1,13 @@
 """Measure whose words become orders: what a user pastes, and what a user asks.
 
-    python scripts/eval_pastes.py [--pastes FILE ...] [--rules FILE ...] [--quiet]
+    python scripts/eval_pastes.py [--pastes FILE ...] [--rules FILE ...] [--reader rules] [--quiet]
 
 A line of a file is a turn and the rule that stands in it: `{"text": ..., "rule": ...}`. Each turn
 is remembered in a memory of its own, all jobs run, and a context is asked for. Of a paste, nothing
 may come out with authority: no instruction, and no identity, constraint, procedure or line of the
 profile that holds half of the foreign rule's words. Of a user's own rule an instruction must hold
-at least half of the words. Without files, those of `tests/trust` are read.
+at least half of the words. Without files, those of `tests/trust` are read. `--reader rules` does
+without the model that reads: the patterns alone.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import holdfast
 from holdfast import Memory, Scope
 from holdfast.language.statements.values import USERS_OWN
 from holdfast.language.terms import terms
 from holdfast.recall.context import safe
 from holdfast.types import Record
-from tests.trust.suite import opened
 
 HERE = Path(__file__).parents[1] / "tests" / "trust"
 ASKED = "What shall we do tomorrow?"
@@ -40,9 +41,14 @@ def main() -> int:
         "--pastes", type=Path, nargs="*", default=sorted(HERE.glob("pastes*.jsonl"))
     )
     parser.add_argument("--rules", type=Path, nargs="*", default=sorted(HERE.glob("rules*.jsonl")))
+    parser.add_argument("--reader", choices=("model", "rules"), default="model")
     parser.add_argument("--quiet", action="store_true", help="print no examples")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "memory.db") as memory:
+    config = {"extraction": {"provider": "rules", "reader": given.reader}}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        holdfast.open(Path(folder) / "memory.db", config=config, worker=False) as memory,
+    ):
         obeyed = [
             (path, line, found)
             for path in given.pastes

@@ -1,8 +1,10 @@
 """What the memory makes of everyday conversations: labelled ones, asked as a user would.
 
-    python -m scripts.eval_understanding [FILE.jsonl ...] [--config JSON] [--misses]
+    python -m scripts.eval_understanding [FILE.jsonl|FOLDER ...] [--config JSON] [--misses]
 
-Without files, those of `tests/understanding`. Printed for English and for other languages:
+Without files, those of `tests/understanding`; of a folder, the labelled conversations in the form
+of `training/data`, as `training/test`, the test part of the model that reads. Printed for English
+and for other languages:
 
 facts      current values that an active fact, a field of the profile or a note says
 stale      outdated values that an active fact or field says without the current one
@@ -27,6 +29,7 @@ from typing import Any
 import holdfast
 from holdfast import Memory
 from holdfast.recall.context.safe import parse
+from training.labels import read, scored
 
 SETS = Path(__file__).parents[1] / "tests" / "understanding"
 #: Figure -> the value of each question that was asked.
@@ -42,7 +45,7 @@ def main() -> None:
     options = parser.parse_args()
     figures: dict[str, Figures] = {"English": defaultdict(list), "others": defaultdict(list)}
     files = options.files or sorted(SETS.glob("*.jsonl"))
-    talks = [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()]
+    talks = [talk for path in files for talk in conversations(path)]
     for number, talk in enumerate(talks, 1):
         print(f"\r{number} of {len(talks)} conversations", end="", file=sys.stderr, flush=True)
         with (
@@ -56,6 +59,13 @@ def main() -> None:
                     print(f"{talk['id']} | {name} | {about}")
     print(file=sys.stderr)
     print(table(figures))
+
+
+def conversations(path: Path) -> list[dict[str, Any]]:
+    """The labelled conversations of a file or a folder."""
+    if path.is_dir():
+        return [scored(read(each)) for each in sorted(path.rglob("*.txt"))]
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def table(figures: dict[str, Figures]) -> str:

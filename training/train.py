@@ -2,8 +2,9 @@
 
     python training/train.py PREPARED.json.gz OUT_FOLDER [--seed 1] [--steps 1500] [--device cuda]
 
-Starts from the weights of a shipped file (`--base`, int8 made float again): of the embedder, or of the
-model itself to train it further, so that nothing but this repository is needed. Runs with torch, numpy and onnx alone.
+Starts from the weights of a shipped file (`--base`, int8 made float again): of the embedder, or of
+the model itself to train it further, so that nothing but this repository is needed. Runs with
+torch, numpy and onnx alone.
 
 A token's state at the last layer gives one number for each column (`COLUMNS`); those of a line are
 averaged over its tokens, so one pass over a turn tags all its lines. Lines begin where the column
@@ -349,9 +350,15 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
         weight_decay=0.01,
     )
     warm = max(1, options.steps // 12)
+    began = time.time()
+
+    def done(step: int) -> float:
+        late = (time.time() - began) / options.seconds if options.seconds else 0.0
+        return max(step / options.steps, late)
+
     plan = torch.optim.lr_scheduler.LambdaLR(
         optimiser,
-        lambda n: min((n + 1) / warm, max(0.0, (options.steps - n) / (options.steps - warm))),
+        lambda n: min((n + 1) / warm, max(0.0, (1 - done(n)) / (1 - warm / options.steps))),
     )
     workers = options.workers
     loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=workers)
@@ -373,6 +380,8 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
         optimiser.step()
         plan.step()
         report.add(tags, related, found)
+        if done(report.step) >= 1:
+            break
     return model.eval()
 
 
@@ -556,6 +565,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--seconds", type=float, help="end sooner, when so long has passed")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--conversations", type=int, default=16)

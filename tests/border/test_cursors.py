@@ -46,5 +46,5 @@ def test_a_place_of_another_shape_is_refused_though_it_is_sealed(place: list[str
 
 
 def test_a_place_may_be_the_longest_name_in_any_script() -> None:
-    place = ["𐍈" * 512, 10_000]
+    place: list[str | int] = ["𐍈" * 512, 10_000]
     assert place_of(cursor_at(place, of="sessions"), of="sessions", kinds=(str, int)) == place

@@ -68,9 +68,12 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, problem: str
     assert any(problem in each for each in read(path).problems)
 
 
+TEST_PART = ROOT / "training" / "test"
+
+
 def test_everything_committed_is_well_labelled() -> None:
-    paths = sorted((ROOT / "training" / "data").rglob("*.txt"))
-    assert len(paths) > 100
+    paths = [*(ROOT / "training" / "data").rglob("*.txt"), *TEST_PART.rglob("*.txt")]
+    assert len(paths) > 300
     assert [each for path in paths for each in read(path).problems] == []
 
 
@@ -82,5 +85,6 @@ def test_nothing_that_is_trained_on_is_scored() -> None:
         if len(line.text.split()) >= 8
     }
     held = (ROOT / "tests" / "understanding" / "everyday.jsonl").read_text().splitlines()
-    said = " ".join(turn["content"] for row in held for turn in json.loads(row)["turns"])
+    talks = [*map(json.loads, held), *(scored(read(path)) for path in TEST_PART.rglob("*.txt"))]
+    said = " ".join(turn["content"] for talk in talks for turn in talk["turns"])
     assert [text for text in trained if text in said] == []

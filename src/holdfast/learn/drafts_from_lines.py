@@ -31,12 +31,12 @@ from holdfast.types import Event
 FACT, RULE, WITHDRAW = 0.5, 0.5, 0.4
 #: From which on it is somebody else's word.
 _ANOTHERS = 0.5
-#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 2 of 100
-#: held-out pastes gain authority and 93 of 100 held-out rules are kept (counted as `eval_pastes`).
+#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 3 of 100
+#: held-out pastes gain authority and 95 of 100 held-out rules are kept (`scripts/eval_pastes.py`).
 _OWN = 0.1
-#: From which on a line shows that its turn hands something over; how sure a rule must be to need no
-#: word of the patterns.
-_SHOWN, _SURE = 0.3, 0.97
+#: From which on a line is a quotation, and its turn hands something over; how sure a rule must be
+#: for the patterns not to be asked.
+_SHOWN, _SURE = 0.4, 0.9
 #: What the patterns found of a line is all of it if it is so much of its text.
 MOST = 0.6
 #: What only repeats or asks is no statement.
@@ -78,7 +78,8 @@ class _TurnReader:
         self._lines = lines
         self._told = told
         # Who hands over a text in a turn may hand over all of it.
-        self._is_handed = shows(event.content) or any(_anothers(line) >= _SHOWN for line in lines)
+        self._is_handed = any(line.tags["quote"] >= _SHOWN for line in lines)
+        self._shows = shows(event.content)
         said = said_by_user(event.content)
         self._own = [(each.start, each.start + len(each.verbatim)) for each in said]
         by_patterns = [rule for rule in rules_in(event.content) if rule.own]
@@ -142,12 +143,14 @@ class _TurnReader:
         )
 
     def _is_in_doubt(self, line: ReadLine) -> bool:
-        """Whether a rule may be another's: the patterns and the model must both take it for the
-        user's own."""
+        """Whether a rule may be another's: so the model says of the line or of one beside it, or,
+        where the model is not sure that it is a rule, the patterns."""
         if self._is_handed or _anothers(line) >= _OWN:
             return True
+        if line.tags["rule"] >= _SURE or line.tags["withdraw"] >= WITHDRAW:
+            return False
         place = Place(line.start, line.text.lower(), 0, 0)
-        return line.tags["rule"] < _SURE and is_handed(all_lines(self._event.content), [place])
+        return self._shows or is_handed(all_lines(self._event.content), [place])
 
     def _is_own(self, line: ReadLine) -> bool:
         """Whether the line lies in what the user says, not shows."""

@@ -100,7 +100,7 @@ Relate = Callable[[str, str, Sequence[str]], Sequence[Mapping[str, float]]]
 #: From which probability on a line ends a known rule: one that says that it ends one; any other.
 _SAID_END, _ENDS = 0.33, 0.45
 #: From which on it ends more than the one that it ends most likely.
-_SURELY = 0.6
+_SURELY = 0.8
 #: From which on it says the same.
 _SAME = 0.6
 #: From which on a line that ends a rule may give another: it is told in its place.
@@ -126,9 +126,8 @@ def planned_rules(
 ) -> list[Derived]:
     """What lines make of the rules in force, not stored. In doubt the later word is told beside the
     earlier one. A rule that the patterns were in doubt about is so no longer."""
-    known: dict[str, Record | Derived] = {
-        record.id: record for record in rules if record.kind != DOUBTFUL
-    }
+    # One in doubt can be what a later line means, and is no order while it waits.
+    known: dict[str, Record | Derived] = {record.id: record for record in rules}
     in_doubt = [record for record in rules if record.kind == DOUBTFUL]
     made: dict[str, Record | Derived] = {}
     stored: list[Derived] = []
@@ -138,7 +137,8 @@ def planned_rules(
             for id, record in {**known, **made}.items()
             if record.valid_from <= draft.event.at and draft.event.id not in record.sources
         }
-        new = _planned(draft, before, relate)
+        orders = [id for id in before if id in made or known[id].kind != DOUBTFUL]
+        new = _planned(draft, before, orders, relate)
         if new is None or new.id in known:
             continue
         for id in new.supersedes:
@@ -164,18 +164,21 @@ def _is_of(doubtful: Record, rule: Derived) -> bool:
     return doubtful.sources == rule.sources and (one in other or other in one)
 
 
-def _planned(draft: RuleDraft, before: Mapping[str, str], relate: Relate) -> Derived | None:
+def _planned(
+    draft: RuleDraft, before: Mapping[str, str], orders: Collection[str], relate: Relate
+) -> Derived | None:
     rule = draft.rule
     if not rule.own:
         return None if draft.is_end or draft.is_stored else derived(draft.event, rule)
-    told = relate(rule.sentence, draft.before, list(before.values())) if before else ()
+    related = relate(rule.sentence, draft.before, list(before.values())) if before else ()
+    told = dict(zip(before, related, strict=True))
     ends = {id: each["withdraws"] + each["replaces"] + each["corrects"]
-            for id, each in zip(before, told, strict=True)}  # fmt: skip
+            for id, each in told.items()}  # fmt: skip
     ended = ended_by(ends, least=_SAID_END if rule.replaces else _ENDS, surely=_SURELY)
     if draft.is_stored or (draft.is_end and rule.score < _GIVES_ONE):
         kind = "release"
         return derived(draft.event, rule, supersedes=ended, kind=kind) if ended else None
-    if not ended and any(each["same"] >= _SAME for each in told):
+    if not ended and any(told[id]["same"] >= _SAME for id in orders):
         return None
     return derived(draft.event, rule, supersedes=ended)
 

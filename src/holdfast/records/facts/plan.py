@@ -160,11 +160,11 @@ _FAR_AHEAD = timedelta(days=366)
 #: that share its words.
 _LATEST, _NEAREST, _FARTHEST = 100, 8, 0.1
 #: From which probability on it ends one, by the development part of `training/`.
-ENDS_FROM = 0.5
+ENDS_FROM = 0.4
 #: From which on it ends more than the likeliest one.
 ENDS_SURELY = 0.85
 #: From which on it may: then the later is told first.
-REVISES_FROM = 0.15
+REVISES_FROM = 0.1
 
 
 @dataclass(frozen=True, slots=True)
