@@ -118,3 +118,10 @@ def test_of_a_long_list_some_are_facts() -> None:
     lines = [f"shelf {number} holds paint" for number in range(90)]
     facts, _ = read_lines([said("\n".join(lines))], Scripted(dict.fromkeys(lines, FACT)), ())
     assert 10 < len(facts) < len(lines)
+
+
+def test_patterns_that_read_english_cast_no_doubt_on_another_language() -> None:
+    rule = "no me propongas nada con queso, por favor"
+    turn = said(f"hola, estoy en el bus\n{rule}")
+    _, (draft,) = read_lines([turn], Scripted({rule: RULE | {"rule": 0.7}}), ())
+    assert draft.rule.own

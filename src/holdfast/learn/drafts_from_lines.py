@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.language.extraction import is_read
 from holdfast.language.instructions.own_words import (
     Place,
     all_lines,
@@ -79,7 +80,9 @@ class _TurnReader:
         self._told = told
         # Who hands over a text in a turn may hand over all of it.
         self._is_handed = any(line.tags["quote"] >= _SHOWN for line in lines)
-        self._shows = shows(event.content)
+        # The patterns that know such texts read English.
+        self._is_read = is_read(event.content)
+        self._shows = self._is_read and shows(event.content)
         said = said_by_user(event.content)
         self._own = [(each.start, each.start + len(each.verbatim)) for each in said]
         by_patterns = [rule for rule in rules_in(event.content) if rule.own]
@@ -147,7 +150,8 @@ class _TurnReader:
         where the model is not sure that it is a rule, the patterns."""
         if self._is_handed or _anothers(line) >= _OWN:
             return True
-        if line.tags["rule"] >= _SURE or line.tags["withdraw"] >= WITHDRAW:
+        is_sure = line.tags["rule"] >= _SURE or line.tags["withdraw"] >= WITHDRAW
+        if is_sure or not self._is_read:
             return False
         place = Place(line.start, line.text.lower(), 0, 0)
         return self._shows or is_handed(all_lines(self._event.content), [place])
