@@ -120,8 +120,8 @@ def test_of_a_long_list_some_are_facts() -> None:
     assert 10 < len(facts) < len(lines)
 
 
-def test_patterns_that_read_english_cast_no_doubt_on_another_language() -> None:
+def test_patterns_that_read_english_cast_less_doubt_on_another_language() -> None:
     rule = "no me propongas nada con queso, por favor"
     turn = said(f"hola, estoy en el bus\n{rule}")
-    _, (draft,) = read_lines([turn], Scripted({rule: RULE | {"rule": 0.7}}), ())
+    _, (draft,) = read_lines([turn], Scripted({rule: RULE | {"rule": 0.85}}), ())
     assert draft.rule.own

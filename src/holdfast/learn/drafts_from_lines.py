@@ -36,8 +36,8 @@ _ANOTHERS = 0.5
 #: held-out pastes gain authority and 95 of 100 held-out rules are kept (`scripts/eval_pastes.py`).
 _OWN = 0.1
 #: From which on a line is a quotation, and its turn hands something over; how sure a rule must be
-#: for the patterns not to be asked.
-_SHOWN, _SURE = 0.4, 0.9
+#: for the patterns not to be asked, and in a language that they do not read.
+_SHOWN, _SURE, _SURE_UNREAD = 0.4, 0.9, 0.8
 #: What the patterns found of a line is all of it if it is so much of its text.
 MOST = 0.6
 #: What only repeats or asks is no statement.
@@ -80,9 +80,8 @@ class _TurnReader:
         self._told = told
         # Who hands over a text in a turn may hand over all of it.
         self._is_handed = any(line.tags["quote"] >= _SHOWN for line in lines)
-        # The patterns that know such texts read English.
         self._is_read = is_read(event.content)
-        self._shows = self._is_read and shows(event.content)
+        self._shows = shows(event.content)
         said = said_by_user(event.content)
         self._own = [(each.start, each.start + len(each.verbatim)) for each in said]
         by_patterns = [rule for rule in rules_in(event.content) if rule.own]
@@ -150,8 +149,8 @@ class _TurnReader:
         where the model is not sure that it is a rule, the patterns."""
         if self._is_handed or _anothers(line) >= _OWN:
             return True
-        is_sure = line.tags["rule"] >= _SURE or line.tags["withdraw"] >= WITHDRAW
-        if is_sure or not self._is_read:
+        least = _SURE if self._is_read else _SURE_UNREAD
+        if line.tags["rule"] >= least or line.tags["withdraw"] >= WITHDRAW:
             return False
         place = Place(line.start, line.text.lower(), 0, 0)
         return self._shows or is_handed(all_lines(self._event.content), [place])
