@@ -6,7 +6,7 @@ night in which summer time begins or ends. The clock is set in every Python proc
 runs on either side of it.
 
 Not by libfaketime: with it, a thread of Python that waits for its turn spins instead, and the tests
-take up to 25 times as long.
+take up to 25 times as long. What asks the system itself (TLS, the times of files) stays on today.
 """
 
 from __future__ import annotations

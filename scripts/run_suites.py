@@ -53,7 +53,7 @@ def other_day() -> Mapping[str, str]:
 
 # Parts of a file that take long are handed to whoever is free.
 UNIT = ["tests", *(f"--ignore={path}" for path in OWN_DIRECTORY), "-n2", "--dist=worksteal"]
-# Which lines of the package ran; told by room at the end. It takes the tests twice as long.
+# Which lines of the package ran; told by room at the end.
 COVERED = ["--cov=holdfast", "--cov-report="]
 
 SUITES = [

@@ -94,7 +94,6 @@ OVER_BUDGET, COPY = "over budget", "copy"
 READABLE = 8
 FULL_FIRST = 5
 FULL_SHARE = 0.1
-OVER_BUDGET = "over budget"
 #: Of the grid of the gate.
 BRIEF_SHARE = 0.01
 
