@@ -1,10 +1,10 @@
 """What the model that reads makes of turns: statements to facts, rules, and the end of rules.
 
-The model says what a line is (`models/reader.py`); whose word it is, and what may be kept, is not
-its to say. What stands in a quotation, a paste or a text that is handed over is not the user's own;
-what speaks to the model about its instructions, or permits deeds, is not kept at all (`gates`).
-A rule that may be another's is in doubt, and nobody obeys it. What the patterns have found in a
-line is not found again.
+The model says what a line is (`models/reader.py`); what may be kept is not its to say. What is marked
+as quoted or pasted is not the user's own; what speaks to the model about its instructions, or
+permits deeds, is not kept at all (`gates`). A rule that may be another's, as the model says or,
+where it is not sure, the patterns, is in doubt, and nobody obeys it. What the patterns have found
+in a line is not found again.
 """
 
 from __future__ import annotations
