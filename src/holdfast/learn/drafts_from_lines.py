@@ -1,8 +1,8 @@
 """What the model that reads makes of turns: statements to facts, rules, and the end of rules.
 
-The model says what a line is (`models/reader.py`); what may be kept is not its to say. What is marked
-as quoted or pasted is not the user's own; what speaks to the model about its instructions, or
-permits deeds, is not kept at all (`gates`). A rule that may be another's, as the model says or,
+The model says what a line is (`models/reader.py`); what may be kept is not its to say. What is
+marked as quoted or pasted is not the user's own; what speaks to the model about its instructions,
+or permits deeds, is not kept at all (`gates`). A rule that may be another's, as the model says or,
 where it is not sure, the patterns, is in doubt, and nobody obeys it. What the patterns have found
 in a line is not found again.
 """
