@@ -1,6 +1,7 @@
-"""Reads our labelled conversations, one plain-text file each, and says what is wrong with one.
+"""Reads our labelled texts: conversations, one plain-text file each, sets of an earlier line and
+later ones, and single messages. Says what is wrong with one.
 
-    python training/labels.py FILE...      check files, as their authors do
+    python training/labels.py FILE...      check conversations, as their authors do
     python training/labels.py --scored DIR write all files of a folder as a scored set (JSON lines)
 
 The format is told in `training/README.md`.
@@ -282,6 +283,64 @@ def _wrong_rules(conversation: Conversation) -> list[str]:
     for name, listed in conversation.rules.items():
         lost = [word for word in listed["words"] if word.casefold() not in said[name]]
         found += [f"rule {name}: words [{word}] not in its line" for word in lost]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LineSet:
+    """An earlier line, and later ones, each with what it does to the earlier (`PAIRS`, or
+    `unrelated`)."""
+
+    lang: str
+    earlier: Line
+    later: list[tuple[str, Line]]
+
+
+def read_sets(path: Path) -> list[LineSet]:
+    """The sets of a file; ValueError: where one is wrong."""
+    found: list[LineSet] = []
+    lang = ""
+    for number, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = re.fullmatch(r"(==|=|\w+ \|) (.+?)(?:\s+##\s*(.+))?", raw.strip())
+        if not raw.strip():
+            continue
+        mark, text, labels = match.groups() if match else ("", "", None)
+        said = _tagged(text, labels)
+        if mark == "==":
+            lang = text.split()[0]
+        elif mark == "=" and said:
+            found.append(LineSet(lang, said, []))
+        elif mark[:-2] in (*PAIRS, "unrelated") and said and found:
+            found[-1].later.append((mark[:-2], said))
+        else:
+            raise ValueError(f"{path}:{number}: {raw}")
+    return found
+
+
+def _tagged(text: str, labels: str | None) -> Line | None:
+    """A line of a set; None: its labels are wrong."""
+    tags = [each.strip() for each in (labels or "").split(";")]
+    if not set(tags) <= {"fact", "rule", "withdraw", *ACTS}:
+        return None
+    return Line(
+        text,
+        facts=[{"kind": "", "about": "", "value": "", "attribute": ""}] if "fact" in tags else [],
+        rules=[{"name": "", "condition": None}] if "rule" in tags else [],
+        withdraws=[""] if "withdraw" in tags else [],
+        acts=[tag for tag in tags if tag in ACTS],
+    )
+
+
+def read_messages(path: Path) -> list[tuple[str, bool]]:
+    """Single messages, and whether what is remembered is needed to answer each; ValueError: where
+    a line is wrong."""
+    found: list[tuple[str, bool]] = []
+    for number, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = re.fullmatch(r"(yes|no)\s*\|\s*(.+)", raw.strip())
+        if match:
+            found.append((match[2], match[1] == "yes"))
+        elif raw.strip():
+            raise ValueError(f"{path}:{number}: {raw}")
     return found
 
 

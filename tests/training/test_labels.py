@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from training.labels import read, scored
+from training.labels import read, read_messages, read_sets, scored
 
 ROOT = Path(__file__).parents[2]
 TALK = """\
@@ -68,6 +68,47 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, problem: str
     assert any(problem in each for each in read(path).problems)
 
 
+def test_a_set_is_an_earlier_line_and_what_later_ones_do_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "== en rule\n= recipes from Lidl only  ## rule\n"
+        "withdraws | there is a market here now  ## withdraw; fact\n"
+        "unrelated | my mum only shops at Lidl  ## others\n"
+    )
+    (made,) = read_sets(path)
+    assert (made.lang, made.earlier.text, bool(made.earlier.rules)) == (
+        "en", "recipes from Lidl only", True,
+    )  # fmt: skip
+    assert [(what, line.text) for what, line in made.later] == [
+        ("withdraws", "there is a market here now"), ("unrelated", "my mum only shops at Lidl"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", ["ends | x  ## fact", "adds | x  ## facts", "adds | x"])
+def test_a_wrong_line_of_a_set_is_named(tmp_path: Path, wrong: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(f"== en home\n= we live in Ghent  ## fact\n{wrong}\n")
+    with pytest.raises(ValueError, match=r"a\.txt:3"):
+        read_sets(path)
+
+
+def test_messages_need_what_is_remembered_or_do_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("yes | who is coming?\nno | how old was Mozart\n")
+    assert read_messages(path) == [("who is coming?", True), ("how old was Mozart", False)]
+    path.write_text("maybe | who is coming?\n")
+    with pytest.raises(ValueError, match=r"a\.txt:1"):
+        read_messages(path)
+
+
+def test_the_sets_and_messages_are_there() -> None:
+    sets = [each for path in (ROOT / "training/sets").glob("*.txt") for each in read_sets(path)]
+    assert len(sets) > 800
+    assert all(len(each.later) >= 4 for each in sets)
+    told = [each for path in (ROOT / "training/messages").glob("*") for each in read_messages(path)]
+    assert len(told) == 1200
+
+
 TEST_PART = ROOT / "training" / "test"
 
 
@@ -82,6 +123,13 @@ def test_nothing_that_is_trained_on_is_scored() -> None:
         line.text
         for path in (ROOT / "training" / "data").rglob("*.txt")
         for line in read(path).lines.values()
+        if len(line.text.split()) >= 8
+    }
+    trained |= {
+        line.text
+        for path in (ROOT / "training/sets").glob("*.txt")
+        for each in read_sets(path)
+        for line in (each.earlier, *(later for _, later in each.later))
         if len(line.text.split()) >= 8
     }
     held = (ROOT / "tests" / "understanding" / "everyday.jsonl").read_text().splitlines()
