@@ -103,10 +103,10 @@ def test_messages_need_what_is_remembered_or_do_not(tmp_path: Path) -> None:
 
 def test_the_sets_and_messages_are_there() -> None:
     sets = [each for path in (ROOT / "training/sets").glob("*.txt") for each in read_sets(path)]
-    assert len(sets) > 800
+    assert len(sets) > 1200
     assert all(len(each.later) >= 4 for each in sets)
     told = [each for path in (ROOT / "training/messages").glob("*") for each in read_messages(path)]
-    assert len(told) == 1200
+    assert len(told) == 1900
 
 
 TEST_PART = ROOT / "training" / "test"
@@ -114,7 +114,7 @@ TEST_PART = ROOT / "training" / "test"
 
 def test_everything_committed_is_well_labelled() -> None:
     paths = [*(ROOT / "training" / "data").rglob("*.txt"), *TEST_PART.rglob("*.txt")]
-    assert len(paths) > 300
+    assert len(paths) > 430
     assert [each for path in paths for each in read(path).problems] == []
 
 
