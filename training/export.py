@@ -1,6 +1,9 @@
 """Writes trained weights as the int8 file that ships, and shows that it says what the trainer said.
 
-    python training/export.py WEIGHTS_FOLDER OUT_FOLDER
+    python -m training.export WEIGHTS_FOLDER OUT_FOLDER [--between BASE.onnx SHARE]
+
+With `--between`, weights of the encoder between those and a shipped file's, from which they were
+trained: what was learned before is forgotten less.
 
 The graph is that of `scripts/build_model.py`, with one output more: the columns of each token.
 """
@@ -15,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+from onnx import numpy_helper
 
 from scripts.build_model import Encoder, Weights
 
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "num_hidden_layers": 6, "num_attention_heads": 12, "hidden_size": 384, "layer_norm_eps": 1e-12,
 }  # fmt: skip
 NAMES = {
@@ -33,10 +38,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("weights", type=Path, nargs="+", help="folders; several are averaged")
     parser.add_argument("out", type=Path)
+    parser.add_argument("--between", nargs=2, metavar=("BASE", "SHARE"), help="of the new weights")
     parser.add_argument("--float32", action="store_true", help="do not quantise, to compare with")
     options = parser.parse_args()
     every = [read(folder) for folder in options.weights]
     weights = {name: np.mean([one[name] for one in every], axis=0) for name in every[0]}
+    if options.between:
+        share = float(options.between[1])
+        for name, old in shipped(Path(options.between[0])).items():
+            if not name.startswith("columns"):
+                weights[name] = share * weights[name] + (1 - share) * old
     data = Encoder(renamed(weights), CONFIG, quantise=not options.float32).build()
     options.out.mkdir(parents=True, exist_ok=True)
     written = data.SerializeToString()
@@ -54,6 +65,34 @@ def read(folder: Path) -> Weights:
     return {
         name: np.concatenate(some) if len(some) > 1 else some[0] for name, some in parts.items()
     }
+
+
+def shipped(path: Path) -> Weights:
+    """The weights of a shipped file, int8 made float again, by the names of `train.py`."""
+    raw = {each.name: numpy_helper.to_array(each) for each in onnx.load(path).graph.initializer}
+    found: Weights = {
+        "words.weight": raw["words"].astype(np.float32) * raw["words.scale"],
+        "positions.weight": raw["positions"],
+        "norm.weight": raw["embeddings.LayerNorm.weight"],
+        "norm.bias": raw["embeddings.LayerNorm.bias"],
+    }
+    for number in range(CONFIG["num_hidden_layers"]):
+        old, new = f"encoder.layer.{number}", f"layers.{number}"
+        biases = np.split(raw[f"{old}.attention.bias"], 3)
+        found |= {f"{new}.{name}.bias": part for name, part in zip(NAMES, biases, strict=False)}
+        for ours, theirs in NAMES.items():
+            if ours.startswith("norm"):
+                found[f"{new}.{ours}.weight"] = raw[f"{old}.{theirs}.weight"]
+            else:
+                scale = raw[f"{old}.{theirs}.scale"][..., None]
+                blocks = (raw[f"{old}.{theirs}"].astype(np.float32) - 128) * scale
+                found[f"{new}.{ours}.weight"] = blocks.reshape(blocks.shape[0], -1)
+            if ours not in ("query", "key", "value"):
+                found[f"{new}.{ours}.bias"] = raw[f"{old}.{theirs}.bias"]
+    if "columns.weight" in raw:
+        found["columns.weight"] = raw["columns.weight"].T
+        found["columns.bias"] = raw["columns.bias"]
+    return found
 
 
 def renamed(weights: Weights) -> Weights:

@@ -6,7 +6,8 @@ Needs no torch: `train.py` runs where only torch and numpy are, on what this wri
 at blanks, and each word into word pieces, so that every token knows its word: lines begin at words,
 and values are words.
 
-- turns: every user's turn with the line, the acts, the kinds, whom it is about and the value words
+- turns: every user's turn with the line, the acts, the kinds, whom it is about and the value words;
+  and single messages, which need what is remembered or do not
 - pairs: an earlier line and a later one, with how the later relates to the earlier. Those that no
   author related are `unrelated`: the nearest by the shipped embedder, which are what is compared
 - retrieval: questions and the turns that answer them, of our conversations and of pseudo ones
@@ -25,13 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.models.local import FOLDER, LocalEmbedder, WordPiece
-from training.labels import ACTS, KINDS, Conversation, Line, read
+from holdfast.models.local import WORDS, LocalEmbedder, WordPiece
+from training.labels import ACTS, KINDS, Conversation, Line, read, read_messages, read_sets
 
 HERE = Path(__file__).parent
 TRUST = HERE.parent / "tests" / "trust"
 #: The columns of the model's output for each token, in this order.
-TAGS = ("fact", "rule", "withdraw", *ACTS)
+TAGS = ("fact", "rule", "withdraw", *ACTS, "recall")
+_RECALL = TAGS.index("recall")
 ABOUT = ("me", "other")
 RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
 MAX_TOKENS = 256
@@ -47,8 +49,10 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--retrieval", type=Path, help="pseudo conversations (embed_data.py)")
     parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--sets", type=Path, default=HERE / "sets")
+    parser.add_argument("--messages", type=Path, default=HERE / "messages")
     options = parser.parse_args()
-    words = WordPiece.from_file(FOLDER / "vocab.txt")
+    words = WordPiece.from_file(WORDS)
     conversations = [read(path) for path in sorted(options.data.rglob("*.txt"))]
     made: dict[str, list[Any]] = {"turns": [], "pairs": [], "retrieval": []}
     for conversation in conversations:
@@ -57,7 +61,11 @@ def main() -> None:
         made["turns"] += [dict(turn, split=split) for turn in single_lines(conversation, words)]
         made["retrieval"].append(dict(own_questions(conversation, words), split=split))
     made["turns"] += [turn for turn in trusted_turns(words) if turn["lines"]]
+    made["turns"] += messages(options.messages, words)
     made["pairs"] = list(related_lines(conversations, words))
+    for turn, pairs in line_sets(options.sets, words):
+        made["turns"].append(turn)
+        made["pairs"] += pairs
     if options.retrieval:
         made["retrieval"] += pseudo(options.retrieval, words)
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +120,8 @@ def tagged_line(line: Line, words: WordPiece) -> dict[str, Any]:
     conditions = [str(rule["condition"]) for rule in line.rules if rule["condition"]]
     return {
         "ids": ids,
-        "tags": [int(tag in tags) for tag in TAGS],
+        # What is said in a conversation was not judged by whether it needs memories.
+        "tags": [-1 if tag == "recall" else int(tag in tags) for tag in TAGS],
         "kinds": [int(any(fact["kind"] == kind for fact in line.facts)) for kind in KINDS],
         "about": [
             int(any(fact["about"] == "me" for fact in line.facts)),
@@ -139,9 +148,9 @@ def inside(
 def single_lines(conversation: Conversation, words: WordPiece) -> Iterator[dict[str, Any]]:
     """What is asked of a memory, and what needs none, each as a turn of one line."""
     asked = [each["q"] for each in conversation.questions]
-    asked += [rule["ask"] for rule in conversation.rules.values()]
+    applied = [rule["ask"] for rule in conversation.rules.values()]
     for text, tag in [
-        *((each, "ask") for each in asked),
+        *((each, "ask") for each in (*asked, *applied)),
         *((each, "filler") for each in conversation.nothing),
     ]:
         line = tagged_line(Line(text, acts=[tag]), words)
@@ -151,19 +160,20 @@ def single_lines(conversation: Conversation, words: WordPiece) -> Iterator[dict[
                 -1 if name in ("fact", "chat", "quote") else each
                 for name, each in zip(TAGS, line["tags"], strict=True)
             ]
+        else:  # Small talk, or a question that anybody can answer.
+            line["tags"] = [-1] * len(TAGS)
+        if text not in applied:
+            line["tags"][_RECALL] = int(tag == "ask")
         yield {"lang": conversation.head["lang"], "lines": [line]}
 
 
 def trusted_turns(words: WordPiece) -> Iterator[dict[str, Any]]:
-    """Rules of users and rules in what they paste, as written for `tests/trust`; of such a turn
+    """Rules of users and rules in what they paste, of `tests/trust` and `trust/`; of such a turn
     only the sentences of the rule are labelled."""
-    for name, tag in (
-        ("rules", "rule"),
-        ("rules_own", "rule"),
-        ("pastes", "quote"),
-        ("pastes_own", "quote"),
-    ):
-        for row in (TRUST / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+    paths = [TRUST / f"{name}.jsonl" for name in ("rules", "rules_own", "pastes", "pastes_own")]
+    for path in (*paths, *sorted((HERE / "trust").glob("*.jsonl"))):
+        tag = "rule" if path.stem.startswith("rules") else "quote"
+        for row in path.read_text(encoding="utf-8").splitlines():
             turn = json.loads(row)
             parts = re.findall(r"[^.!?\n]+[.!?]*", turn["text"])
             lines = []
@@ -173,14 +183,56 @@ def trusted_turns(words: WordPiece) -> Iterator[dict[str, Any]]:
                     line["tags"] = [-1] * len(TAGS)
                     if part.rstrip(".!?") in turn["rule"] or turn["rule"].rstrip(".!?") in part:
                         line["tags"] = [int(each == tag) for each in TAGS]
+                        line["tags"][_RECALL] = -1
                     line["kinds"], line["about"] = [-1] * len(KINDS), [-1, -1]
                     lines.append(line)
             yield {"lang": "en", "lines": [each for each in lines if each["ids"]], "split": "train"}
 
 
+def messages(folder: Path, words: WordPiece) -> Iterator[dict[str, Any]]:
+    """Single messages, of which only that they need what is remembered is labelled."""
+    for path in sorted(folder.glob("*.txt")):
+        for number, (text, needs) in enumerate(read_messages(path)):
+            line = tagged_line(Line(text), words)
+            line["tags"] = [-1] * len(TAGS)
+            line["tags"][_RECALL] = int(needs)
+            line["kinds"], line["about"] = [-1] * len(KINDS), [-1, -1]
+            yield {
+                "lang": "other" if path.stem.startswith("other") else "en",
+                "lines": [line],
+                "split": "dev" if number % 10 == 7 else "train",
+            }
+
+
 # ----------------------------------------------------------------------
 # Pairs
 # ----------------------------------------------------------------------
+
+
+def line_sets(
+    folder: Path, words: WordPiece
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Each line of the sets as a turn, with the pair of a later line and the earlier one."""
+    for path in sorted(folder.glob("*.txt")):
+        for number, each in enumerate(read_sets(path)):
+            shared = {"lang": each.lang, "split": "dev" if number % 10 == 7 else "train"}
+            old = units(each.earlier.text, words)[0]
+            for line in (each.earlier, *(later for _, later in each.later)):
+                tagged = tagged_line(line, words)
+                tagged["kinds"], tagged["about"] = [-1] * len(KINDS), [-1, -1]
+                tagged["value"] = tagged["condition"] = [-1] * len(tagged["ids"])
+                pairs = [
+                    {
+                        "old": [[], old],
+                        "new": [[], tagged["ids"]],
+                        "label": RELATIONS.index(relation),
+                        "in_set": True,
+                        **shared,
+                    }
+                    for relation, later in each.later
+                    if later is line
+                ]
+                yield {"lines": [tagged], **shared}, pairs
 
 
 def related_lines(conversations: list[Conversation], words: WordPiece) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Trains the model: one encoder that embeds, tags lines and compares two of them.
 
-    python training/train.py PREPARED.json.gz OUT_FOLDER [--seed 1] [--steps 1500] [--device cuda]
+    python -m training.train PREPARED.json.gz OUT_FOLDER [--seed 1] [--steps 1500] [--device cuda]
 
 Starts from the weights of a shipped file (`--base`, int8 made float again): of the embedder, or of
 the model itself to train it further, so that nothing but this repository is needed. Runs with
@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import torch
 import torch.nn.functional as F
-from onnx import numpy_helper
 from torch import Tensor, nn
+
+from training.export import shipped
 
 HERE = Path(__file__).parent
 BASE = HERE.parent / "src/holdfast/models/minilm/model.onnx"
@@ -39,7 +39,7 @@ KINDS = (
     "identity", "home", "work", "people", "health", "preference", "possession", "plan",
     "decision", "project", "event",
 )  # fmt: skip
-TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat")
+TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat", "recall")
 RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
 COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition", *RELATIONS)
 _LINE = slice(1, 1 + len(TAGS) + len(KINDS) + 2)
@@ -108,48 +108,15 @@ class Layer(nn.Module):
         return self.norm2(hidden + self.dropout(self.outer(inner)))
 
 
-NAMES = {
-    "attention.self.query": "query", "attention.self.key": "key", "attention.self.value": "value",
-    "attention.output.dense": "out", "intermediate.dense": "inner", "output.dense": "outer",
-}  # fmt: skip
-
-
 def from_onnx(path: Path) -> Encoder:
-    """An encoder with the weights of a shipped file."""
-    graph = onnx.load(path).graph
-    raw = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    """An encoder with the weights of a shipped file; columns that it has not are drawn."""
     model = Encoder()
     state = model.state_dict()
-
-    def put(name: str, value: np.ndarray) -> None:
-        state[name] = torch.tensor(value, dtype=torch.float)
-
-    put("words.weight", raw["words"].astype(np.float32) * raw["words.scale"])
-    put("positions.weight", raw["positions"])
-    put("norm.weight", raw["embeddings.LayerNorm.weight"])
-    put("norm.bias", raw["embeddings.LayerNorm.bias"])
-    for number in range(len(model.layers)):
-        old, new = f"encoder.layer.{number}", f"layers.{number}"
-        for theirs, ours in NAMES.items():
-            blocks = (raw[f"{old}.{theirs}"].astype(np.float32) - 128) * raw[
-                f"{old}.{theirs}.scale"
-            ][..., None]
-            put(f"{new}.{ours}.weight", blocks.reshape(blocks.shape[0], -1))
-        for theirs, ours in list(NAMES.items())[3:]:
-            put(f"{new}.{ours}.bias", raw[f"{old}.{theirs}.bias"])
-        for part, bias in zip(
-            ("query", "key", "value"), np.split(raw[f"{old}.attention.bias"], 3), strict=True
-        ):
-            put(f"{new}.{part}.bias", bias)
-        for theirs, ours in (("attention.output", "norm1"), ("output", "norm2")):
-            put(f"{new}.{ours}.weight", raw[f"{old}.{theirs}.LayerNorm.weight"])
-            put(f"{new}.{ours}.bias", raw[f"{old}.{theirs}.LayerNorm.bias"])
-    if "columns.weight" in raw:
-        put("columns.weight", raw["columns.weight"].T)
-        put("columns.bias", raw["columns.bias"])
-    else:
-        nn.init.normal_(state["columns.weight"], std=0.02)
-        nn.init.zeros_(state["columns.bias"])
+    nn.init.normal_(state["columns.weight"], std=0.02)
+    nn.init.zeros_(state["columns.bias"])
+    for name, value in shipped(path).items():
+        if state[name].shape == value.shape:
+            state[name] = torch.tensor(value, dtype=torch.float)
     model.load_state_dict(state)
     return model
 
@@ -183,7 +150,7 @@ def tag_batch(turns: list[dict[str, Any]], draw: random.Random | None) -> Batch:
     for turn in turns:
         row: list[int] = []
         mark: list[list[int]] = []
-        for line in _some_lines(turn["lines"], draw):
+        for line in _some_lines(turn["lines"], turns, draw):
             ids = line["ids"]
             if draw and line["stop"] and len(ids) > 1 and draw.random() < 0.2:
                 ids = ids[:-1]  # As people type: without the stop.
@@ -210,11 +177,16 @@ def tag_batch(turns: list[dict[str, Any]], draw: random.Random | None) -> Batch:
     }  # fmt: skip
 
 
-def _some_lines(lines: list[dict[str, Any]], draw: random.Random | None) -> list[dict[str, Any]]:
-    """All lines of a turn, now and then a part of them: that is a turn, too."""
+def _some_lines(
+    lines: list[dict[str, Any]], turns: list[dict[str, Any]], draw: random.Random | None
+) -> list[dict[str, Any]]:
+    """All lines of a turn, now and then a part of them, or with those of another turn behind them:
+    that is a turn, too, and what a line is must be told by the line."""
     if draw and len(lines) > 1 and draw.random() < 0.25:
         first = draw.randrange(len(lines))
-        return lines[first : first + draw.randint(1, len(lines))]
+        lines = lines[first : first + draw.randint(1, len(lines))]
+    if draw and draw.random() < 0.1:
+        lines = [*lines, *draw.choice(turns)["lines"]]
     return lines
 
 
@@ -292,8 +264,10 @@ def tag_loss(model: Encoder, batch: Batch) -> Tensor:
         line_logits(columns, batch["spans"])[known], batch["labels"][known]
     )
     told, inner = columns[..., [0, _VALUE, _CONDITION]], batch["tokens"][..., 3]
-    each = F.binary_cross_entropy_with_logits(told, batch["tokens"][..., :3], reduction="none")
-    return 6 * lines + 2 * (each * inner[..., None]).sum() / inner.sum()
+    wanted = batch["tokens"][..., :3]
+    each = F.binary_cross_entropy_with_logits(told, wanted.clamp(min=0), reduction="none")
+    known_tokens = inner[..., None] * (wanted >= 0)
+    return 6 * lines + 2 * (each * known_tokens).sum() / inner.sum()
 
 
 def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
@@ -302,11 +276,18 @@ def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
     return (columns * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
 
-def retrieval_loss(model: Encoder, batch: Batch) -> Tensor:
-    """A softmax over all turns of the batch."""
+def retrieval_loss(model: Encoder, batch: Batch, start: Encoder | None, keep: float) -> Tensor:
+    """A softmax over all turns of the batch; `keep` times how far the vectors are from those of the
+    weights that the training started from."""
     asked = model.embed(batch["asked"], batch["asked mask"])
-    scores = 20 * asked @ model.embed(batch["texts"], batch["texts mask"]).T
-    return F.cross_entropy(scores - 1e4 * batch["masked"], batch["right"])
+    texts = model.embed(batch["texts"], batch["texts mask"])
+    loss = F.cross_entropy(20 * asked @ texts.T - 1e4 * batch["masked"], batch["right"])
+    if start is None:
+        return loss
+    with torch.no_grad():
+        before = start.embed(batch["texts"], batch["texts mask"])
+        asked_before = start.embed(batch["asked"], batch["asked mask"])
+    return loss + keep * (2 - (texts * before).sum(1).mean() - (asked * asked_before).sum(1).mean())
 
 
 class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
@@ -318,6 +299,8 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
             [x for x in data[name] if x["split"] == "train"]
             for name in ("turns", "pairs", "retrieval")
         )
+        self.related = [pair for pair in self.pairs if pair["label"] or "in_set" in pair]
+        self.unrelated = [pair for pair in self.pairs if not (pair["label"] or "in_set" in pair)]
         self.retrieval = Retrieval(talks)
 
     def __len__(self) -> int:
@@ -325,7 +308,7 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
 
     def __getitem__(self, step: int) -> dict[str, Batch]:
         options, draw = self.options, random.Random(self.options.seed * 1_000_003 + step)
-        pairs = draw.sample(self.pairs, min(2 * options.batch, len(self.pairs)))
+        pairs = self.some_pairs(draw)
         ids, mask = padded([pair_row(pair, draw) for pair in pairs])
         wanted = torch.tensor([pair["label"] for pair in pairs])
         made = {
@@ -336,14 +319,22 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
             made["retrieval"] = self.retrieval.batch(draw, options.conversations, options.questions)
         return made
 
+    def some_pairs(self, draw: random.Random) -> list[dict[str, Any]]:
+        """Pairs of which a share are related, or in a set of look-alikes: most are neither."""
+        count = 4 * self.options.batch
+        near = min(round(count * self.options.related_share), len(self.related))
+        far = min(count - near, len(self.unrelated))
+        return draw.sample(self.related, near) + draw.sample(self.unrelated, far)
+
 
 def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
     """A trained encoder."""
     torch.manual_seed(options.seed)
     device = options.device
     model = from_onnx(options.base).to(device)
+    start = from_onnx(options.base).to(device).eval() if options.keep else None
     batches = Batches(data, options)
-    weights = pair_weights(batches.pairs).to(device)
+    weights = pair_weights(batches).to(device)
     slow = [p for name, p in model.named_parameters() if not name.startswith("columns")]
     optimiser = torch.optim.AdamW(
         [{"params": slow, "lr": options.rate}, {"params": model.columns.parameters(), "lr": 2e-3}],
@@ -373,7 +364,7 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
             related = F.cross_entropy(logits, pairs["wanted"], weight=weights, label_smoothing=0.03)
             found = tags.new_zeros(())
             if "retrieval" in batch:
-                found = retrieval_loss(model, batch["retrieval"])
+                found = retrieval_loss(model, batch["retrieval"], start, options.keep)
         optimiser.zero_grad(set_to_none=True)
         (tags + options.pair_weight * related + options.retrieval_weight * found).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -410,10 +401,15 @@ class Report:
             self.sums = None
 
 
-def pair_weights(pairs: list[dict[str, Any]]) -> Tensor:
-    """Rare relations count more: by the root of how rare they are."""
-    counts = np.bincount([pair["label"] for pair in pairs], minlength=len(RELATIONS)) + 1.0
-    weights = np.sqrt(counts.max() / counts)
+def pair_weights(batches: Batches) -> Tensor:
+    """Rare relations count more: by the root of how rare they are among what is drawn."""
+    near, far = (
+        np.bincount([pair["label"] for pair in some], minlength=len(RELATIONS)) / len(some)
+        for some in (batches.related, batches.unrelated)
+    )
+    share = batches.options.related_share
+    drawn = share * near + (1 - share) * far + 1e-4
+    weights = np.sqrt(drawn.max() / drawn)
     return torch.tensor(weights / weights.mean(), dtype=torch.float)
 
 
@@ -439,9 +435,11 @@ def evaluate(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any
             figures |= {
                 f"{lang} {k}": v for k, v in tag_figures(model, part["turns"], device).items()
             }
-            figures |= {
-                f"{lang} {k}": v for k, v in pair_figures(model, part["pairs"], device).items()
-            }
+            told = [x for x in part["pairs"] if "in_set" not in x]
+            figures |= {f"{lang} {k}": v for k, v in pair_figures(model, told, device).items()}
+            sets = [x for x in part["pairs"] if "in_set" in x]
+            if sets:
+                figures[f"{lang} ends, sets"] = pair_figures(model, sets, device)["ends"]
     figures["retrieval"] = retrieval_figures(model, data, device)
     return figures
 
@@ -571,7 +569,9 @@ def main() -> None:
     parser.add_argument("--conversations", type=int, default=16)
     parser.add_argument("--questions", type=int, default=12)
     parser.add_argument("--retrieval-weight", type=float, default=1.0)
+    parser.add_argument("--keep", type=float, default=0.0, help="hold the vectors to the base's")
     parser.add_argument("--pair-weight", type=float, default=1.5)
+    parser.add_argument("--related-share", type=float, default=0.12)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()

@@ -1,0 +1,143 @@
+"""The figures of shipped files on the development part: tags, pairs, and what is found.
+
+    python -m training.evaluate PREPARED.json.gz MODEL.onnx...
+
+Reads what `prepare.py` wrote and runs the int8 files as they ship; needs no torch. `train.py`
+prints the same figures of the weights before int8.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from holdfast.models.reader import COLUMNS, RELATIONS, TAGS
+
+Array = NDArray[Any]
+#: Relations that end what was said before.
+ENDS = [RELATIONS.index(name) for name in ("replaces", "corrects", "withdraws")]
+CLS, SEP, BAR = 101, 102, 1064
+_TAG = slice(1, 1 + len(TAGS))
+
+
+class Model:
+    """A shipped file."""
+
+    def __init__(self, path: Path) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        self._session = onnxruntime.InferenceSession(path, options)
+
+    def run(self, output: str, ids: list[int]) -> Array:
+        """One output for one text."""
+        row = np.array([[CLS, *ids[:254], SEP]], dtype=np.int64)
+        inputs = {"input_ids": row, "attention_mask": np.ones_like(row)}
+        (found,) = self._session.run([output], inputs)
+        return np.asarray(found[0])
+
+
+def figures(model: Model, data: dict[str, Any]) -> dict[str, str]:
+    """Precision and recall, how many; in English and in other languages."""
+    found: dict[str, str] = {}
+    for lang in ("en", "other"):
+        of = {
+            name: [
+                x
+                for x in data[name]
+                if x["split"] == "dev" and (x["lang"] == "en") == (lang == "en")
+            ]
+            for name in ("turns", "pairs")
+        }
+        told = tag_counts(model, of["turns"])
+        for part, pairs in (
+            ("ends", [x for x in of["pairs"] if "in_set" not in x]),
+            ("ends, sets", [x for x in of["pairs"] if "in_set" in x]),
+        ):
+            told[part] = pair_counts(model, pairs)
+        found |= {f"{lang} {name}": _written(*counts) for name, counts in told.items()}
+    return found | {f"found in 10, {k}": v for k, v in retrieval(model, data).items()}
+
+
+def tag_counts(model: Model, turns: Iterable[dict[str, Any]]) -> dict[str, tuple[int, int, int]]:
+    """For each tag: lines told rightly, told, and labelled so."""
+    told: list[Array] = []
+    wanted: list[list[int]] = []
+    for turn in turns:
+        ids = [each for line in turn["lines"] for each in line["ids"]]
+        columns = model.run("columns", ids)[1:-1]
+        start = 0
+        for line in turn["lines"]:
+            end = start + len(line["ids"])
+            if end <= len(columns):
+                told.append(columns[start:end].mean(axis=0)[_TAG] > 0)
+                wanted.append(line["tags"])
+            start = end
+    guess, truth = np.array(told), np.array(wanted)
+    counts = {}
+    for column, name in enumerate(TAGS):
+        known = truth[:, column] >= 0
+        g, t = guess[known, column], truth[known, column] > 0
+        counts[name] = (int((g & t).sum()), int(g.sum()), int(t.sum()))
+    return counts
+
+
+def pair_counts(model: Model, pairs: Iterable[dict[str, Any]]) -> tuple[int, int, int]:
+    """Of the pairs whose later line ends the earlier: told rightly, told, labelled so."""
+    first = len(COLUMNS) - len(RELATIONS)
+    right = told = labelled = 0
+    for pair in pairs:
+        before = pair["new"][0]
+        context = [*before[-40:], BAR] if before else []
+        ids = [*pair["old"][1][:80], SEP, *context, *pair["new"][1][:100]]
+        is_end = int(model.run("columns", ids).mean(axis=0)[first:].argmax()) in ENDS
+        ends = pair["label"] in ENDS
+        right, told, labelled = right + (is_end and ends), told + is_end, labelled + ends
+    return right, told, labelled
+
+
+def retrieval(model: Model, data: dict[str, Any]) -> dict[str, str]:
+    """Of the turns that answer a question, how many are in the first ten."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for talk in data["retrieval"]:
+        if talk["split"] != "dev" or talk["style"] != "own":
+            continue
+        rows = np.array(
+            [model.run("embedding", [*d, *s, 1024, *t][:160]) for s, d, t in talk["turns"]]
+        )
+        for question, right, _ in talk["questions"]:
+            best = np.argsort(-(rows @ model.run("embedding", question[:48])))[:10].tolist()
+            found[talk["style"]].append(sum(each in best for each in right) / len(right))
+    return {style: f"{np.mean(some):.3f} ({len(some)})" for style, some in found.items()}
+
+
+def _written(right: int, told: int, labelled: int) -> str:
+    return f"{right / max(told, 1):.3f} {right / max(labelled, 1):.3f} ({labelled})"
+
+
+def main() -> None:
+    """Print a table, a column for each file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("models", type=Path, nargs="+")
+    options = parser.parse_args()
+    with gzip.open(options.data, "rt", encoding="utf-8") as file:
+        data = json.load(file)
+    tables = [figures(Model(path), data) for path in options.models]
+    print("| | " + " | ".join(path.parent.name for path in options.models) + " |")
+    print("|---" * (len(tables) + 1) + "|")
+    for name in tables[0]:
+        print(f"| {name} | " + " | ".join(table[name] for table in tables) + " |")
+
+
+if __name__ == "__main__":
+    main()
