@@ -416,7 +416,7 @@ def test_a_remote_embedder_needs_an_address_and_a_model() -> None:
 
 
 def test_an_unknown_provider_is_refused() -> None:
-    with pytest.raises(ConfigError, match='"local" or "remote"'):
+    with pytest.raises(ConfigError, match='"local" or "minilm" or "remote"'):
         load({"embedding.provider": "magic"})
 
 

@@ -62,22 +62,22 @@ class Rrf:
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """Weights of the default fusion, found by random search over LoCoMo and BEAM and rounded; see
-    recall/sources/blend.py and docs/decisions/0006, 0008; that of the graph by hand."""
+    """Weights of the default fusion, found by random search over LoCoMo and BEAM with the embedder
+    of our own and rounded; see recall/sources/blend.py and docs/decisions/0006, 0008, 0017."""
 
-    window: float = 0.5
-    people: float = 0.6
+    window: float = 0.8
+    people: float = 0.55
     session: float = 0.45
-    cover: float = 0.6
-    vector: float = 0.65
-    around: float = 0.7
-    theme: float = 0.75
-    role: float = 1.2
-    speaker: float = 0.8
-    time: float = 0.75
-    taste: float = 0.5
-    length: float = 0.55
-    graph: float = 1.0
+    cover: float = 0.4
+    vector: float = 1.0
+    around: float = 0.45
+    theme: float = 2.0
+    role: float = 0.7
+    speaker: float = 1.5
+    time: float = 0.95
+    taste: float = 0.6
+    length: float = 0.35
+    graph: float = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +176,9 @@ class Jobs:
 class Embedding:
     """Which model turns text into vectors."""
 
-    #: "local" (shipped, offline) or "remote" (an OpenAI-compatible endpoint that you name).
-    provider: str = one_of("local", "remote")
+    #: "local" (shipped, offline), "minilm" (the model that it was trained from, shipped, too), or
+    #: "remote" (an OpenAI-compatible endpoint that you name).
+    provider: str = one_of("local", "minilm", "remote")
     url: str = ""
     model: str = ""
     api_key: str = field(default="", repr=False)

@@ -116,7 +116,9 @@ def make_embedder(config: Config) -> Embedder:
         return RemoteEmbedder(
             remote.url, remote.model, remote.api_key, timeout_s=remote.timeout_seconds
         )
-    return _local()
+    from holdfast.models.local import BASE, OWN
+
+    return _local(BASE if config.embedding.provider == "minilm" else OWN)
 
 
 def make_generator(config: Config) -> Generator | None:
@@ -148,9 +150,10 @@ def _make_reader(
 
 
 def _shipped_embedder(model: str) -> Embedder | None:
-    """The shipped model by its id: it answers for an old index while a new one is built."""
-    local = _local()
-    return local if local.model_id == model else None
+    """A shipped model by its id: it answers for an old index while a new one is built."""
+    from holdfast.models.local import FOLDERS
+
+    return _local(model) if model in FOLDERS else None
 
 
 @lru_cache(maxsize=1)
@@ -160,8 +163,8 @@ def _reader() -> LocalReader:
     return LocalReader()
 
 
-@lru_cache(maxsize=1)
-def _local() -> Embedder:
+@lru_cache(maxsize=2)
+def _local(model: str) -> Embedder:
     from holdfast.models.local import LocalEmbedder
 
-    return LocalEmbedder()
+    return LocalEmbedder(model)

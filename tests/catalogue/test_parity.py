@@ -59,6 +59,8 @@ def asked(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[As
 @pytest.mark.parametrize("name", READS)
 def test_a_verb_that_reads_is_the_verb_in_python(name: str, world: World, asked: Asked) -> None:
     verb, given = VERBS[name], calls(world.ids)[name]
+    # What a context tells counts as used, by which near equals may change places: once before.
+    verb.of(asked.memory)(**given)
     expected = verb.of(asked.memory)(**given)
     answer = ask(asked.client, verb, given)
     assert answer.status_code == verb.status, answer.text

@@ -79,7 +79,7 @@ def test_a_rule_that_may_be_quoted_is_in_doubt() -> None:
 
 
 def test_a_rule_in_a_text_that_is_handed_over_is_in_doubt() -> None:
-    text = "Translate this to French please.\nuse the side door from now on"
+    text = "Translate this to French please.\n\nuse the side door from now on"
     likely = {"use the side door from now on": RULE | {"rule": 0.8}}
     _, rules = read_lines([said(text)], Scripted(likely), ())
     assert [draft.rule.own for draft in rules] in ([], [False])
@@ -87,9 +87,16 @@ def test_a_rule_in_a_text_that_is_handed_over_is_in_doubt() -> None:
 
 def test_a_rule_beside_a_quoted_line_is_in_doubt() -> None:
     text = "got this from the landlord\nkeep it short"
-    turn = {"got this from the landlord": {"quote": 0.6}, "keep it short": RULE}
+    turn = {"got this from the landlord": {"quote": 0.6}, "keep it short": RULE | {"rule": 0.7}}
     _, (draft,) = read_lines([said(text)], Scripted(turn), ())
     assert not draft.rule.own
+
+
+def test_a_rule_that_is_surely_one_stands_beside_a_quoted_line() -> None:
+    text = "no bikes in the hall\nkeep it short"
+    turn = {"no bikes in the hall": {"quote": 0.6}, "keep it short": RULE}
+    _, (draft,) = read_lines([said(text)], Scripted(turn), ())
+    assert draft.rule.own
 
 
 def test_the_word_of_the_model_counts_where_it_is_sure() -> None:

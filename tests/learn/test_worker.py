@@ -15,6 +15,7 @@ from holdfast.config import Config, Extraction, Jobs
 from holdfast.errors import ModelError, ModelUnavailable, StoreBusy
 from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
+from holdfast.models.local import BASE, OWN
 from holdfast.records.entries import index_row
 from holdfast.store.protocols import QueueCounts
 from holdfast.store.sqlite import SqliteStore
@@ -527,6 +528,23 @@ def test_the_old_index_answers_while_the_new_one_is_built(tmp_path: Path) -> Non
         assert "vector" in memory.recall("dog number9", user="ann")[0].why
         assert memory.store.stats()["vectors"] == 6
         assert unclean(memory) == []
+
+
+def test_a_store_of_the_former_shipped_model_answers_while_ours_is_built(tmp_path: Path) -> None:
+    told = [{"content": f"The key of locker {n} hangs beside door {n}."} for n in range(20)]
+    with holdfast.open(tmp_path / "m.db", config={"embedding.provider": "minilm"}) as memory:
+        memory.remember([*told, {"content": "Our cat is called Minka."}], user="ann")
+        memory.drain()
+    with holdfast.open(tmp_path / "m.db", worker=False) as memory:
+        assert {space.model: space.state for space in memory.store.spaces()} == {BASE: "active"}
+        hits = memory.recall("What is the name of our pet?", user="ann")
+        assert hits[0].content == "Our cat is called Minka."
+        assert "vector" in hits[0].why
+        memory.drain()
+        states = {space.model: space.state for space in memory.store.spaces()}
+        assert states == {BASE: "retired", OWN: "active"}
+        hits = memory.recall("What is the name of our pet?", user="ann")
+        assert hits[0].content == "Our cat is called Minka."
 
 
 def test_without_the_old_embedder_keywords_and_what_is_built_answer(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.models.reader import KINDS, RELATIONS, TAGS, LocalReader, is_idle
+from holdfast.models.local import LocalEmbedder, _run_one
+from holdfast.models.reader import KINDS, RELATIONS, TAGS, LocalReader, is_general, is_idle
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def test_a_turn_is_cut_into_lines_that_cover_all_its_words(reader: LocalReader) 
         ("My sister Ottilie works as a baker in Ghent.", "fact"),
         ("we finally bought the cottage in Whitby, 310k all in", "fact"),
         ("When I send you a contract, list the risks first.", "rule"),
-        ("keep your answers under three sentences from now on", "rule"),
+        ("no more than three sentences per answer please", "rule"),
         ("you can drop the three sentence rule again, it was only for the exam", "withdraw"),
         ("what would a new boiler cost?", "ask"),
         ("haha thanks", "filler"),
@@ -43,10 +44,10 @@ def test_a_line_is_taken_for_what_it_is(reader: LocalReader, text: str, tag: str
 @pytest.mark.parametrize(
     ("known", "new", "relation"),
     [
-        ("The plumber is coming on Tuesday.", "the plumber moved it to Friday", "replaces"),
+        ("The meeting is on 3 May.", "the meeting was moved to 5 May", "replaces"),
         ("Budget for the loft is 62k.", "budget for the loft went up to 71k", "replaces"),
         ("the window is 140 cm wide", "sorry, remeasured, it's 104 not 140", "corrects"),
-        ("Keep answers to three lines.", "forget the three lines, go long again", "withdraws"),
+        ("No emojis please.", "Emojis are fine now", "withdraws"),
         ("My brother Tom lives in Leeds.", "The cat hates the new carpet.", "unrelated"),
     ],
 )
@@ -88,3 +89,39 @@ def test_small_talk_is_idle(reader: LocalReader, text: str) -> None:
 )
 def test_what_asks_or_tells_is_not_idle(reader: LocalReader, text: str) -> None:
     assert not is_idle(text, reader)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how long do you boil an egg",
+        "what does inst. mean in an old letter?",
+        "my laptop is frozen, what can I do",
+        "translate 'see you soon' to Finnish",
+    ],
+)
+def test_what_anybody_could_answer_is_general(reader: LocalReader, text: str) -> None:
+    assert is_general(text, reader)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what did the vet say about Pepper?",
+        "Which illness do I have?",
+        "who is coming on Sunday",
+        "draft the mail to my landlord about the damp",
+    ],
+)
+def test_what_asks_for_memories_is_not_general(reader: LocalReader, text: str) -> None:
+    assert not is_general(text, reader)
+
+
+def test_a_question_is_read_and_embedded_in_one_pass(reader: LocalReader) -> None:
+    asked = "Where did we put the spare key of the boat house?"
+    before = _run_one.cache_info().misses
+    reader.lines(asked)
+    vector = LocalEmbedder(threads=1).embed([asked])
+    assert _run_one.cache_info().misses == before + 1
+    _run_one.cache_clear()
+    assert (LocalEmbedder(threads=1).embed([asked]) == vector).all()

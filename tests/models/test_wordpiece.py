@@ -13,13 +13,13 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
 from holdfast.models import local
-from holdfast.models.local import FOLDER, WordPiece, split_words
+from holdfast.models.local import WORDS, WordPiece, split_words
 
 #: Left out of `make check`: each opens a memory, or takes its time.
 pytestmark = pytest.mark.slow
 
-VOCABULARY = (FOLDER / "vocab.txt").read_text(encoding="utf-8").splitlines()
-OURS = WordPiece.from_file(FOLDER / "vocab.txt")
+VOCABULARY = WORDS.read_text(encoding="utf-8").splitlines()
+OURS = WordPiece.from_file(WORDS)
 
 
 @cache

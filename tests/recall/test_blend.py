@@ -101,3 +101,11 @@ def test_other_users_do_not_change_a_score(memory: Memory) -> None:
     before = memory.recall("zebra", user="ann")
     memory.remember([turn("the zebra ran", "Zoe")] * 50, user="bob")
     assert memory.recall("zebra", user="ann") == before
+
+
+def test_what_was_just_written_is_found_by_its_words_before_it_is_embedded(memory: Memory) -> None:
+    told = [turn(f"The long report number {n} is in the blue folder.") for n in range(9)]
+    memory.remember(told, user="ann", session="a")
+    memory.drain()
+    memory.remember(turn("Still waiting: okapi."), user="ann", session="b")
+    assert order(memory, "okapi")[0] == "Still waiting: okapi."

@@ -74,7 +74,7 @@ def test_a_turn_that_says_more_than_its_rule_is_still_found(memory: Memory) -> N
         ("We're a band of four. Always list drinks for everybody.", "How many are we?", "four"),
         (
             "Never suggest pork. My husband is Muslim. Always give weights in grams.",
-            "Which faith is at our table?",
+            "Which religion does my husband have?",
             "Muslim",
         ),
     ],

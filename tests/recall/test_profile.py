@@ -248,11 +248,11 @@ def test_a_trigger_near_in_meaning_counts_by_its_cosine(cosine: float, score: fl
 def test_examples_count_by_how_much_nearer_they_are_than_the_everyday() -> None:
     text, at = "Kindly do the thing", unit(1, 0)
     examples = [each for (name, _), told in EXAMPLES.items() if name == "debate" for each in told]
-    near = dict.fromkeys(examples, unit(0.3, np.sqrt(1 - 0.09)))
-    far = dict.fromkeys(EVERYDAY, unit(0.24, np.sqrt(1 - 0.24**2)))
+    near = dict.fromkeys(examples, unit(0.36, np.sqrt(1 - 0.36**2)))
+    far = dict.fromkeys(EVERYDAY, unit(0.22, np.sqrt(1 - 0.22**2)))
     found = detect(text, at, BUILT_IN, rows(near | far))
     assert (found.name, found.triggers) == ("debate", ())
-    assert found.score == pytest.approx(12.5 * 0.06, abs=1e-4)
+    assert found.score == pytest.approx(4.5 * 0.14, abs=1e-4)
     # Half of it in a personal question, nothing about the past or beside another meaning.
     for other in ("What should I do?", "What did I do?", "I sat at the counter"):
         assert detect(other, at, BUILT_IN, rows(near | far)) == Detected(GENERAL)

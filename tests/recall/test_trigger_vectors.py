@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from holdfast.models.local import LocalEmbedder
+from holdfast.models.local import OWN, LocalEmbedder
 from holdfast.recall.profile import TriggerVectors, embed_phrases, phrases, shipped_vectors
 from holdfast.settings import BUILT_IN, TaskProfile
 from holdfast.testing import HashEmbedder
@@ -12,7 +12,7 @@ from holdfast.testing import HashEmbedder
 
 def test_they_are_what_the_model_makes_today() -> None:
     texts = phrases(BUILT_IN)
-    kept = shipped_vectors(LocalEmbedder.model_id, texts)
+    kept = shipped_vectors(OWN, texts)
     assert kept is not None, "run scripts/make_trigger_vectors.py"
     fresh = embed_phrases(LocalEmbedder(), texts[:8])
     # The rows were made on one kind of processor; others round in other places.
@@ -34,7 +34,7 @@ def test_another_model_or_other_profiles_are_embedded_once() -> None:
     assert "recipe" in first.phrases
     assert vectors.get(embedder, profiles) is first
     assert Counting.calls == 1
-    assert shipped_vectors(LocalEmbedder.model_id, phrases(profiles)) is None
+    assert shipped_vectors(OWN, phrases(profiles)) is None
 
 
 def test_a_model_that_is_away_is_not_asked_again_at_once() -> None:

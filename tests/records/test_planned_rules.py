@@ -24,11 +24,16 @@ def in_force(path: Path, *rules: str) -> list[Record]:
 
 
 def draft(
-    text: str, *, is_end: bool = False, score: float = 0.9, replaces: bool = False
+    text: str,
+    *,
+    is_end: bool = False,
+    score: float = 0.9,
+    replaces: bool = False,
+    ends: float = 0.5,
 ) -> RuleDraft:
     event = Event("e9", 9, "user", text, NOON, NOON, "user")
     rule = Rule(text, text, None, score, replaces, 1_000)
-    return RuleDraft(event, rule, "", is_end, is_stored=False)
+    return RuleDraft(event, rule, "", ends, is_end, is_stored=False)
 
 
 def saying(relation: str, sure: float, about: str) -> Relate:
@@ -51,7 +56,7 @@ def test_a_new_rule_stands_beside_those_that_it_does_not_end(tmp_path: Path) -> 
 def test_a_withdrawal_ends_its_rule_and_no_other(tmp_path: Path) -> None:
     current = in_force(tmp_path, "Always answer in French.", "Never use emojis.")
     french = next(rule for rule in current if "French" in rule.content)
-    line = draft("English is fine again", is_end=True, score=0.05, replaces=True)
+    line = draft("English is fine again", is_end=True, score=0.01, replaces=True)
     (made,) = planned_rules([line], current, saying("withdraws", 0.6, "French"))
     assert (made.kind, made.supersedes) == ("release", (french.id,))
 
@@ -88,3 +93,21 @@ def test_the_same_lines_again_make_the_same_records(tmp_path: Path) -> None:
     lines = [draft("no emojis pls")]
     once, again = (planned_rules(lines, current, saying("replaces", 0.7, "French")) for _ in "ab")
     assert once == again
+
+
+def test_a_line_that_surely_ends_something_unknown_is_told_beside_the_old(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Never use emojis.")
+    line = draft("put the smileys back in", is_end=True, score=0.01, replaces=True, ends=0.95)
+    (made,) = planned_rules([line], current, saying("withdraws", 0.1, "emojis"))
+    assert (made.kind, made.supersedes) == ("instruction", ())
+    line = draft("all good with the smileys", is_end=True, score=0.01, replaces=True, ends=0.6)
+    assert planned_rules([line], current, saying("withdraws", 0.1, "emojis")) == []
+
+
+def test_a_line_that_is_hardly_an_end_ends_what_it_is_surely_about(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Only recommend cheap gear.", "Never use emojis.")
+    cheap = next(rule for rule in current if "cheap" in rule.content)
+    line = draft("I am not broke now, good gear is fine", is_end=True, score=0.01, ends=0.2)
+    (made,) = planned_rules([line], current, saying("withdraws", 0.95, "cheap"))
+    assert (made.kind, made.supersedes) == ("release", (cheap.id,))
+    assert planned_rules([line], current, saying("withdraws", 0.6, "cheap")) == []

@@ -42,7 +42,7 @@ def run(
 ) -> Run:
     """Run a command in an empty folder, with an embedder that needs no time."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(wiring, "_local", HashEmbedder)
+    monkeypatch.setattr(wiring, "_local", lambda _: HashEmbedder())
 
     def run_one(*args: str) -> Ended:
         capsys.readouterr()

@@ -197,6 +197,12 @@ class VectorView:
         np.maximum.at(best, docs, cosines)
         return best
 
+    def without(self, documents: int) -> NDArray[np.bool_]:
+        """Which documents have no vector yet."""
+        lacking = np.ones(documents, dtype=np.bool_)
+        lacking[self._docs] = False
+        return lacking
+
     def first_of(self, docs: NDArray[np.intp]) -> NDArray[np.float32]:
         """The first passage of each document, a row each; not a number where there is none."""
         if not len(self._docs):

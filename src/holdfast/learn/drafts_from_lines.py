@@ -20,6 +20,7 @@ from holdfast.language.instructions.own_words import (
     shows,
 )
 from holdfast.language.instructions.rules import Rule, rules_in
+from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import importance, refusal
 from holdfast.language.statements.values import FactDraft
@@ -29,15 +30,18 @@ from holdfast.records.rules import RuleDraft
 from holdfast.types import Event
 
 #: From which probability on a line is what the model says, by the development part of `training/`.
-FACT, RULE, WITHDRAW = 0.5, 0.5, 0.4
+FACT, RULE, WITHDRAW = 0.5, 0.35, 0.4
+#: From which on a line may end a rule, if it is compared with that one.
+_MAY_END = 0.1
 #: From which on it is somebody else's word.
 _ANOTHERS = 0.5
-#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 3 of 100
-#: held-out pastes gain authority and 95 of 100 held-out rules are kept (`scripts/eval_pastes.py`).
-_OWN = 0.1
+#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 10 of
+#: 200 pastes gain authority and 199 of 200 rules are kept (`tests/trust/heldout_*`, `unseen_*`).
+_OWN = 0.2
 #: From which on a line is a quotation, and its turn hands something over; how sure a rule must be
-#: for the patterns not to be asked, and in a language that they do not read.
+#: beside one, and in a language that the patterns do not read.
 _SHOWN, _SURE, _SURE_UNREAD = 0.4, 0.9, 0.8
+_PARAGRAPH, _SENTENCE_ENDS = "\n\n", f"{STOPS}{DENSE_STOPS}\n"
 #: What the patterns found of a line is all of it if it is so much of its text.
 MOST = 0.6
 #: What only repeats or asks is no statement.
@@ -101,7 +105,7 @@ class _TurnReader:
         is_anothers = _anothers(line) >= _ANOTHERS or not self._is_own(line)
         if is_anothers or refusal(text, origin=self._event.origin) in _UNSAFE:
             return
-        is_rule = tags["rule"] >= RULE or tags["withdraw"] >= WITHDRAW
+        is_rule = tags["rule"] >= RULE or tags["withdraw"] >= _MAY_END
         if is_rule and self._event.origin == "user":
             self._add_rule(line, text)
         if tags["fact"] >= FACT and len(self.facts) < _MOST_PER_TURN:
@@ -120,7 +124,8 @@ class _TurnReader:
         )
         is_stored = any(each in low or low in each for each in self._by_patterns)
         is_end = line.tags["rule"] < RULE
-        self.rules.append(RuleDraft(self._event, rule, line.before, is_end, is_stored))
+        ends = line.tags["withdraw"]
+        self.rules.append(RuleDraft(self._event, rule, line.before, ends, is_end, is_stored))
 
     def _add_fact(self, line: ReadLine, text: str) -> None:
         low = fold(text)
@@ -145,15 +150,26 @@ class _TurnReader:
         )
 
     def _is_in_doubt(self, line: ReadLine) -> bool:
-        """Whether a rule may be another's: so the model says of the line or of one beside it, or,
-        where the model is not sure that it is a rule, the patterns."""
-        if self._is_handed or _anothers(line) >= _OWN:
+        """Whether a rule may be another's: so the model says of the line or of what its sentence
+        begins with; or, where something stands beside it that the model takes for a quotation, the
+        message has paragraphs, or the language is not read by them, it is not sure or the patterns
+        see a text handed over."""
+        if max(_anothers(line), self._sentence_begins(line)) >= _OWN:
             return True
-        least = _SURE if self._is_read else _SURE_UNREAD
-        if line.tags["rule"] >= least or line.tags["withdraw"] >= WITHDRAW:
+        surest = max(line.tags["rule"], line.tags["withdraw"])
+        if self._is_handed and surest < _SURE:
+            return True
+        is_sure = self._is_read or surest >= _SURE_UNREAD
+        if is_sure and not self._is_handed and _PARAGRAPH not in self._event.content.strip():
             return False
         place = Place(line.start, line.text.lower(), 0, 0)
         return self._shows or is_handed(all_lines(self._event.content), [place])
+
+    def _sentence_begins(self, line: ReadLine) -> float:
+        """How likely the line before is somebody else's word, where the sentence goes on."""
+        before = self._lines[self._lines.index(line) - 1] if line.start else None
+        gap = self._event.content[: line.start].rstrip(" ")[-1:]
+        return 0.0 if before is None or gap in _SENTENCE_ENDS else _anothers(before)
 
     def _is_own(self, line: ReadLine) -> bool:
         """Whether the line lies in what the user says, not shows."""

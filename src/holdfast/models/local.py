@@ -1,4 +1,5 @@
-"""The embedder that ships with Holdfast: all-MiniLM-L6-v2 in int8, on the processor, offline.
+"""The embedders that ship with Holdfast, in int8, on the processor, offline: our own, trained on
+conversations from all-MiniLM-L6-v2 (`training/`), and that model itself.
 
 Nothing is loaded before the first text. Texts run in batches of exactly equal token length: no
 padding is computed, and a text gets the same vector, bit for bit, alone or in any batch (with
@@ -11,8 +12,9 @@ import os
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -153,9 +155,14 @@ def _apart(character: str) -> str:
 _CLEANED, _BARE, _SPLIT = _Table(_clean), _Table(_without_accent), _Table(_apart)
 
 
-FOLDER = Path(__file__).with_name("minilm")
+#: The shipped models by their ids. Other weights are another model: its id has to change with them.
+OWN, BASE = "holdfast-memory-1", "all-MiniLM-L6-v2-int8"
+FOLDERS = {OWN: Path(__file__).with_name("memory"), BASE: Path(__file__).with_name("minilm")}
+#: Both read the same words.
+WORDS = FOLDERS[BASE] / "vocab.txt"
 MAX_TOKENS = 256  # as the model was trained; what is longer is cut
 BATCH_TEXTS = 8  # more is no faster on a processor and takes more memory
+_REMEMBERED = 64  # texts that were last run alone
 MAX_THREADS = 4  # two gave 1.8 times the texts of one; more than two were not measured
 
 
@@ -166,16 +173,19 @@ class ModelParts:
     words: WordPiece
     session: Any  # onnxruntime.InferenceSession, which comes without types
     faults: tuple[type[Exception], ...]  # what it raises
+    outputs: tuple[str, ...]  # what it can say of a text
 
 
 class LocalEmbedder:
     """Embeds on this machine; `threads` is how many cores one call may use."""
 
-    model_id = "all-MiniLM-L6-v2-int8"
     dim = 384
 
-    def __init__(self, *, folder: Path = FOLDER, threads: int | None = None) -> None:
-        self._folder = folder
+    def __init__(
+        self, model_id: str = OWN, *, folder: Path | None = None, threads: int | None = None
+    ) -> None:
+        self.model_id = model_id
+        self._folder = folder or FOLDERS[model_id]
         self._threads = threads or min(MAX_THREADS, len(os.sched_getaffinity(0)))
         self._lock = threading.Lock()
         self._parts: ModelParts | None = None
@@ -188,7 +198,7 @@ class LocalEmbedder:
         parts = self._load()
         tokens = [parts.words.encode(text, max_tokens=MAX_TOKENS) for text in texts]
         for rows in equal_lengths(tokens):
-            vectors[rows] = run(parts, [tokens[row] for row in rows])
+            vectors[rows] = run(parts, [tokens[row] for row in rows])["embedding"]
         return check_vectors(vectors, count=len(texts), dim=self.dim)
 
     def count_tokens(self, text: str) -> int:
@@ -211,21 +221,34 @@ def equal_lengths(tokens: list[list[int]]) -> Iterator[list[int]]:
             yield rows[start : start + BATCH_TEXTS]
 
 
-def run(parts: ModelParts, tokens: list[list[int]]) -> NDArray[np.float32]:
-    """The vectors of one batch of equal lengths."""
-    ids = np.array(tokens, dtype=np.int64)
+def run(parts: ModelParts, tokens: list[list[int]]) -> dict[str, NDArray[np.float32]]:
+    """What the model says of one batch of equal lengths, by the names of its outputs."""
+    if len(tokens) == 1:
+        return _run_one(parts, tuple(tokens[0]))
+    return _run(parts, np.array(tokens, dtype=np.int64), ["embedding"])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _run_one(parts: ModelParts, tokens: tuple[int, ...]) -> dict[str, NDArray[np.float32]]:
+    """All outputs of one text: a question is read and embedded in one pass."""
+    return _run(parts, np.array([tokens], dtype=np.int64), parts.outputs)
+
+
+def _run(
+    parts: ModelParts, ids: NDArray[np.int64], outputs: Sequence[str]
+) -> dict[str, NDArray[np.float32]]:
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-    vectors: NDArray[np.float32]
     try:
-        (vectors,) = parts.session.run(["embedding"], inputs)
+        found = parts.session.run(outputs, inputs)
     except parts.faults as error:
         raise ModelError(f"the local model failed on {ids.shape} tokens: {error}") from error
-    return vectors
+    return dict(zip(outputs, found, strict=True))
 
 
-def load(folder: Path, threads: int, *, words_in: Path | None = None) -> ModelParts:
-    """The tokeniser, of its own folder or of another's, and the session; onnxruntime takes 0.2 s to
-    import, so only now."""
+@lru_cache(maxsize=4)
+def load(folder: Path, threads: int) -> ModelParts:
+    """The tokeniser and the session; onnxruntime takes 0.2 s to import, so only now. Who embeds and
+    who reads with the same model share it."""
     import onnxruntime  # noqa: PLC0415
     from onnxruntime.capi import onnxruntime_pybind11_state as state  # noqa: PLC0415
 
@@ -243,11 +266,12 @@ def load(folder: Path, threads: int, *, words_in: Path | None = None) -> ModelPa
     # Waiting threads sleep: spinning ones would burn a core between two calls.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        words = WordPiece.from_file((words_in or folder) / "vocab.txt")
+        own_words = folder / "vocab.txt"
+        words = WordPiece.from_file(own_words if own_words.exists() else WORDS)
         model = (folder / "model.onnx").read_bytes()
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except (OSError, ValueError, KeyError, *faults) as error:
         raise ModelError(
             f"the local model in {folder} cannot be loaded, reinstall holdfast: {error}"
         ) from error
-    return ModelParts(words, session, faults)
+    return ModelParts(words, session, faults, tuple(out.name for out in session.get_outputs()))

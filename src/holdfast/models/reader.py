@@ -25,13 +25,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.errors import ModelError
-from holdfast.models.local import FOLDER as EMBEDDER
-from holdfast.models.local import MAX_THREADS, MAX_TOKENS, ModelParts, load
+from holdfast.models.local import FOLDERS, MAX_THREADS, MAX_TOKENS, OWN, ModelParts, load, run
 
-FOLDER = Path(__file__).with_name("memory")
-#: What a line does. `fact`: it states something that lasts; `others`: somebody else's rule.
-TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat")
+#: What a line does. `fact`: it states something that lasts; `others`: somebody else's rule;
+#: `recall`: it cannot be answered without what the user said before.
+TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat", "recall")
 #: What a fact is about.
 KINDS = (
     "identity", "home", "work", "people", "health", "preference", "possession", "plan",
@@ -47,16 +45,20 @@ _ME, _OTHER, _VALUE, _CONDITION = range(_KIND.stop, _KIND.stop + 4)
 _RELATION = slice(len(COLUMNS) - len(RELATIONS), len(COLUMNS))
 _WORD = re.compile(r"\S+")
 _ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
-#: Token ids that stand between two texts and between a line and what stood before it.
-_SEPARATOR, _BAR = 102, 1064
+#: Token ids that stand before a text, between two and behind, and before the line that is new.
+_FIRST, _SEPARATOR, _BAR = 101, 102, 1064
 #: Tokens of a known line, of what stood before the new one, and of the new one: as in training.
 _KNOWN, _BEFORE, _NEW = 80, 40, 100
 _REMEMBERED = 2_000
 #: Characters of small talk, and how sure the model must be that it is.
 _LONGEST_IDLE = 80
 _IDLE, _BUSY = 0.6, 0.5
+_BUSY_TAGS = ("ask", "fact", "rule", "withdraw", "recall")
+#: Characters of a message that anybody could answer, and from which probability on one asks for
+#: memories: by the development part of `training/`.
+_LONGEST_GENERAL, _RECALLS = 300, 0.1
 #: How sure a line must begin in the middle of a sentence, as a logit: half a name is no statement.
-_STARTS = 1.5
+_STARTS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +97,22 @@ def is_idle(text: str, reader: LineReader) -> bool:
         return False
     return all(
         line.tags["filler"] + line.tags["chat"] >= _IDLE
-        and max(line.tags[each] for each in ("ask", "fact", "rule", "withdraw")) < _BUSY
+        and max(line.tags[each] for each in _BUSY_TAGS) < _BUSY
         for line in reader.lines(text)
     )
+
+
+def is_general(text: str, reader: LineReader) -> bool:
+    """Whether anybody could answer a message, without knowing who asks."""
+    if len(text) > _LONGEST_GENERAL:
+        return False
+    return all(line.tags["recall"] < _RECALLS for line in reader.lines(text))
 
 
 class LocalReader:
     """Reads on this machine. Threads may share it."""
 
-    def __init__(self, *, folder: Path = FOLDER, threads: int | None = None) -> None:
+    def __init__(self, *, folder: Path = FOLDERS[OWN], threads: int | None = None) -> None:
         self._folder = folder
         self._threads = threads or min(MAX_THREADS, len(os.sched_getaffinity(0)))
         self._lock = threading.Lock()
@@ -136,21 +145,13 @@ class LocalReader:
 
     def _columns(self, ids: list[int], *, marks: bool = False) -> NDArray[np.float32]:
         """The columns of each token; with those of the marks around them, or without."""
-        parts = self._load()
-        row = np.array([[101, *ids, _SEPARATOR]], dtype=np.int64)
-        try:
-            (columns,) = parts.session.run(
-                ["columns"], {"input_ids": row, "attention_mask": np.ones_like(row)}
-            )
-        except parts.faults as error:
-            raise ModelError(f"the model that reads failed on {row.shape} tokens") from error
-        found: NDArray[np.float32] = columns[0] if marks else columns[0][1:-1]
-        return found
+        columns: NDArray[np.float32] = run(self._load(), [[_FIRST, *ids, _SEPARATOR]])["columns"][0]
+        return columns if marks else columns[1:-1]
 
     def _load(self) -> ModelParts:
         with self._lock:
             if self._parts is None:
-                self._parts = load(self._folder, self._threads, words_in=EMBEDDER)
+                self._parts = load(self._folder, self._threads)
             return self._parts
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from holdfast.config import Config
 from holdfast.index.resident import View
-from holdfast.language.filler import says_nothing
 from holdfast.recall.query import Query
 from holdfast.records.fading import notes_until
 from holdfast.records.graph.adjacency import edges_until, entities_until
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from holdfast.recall.stages.replaced import Standings
     from holdfast.recall.stages.rerank import Reranker
 
-#: So many words without a small one among them may be keywords.
-_KEYWORDS = 3
 ReadContent = Callable[[Sequence[int]], Mapping[int, str]]
 
 
@@ -80,19 +77,6 @@ class Moment:
     standings: Standings | None = None
     #: What could not be asked; told with the answer.
     degraded: list[str] = field(default_factory=list)
-
-
-def is_idle(moment: Moment) -> bool:
-    """Whether nothing is asked. A few bare words that memories hold are keywords."""
-    words, terms = len(moment.query.text.split()), moment.query.terms
-    is_keywords = 0 < words <= _KEYWORDS and len(terms) == words
-    if (
-        is_keywords
-        and not says_nothing(moment.query.text)
-        and all(len(docs) for docs in moment.holders.values())
-    ):
-        return False
-    return moment.query.idle
 
 
 class Stage(Protocol):

@@ -29,7 +29,6 @@ from holdfast.recall.candidates import (
     Stage,
     best,
     border,
-    is_idle,
     visible_mask,
     wanted_mask,
 )
@@ -143,7 +142,7 @@ def rank(  # noqa: PLR0913 (all that an answer depends on)
 
 def _candidates(moment: Moment) -> list[Candidate]:
     """The best documents by score. Rules have their lane, unless their tier is asked for."""
-    if is_idle(moment):
+    if moment.query.idle or moment.query.general:
         return []
     scores: Scores = moment.scores
     if moment.query.tiers is None and moment.view.has_derived:

@@ -10,7 +10,7 @@ A profile's score is the sum of how clearly each of its triggers is heard,
 
 and of how much nearer the text is to the profile's examples than to everyday requests:
 
-    12.5 * (near - max(everyday, 0.15)), at most 1; half of it in a question about somebody's life
+    8 * (near - max(everyday, 0.15)), at most 1; half of it in a question about somebody's life
 
 where near is the mean of the three best cosines. A question about what was said before ("which
 error did I mention?") is no task. A profile needs 0.5 to win; the highest wins, equals in the order
@@ -142,8 +142,8 @@ BARE = 0.4
 NEAR = 0.55
 #: Cosines with the examples: the least that counts, and how fast they grow into a score.
 FLOOR = 0.15
-GAIN = 12.5
-_BEST = 3
+GAIN = 4.5
+_BEST = 6
 #: A task is named where a message begins or, after a long paste, where it ends. Characters.
 _HEAD, _TAIL = 600, 200
 #: Negations and words of asking reach no further, in characters.
@@ -337,6 +337,6 @@ def _cosines(vector: Vector | None, vectors: PhraseVectors | None) -> dict[str, 
 
 
 def _near(examples: Iterable[str], cosines: Mapping[str, float]) -> float:
-    """The mean of the three best cosines with these."""
+    """The mean of the best cosines with these."""
     best = sorted((cosines[each] for each in examples if each in cosines), reverse=True)[:_BEST]
     return sum(best) / len(best) if best else 0.0

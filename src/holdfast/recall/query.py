@@ -77,6 +77,8 @@ class Query:
     packing: bool = False
     #: Whether it asks nothing that a memory could answer: thanks, greetings, small talk.
     idle: bool = False
+    #: Whether anybody could answer it: what is told beside it are rules alone.
+    general: bool = False
     #: Tell with every hit all there is to tell; see trace.py.
     explain: bool = False
     terms: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.filler import says_nothing
 from holdfast.language.questions import english_only
 from holdfast.models.base import Embedder, embedded, pay_for
-from holdfast.models.reader import LineReader, is_idle
+from holdfast.models.reader import LineReader, is_general, is_idle
 from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose
@@ -101,8 +101,8 @@ class Searcher:
         """The hits for a query."""
         # First of all: a share that ends meanwhile still counts.
         also = self._parts(asked.scope)
-        if asked.packing and self._is_idle(asked.text):
-            asked = replace(asked, idle=True)
+        if asked.packing:
+            asked = self._read_question(asked)
         answering = self._answering_space()
         vector, degraded = self._query_vector(asked.text, answering)
         triggers = None
@@ -136,9 +136,12 @@ class Searcher:
         hits.task_profile = detected.name
         return hits
 
-    def _is_idle(self, text: str) -> bool:
-        """Whether a message asks nothing that a memory could answer."""
-        return says_nothing(text) or (self._reader is not None and is_idle(text, self._reader))
+    def _read_question(self, asked: Query) -> Query:
+        """The question with whether it asks anything, and anything that a memory could answer."""
+        text, reader = asked.text, self._reader
+        if says_nothing(text) or (reader is not None and is_idle(text, reader)):
+            return replace(asked, idle=True)
+        return replace(asked, general=reader is not None and is_general(text, reader))
 
     def _standings(self, scope: Scope) -> Standings | None:
         return None if self.facts is None else standings(self.facts.of(scope))

@@ -97,14 +97,17 @@ class Learner:
 
 #: How a line, behind what stood before it, relates to known ones: see models/reader.py.
 Relate = Callable[[str, str, Sequence[str]], Sequence[Mapping[str, float]]]
-#: From which probability on a line ends a known rule: one that says that it ends one; any other.
-_SAID_END, _ENDS = 0.33, 0.45
+#: From which probability on a line ends a known rule: one that says that it ends one; one that
+#: gives another; any other.
+_SAID_END, _ENDS, _MEANS_END = 0.33, 0.45, 0.9
+#: From which on a line that ends no known rule is told as one: the later word, beside the old.
+_ENDS_SOMETHING = 0.9
 #: From which on it ends more than the one that it ends most likely.
 _SURELY = 0.8
 #: From which on it says the same.
 _SAME = 0.6
 #: From which on a line that ends a rule may give another: it is told in its place.
-_GIVES_ONE = 0.15
+_GIVES_ONE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,8 @@ class RuleDraft:
     rule: Rule
     #: The line before it in its turn.
     before: str
+    #: How likely it ends one.
+    ends: float
     #: It gives none itself.
     is_end: bool
     #: The patterns saw it: its rule is there already.
@@ -174,8 +179,11 @@ def _planned(
     told = dict(zip(before, related, strict=True))
     ends = {id: each["withdraws"] + each["replaces"] + each["corrects"]
             for id, each in told.items()}  # fmt: skip
-    ended = ended_by(ends, least=_SAID_END if rule.replaces else _ENDS, surely=_SURELY)
-    if draft.is_stored or (draft.is_end and rule.score < _GIVES_ONE):
+    least = _SAID_END if rule.replaces else _MEANS_END if draft.is_end else _ENDS
+    ended = ended_by(ends, least=least, surely=_SURELY)
+    if not ended and draft.is_end and draft.ends < _ENDS_SOMETHING:
+        return None
+    if draft.is_stored or (ended and draft.is_end and rule.score < _GIVES_ONE):
         kind = "release"
         return derived(draft.event, rule, supersedes=ended, kind=kind) if ended else None
     if not ended and any(told[id]["same"] >= _SAME for id in orders):

@@ -180,7 +180,7 @@ def test_remember_leaves_what_fails_to_the_worker(
         def embed(self, texts: list[str]) -> Any:
             raise holdfast.errors.ModelUnavailable("the model is away")
 
-    monkeypatch.setattr(wiring, "_local", Away)
+    monkeypatch.setattr(wiring, "_local", lambda _: Away())
     ended = run("remember", "tea", "--user", "ann")
     assert ended.code == 0
     assert "kept and found by keyword; to be embedded again: the model is away" in ended.out
@@ -304,13 +304,14 @@ def test_doctor_finds_and_mends(run: Run, tmp_path: Path) -> None:
     connection.execute("UPDATE records SET terms = x'', length = 0")
     connection.close()
     sick = run("doctor")
-    assert sick.code == 1
+    assert sick.code == 1, sick.err
     assert "embedded       WRONG  1 records that have neither a vector nor a job" in sick.out
     assert "(mend with --rebuild)" in sick.out
     mended = run("doctor", "--rebuild", "--json")
     assert (mended.code, mended.json["ok"], mended.json["mended"]) == (0, True, 2)
     run("worker", "--once")
-    assert run("status", "--json").json["vectors"] == 1
+    vectors = run("status", "--json").json["vectors"]
+    assert vectors == 1
 
 
 def test_an_export_imports_to_the_same_export(run: Run, tmp_path: Path) -> None:

@@ -226,8 +226,24 @@ def fuse_by_sum(
         for name, values in features.items()
     }
     holders = {term: docs for term, (docs, _) in zip(query.terms, found, strict=True)}
-    scores = _weighted_sum(shares, _weights(config.blend), relevant)
+    scores = _weighted_sum(_by_words(shares, view), _weights(config.blend), relevant)
     return Fused(scores, cosines, holders, lambda docs: _why(docs, shares, cosines))
+
+
+def _by_words(shares: dict[str, Scores], view: View) -> dict[str, Scores]:
+    """The shares where what has no vector yet means what its words say: what was just written must
+    not come after what is embedded."""
+    vectors = view.vectors
+    if vectors is None or "vector" not in shares:
+        return shares
+    lacking = view.once("lacking", lambda: vectors.without(len(view)))
+    if not lacking.any():
+        return shares
+    meant = {
+        name: np.where(lacking, np.maximum(shares[name], shares["cover"]), shares[name])
+        for name in ("vector", "around", "theme")
+    }
+    return shares | meant
 
 
 def _why(

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from holdfast.index.resident import View
 from holdfast.language.questions import classify
 from holdfast.language.terms import fold, terms
-from holdfast.recall.candidates import Candidate, Moment, ReadContent, by_score, is_idle
+from holdfast.recall.candidates import Candidate, Moment, ReadContent, by_score
 from holdfast.recall.sources.blend import persons
 from holdfast.recall.sources.keywords import postings, turns
 
@@ -46,6 +46,8 @@ MORE_OF_FEW = 3
 #: most; a shorter list does without. Of the rules that BEAM-100K asks for, all but one fit well.
 FITS_WELL = 0.5
 LEAST_COSINE = 0.25
+#: And if it is so near beside the nearest rule. By hand, with the embedder of our own.
+_NEXT = 0.7
 WEAK = 2
 #: The nearness of a rule that has no vector and shares no word with the question.
 UNKNOWN = 0.5
@@ -136,7 +138,7 @@ def fitting_rules(moment: Moment) -> tuple[list[int], Sequence[int]]:
         least = _ANY if few else least  # A few rules are told whatever is asked.
     elif classify(moment.query.text).name in BROAD:
         least, most = max(least, STRONG), 1
-    if is_idle(moment):  # Small talk: those that are about it.
+    if moment.query.idle:  # Small talk: those that are about it.
         least = STRONG if moment.cosines is None else max(STRONG, _ABOUT / _top_cosine(moment))
     chosen = [place for place in order.tolist() if near[place] >= least][:most]
     if not moment.query.packing and least != _ANY:
@@ -171,7 +173,7 @@ def _fit_well(
     moment: Moment, rules: NDArray[np.intp], near: NDArray[np.floating[Any]]
 ) -> NDArray[np.bool_]:
     """Which rules fit the question well. What has no vector yet goes by its nearness alone."""
-    fit: NDArray[np.bool_] = near >= FITS_WELL
+    fit: NDArray[np.bool_] = near >= max(FITS_WELL, _NEXT * float(near.max(initial=0.0)))
     if moment.cosines is not None and moment.view.vectors is not None:
         fit &= (moment.cosines[rules] >= LEAST_COSINE) | ~_embedded(moment.view, rules)
     return fit
