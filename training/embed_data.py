@@ -1,6 +1,6 @@
 """Make the training data of the embedder: pseudo long conversations with questions.
 
-    python training/embed_data.py TRAIN_FOLDER OUT.jsonl.gz --seed 1
+    python -m training.embed_data TRAIN_FOLDER OUT.jsonl.gz --seed 1
 
 TRAIN_FOLDER holds the open dialogue data (its README names sources and licences). Every line of
 the output is one conversation:

@@ -1,10 +1,10 @@
 """Turns labelled conversations and pseudo conversations into token ids for the trainer.
 
-    python training/prepare.py OUT.json.gz [--retrieval PAIRS.jsonl.gz]
+    python -m training.prepare OUT.json.gz [--retrieval PAIRS.jsonl.gz]
 
-Needs no torch: `train.py` runs where only torch and numpy are, on what this writes. A text is cut
-at blanks, and each word into word pieces, so that every token knows its word: lines begin at words,
-and values are words.
+Needs no torch: `train.py` runs where only torch, numpy and onnx are, on what this writes. A text is
+cut at blanks, and each word into word pieces, so that every token knows its word: lines begin at
+words, and values are words.
 
 - turns: every user's turn with the line, the acts, the kinds, whom it is about and the value words;
   and single messages, which need what is remembered or do not

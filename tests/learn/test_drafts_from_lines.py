@@ -85,6 +85,13 @@ def test_a_rule_in_a_text_that_is_handed_over_is_in_doubt() -> None:
     assert [draft.rule.own for draft in rules] in ([], [False])
 
 
+def test_paragraphs_are_seen_with_any_line_ends() -> None:
+    text = "Translate this to French please.\r\n\r\nuse the side door from now on"
+    likely = {"use the side door from now on": RULE | {"rule": 0.8}}
+    _, rules = read_lines([said(text)], Scripted(likely), ())
+    assert [draft.rule.own for draft in rules] in ([], [False])
+
+
 def test_a_rule_beside_a_quoted_line_is_in_doubt() -> None:
     text = "got this from the landlord\nkeep it short"
     turn = {"got this from the landlord": {"quote": 0.6}, "keep it short": RULE | {"rule": 0.7}}

@@ -40,3 +40,21 @@ def test_keywords_and_questions_get_their_memories(memory: Memory, text: str) ->
 
 def test_recall_answers_small_talk_as_before(memory: Memory) -> None:
     assert memory.recall("thanks!", user="ann")
+
+
+def test_what_anybody_could_answer_gets_rules_and_documents(memory: Memory) -> None:
+    asked = "How many grams are an ounce?"
+    told = memory.context(asked, user="ann", record=False)
+    assert "grams" in told.text
+    assert not told.hits or {hit.tier for hit in told.hits} == {"procedure"}
+    memory.knowledge.add("An ounce is 28 grams in our kitchen.", user="ann")
+    memory.drain()
+    told = memory.context(asked, user="ann", record=False)
+    assert "An ounce is 28 grams" in told.text
+    assert "boiler" not in told.text
+
+
+def test_who_says_where_to_look_gets_what_is_there(memory: Memory) -> None:
+    asked = "How many grams are an ounce?"
+    told = memory.context(asked, user="ann", tiers=["session"], record=False)
+    assert {hit.tier for hit in told.hits} == {"session"}

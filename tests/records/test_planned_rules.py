@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -110,4 +111,23 @@ def test_a_line_that_is_hardly_an_end_ends_what_it_is_surely_about(tmp_path: Pat
     line = draft("I am not broke now, good gear is fine", is_end=True, score=0.01, ends=0.2)
     (made,) = planned_rules([line], current, saying("withdraws", 0.95, "cheap"))
     assert (made.kind, made.supersedes) == ("release", (cheap.id,))
-    assert planned_rules([line], current, saying("withdraws", 0.6, "cheap")) == []
+    assert planned_rules([line], current, saying("withdraws", 0.85, "cheap")) == []
+
+
+def test_a_line_about_what_its_turn_has_ended_is_no_rule(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.", "Never use emojis.")
+    first = draft("drop the French", is_end=True, score=0.01, replaces=True, ends=0.95)
+    again = draft("yes, scrap that", is_end=True, score=0.01, replaces=True, ends=0.95)
+    again = replace(again, rule=replace(again.rule, ordinal=1_020))
+
+    def relate(new: str, _: str, known: Sequence[str]) -> Sequence[Mapping[str, float]]:
+        sure = 0.9 if "French" in new else 0.0
+        return saying("withdraws", sure, "French")(new, "", known)
+
+    (made,) = planned_rules([first, again], current, relate)
+    assert made.kind == "release"
+
+
+def test_where_no_rule_holds_nothing_is_ended(tmp_path: Path) -> None:
+    line = draft("scrap that", is_end=True, score=0.01, replaces=True, ends=0.95)
+    assert planned_rules([line], in_force(tmp_path), saying("withdraws", 0.1, "x")) == []

@@ -2,13 +2,14 @@
 
 The model says what a line is (`models/reader.py`); what may be kept is not its to say. What is
 marked as quoted or pasted is not the user's own; what speaks to the model about its instructions,
-or permits deeds, is not kept at all (`gates`). A rule that may be another's, as the model says or,
-where it is not sure, the patterns, is in doubt, and nobody obeys it. What the patterns have found
+or permits deeds, is not kept at all (`gates`). A rule that may be another's, as the model or the
+patterns say (`_is_in_doubt`), is in doubt, and nobody obeys it. What the patterns have found
 in a line is not found again.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from holdfast.language.extraction import is_read
@@ -41,7 +42,7 @@ _OWN = 0.2
 #: From which on a line is a quotation, and its turn hands something over; how sure a rule must be
 #: beside one, and in a language that the patterns do not read.
 _SHOWN, _SURE, _SURE_UNREAD = 0.4, 0.9, 0.8
-_PARAGRAPH, _SENTENCE_ENDS = "\n\n", f"{STOPS}{DENSE_STOPS}\n"
+_PARAGRAPH, _SENTENCE_ENDS = re.compile(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
 #: What the patterns found of a line is all of it if it is so much of its text.
 MOST = 0.6
 #: What only repeats or asks is no statement.
@@ -150,26 +151,27 @@ class _TurnReader:
         )
 
     def _is_in_doubt(self, line: ReadLine) -> bool:
-        """Whether a rule may be another's: so the model says of the line or of what its sentence
-        begins with; or, where something stands beside it that the model takes for a quotation, the
-        message has paragraphs, or the language is not read by them, it is not sure or the patterns
-        see a text handed over."""
+        """Whether a rule may be another's. So the model says of the line or of what its sentence
+        begins with; or it is not sure of a rule beside what it takes for a quotation. The patterns
+        have a say beside a quotation, in a message with paragraphs, and where the model is not sure
+        in a language that they do not read."""
         if max(_anothers(line), self._sentence_begins(line)) >= _OWN:
             return True
         surest = max(line.tags["rule"], line.tags["withdraw"])
         if self._is_handed and surest < _SURE:
             return True
         is_sure = self._is_read or surest >= _SURE_UNREAD
-        if is_sure and not self._is_handed and _PARAGRAPH not in self._event.content.strip():
+        has_paragraphs = _PARAGRAPH.search(self._event.content.strip())
+        if is_sure and not self._is_handed and not has_paragraphs:
             return False
         place = Place(line.start, line.text.lower(), 0, 0)
         return self._shows or is_handed(all_lines(self._event.content), [place])
 
     def _sentence_begins(self, line: ReadLine) -> float:
         """How likely the line before is somebody else's word, where the sentence goes on."""
-        before = self._lines[self._lines.index(line) - 1] if line.start else None
-        gap = self._event.content[: line.start].rstrip(" ")[-1:]
-        return 0.0 if before is None or gap in _SENTENCE_ENDS else _anothers(before)
+        place = self._lines.index(line)
+        gap = self._event.content[: line.start].rstrip(" \t\"'”’)]")[-1:]
+        return _anothers(self._lines[place - 1]) if place and gap not in _SENTENCE_ENDS else 0.0
 
     def _is_own(self, line: ReadLine) -> bool:
         """Whether the line lies in what the user says, not shows."""

@@ -222,7 +222,8 @@ def equal_lengths(tokens: list[list[int]]) -> Iterator[list[int]]:
 
 
 def run(parts: ModelParts, tokens: list[list[int]]) -> dict[str, NDArray[np.float32]]:
-    """What the model says of one batch of equal lengths, by the names of its outputs."""
+    """What the model says of one batch of equal lengths, by the names of its outputs: everything of
+    one text, of several the vectors alone."""
     if len(tokens) == 1:
         return _run_one(parts, tuple(tokens[0]))
     return _run(parts, np.array(tokens, dtype=np.int64), ["embedding"])
@@ -245,10 +246,18 @@ def _run(
     return dict(zip(outputs, found, strict=True))
 
 
-@lru_cache(maxsize=4)
+_LOADING = threading.Lock()
+
+
 def load(folder: Path, threads: int) -> ModelParts:
-    """The tokeniser and the session; onnxruntime takes 0.2 s to import, so only now. Who embeds and
-    who reads with the same model share it."""
+    """The tokeniser and the session of a folder; who embeds and who reads with it share them."""
+    with _LOADING:
+        return _loaded(folder, threads)
+
+
+@lru_cache(maxsize=4)
+def _loaded(folder: Path, threads: int) -> ModelParts:
+    """Onnxruntime takes 0.2 s to import, so only now. A folder without words has those of ours."""
     import onnxruntime  # noqa: PLC0415
     from onnxruntime.capi import onnxruntime_pybind11_state as state  # noqa: PLC0415
 

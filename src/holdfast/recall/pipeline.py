@@ -66,6 +66,8 @@ from holdfast.settings import TaskProfile
 
 log = logging.getLogger("holdfast")
 
+#: Tiers in which anybody can look something up.
+_SHELVES = ("knowledge", "workspace")
 #: Candidates that the stages see, at least, and for each place of the answer.
 _LEAST_CANDIDATES = 50
 _CANDIDATES = 2
@@ -142,9 +144,13 @@ def rank(  # noqa: PLR0913 (all that an answer depends on)
 
 def _candidates(moment: Moment) -> list[Candidate]:
     """The best documents by score. Rules have their lane, unless their tier is asked for."""
-    if moment.query.idle or moment.query.general:
+    if moment.query.idle:
         return []
     scores: Scores = moment.scores
+    if moment.query.general:  # What somebody said is not asked for; what can be looked up may be.
+        view = moment.view
+        shelves = [view.code(tier) for tier in _SHELVES]
+        scores = np.where(view.is_one_of(view.tiers, shelves), scores, 0.0)
     if moment.query.tiers is None and moment.view.has_derived:
         scores = np.where(is_rule(moment.view), 0.0, scores)
     depth = max(_LEAST_CANDIDATES, _CANDIDATES * moment.query.limit)

@@ -10,9 +10,9 @@ A profile's score is the sum of how clearly each of its triggers is heard,
 
 and of how much nearer the text is to the profile's examples than to everyday requests:
 
-    8 * (near - max(everyday, 0.15)), at most 1; half of it in a question about somebody's life
+    4.5 * (near - max(everyday, 0.15)), at most 1; half of it in a question about somebody's life
 
-where near is the mean of the three best cosines. A question about what was said before ("which
+where near is the mean of the six best cosines. A question about what was said before ("which
 error did I mention?") is no task. A profile needs 0.5 to win; the highest wins, equals in the order
 of the settings; else it is `general`. Custom triggers have neither senses nor examples.
 

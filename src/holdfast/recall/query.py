@@ -77,7 +77,7 @@ class Query:
     packing: bool = False
     #: Whether it asks nothing that a memory could answer: thanks, greetings, small talk.
     idle: bool = False
-    #: Whether anybody could answer it: what is told beside it are rules alone.
+    #: Whether anybody could answer it: it is told rules, and what documents and the team say.
     general: bool = False
     #: Tell with every hit all there is to tell; see trace.py.
     explain: bool = False

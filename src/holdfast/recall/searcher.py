@@ -101,8 +101,7 @@ class Searcher:
         """The hits for a query."""
         # First of all: a share that ends meanwhile still counts.
         also = self._parts(asked.scope)
-        if asked.packing:
-            asked = self._read_question(asked)
+        asked, unread = self._read_question(asked) if asked.packing else (asked, ())
         answering = self._answering_space()
         vector, degraded = self._query_vector(asked.text, answering)
         triggers = None
@@ -132,16 +131,26 @@ class Searcher:
             )
             hits = self._to_hits(read, with_paths(answer.ranked, around), detected)
         language = english_only(asked.text)
-        hits.degraded = (*degraded, *answer.degraded, *([language] if language else []))
+        told = (*unread, *degraded, *answer.degraded)
+        hits.degraded = (*told, *([language] if language else []))
         hits.task_profile = detected.name
         return hits
 
-    def _read_question(self, asked: Query) -> Query:
-        """The question with whether it asks anything, and anything that a memory could answer."""
+    def _read_question(self, asked: Query) -> tuple[Query, Sequence[str]]:
+        """The question with whether it asks anything, and anything that a memory could answer; and
+        what is told if it cannot be read. Who says where to look wants it looked up."""
         text, reader = asked.text, self._reader
-        if says_nothing(text) or (reader is not None and is_idle(text, reader)):
-            return replace(asked, idle=True)
-        return replace(asked, general=reader is not None and is_general(text, reader))
+        if says_nothing(text):
+            return replace(asked, idle=True), ()
+        if reader is None:
+            return asked, ()
+        is_narrowed = asked.tiers or asked.filters or asked.as_of or asked.known_at
+        try:
+            if is_idle(text, reader):
+                return replace(asked, idle=True), ()
+            return replace(asked, general=not is_narrowed and is_general(text, reader)), ()
+        except ModelError as error:
+            return asked, (f"the question is not read: {error}",)
 
     def _standings(self, scope: Scope) -> Standings | None:
         return None if self.facts is None else standings(self.facts.of(scope))

@@ -136,6 +136,7 @@ def planned_rules(
     in_doubt = [record for record in rules if record.kind == DOUBTFUL]
     made: dict[str, Record | Derived] = {}
     stored: list[Derived] = []
+    ending: set[str] = set()
     for draft in sorted(drafts, key=lambda each: (each.event.at, each.rule.ordinal)):
         before = {
             id: record.content
@@ -146,6 +147,9 @@ def planned_rules(
         new = _planned(draft, before, orders, relate)
         if new is None or new.id in known:
             continue
+        if draft.is_end and not new.supersedes and draft.event.id in ending:
+            continue  # It is about what another line of its turn has ended.
+        ending |= {draft.event.id} if new.supersedes else set()
         for id in new.supersedes:
             known.pop(id, None)
             made.pop(id, None)
@@ -180,8 +184,9 @@ def _planned(
     ends = {id: each["withdraws"] + each["replaces"] + each["corrects"]
             for id, each in told.items()}  # fmt: skip
     least = _SAID_END if rule.replaces else _MEANS_END if draft.is_end else _ENDS
-    ended = ended_by(ends, least=least, surely=_SURELY)
-    if not ended and draft.is_end and draft.ends < _ENDS_SOMETHING:
+    ended = ended_by(ends, least=least, surely=max(least, _SURELY))
+    is_told = draft.ends >= _ENDS_SOMETHING and bool(orders)
+    if not ended and draft.is_end and not is_told:
         return None
     if draft.is_stored or (ended and draft.is_end and rule.score < _GIVES_ONE):
         kind = "release"

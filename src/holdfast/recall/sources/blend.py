@@ -17,6 +17,8 @@ document that is best everywhere scores 1. Features are shares of the best docum
     taste     tells what somebody likes, where the question asks for advice
     length    has something to say: logarithm of the number of words, up to a full sentence or two
 
+What has no vector yet has at least its `cover` for vector, around and theme.
+
 Ranks throw away how sure a source is, which is why this beats reciprocal rank fusion; see
 docs/decisions/0006.
 """

@@ -173,9 +173,11 @@ def _fit_well(
     moment: Moment, rules: NDArray[np.intp], near: NDArray[np.floating[Any]]
 ) -> NDArray[np.bool_]:
     """Which rules fit the question well. What has no vector yet goes by its nearness alone."""
-    fit: NDArray[np.bool_] = near >= max(FITS_WELL, _NEXT * float(near.max(initial=0.0)))
+    fit: NDArray[np.bool_] = near >= FITS_WELL
     if moment.cosines is not None and moment.view.vectors is not None:
-        fit &= (moment.cosines[rules] >= LEAST_COSINE) | ~_embedded(moment.view, rules)
+        embedded = _embedded(moment.view, rules)
+        next_best = near >= _NEXT * float(near[embedded].max(initial=0.0))
+        fit &= (next_best & (moment.cosines[rules] >= LEAST_COSINE)) | ~embedded
     return fit
 
 
