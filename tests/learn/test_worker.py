@@ -425,10 +425,11 @@ def test_a_job_that_kills_its_workers_is_buried(tmp_path: Path) -> None:
     clock = Clock()
     with a_memory(tmp_path, clock=clock) as memory:
         event = memory.remember("a cat", user="ann").events[0]
-        for _ in range(5):
-            assert memory.store.claim(
+        for attempt in range(1, 6):
+            claimed = memory.store.claim(
                 memory.worker.steps, limit=9, now=clock.now, lease_s=60, max_attempts=5
             )
+            assert [job.attempts for job in claimed] == [attempt]
             clock.now += timedelta(seconds=61)
         assert memory.worker.step() == 0
         status = memory.status(event, user="ann")
