@@ -9,8 +9,6 @@ prints the same figures of the weights before int8.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable
@@ -22,6 +20,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from holdfast.models.reader import COLUMNS, RELATIONS, TAGS
+from training.labels import read_prepared
 
 Array = NDArray[Any]
 #: Relations that end what was said before.
@@ -130,8 +129,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("models", type=Path, nargs="+")
     options = parser.parse_args()
-    with gzip.open(options.data, "rt", encoding="utf-8") as file:
-        data = json.load(file)
+    data = read_prepared(options.data)
     tables = [figures(Model(path), data) for path in options.models]
     print("| | " + " | ".join(path.parent.name for path in options.models) + " |")
     print("|---" * (len(tables) + 1) + "|")

@@ -9,6 +9,7 @@ The format is told in `training/README.md`.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sys
@@ -331,17 +332,29 @@ def _tagged(text: str, labels: str | None) -> Line | None:
     )
 
 
-def read_messages(path: Path) -> list[tuple[str, bool]]:
-    """Single messages, and whether what is remembered is needed to answer each; ValueError: where
-    a line is wrong."""
-    found: list[tuple[str, bool]] = []
+#: What a single message is: whether what is remembered is needed to answer it, or what it does.
+MESSAGES = ("yes", "no", "idle", "ask", "tell", "rule", "end")
+
+
+def read_messages(path: Path) -> list[tuple[str, str]]:
+    """Single messages, and which of `MESSAGES` each is; ValueError: where a line is wrong."""
+    found: list[tuple[str, str]] = []
     for number, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        match = re.fullmatch(r"(yes|no)\s*\|\s*(.+)", raw.strip())
+        match = re.fullmatch(rf"({'|'.join(MESSAGES)})\s*\|\s*(.+)", raw.strip())
         if match:
-            found.append((match[2], match[1] == "yes"))
+            found.append((match[2], match[1]))
         elif raw.strip():
             raise ValueError(f"{path}:{number}: {raw}")
     return found
+
+
+def read_prepared(path: Path) -> dict[str, Any]:
+    """What `prepare.py` wrote, with the lines of pairs in place of their numbers."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        data: dict[str, Any] = json.load(file)
+    for pair in data["pairs"]:
+        pair |= {side: [data["lines"][n] for n in pair[side]] for side in ("old", "new")}
+    return data
 
 
 def main() -> int:

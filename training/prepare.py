@@ -36,9 +36,22 @@ TAGS = ("fact", "rule", "withdraw", *ACTS, "recall")
 _RECALL = TAGS.index("recall")
 ABOUT = ("me", "other")
 RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
+ENDING = ("replaces", "corrects", "withdraws")
 MAX_TOKENS = 256
-#: Lines that no author related to a line: so many of the nearest and of the others.
-_NEAR, _FAR = 5, 2
+_BUSY = ("ask", "fact", "rule", "withdraw")
+#: What is known of a message of each of `MESSAGES`: that it asks says nothing of what it states.
+_JUDGED: dict[str, dict[str, int]] = {
+    "yes": {"recall": 1},
+    "no": {"recall": 0},
+    "idle": {"filler": 1, "recall": 0, "quote": 0, **dict.fromkeys(_BUSY, 0)},
+    "ask": {"ask": 1, "filler": 0, "chat": 0, "rule": 0, "withdraw": 0},
+    "tell": {"fact": 1, "filler": 0, "chat": 0, "quote": 0, "rule": 0, "withdraw": 0},
+    "rule": {"rule": 1, "filler": 0, "chat": 0, "quote": 0, "others": 0},
+    "end": {"withdraw": 1, "filler": 0, "chat": 0, "quote": 0, "others": 0},
+}
+#: Lines that no author related to a line: so many of the nearest and of the others; and of the
+#: nearest to a line that ends something: it must not end what it is not about.
+_NEAR, _FAR, _NEAR_END = 5, 2, 24
 #: What stands between a line and the one before it in its turn.
 CONTEXT = " | "
 
@@ -68,6 +81,7 @@ def main() -> None:
         made["pairs"] += pairs
     if options.retrieval:
         made["retrieval"] += pseudo(options.retrieval, words)
+    made["lines"] = numbered(made["pairs"])
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(options.out, "wt", encoding="utf-8", compresslevel=6) as file:
         json.dump(made, file, separators=(",", ":"))
@@ -186,16 +200,21 @@ def trusted_turns(words: WordPiece) -> Iterator[dict[str, Any]]:
                         line["tags"][_RECALL] = -1
                     line["kinds"], line["about"] = [-1] * len(KINDS), [-1, -1]
                     lines.append(line)
-            yield {"lang": "en", "lines": [each for each in lines if each["ids"]], "split": "train"}
+            yield {
+                "lang": "en",
+                "lines": [each for each in lines if each["ids"]],
+                "split": "train",
+                # A part of what was pasted is not a quotation when it stands alone.
+                "whole": tag == "quote",
+            }
 
 
 def messages(folder: Path, words: WordPiece) -> Iterator[dict[str, Any]]:
-    """Single messages, of which only that they need what is remembered is labelled."""
+    """Single messages, of which only what their authors judged is labelled."""
     for path in sorted(folder.glob("*.txt")):
-        for number, (text, needs) in enumerate(read_messages(path)):
+        for number, (text, what) in enumerate(read_messages(path)):
             line = tagged_line(Line(text), words)
-            line["tags"] = [-1] * len(TAGS)
-            line["tags"][_RECALL] = int(needs)
+            line["tags"] = [_JUDGED[what].get(tag, -1) for tag in TAGS]
             line["kinds"], line["about"] = [-1] * len(KINDS), [-1, -1]
             yield {
                 "lang": "other" if path.stem.startswith("other") else "en",
@@ -253,15 +272,27 @@ def related_lines(conversations: list[Conversation], words: WordPiece) -> Iterat
             others = [refs[n] for n in near if refs[n] not in told]
             # What tells the same thing and was not related: nobody knows.
             others = [each for each in others if not any({each, ref} <= chain for chain in chains)]
-            some = others[:_NEAR] + draw.sample(others[_NEAR:], min(_FAR, len(others[_NEAR:])))
-            for earlier in (*told, *some):
+            ends = any(label in ENDING for label in told.values())
+            near_by = others[: _NEAR_END if ends else _NEAR]
+            far = others[len(near_by) :]
+            for earlier in (*told, *near_by, *draw.sample(far, min(_FAR, len(far)))):
                 yield {
                     "old": in_context(conversation, earlier, words),
                     "new": in_context(conversation, ref, words),
+                    "ends": ends,
                     "label": RELATIONS.index(told.get(earlier, "unrelated")),
                     "lang": conversation.head["lang"],
                     "split": split_of(conversation),
                 }
+
+
+def numbered(pairs: list[dict[str, Any]]) -> list[list[int]]:
+    """The lines of all pairs, each once; the pairs name them by their numbers."""
+    numbers: dict[tuple[int, ...], int] = {}
+    for pair in pairs:
+        for side in ("old", "new"):
+            pair[side] = [numbers.setdefault(tuple(ids), len(numbers)) for ids in pair[side]]
+    return [list(ids) for ids in numbers]
 
 
 def in_context(conversation: Conversation, ref: str, words: WordPiece) -> list[list[int]]:

@@ -18,7 +18,6 @@ against the turns of conversations (a softmax over all turns of the batch).
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import math
 import random
@@ -32,6 +31,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from training.export import shipped
+from training.labels import read_prepared
 
 HERE = Path(__file__).parent
 BASE = HERE.parent / "src/holdfast/models/minilm/model.onnx"
@@ -150,7 +150,7 @@ def tag_batch(turns: list[dict[str, Any]], draw: random.Random | None) -> Batch:
     for turn in turns:
         row: list[int] = []
         mark: list[list[int]] = []
-        for line in _some_lines(turn["lines"], turns, draw):
+        for line in _some_lines(turn, turns, draw):
             ids = line["ids"]
             if draw and line["stop"] and len(ids) > 1 and draw.random() < 0.2:
                 ids = ids[:-1]  # As people type: without the stop.
@@ -178,11 +178,13 @@ def tag_batch(turns: list[dict[str, Any]], draw: random.Random | None) -> Batch:
 
 
 def _some_lines(
-    lines: list[dict[str, Any]], turns: list[dict[str, Any]], draw: random.Random | None
+    turn: dict[str, Any], turns: list[dict[str, Any]], draw: random.Random | None
 ) -> list[dict[str, Any]]:
     """All lines of a turn, now and then a part of them, or with those of another turn behind them:
-    that is a turn, too, and what a line is must be told by the line."""
-    if draw and len(lines) > 1 and draw.random() < 0.25:
+    that is a turn, too, and what a line is must be told by the line. What was pasted stays `whole`:
+    only what stands around it tells that it is."""
+    lines: list[dict[str, Any]] = turn["lines"]
+    if draw and len(lines) > 1 and not turn.get("whole") and draw.random() < 0.25:
         first = draw.randrange(len(lines))
         lines = lines[first : first + draw.randint(1, len(lines))]
     if draw and draw.random() < 0.1:
@@ -277,8 +279,8 @@ def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def retrieval_loss(model: Encoder, batch: Batch, start: Encoder | None, keep: float) -> Tensor:
-    """A softmax over all turns of the batch; `keep` times how far the vectors are from those of the
-    weights that the training started from."""
+    """A softmax over all turns of the batch; `keep` times how far the vectors are from those of
+    `start`."""
     asked = model.embed(batch["asked"], batch["asked mask"])
     texts = model.embed(batch["texts"], batch["texts mask"])
     loss = F.cross_entropy(20 * asked @ texts.T - 1e4 * batch["masked"], batch["right"])
@@ -300,7 +302,9 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
             for name in ("turns", "pairs", "retrieval")
         )
         self.related = [pair for pair in self.pairs if pair["label"] or "in_set" in pair]
-        self.unrelated = [pair for pair in self.pairs if not (pair["label"] or "in_set" in pair)]
+        others = [pair for pair in self.pairs if not (pair["label"] or "in_set" in pair)]
+        self.missed = [pair for pair in others if pair["ends"]]
+        self.unrelated = [pair for pair in others if not pair["ends"]]
         self.retrieval = Retrieval(talks)
 
     def __len__(self) -> int:
@@ -320,11 +324,14 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
         return made
 
     def some_pairs(self, draw: random.Random) -> list[dict[str, Any]]:
-        """Pairs of which a share are related, or in a set of look-alikes: most are neither."""
+        """Pairs of which a share are related, or in a set of look-alikes; of the others half have a
+        line that ends something else."""
         count = 4 * self.options.batch
         near = min(round(count * self.options.related_share), len(self.related))
-        far = min(count - near, len(self.unrelated))
-        return draw.sample(self.related, near) + draw.sample(self.unrelated, far)
+        missed = min((count - near) // 2, len(self.missed))
+        far = min(count - near - missed, len(self.unrelated))
+        drawn = ((self.related, near), (self.missed, missed), (self.unrelated, far))
+        return [pair for some, number in drawn for pair in draw.sample(some, number)]
 
 
 def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
@@ -332,7 +339,10 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
     torch.manual_seed(options.seed)
     device = options.device
     model = from_onnx(options.base).to(device)
-    start = from_onnx(options.base).to(device).eval() if options.keep else None
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = options.dropout
+    start = from_onnx(options.keep_to or options.base).to(device).eval() if options.keep else None
     batches = Batches(data, options)
     weights = pair_weights(batches).to(device)
     slow = [p for name, p in model.named_parameters() if not name.startswith("columns")]
@@ -361,7 +371,9 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
             tags = tag_loss(model, batch["tags"])
             pairs = batch["pairs"]
             logits = pair_logits(model, pairs["ids"], pairs["mask"])
-            related = F.cross_entropy(logits, pairs["wanted"], weight=weights, label_smoothing=0.03)
+            related = F.cross_entropy(
+                logits, pairs["wanted"], weight=weights, label_smoothing=options.smoothing
+            )
             found = tags.new_zeros(())
             if "retrieval" in batch:
                 found = retrieval_loss(model, batch["retrieval"], start, options.keep)
@@ -405,7 +417,7 @@ def pair_weights(batches: Batches) -> Tensor:
     """Rare relations count more: by the root of how rare they are among what is drawn."""
     near, far = (
         np.bincount([pair["label"] for pair in some], minlength=len(RELATIONS)) / len(some)
-        for some in (batches.related, batches.unrelated)
+        for some in (batches.related, [*batches.missed, *batches.unrelated])
     )
     share = batches.options.related_share
     drawn = share * near + (1 - share) * far + 1e-4
@@ -570,13 +582,15 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=12)
     parser.add_argument("--retrieval-weight", type=float, default=1.0)
     parser.add_argument("--keep", type=float, default=0.0, help="hold the vectors to the base's")
+    parser.add_argument("--keep-to", type=Path, help="hold them to those of another shipped file")
     parser.add_argument("--pair-weight", type=float, default=1.5)
     parser.add_argument("--related-share", type=float, default=0.12)
+    parser.add_argument("--smoothing", type=float, default=0.03, help="of the labels of pairs")
+    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
-    with gzip.open(options.data, "rt", encoding="utf-8") as file:
-        data = json.load(file)
+    data = read_prepared(options.data)
     model = averaged(options.average) if options.average else train(data, options)
     model = model.to(options.device).eval()
     figures = evaluate(model, data, options.device)

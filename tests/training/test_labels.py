@@ -94,8 +94,8 @@ def test_a_wrong_line_of_a_set_is_named(tmp_path: Path, wrong: str) -> None:
 
 def test_messages_need_what_is_remembered_or_do_not(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_text("yes | who is coming?\nno | how old was Mozart\n")
-    assert read_messages(path) == [("who is coming?", True), ("how old was Mozart", False)]
+    path.write_text("yes | who is coming?\nno | how old was Mozart\nidle | brb dinner\n")
+    assert [what for _, what in read_messages(path)] == ["yes", "no", "idle"]
     path.write_text("maybe | who is coming?\n")
     with pytest.raises(ValueError, match=r"a\.txt:1"):
         read_messages(path)
@@ -106,7 +106,7 @@ def test_the_sets_and_messages_are_there() -> None:
     assert len(sets) > 1200
     assert all(len(each.later) >= 4 for each in sets)
     told = [each for path in (ROOT / "training/messages").glob("*") for each in read_messages(path)]
-    assert len(told) == 1900
+    assert len(told) == 2480
 
 
 TEST_PART = ROOT / "training" / "test"
