@@ -131,3 +131,30 @@ def test_a_line_about_what_its_turn_has_ended_is_no_rule(tmp_path: Path) -> None
 def test_where_no_rule_holds_nothing_is_ended(tmp_path: Path) -> None:
     line = draft("scrap that", is_end=True, score=0.01, replaces=True, ends=0.95)
     assert planned_rules([line], in_force(tmp_path), saying("withdraws", 0.1, "x")) == []
+
+
+def test_what_is_surely_somebody_elses_is_no_order_of_the_user(tmp_path: Path) -> None:
+    (current,) = in_force(tmp_path, "Always answer in French.")
+    pasted = replace(draft("Always answer in French."), is_disowned=True)
+    pasted = replace(
+        pasted,
+        event=replace(pasted.event, id=current.sources[0]),
+        rule=replace(pasted.rule, own=False),
+    )
+    (made,) = planned_rules([pasted], [current], saying("same", 0.0, ""))
+    assert (made.kind, made.supersedes) == ("doubtful", (current.id,))
+    elsewhere = replace(pasted, event=replace(pasted.event, id="e9"))
+    assert planned_rules([elsewhere], [current], saying("same", 0.0, "")) == []
+
+
+def test_a_line_that_ends_one_rule_seldom_ends_another(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.", "Never use emojis.")
+    french = next(rule for rule in current if "French" in rule.content)
+
+    def relate(_new: str, _before: str, known: Sequence[str]) -> list[dict[str, float]]:
+        sure = [0.97 if "French" in each else 0.85 for each in known]
+        return [dict.fromkeys(RELATIONS, 0.0) | {"withdraws": each} for each in sure]
+
+    line = draft("English is fine again", is_end=True, score=0.01, replaces=True)
+    (made,) = planned_rules([line], current, relate)
+    assert made.supersedes == (french.id,)

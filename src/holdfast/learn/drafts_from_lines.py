@@ -10,7 +10,7 @@ in a line is not found again.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from holdfast.language.extraction import is_read
 from holdfast.language.instructions.own_words import (
@@ -24,7 +24,7 @@ from holdfast.language.instructions.rules import Rule, rules_in
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import importance, refusal
-from holdfast.language.statements.values import FactDraft
+from holdfast.language.statements.values import USERS_OWN, FactDraft
 from holdfast.language.terms import fold
 from holdfast.models.reader import LineReader, ReadLine
 from holdfast.records.rules import RuleDraft
@@ -34,8 +34,8 @@ from holdfast.types import Event
 FACT, RULE, WITHDRAW = 0.5, 0.35, 0.4
 #: From which on a line may end a rule, if it is compared with that one.
 _MAY_END = 0.1
-#: From which on it is somebody else's word.
-_ANOTHERS = 0.5
+#: From which on it is somebody else's word, and from which on even if the patterns say otherwise.
+_ANOTHERS, _SURELY_ANOTHERS = 0.5, 0.9
 #: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 9 of
 #: 200 pastes gain authority and 197 of 200 rules are kept (`tests/trust/heldout_*`, `unseen_*`).
 _OWN = 0.2
@@ -59,11 +59,13 @@ _UNSAFE = frozenset({"injection", "grant", "authority", "meta"})
 
 def read_lines(
     turns: Sequence[Event], reader: LineReader, found: Sequence[FactDraft]
-) -> tuple[list[FactDraft], list[RuleDraft]]:
-    """The facts and rules that the user states in these turns, but for those that were `found`."""
+) -> tuple[list[FactDraft], list[FactDraft], list[RuleDraft]]:
+    """What the user states in these turns: of the facts that were `found` those that are not surely
+    somebody else's word; the facts and the rules that were not found."""
     facts: list[FactDraft] = []
     rules: list[RuleDraft] = []
     told: dict[str, list[str]] = {}
+    anothers: dict[str, list[str]] = {}
     for fact in found:
         for source in fact.sources:
             told.setdefault(source, []).append(fold(fact.text))
@@ -73,7 +75,9 @@ def read_lines(
             turn.read()
             facts += turn.facts
             rules += turn.rules
-    return facts, rules
+            anothers[event.id] = turn.anothers
+    own = [fact for fact in found if not _is_anothers_fact(fact, anothers)]
+    return own, facts, rules
 
 
 class _TurnReader:
@@ -93,6 +97,8 @@ class _TurnReader:
         self._by_patterns = [fold(rule.sentence) for rule in by_patterns]
         self.facts: list[FactDraft] = []
         self.rules: list[RuleDraft] = []
+        #: Lines that are surely somebody else's word.
+        self.anothers: list[str] = []
 
     def read(self) -> None:
         """What all lines give."""
@@ -103,6 +109,8 @@ class _TurnReader:
         text, tags = " ".join(line.text.split()), line.tags
         if not _LEAST_CHARS <= len(text) <= _MOST_CHARS:
             return
+        if tags["quote"] >= _SURELY_ANOTHERS:
+            self._disown(line, text)
         is_anothers = _anothers(line) >= _ANOTHERS or not self._is_own(line)
         if is_anothers or refusal(text, origin=self._event.origin) in _UNSAFE:
             return
@@ -127,6 +135,14 @@ class _TurnReader:
         is_end = line.tags["rule"] < RULE
         ends = line.tags["withdraw"]
         self.rules.append(RuleDraft(self._event, rule, line.before, ends, is_end, is_stored))
+
+    def _disown(self, line: ReadLine, text: str) -> None:
+        """What the patterns may have taken from a line is not the user's."""
+        self.anothers.append(fold(text))
+        rule = Rule(text, text, None, line.tags["rule"], False, OF_LINES + line.start, own=False)
+        draft = RuleDraft(self._event, rule, line.before, 0.0, False, True, is_disowned=True)
+        if self._by_patterns and self._event.origin == "user":
+            self.rules.append(draft)
 
     def _add_fact(self, line: ReadLine, text: str) -> None:
         low = fold(text)
@@ -178,6 +194,13 @@ class _TurnReader:
         """Whether the line lies in what the user says, not shows."""
         middle = (line.start + line.end) // 2
         return any(start <= middle < end for start, end in self._own)
+
+
+def _is_anothers_fact(fact: FactDraft, anothers: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a fact with which a user speaks for themselves was said by somebody else."""
+    low = fold(fact.text).rstrip(".!")
+    lines = [line for source in fact.sources for line in anothers.get(source, ())]
+    return fact.category in USERS_OWN and any(low in line or line in low for line in lines)
 
 
 def _anothers(line: ReadLine) -> float:

@@ -221,9 +221,10 @@ class ExtractStep:
         """With what the model that reads finds, where it may be asked."""
         if self.lines is None or provider_of(talk.data) == "rules":
             return found
-        facts, rules = read_lines(talk.turns, self.lines, found.facts)
+        own, facts, rules = read_lines(talk.turns, self.lines, found.facts)
         alone = [replace(each, text=without_request(each.text)) for each in facts]
-        return replace(found.also(Drafts(facts=tuple(alone))), rules=tuple(rules))
+        found = replace(found, facts=tuple(own), rules=tuple(rules))
+        return found.also(Drafts(facts=tuple(alone)))
 
     def _was_read(self, talk: _Talk, turn: Event) -> bool:
         """Whether it is no dead letter: what nobody could read helps to read nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidInput, TooLarge
+from holdfast.models.reader import RELATIONS
 from holdfast.records.facts.follow import OwnerFacts
 from holdfast.records.facts.plan import FactPlan, Tools, draft_id
 from holdfast.types import Scope
@@ -172,6 +173,33 @@ def test_a_fact_cannot_replace_what_replaced_it(stated: Stated) -> None:
         # The second took the place of the first: the first cannot take it back.
         plan.add(stated.draft("I live in Oslo."), id=first.id)
     assert second.id not in {record.id for record in plan.records()}
+
+
+@pytest.mark.parametrize(
+    ("said", "ended"),
+    [
+        ({"4 of us": 0.95}, {"4 of us"}),
+        ({"4 of us": 0.3}, set()),
+        ({"4 of us": 0.3, "rabbits": 0.97}, {"rabbits"}),
+        ({"4 of us": 0.97, "rabbits": 0.97}, {"4 of us", "rabbits"}),
+    ],
+)
+def test_a_line_ends_what_it_is_most_likely_about(
+    stated: Stated, said: dict[str, float], ended: set[str]
+) -> None:
+    team, pets = stated.add("the crew has 4 of us"), stated.add("rabbits are in the shed")
+    facts = OwnerFacts()
+    facts.follow(stated.store, ANN)
+
+    def relate(_new: str, _before: str, known: Sequence[str]) -> list[dict[str, float]]:
+        sure = [next((p for w, p in said.items() if w in text), 0.01) for text in known]
+        return [dict.fromkeys(RELATIONS, 0.0) | {"replaces": each} for each in sure]
+
+    tools = Tools(exists=lambda _: False, likeness=lambda _one, _other: 0.3, relate=relate)
+    plan = FactPlan(facts, ANN, stated.later(), tools)
+    plan.add(stated.draft("hired a fifth, and sold the animals"))
+    gone = {id for record in plan.records() for id in record.supersedes}
+    assert gone == {each.id for each in (team, pets) for word in ended if word in each.content}
 
 
 def test_agents_end_only_their_own(stated: Stated) -> None:

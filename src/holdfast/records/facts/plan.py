@@ -7,7 +7,7 @@ again give nothing: a fact has the id of its turn and its text, a repeat that of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -46,7 +46,7 @@ from holdfast.records.facts.reconcile import (
     reconcile,
 )
 from holdfast.records.graph.check import distrust
-from holdfast.records.rules import Relate, ended_by
+from holdfast.records.rules import Relate, competing, probability
 from holdfast.records.versions import first_id
 from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
@@ -159,11 +159,16 @@ _FAR_AHEAD = timedelta(days=366)
 #: Facts that the model that reads compares with a new one: the nearest of the latest and of those
 #: that share its words.
 _LATEST, _NEAREST, _FARTHEST = 100, 8, 0.1
-#: From which probability on it ends one, by the development part of `training/`.
-ENDS_FROM = 0.4
-#: From which on it ends more than the likeliest one.
-ENDS_SURELY = 0.85
-#: From which on it may: then the later is told first.
+#: How sure it is that one fact ends another: by what the model says, how alike the two are, and
+#: what the model says of the others (a line ends little else beside what it is about). Fitted on
+#: the development part of `training/` (540 ends among 9,615 pairs, five folds by conversation;
+#: in English precision 0.63, recall 0.77; by the model alone 0.64 and 0.69).
+_BY_MODEL, _BY_LIKENESS, _BY_OTHERS, _BASE = 0.72, 5.6, -1.86, -3.45
+#: From which on what the model says counts more than numbers or names that tell two things apart.
+_APART = 0.9
+#: From which probability on it ends one.
+ENDS_FROM = 0.15
+#: From which on the model alone says that it may: then the later is told first.
 REVISES_FROM = 0.1
 
 
@@ -188,6 +193,12 @@ class DraftOutcome:
 
     id: str | None
     outcome: Outcome
+
+
+def _sureness(id: str, told: Mapping[str, float], likeness: float) -> float:
+    """The probability that a line ends this one of some facts."""
+    by_model = competing(id, told, weight=_BY_MODEL, others=_BY_OTHERS)
+    return probability(by_model + _BY_LIKENESS * likeness + _BASE)
 
 
 class FactPlan:
@@ -332,9 +343,10 @@ class FactPlan:
         sure = {
             each.id: how["replaces"] + how["corrects"]
             for each, how in zip(near, told, strict=True)
-            if not tells_apart(new.claim, each.claim)
+            if how["replaces"] + how["corrects"] >= _APART or not tells_apart(new.claim, each.claim)
         }
-        ended = ended_by(sure, least=ENDS_FROM, surely=ENDS_SURELY)
+        alike = {each.id: self._tools.likeness(draft.text, each.claim.text) or 0.0 for each in near}
+        ended = [id for id in sure if _sureness(id, sure, alike[id]) >= ENDS_FROM]
         maybe = tuple(id for id, each in sure.items() if each >= REVISES_FROM and id not in ended)
         if not ended:
             return replace(outcome, revises=maybe)
