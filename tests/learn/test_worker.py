@@ -1,5 +1,6 @@
 """The worker: whatever the embedder does, nothing is lost and everything can be tried again."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.config import Config, Extraction, Jobs
 from holdfast.errors import ModelError, ModelUnavailable, StoreBusy
+from holdfast.learn.embed import Begun
 from holdfast.memory.memory import Memory
 from holdfast.models.base import Embedder
 from holdfast.models.local import BASE, OWN
@@ -436,6 +438,68 @@ def test_a_job_that_kills_its_workers_is_buried(tmp_path: Path) -> None:
         assert status.state == "dead"
         assert "the worker died" in str(status.error)
         assert "5 attempts" in str(status.error)
+
+
+def test_a_long_text_is_embedded_in_parts_and_others_have_their_turn_between(
+    tmp_path: Path,
+) -> None:
+    def slowly(texts: list[str]) -> Any:
+        time.sleep(0.02 * len(texts))
+        return HashEmbedder(DIM).embed(texts)
+
+    embedder = Moody(slowly)
+    with a_memory(tmp_path, embedder) as memory:
+        long = "\n".join(f"Line {number} says what {number * 7} means." for number in range(3_000))
+        (long_id,) = memory.remember(long, user="ann").events
+        memory.worker.step()
+        (short_id,) = memory.remember("a cat", user="bob").events
+        memory.worker.step()
+        memory.worker.step()
+        assert memory.status(short_id, user="bob").state == "done"
+        assert memory.status(long_id, user="ann").state == "stored"
+        embedder.mood = None
+        memory.drain()
+        assert memory.status(long_id, user="ann").state == "done"
+        assert sum(embedder.calls) == memory.store.stats()["vectors"]  # Nothing was made twice.
+        assert len(embedder.calls) > 4
+        assert unclean(memory) == []
+
+
+def test_a_short_text_waits_for_no_long_one_that_came_before(tmp_path: Path) -> None:
+    def slowly(texts: list[str]) -> Any:
+        time.sleep(0.08 * len(texts))
+        return HashEmbedder(DIM).embed(texts)
+
+    embedder = Moody(slowly)
+    with a_memory(tmp_path, embedder) as memory:
+        lines = [f"Line {number} says what {number * 7} means." for number in range(1_000)]
+        (first,) = memory.remember("\n".join(lines), user="ann").events
+        (short,) = memory.remember("a cat", user="bob").events
+        (second,) = memory.remember("\n".join(reversed(lines)), user="cid").events
+        memory.worker.step()
+        assert memory.status(short, user="bob").state == "done"
+        memory.worker.step()
+        embedder.mood = raising(ModelUnavailable("away"))
+        memory.worker.step()
+        embedder.mood = None
+        memory.drain()
+        assert memory.status(first, user="ann").state == "done"
+        assert memory.status(second, user="cid").state == "done"
+        made = memory.store.stats()["vectors"]
+        assert made <= sum(embedder.calls) <= made + 8  # The part that failed was asked for twice.
+
+
+def test_what_is_begun_is_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = Begun(2)
+    assert begun.keep(1, {b"a": b"1", b"b": b"2"})
+    assert not begun.keep(2, {b"c": b"3"})
+    assert begun.take(1) == {b"a": b"1", b"b": b"2"}
+    assert begun.take(1) == {}
+    assert begun.keep(2, {b"c": b"3"})
+    later = time.monotonic() + 601
+    monkeypatch.setattr("holdfast.learn.embed.time.monotonic", lambda: later)
+    assert begun.keep(3, {b"d": b"4", b"e": b"5"})  # What nobody came back for is let go.
+    assert begun.take(2) == {}
 
 
 def test_the_same_text_of_one_owner_is_embedded_once(tmp_path: Path) -> None:

@@ -158,3 +158,22 @@ def test_a_line_that_ends_one_rule_seldom_ends_another(tmp_path: Path) -> None:
     line = draft("English is fine again", is_end=True, score=0.01, replaces=True)
     (made,) = planned_rules([line], current, relate)
     assert made.supersedes == (french.id,)
+
+
+def test_of_two_rules_alike_a_line_that_ends_one_ends_the_likelier(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.", "Never use emojis.")
+
+    def relate(_new: str, _before: str, known: Sequence[str]) -> list[dict[str, float]]:
+        sure = [0.8 if "French" in each else 0.79 for each in known]
+        return [dict.fromkeys(RELATIONS, 0.0) | {"withdraws": each} for each in sure]
+
+    line = draft("English is fine again", is_end=True, score=0.01, replaces=True)
+    (made,) = planned_rules([line], current, relate)
+    assert len(made.supersedes) == 1
+
+
+def test_a_word_of_a_quotation_is_not_the_rule(tmp_path: Path) -> None:
+    (current,) = in_force(tmp_path, "Always answer in French.")
+    pasted = replace(draft("French"), is_disowned=True)
+    pasted = replace(pasted, event=replace(pasted.event, id=current.sources[0]))
+    assert planned_rules([pasted], [current], saying("same", 0.0, "")) == []

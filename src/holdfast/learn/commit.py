@@ -16,6 +16,7 @@ from datetime import datetime
 
 from holdfast.border.write_options import visibility_of
 from holdfast.learn.drafts_from_rules import Drafts
+from holdfast.records.after_forget import rules_gone
 from holdfast.records.facts.alike import Alike
 from holdfast.records.facts.judge import Opinion, Opinions, nobody
 from holdfast.records.facts.verbs import TIERS, Facts
@@ -90,8 +91,15 @@ class Committer:
                     error=learned.error, transient=learned.transient, since=since, tiers=TIERS,
                 )  # fmt: skip
                 if done is not None:
+                    self._let_stand(learned.scope, records, now)
                     return done
         raise AssertionError("attempts end with an error")
+
+    def _let_stand(self, scope: Scope, records: Sequence[Derived], now: datetime) -> None:
+        """Let rules stand again that were ended by what turned out to be somebody else's word."""
+        gone = [id for each in records if each.kind == DOUBTFUL for id in each.supersedes]
+        if gone:
+            rules_gone(self.store, scope, self.store.get(scope, gone), now)
 
     def _plan(self, learned: Learned, now: datetime, questions: _Questions) -> list[Derived]:
         scope, drafts = learned.scope, learned.drafts

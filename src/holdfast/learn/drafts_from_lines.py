@@ -27,7 +27,7 @@ from holdfast.language.statements.gates import importance, refusal
 from holdfast.language.statements.values import USERS_OWN, FactDraft
 from holdfast.language.terms import fold
 from holdfast.models.reader import LineReader, ReadLine
-from holdfast.records.rules import RuleDraft
+from holdfast.records.rules import RuleDraft, is_most_of
 from holdfast.types import Event
 
 #: From which probability on a line is what the model says, by the development part of `training/`.
@@ -36,8 +36,8 @@ FACT, RULE, WITHDRAW = 0.5, 0.35, 0.4
 _MAY_END = 0.1
 #: From which on it is somebody else's word, and from which on even if the patterns say otherwise.
 _ANOTHERS, _SURELY_ANOTHERS = 0.5, 0.9
-#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 9 of
-#: 200 pastes gain authority and 197 of 200 rules are kept (`tests/trust/heldout_*`, `unseen_*`).
+#: Below which a rule may be the user's own. With what else is asked (`_is_in_doubt`) 6 of
+#: 200 pastes gain authority and 198 of 200 rules are kept (`tests/trust/heldout_*`, `unseen_*`).
 _OWN = 0.2
 #: From which on a line is a quotation, and its turn hands something over; how sure a rule must be
 #: beside one, and in a language that the patterns do not read.
@@ -107,10 +107,10 @@ class _TurnReader:
 
     def _take(self, line: ReadLine) -> None:
         text, tags = " ".join(line.text.split()), line.tags
+        if tags["quote"] >= _SURELY_ANOTHERS and len(text) >= _LEAST_CHARS:
+            self._disown(line, text)
         if not _LEAST_CHARS <= len(text) <= _MOST_CHARS:
             return
-        if tags["quote"] >= _SURELY_ANOTHERS:
-            self._disown(line, text)
         is_anothers = _anothers(line) >= _ANOTHERS or not self._is_own(line)
         if is_anothers or refusal(text, origin=self._event.origin) in _UNSAFE:
             return
@@ -138,10 +138,11 @@ class _TurnReader:
 
     def _disown(self, line: ReadLine, text: str) -> None:
         """What the patterns may have taken from a line is not the user's."""
-        self.anothers.append(fold(text))
+        low = fold(text)
+        self.anothers.append(low)
         rule = Rule(text, text, None, line.tags["rule"], False, OF_LINES + line.start, own=False)
         draft = RuleDraft(self._event, rule, line.before, 0.0, False, True, is_disowned=True)
-        if self._by_patterns and self._event.origin == "user":
+        if any(is_most_of(low, each) for each in self._by_patterns):
             self.rules.append(draft)
 
     def _add_fact(self, line: ReadLine, text: str) -> None:
@@ -200,7 +201,7 @@ def _is_anothers_fact(fact: FactDraft, anothers: Mapping[str, Sequence[str]]) ->
     """Whether a fact with which a user speaks for themselves was said by somebody else."""
     low = fold(fact.text).rstrip(".!")
     lines = [line for source in fact.sources for line in anothers.get(source, ())]
-    return fact.category in USERS_OWN and any(low in line or line in low for line in lines)
+    return fact.category in USERS_OWN and any(is_most_of(line, low) for line in lines)
 
 
 def _anothers(line: ReadLine) -> float:

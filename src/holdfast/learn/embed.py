@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import accumulate
 
 import numpy as np
 
+from holdfast.errors import ModelError
 from holdfast.language.instructions.rules import topic
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.models.base import Embedder, embedded
@@ -130,9 +132,44 @@ def _cut_word(word: str, most: float) -> list[str]:
     return [*found, word[start:]]
 
 
-#: Passages that are embedded and stored at once. The first jobs of a batch are one of each owner:
-#: who waits for one turn waits for no more than this.
-_AT_ONCE = 8
+#: Jobs that are embedded and stored at once, and how many characters they have together. The first
+#: jobs of a batch are one of each owner: who waits for one turn waits for no more than this.
+_AT_ONCE, _CHARS_AT_ONCE = 8, 6_400
+#: Passages of a longer text that are embedded before it is asked whether somebody else waits.
+_PART = 8
+#: Vectors that are kept of texts that are embedded in part, some 30 MB, and for how long: a text
+#: may be erased meanwhile, or another worker may have taken it.
+_MOST_BEGUN, _BEGUN_SECONDS = 20_000, 600.0
+
+
+class Begun:
+    """Vectors of passages of long texts, of which others are not made yet: between the parts of one
+    others have their turn. Whoever dies meanwhile begins anew."""
+
+    def __init__(self, most: int = _MOST_BEGUN) -> None:
+        self._most = most
+        #: By the job: since when, and the vectors by their digests.
+        self._of_jobs: dict[int, tuple[float, dict[bytes, bytes]]] = {}
+
+    def made(self, job: int) -> int:
+        """How many vectors of a text are made."""
+        return len(self._of_jobs.get(job, (0.0, {}))[1])
+
+    def take(self, job: int) -> dict[bytes, bytes]:
+        """What is made of a text; it is kept no longer."""
+        return self._of_jobs.pop(job, (0.0, {}))[1]
+
+    def keep(self, job: int, vectors: dict[bytes, bytes]) -> bool:
+        """Keep them until its next part; whether there is room."""
+        oldest = time.monotonic() - _BEGUN_SECONDS
+        self._of_jobs = {id: each for id, each in self._of_jobs.items() if each[0] > oldest}
+        if sum(len(each) for _, each in self._of_jobs.values()) + len(vectors) > self._most:
+            return False
+        self._of_jobs[job] = (time.monotonic(), vectors)
+        return True
+
+
+Wanted = dict[int, list[tuple[bytes, str]]]
 
 
 def embed(
@@ -141,35 +178,63 @@ def embed(
     space: Space,
     jobs: Sequence[Job],
     *,
+    begun: Begun,
     is_over: Callable[[], bool],
     finished: Callable[[int], None],
 ) -> list[Job]:
     """Embed the subjects of these jobs and finish them, a few at a time: `finished` hears how many.
-    Those that are left because it was over. Raises ModelError when it cannot.
+    Those that are left because it was over, a long one perhaps in part. Raises ModelError when it
+    cannot.
 
     The same passage of the same owner is embedded once: its vector is found by a digest.
     """
     subjects = _subjects(store, jobs)
-    wanted: dict[int, list[tuple[bytes, str]]] = {
-        job.id: [(passage_digest(text), text) for text in _texts(subjects[job.id])]
-        for job in jobs
-        if job.id in subjects
-    }
-    known = _known_vectors(store, space, jobs, wanted)
-    left = list(jobs)
+    left = _long_last(jobs, subjects, begun)
     while left and not (len(left) < len(jobs) and is_over()):
-        some = _first_few(left, wanted)
-        missing = {d: t for job in some for d, t in wanted.get(job.id, ()) if d not in known}
-        known |= _make_vectors(embedder, list(missing.items()))
+        some = _first_few(left, subjects)
+        wanted = {
+            job.id: [(passage_digest(text), text) for text in _texts(subjects[job.id])]
+            for job in some
+            if job.id in subjects
+        }
+        known = _known_vectors(store, space, some, wanted)
+        texts = {digest: text for each in wanted.values() for digest, text in each}
+        known |= begun.take(some[0].id)
+        missing = [(digest, text) for digest, text in texts.items() if digest not in known]
+        for start in range(0, len(missing), _PART):
+            try:
+                known |= _make_vectors(embedder, missing[start : start + _PART])
+            except ModelError:
+                begun.keep(some[0].id, known)
+                raise
+            is_done = start + _PART >= len(missing)
+            if not is_done and is_over() and begun.keep(some[0].id, known):
+                return left
         finished(_store_vectors(store, space, some, wanted, known))
         left = left[len(some) :]
     return left
 
 
-def _first_few(jobs: Sequence[Job], wanted: Mapping[int, Sequence[object]]) -> list[Job]:
-    """The first jobs, at least one, up to a number of passages."""
-    sizes = accumulate(len(wanted.get(job.id, ())) for job in jobs)
-    return [job for job, size in zip(jobs, sizes, strict=True) if size <= _AT_ONCE] or [jobs[0]]
+def _long_last(jobs: Sequence[Job], subjects: Mapping[int, Record], begun: Begun) -> list[Job]:
+    """The jobs of short texts first, then those of long ones, the least advanced of them first:
+    who says one thing waits for no part of what others have said, and long ones take turns."""
+
+    def place(job: Job) -> tuple[bool, int]:
+        is_long = _size(job, subjects) > _CHARS_AT_ONCE
+        return is_long, begun.made(job.id) if is_long else 0
+
+    return sorted(jobs, key=place)
+
+
+def _size(job: Job, subjects: Mapping[int, Record]) -> int:
+    return len(subjects[job.id].content) if job.id in subjects else 0
+
+
+def _first_few(jobs: Sequence[Job], subjects: Mapping[int, Record]) -> list[Job]:
+    """The first jobs, at least one, up to a number of jobs and of characters."""
+    sizes = accumulate(_size(job, subjects) for job in jobs)
+    few = [job for job, size in zip(jobs, sizes, strict=True) if size <= _CHARS_AT_ONCE]
+    return few[:_AT_ONCE] or [jobs[0]]
 
 
 def _make_vectors(embedder: Embedder, texts: Sequence[tuple[bytes, str]]) -> dict[bytes, bytes]:
@@ -231,7 +296,7 @@ def _known_vectors(
     store: Store,
     space: Space,
     jobs: Sequence[Job],
-    wanted: dict[int, list[tuple[bytes, str]]],
+    wanted: Wanted,
 ) -> dict[bytes, bytes]:
     by_owner: dict[tuple[str, str], tuple[Job, set[bytes]]] = {}
     for job in jobs:

@@ -31,7 +31,7 @@ from holdfast.errors import (
     StoreError,
     TookTooLong,
 )
-from holdfast.learn.embed import RECIPE, embed
+from holdfast.learn.embed import RECIPE, Begun, embed
 from holdfast.models.base import Embedder, known_dim
 from holdfast.store.protocols import Space, Store
 from holdfast.types import Drained, Job, Scope
@@ -331,6 +331,7 @@ class Worker:
         self._store = store
         self._embedder = embedder
         self._space: Space | None = None
+        self._begun = Begun()
         #: Understands what was said; without one turns are only embedded.
         self.reader: Reader | None = None
         #: Told whose vectors are new, in the thread that made them.
@@ -600,7 +601,8 @@ class Worker:
         try:
             left = embed(
                 self._store, self._embedder, self._sized_space(), jobs,
-                is_over=is_over, finished=lambda count: self.tally.add(done=count),
+                begun=self._begun, is_over=is_over,
+                finished=lambda count: self.tally.add(done=count),
             )  # fmt: skip
         except ModelError as error:
             if len(jobs) > 1 and not isinstance(error, ModelUnavailable):

@@ -42,8 +42,11 @@ def rules_of(store: Store, scope: Scope, turn: Record) -> list[Record]:
 
 
 def rules_gone(store: Store, scope: Scope, gone: Sequence[Record], now: datetime) -> None:
-    """Let stand again what rules ended that were forgotten, unless another one ends it too."""
-    for some, there in _with_others(store, scope, gone):
+    """Let stand again what rules ended that were forgotten, or were never the user's, unless
+    another one ends it too."""
+    ids = {each.id for each in gone}
+    for some, listed in _with_others(store, scope, gone):
+        there = [each for each in listed if each.id not in ids]
         _settle(store, scope, _Among(there).ended_by(some), there, now)
 
 

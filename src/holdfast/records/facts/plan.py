@@ -168,7 +168,7 @@ _BY_MODEL, _BY_LIKENESS, _BY_OTHERS, _BASE = 0.72, 5.6, -1.86, -3.45
 _APART = 0.9
 #: From which probability on it ends one.
 ENDS_FROM = 0.15
-#: From which on the model alone says that it may: then the later is told first.
+#: From which on the model alone says that it may: else it does not; then the later is told first.
 REVISES_FROM = 0.1
 
 
@@ -341,13 +341,17 @@ class FactPlan:
         near = [each for each in self._neighbours(draft) if each.at <= new.at]
         told = relate(draft.text, draft.before, [each.claim.text for each in near])
         sure = {
-            each.id: how["replaces"] + how["corrects"]
-            for each, how in zip(near, told, strict=True)
-            if how["replaces"] + how["corrects"] >= _APART or not tells_apart(new.claim, each.claim)
+            each.id: how["replaces"] + how["corrects"] for each, how in zip(near, told, strict=True)
         }
         alike = {each.id: self._tools.likeness(draft.text, each.claim.text) or 0.0 for each in near}
-        ended = [id for id in sure if _sureness(id, sure, alike[id]) >= ENDS_FROM]
-        maybe = tuple(id for id, each in sure.items() if each >= REVISES_FROM and id not in ended)
+        apart = {
+            each.id
+            for each in near
+            if sure[each.id] < _APART and tells_apart(new.claim, each.claim)
+        }
+        may_end = [id for id in sure if sure[id] >= REVISES_FROM and id not in apart]
+        ended = [id for id in may_end if _sureness(id, sure, alike[id]) >= ENDS_FROM]
+        maybe = tuple(id for id in may_end if id not in ended)
         if not ended:
             return replace(outcome, revises=maybe)
         limits = self._tools.limits
