@@ -202,6 +202,21 @@ def test_a_line_ends_what_it_is_most_likely_about(
     assert gone == {each.id for each in (team, pets) for word in ended if word in each.content}
 
 
+def test_a_line_does_not_end_a_part_of_itself(stated: Stated) -> None:
+    source = stated.turn("My name is Ann and I live in Lisbon.")
+    stated.learn([stated.draft("I live in Lisbon.", source=source)])
+    facts = OwnerFacts()
+    facts.follow(stated.store, ANN)
+
+    def relate(_new: str, _before: str, known: Sequence[str]) -> list[dict[str, float]]:
+        return [dict.fromkeys(RELATIONS, 0.0) | {"replaces": 0.95} for _ in known]
+
+    tools = Tools(exists=lambda _: False, likeness=lambda _one, _other: 0.9, relate=relate)
+    plan = FactPlan(facts, ANN, stated.later(), tools)
+    plan.add(stated.draft("My name is Ann and I live in Lisbon.", source=source))
+    assert [record.supersedes for record in plan.records()] == [()]
+
+
 def test_agents_end_only_their_own(stated: Stated) -> None:
     cook, guide = Scope("default", "ann", agent="cook"), Scope("default", "ann", agent="guide")
     stated.hear("I live in Paris.", scope=cook)

@@ -19,6 +19,7 @@ from holdfast.language.claims.claim import Claim, read_claim
 from holdfast.language.claims.relate import Thresholds, relation, tells_apart
 from holdfast.language.claims.slots import USER
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
+from holdfast.language.terms import fold
 from holdfast.records import parts
 from holdfast.records.entries import indexed_terms
 from holdfast.records.facts.follow import (
@@ -168,7 +169,9 @@ _BY_MODEL, _BY_LIKENESS, _BY_OTHERS, _BASE = 0.72, 5.6, -1.86, -3.45
 _APART = 0.9
 #: From which probability on it ends one.
 ENDS_FROM = 0.15
-#: From which on the model alone says that it may: else it does not; then the later is told first.
+#: What the model alone must say at least; and from which on it says that it may: then the later is
+#: told first.
+_LEAST_SAID = 0.2
 REVISES_FROM = 0.1
 
 
@@ -349,8 +352,13 @@ class FactPlan:
             for each in near
             if sure[each.id] < _APART and tells_apart(new.claim, each.claim)
         }
+        apart |= {each.id for each in near if self._is_part(each, draft)}
         may_end = [id for id in sure if sure[id] >= REVISES_FROM and id not in apart]
-        ended = [id for id in may_end if _sureness(id, sure, alike[id]) >= ENDS_FROM]
+        ended = [
+            id
+            for id in may_end
+            if sure[id] >= _LEAST_SAID and _sureness(id, sure, alike[id]) >= ENDS_FROM
+        ]
         maybe = tuple(id for id in may_end if id not in ended)
         if not ended:
             return replace(outcome, revises=maybe)
@@ -361,6 +369,11 @@ class FactPlan:
             "supersede", "read", tuple(ended), contradicts, outcome.disputes, revises=maybe
         )
         return guard_outcome(ends, as_sure, near, limits)
+
+    def _is_part(self, known: KnownFact, draft: FactDraft) -> bool:
+        """Whether a fact is a part of what its turn says here: no line ends what it says itself."""
+        is_same_turn = not set(self._sources(known.id)).isdisjoint(draft.sources)
+        return is_same_turn and fold(known.claim.text).rstrip(".!") in fold(draft.text)
 
     def _neighbours(self, draft: FactDraft) -> list[KnownFact]:
         """The known facts of the same agent that are nearest to a draft by their vectors: of those
