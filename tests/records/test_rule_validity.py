@@ -1,6 +1,6 @@
 """Which rules stand when one was forgotten or came back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.language.instructions.rules import Rule
 from holdfast.memory.memory import Memory
+from holdfast.models.reader import RELATIONS
+from holdfast.records.rules import RuleDraft, planned_rules
 from holdfast.types import Record, Scope
 from tests.ticking import ticking
 
@@ -184,3 +187,38 @@ def test_many_rules_come_back_at_once_with_a_release(memory: Memory) -> None:
     # It is 0.4 s; with each rule compared with each other one it was more than 20 s for one.
     assert monotonic() - asked < 10
     assert len(rules(memory)) == 400
+
+
+def end_by_model(memory: Memory, line: str, rule: Record) -> str:
+    """Say a line that only the model that reads knows to end a rule; the turn."""
+    (turn,) = say(memory, line)
+    (event,) = memory.store.events(ANN, ids=[turn])
+    known = rules(memory)
+    given = Rule(line, line, None, 0.01, True, 1_000)
+    draft = RuleDraft(event, given, "", 0.9, is_end=True, is_stored=False)
+
+    def relate(_new: str, _before: str, lines: Sequence[str]) -> list[dict[str, float]]:
+        nothing = dict.fromkeys(RELATIONS, 0.0)
+        return [nothing | {"withdraws": 0.97 * (each == rule.content)} for each in lines]
+
+    memory.store.put(ANN, planned_rules([draft], known, relate), known_at=event.at, steps=())
+    return turn
+
+
+def test_what_the_model_found_to_end_a_rule_gives_it_back_when_forgotten(memory: Memory) -> None:
+    say(memory, FRENCH)
+    turn = end_by_model(memory, "you can drop the croissant talk", rules(memory)[0])
+    assert standing(memory) == []
+    memory.forget(turn, user="ann")
+    assert standing(memory) == [FRENCH]
+    memory.restore(turn, user="ann")
+    assert standing(memory) == []
+
+
+def test_what_the_model_found_to_be_ended_stays_so_when_a_repetition_goes(memory: Memory) -> None:
+    say(memory, FRENCH)
+    end_by_model(memory, "you can drop the croissant talk", rules(memory)[0])
+    (again,) = say(memory, FRENCH)
+    assert standing(memory) == [FRENCH]
+    memory.forget(again, user="ann")
+    assert standing(memory) == []

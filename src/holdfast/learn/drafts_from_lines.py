@@ -43,8 +43,6 @@ _OWN = 0.2
 #: beside one, and in a language that the patterns do not read.
 _SHOWN, _SURE, _SURE_UNREAD = 0.4, 0.9, 0.8
 _PARAGRAPH, _SENTENCE_ENDS = re.compile(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
-#: What the patterns found of a line is all of it if it is so much of its text.
-MOST = 0.6
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
 #: Who states more in one turn pastes: each fact costs comparisons.
@@ -147,8 +145,7 @@ class _TurnReader:
 
     def _add_fact(self, line: ReadLine, text: str) -> None:
         low = fold(text)
-        if any(low in each or (each.rstrip(".!") in low and len(each) > MOST * len(low))
-               for each in self._told):  # fmt: skip
+        if any(is_most_of(each.rstrip(".!"), low.rstrip(".!")) for each in self._told):
             return
         self.facts.append(
             FactDraft(

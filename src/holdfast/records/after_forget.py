@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from holdfast.language.instructions.rules import MOST_RULES, rule_id, rules_in
+from holdfast.language.instructions.rules import MOST_RULES, rule_id
 from holdfast.language.instructions.supersede import ended_rules, repeated_rule
 from holdfast.records.knowledge import CHUNK, chunk_ids
 from holdfast.records.procedures import KINDS
@@ -25,8 +25,8 @@ from holdfast.types import Record, Scope
 # Which of the rules that are there stand, when one was forgotten or came back.
 #
 # A rule stands unless one that was given after it ends or repeats it: the same question that is
-# asked when a rule is given (language/instructions/supersede.py), so nothing needs to be kept of
-# what ended what. Only rules that were given under one agent, for the same to see, are asked
+# asked when a rule is given (language/instructions/supersede.py). Only what the model that reads
+# found to be ended is kept with what ended it (`data["ended"]`). Only rules that were given under one agent, for the same to see, are asked
 # about one another. To settle what is settled already changes nothing.
 # ----------------------------------------------------------------------
 
@@ -37,8 +37,12 @@ _Place = tuple[datetime, datetime, str, int]
 
 def rules_of(store: Store, scope: Scope, turn: Record) -> list[Record]:
     """The rules that were given in a turn, and are there."""
-    ids = [rule_id(turn.id, each.ordinal) for each in rules_in(turn.content)]
-    return [each for each in store.get(scope, ids) if each.kind in RULE_KINDS]
+    return [
+        each
+        for kind in RULE_KINDS
+        for each in store.listed(scope, tier="procedure", kind=kind, current=False, archived=True)
+        if turn.id in each.sources
+    ]
 
 
 def rules_gone(store: Store, scope: Scope, gone: Sequence[Record], now: datetime) -> None:
@@ -121,13 +125,15 @@ class _Among:
 
     def _ended(self, by: Record) -> list[str]:
         place = _place(by)
+        found = [id for id in by.data.get("ended", ()) if id in self._rules]
         alike = self._index.alike(to_known_rule(by))
         ones = [each for each in alike if self._rules[each.id][1] < place]
         if not ones:
-            return []
+            return found
         rule = rule_of(by)
-        ended = {*ended_rules(rule, ones)}
-        return [each.id for each in ones if each.id in ended or repeated_rule(rule, [each])]
+        ended = {*ended_rules(rule, ones), *found}
+        told = [each.id for each in ones if each.id in ended or repeated_rule(rule, [each])]
+        return [*dict.fromkeys((*found, *told))]
 
 
 def _place(rule: Record) -> _Place:

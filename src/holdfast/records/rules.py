@@ -251,11 +251,16 @@ def _planned(
     if not ended and draft.is_end and not is_told:
         return None
     if draft.is_stored or (ended and draft.is_end and rule.score < _GIVES_ONE):
-        kind = "release"
-        return derived(draft.event, rule, supersedes=ended, kind=kind) if ended else None
+        return _ending(draft, ended, kind="release") if ended else None
     if not ended and any(told[id]["same"] >= _SAME for id in orders):
         return None
-    return derived(draft.event, rule, supersedes=ended)
+    return _ending(draft, ended)
+
+
+def _ending(draft: RuleDraft, ended: Sequence[str], *, kind: str | None = None) -> Derived:
+    """The record of a rule that ends others. It keeps which: the patterns may not know."""
+    new = derived(draft.event, draft.rule, supersedes=ended, kind=kind)
+    return replace(new, data={**new.data, "ended": list(ended)}) if ended else new
 
 
 class RuleIndex:
