@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+import pytest
+
 from holdfast.language.statements.values import FactDraft
 from holdfast.learn.drafts_from_lines import read_lines
 from holdfast.models.reader import TAGS, ReadLine
@@ -149,12 +151,24 @@ def test_patterns_that_read_english_cast_less_doubt_on_another_language() -> Non
 
 
 def test_what_is_surely_quoted_is_not_the_users_whatever_the_patterns_say() -> None:
-    text = "Please always answer in French."
+    text, ask = "Please always answer in French.", "How far is it to Ghent?"
     known = FactDraft("Please always answer in French.", "constraint", ("e1",), "user", NOON)
     other = FactDraft("I live in Ghent", "context", ("e1",), "user", NOON)
-    reader = Scripted({text: {"quote": 0.95}})
-    own, facts, (draft,) = read_lines([said(text)], reader, [known, other])
+    reader = Scripted({text: {"quote": 0.95}, ask: {"ask": 0.9}})
+    turn = said(f"{text}\n{ask}")
+    own, facts, (draft,) = read_lines([turn], reader, [known, other])
     assert (own, facts) == ([other], [])
     assert (draft.is_disowned, draft.rule.own) == (True, False)
-    likely = Scripted({text: {"quote": 0.6}})
-    assert read_lines([said(text)], likely, [known]) == ([known], [], [])
+    likely = Scripted({text: {"quote": 0.6}, ask: {"ask": 0.9}})
+    assert read_lines([turn], likely, [known]) == ([known], [], [])
+
+
+@pytest.mark.parametrize("beside", ["", "I moved to Leeds last week."])
+def test_a_rule_that_nothing_is_asked_about_is_the_users_whatever_the_model_says(
+    beside: str,
+) -> None:
+    text = "Please always answer in French."
+    known = FactDraft(text, "constraint", ("e1",), "user", NOON)
+    reader = Scripted({text: {"quote": 0.99}, "I moved to Leeds last week.": FACT})
+    own, _, rules = read_lines([said(f"{beside}\n{text}".strip())], reader, [known])
+    assert (own, rules) == ([known], [])

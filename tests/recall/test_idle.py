@@ -58,3 +58,14 @@ def test_who_says_where_to_look_gets_what_is_there(memory: Memory) -> None:
     asked = "How many grams are an ounce?"
     told = memory.context(asked, user="ann", tiers=["session"], record=False)
     assert {hit.tier for hit in told.hits} == {"session"}
+
+
+def test_what_anybody_could_answer_gets_no_rule_under_another_condition(memory: Memory) -> None:
+    memory.remember("Please keep your answers cheerful.", user="cay")
+    memory.remember("When I ask about the tax return, name the number of the form.", user="cay")
+    memory.drain()
+    told = memory.context("What is another word for tedious?", user="cay", record=False).text
+    assert "cheerful" in told
+    assert "number of the form" not in told
+    told = memory.context("Until when is the tax return due?", user="cay", record=False).text
+    assert "number of the form" in told

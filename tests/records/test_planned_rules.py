@@ -50,8 +50,10 @@ def saying(relation: str, sure: float, about: str) -> Relate:
 
 def test_a_new_rule_stands_beside_those_that_it_does_not_end(tmp_path: Path) -> None:
     current = in_force(tmp_path, "Always answer in French.")
-    (made,) = planned_rules([draft("no emojis pls")], current, saying("replaces", 0.2, "French"))
+    new = draft("no emojis pls", score=0.7)
+    (made,) = planned_rules([new], current, saying("replaces", 0.2, "French"))
     assert (made.kind, made.supersedes, made.content) == ("instruction", (), "no emojis pls")
+    assert made.confidence == 0.7
 
 
 def test_a_withdrawal_ends_its_rule_and_no_other(tmp_path: Path) -> None:

@@ -213,6 +213,13 @@ class VectorView:
         rows[sorted_docs[places] != docs] = np.nan
         return rows
 
+    def passages_per(self, docs: NDArray[np.intp]) -> NDArray[np.intp]:
+        """How many passages each document has."""
+        _, sorted_docs = self._sorted()
+        ends = [np.searchsorted(sorted_docs, docs, side=side) for side in ("left", "right")]
+        counts: NDArray[np.intp] = ends[1] - ends[0]
+        return counts
+
     def _sorted(self) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
         """Passages in order of their documents."""
         if self._by_doc is None:

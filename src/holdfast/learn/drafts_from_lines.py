@@ -105,7 +105,8 @@ class _TurnReader:
 
     def _take(self, line: ReadLine) -> None:
         text, tags = " ".join(line.text.split()), line.tags
-        if tags["quote"] >= _SURELY_ANOTHERS and len(text) >= _LEAST_CHARS:
+        is_quoted = tags["quote"] >= _SURELY_ANOTHERS and self._is_beside_another(line)
+        if is_quoted and len(text) >= _LEAST_CHARS:
             self._disown(line, text)
         if not _LEAST_CHARS <= len(text) <= _MOST_CHARS:
             return
@@ -142,6 +143,12 @@ class _TurnReader:
         draft = RuleDraft(self._event, rule, line.before, 0.0, False, True, is_disowned=True)
         if any(is_most_of(low, each) for each in self._by_patterns):
             self.rules.append(draft)
+
+    def _is_beside_another(self, line: ReadLine) -> bool:
+        """Whether another line asks something, or may be a quotation too: who hands over a text
+        says what for, or hands over more than a rule."""
+        others = (each for each in self._lines if each is not line)
+        return any(max(each.tags["ask"], each.tags["quote"]) >= _SHOWN for each in others)
 
     def _add_fact(self, line: ReadLine, text: str) -> None:
         low = fold(text)

@@ -57,6 +57,8 @@ _BUSY_TAGS = ("ask", "fact", "rule", "withdraw", "recall")
 #: Characters of a message that anybody could answer, and from which probability on one asks for
 #: memories: by the development part of `training/`.
 _LONGEST_GENERAL, _RECALLS = 300, 0.1
+#: From which on a line asks.
+_ASKS = 0.5
 #: How sure a line must begin in the middle of a sentence, as a logit: half a name is no statement.
 _STARTS = 2.0
 
@@ -107,6 +109,11 @@ def is_general(text: str, reader: LineReader) -> bool:
     if len(text) > _LONGEST_GENERAL:
         return False
     return all(line.tags["recall"] < _RECALLS for line in reader.lines(text))
+
+
+def is_question(text: str, reader: LineReader) -> bool:
+    """Whether every line of a message asks something."""
+    return all(line.tags["ask"] >= _ASKS for line in reader.lines(text))
 
 
 class LocalReader:

@@ -79,6 +79,9 @@ class Query:
     idle: bool = False
     #: Whether anybody could answer it: it is told rules, and what documents and the team say.
     general: bool = False
+    #: Whether it is a question, too, and no news: of the rules under a condition it is told those
+    #: that are about it.
+    trivia: bool = False
     #: Tell with every hit all there is to tell; see trace.py.
     explain: bool = False
     terms: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.filler import says_nothing
 from holdfast.language.questions import english_only
 from holdfast.models.base import Embedder, embedded, pay_for
-from holdfast.models.reader import LineReader, is_general, is_idle
+from holdfast.models.reader import LineReader, is_general, is_idle, is_question
 from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose
@@ -148,7 +148,9 @@ class Searcher:
         try:
             if is_idle(text, reader):
                 return replace(asked, idle=True), ()
-            return replace(asked, general=not is_narrowed and is_general(text, reader)), ()
+            if is_narrowed or not is_general(text, reader):
+                return asked, ()
+            return replace(asked, general=True, trivia=is_question(text, reader)), ()
         except ModelError as error:
             return asked, (f"the question is not read: {error}",)
 

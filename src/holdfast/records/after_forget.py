@@ -26,8 +26,9 @@ from holdfast.types import Record, Scope
 #
 # A rule stands unless one that was given after it ends or repeats it: the same question that is
 # asked when a rule is given (language/instructions/supersede.py). Only what the model that reads
-# found to be ended is kept with what ended it (`data["ended"]`). Only rules that were given under one agent, for the same to see, are asked
-# about one another. To settle what is settled already changes nothing.
+# found to be ended is kept with what ended it (`data["ended"]`). Only rules that were given under
+# one agent, for the same to see, are asked about one another. To settle what is settled already
+# changes nothing.
 # ----------------------------------------------------------------------
 
 RULE_KINDS = ("instruction", "release")

@@ -251,16 +251,19 @@ def _planned(
     if not ended and draft.is_end and not is_told:
         return None
     if draft.is_stored or (ended and draft.is_end and rule.score < _GIVES_ONE):
-        return _ending(draft, ended, kind="release") if ended else None
+        return _read(draft, ended, kind="release") if ended else None
     if not ended and any(told[id]["same"] >= _SAME for id in orders):
         return None
-    return _ending(draft, ended)
+    return _read(draft, ended)
 
 
-def _ending(draft: RuleDraft, ended: Sequence[str], *, kind: str | None = None) -> Derived:
-    """The record of a rule that ends others. It keeps which: the patterns may not know."""
+def _read(draft: RuleDraft, ended: Sequence[str], *, kind: str | None = None) -> Derived:
+    """The record of what the model read. What ends a rule takes its place, and keeps which: the
+    patterns may not know. What ends none is as sure as the model is that it gives one."""
     new = derived(draft.event, draft.rule, supersedes=ended, kind=kind)
-    return replace(new, data={**new.data, "ended": list(ended)}) if ended else new
+    if ended:
+        return replace(new, data={**new.data, "ended": list(ended)})
+    return replace(new, confidence=round(draft.rule.score, 3))
 
 
 class RuleIndex:
