@@ -201,7 +201,7 @@ def trusted_turns(words: WordPiece) -> Iterator[dict[str, Any]]:
                     line["kinds"], line["about"] = [-1] * len(KINDS), [-1, -1]
                     lines.append(line)
             yield {
-                "lang": "en",
+                "lang": "other" if path.stem.endswith("other") else "en",
                 "lines": [each for each in lines if each["ids"]],
                 "split": "train",
                 # A part of what was pasted is not a quotation when it stands alone.
