@@ -145,10 +145,13 @@ class _TurnReader:
             self.rules.append(draft)
 
     def _is_beside_another(self, line: ReadLine) -> bool:
-        """Whether another line asks something, or may be a quotation too: who hands over a text
+        """Whether another line asks something, or is surely a quotation too: who hands over a text
         says what for, or hands over more than a rule."""
-        others = (each for each in self._lines if each is not line)
-        return any(max(each.tags["ask"], each.tags["quote"]) >= _SHOWN for each in others)
+        return any(
+            each.tags["ask"] >= _SHOWN or each.tags["quote"] >= _SURELY_ANOTHERS
+            for each in self._lines
+            if each is not line
+        )
 
     def _add_fact(self, line: ReadLine, text: str) -> None:
         low = fold(text)

@@ -156,7 +156,7 @@ _CLEANED, _BARE, _SPLIT = _Table(_clean), _Table(_without_accent), _Table(_apart
 
 
 #: The shipped models by their ids. Other weights are another model: its id has to change with them.
-OWN, BASE = "holdfast-memory-2", "all-MiniLM-L6-v2-int8"
+OWN, BASE = "holdfast-memory-3", "all-MiniLM-L6-v2-int8"
 FOLDERS = {OWN: Path(__file__).with_name("memory"), BASE: Path(__file__).with_name("minilm")}
 #: Both read the same words.
 WORDS = FOLDERS[BASE] / "vocab.txt"
