@@ -137,10 +137,15 @@ def test_an_assistant_is_not_read() -> None:
     assert found_in([turn], Scripted({"we ended up in Ghent": FACT}), ()) == ([], [])
 
 
-def test_of_a_long_list_some_are_facts() -> None:
+def test_of_a_long_list_some_are_facts(caplog: pytest.LogCaptureFixture) -> None:
     lines = [f"shelf {number} holds paint" for number in range(90)]
     facts, _ = found_in([said("\n".join(lines))], Scripted(dict.fromkeys(lines, FACT)), ())
     assert 10 < len(facts) < len(lines)
+    (told,) = caplog.messages
+    assert (
+        told
+        == f"turn e1 states {90 - len(facts)} things more than the 60 that become facts of one turn"
+    )
 
 
 def test_patterns_that_read_english_cast_less_doubt_on_another_language() -> None:

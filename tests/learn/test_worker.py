@@ -1,5 +1,6 @@
 """The worker: whatever the embedder does, nothing is lost and everything can be tried again."""
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from holdfast.records.entries import index_row
 from holdfast.store.protocols import QueueCounts
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
-from holdfast.types import Drained
+from holdfast.types import Drained, Scope
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DIM = 16
@@ -713,3 +714,20 @@ def test_a_broken_text_does_not_keep_the_old_index_forever(tmp_path: Path) -> No
         drained = memory.drain(timeout=60)
         assert (drained.done, drained.dead) == (1, 1)
         assert [space.state for space in memory.store.spaces()] == ["retired", "active"]
+
+
+def test_a_thread_that_is_still_at_work_is_left_behind(tmp_path: Path) -> None:
+    """Whoever leaves then must not leave in the ordinary way: it would abort a model at work."""
+    busy, done = threading.Event(), threading.Event()
+
+    def tell(owners: set[Scope]) -> None:
+        busy.set()
+        done.wait(20)
+
+    with a_memory(tmp_path, worker=True) as memory:
+        memory.worker.embedded = tell
+        memory.remember("I drink tea.", user="ann")
+        assert busy.wait(20)
+        memory.worker.stop()
+        assert memory.worker.left_behind
+        done.set()

@@ -682,6 +682,23 @@ def test_a_dead_letter_degrades_health(tmp_path: Path) -> None:
         assert (answer.status_code, answer.json()) == (200, {"status": "degraded"})
 
 
+@pytest.mark.parametrize("instead", [False, True])
+def test_nothing_is_acknowledged_once_the_file_lies_elsewhere(
+    memory: Memory, client: TestClient, tmp_path: Path, instead: bool
+) -> None:
+    (file,) = tmp_path.rglob("*.db")
+    file.rename(file.with_name("elsewhere"))
+    if instead:
+        file.touch()
+    answer = client.post(INGEST, json=GOOD_BODIES[INGEST])
+    assert refused(answer, 500) == "The store failed."
+    assert client.get("/health").status_code == 503
+    assert memory.recall("tea", user="alice") is not None
+    file.unlink(missing_ok=True)
+    file.with_name("elsewhere").rename(file)
+    assert client.post(INGEST, json=GOOD_BODIES[INGEST]).status_code == 200
+
+
 def test_a_closed_memory_is_a_503(memory: Memory, client: TestClient) -> None:
     memory.close()
     answer = client.get("/health")

@@ -7,8 +7,9 @@ import apsw
 
 from holdfast.store.protocols import ContextNote
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.sqlite.ledger import MOST_NOTES
+from holdfast.store.sqlite.ledger import MOST_NOTES, MOST_UNKNOWN
 from holdfast.types import Scope
+from tests.store.contract.store_builders import an_entry, say
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN, BOB = Scope("default", "ann"), Scope("default", "bob")
@@ -34,4 +35,17 @@ def test_the_oldest_notes_of_an_owner_go(tmp_path: Path) -> None:
     assert counts[1] == 3
     assert MOST_NOTES <= counts[2] <= MOST_NOTES + 100
     assert oldest > (NOON + timedelta(seconds=200)).timestamp() * 1e6
+    store.close()
+
+
+def test_users_whom_nobody_knows_do_not_fill_the_store(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "m.db")
+    for number in range(MOST_UNKNOWN + 50):
+        noted(store, Scope("default", f"made up {number}"), 1, 1)
+    assert store.contexts(Scope("default", "made up 0"))
+    assert store.stats()["owners"] == MOST_UNKNOWN
+    assert not store.contexts(Scope("default", f"made up {MOST_UNKNOWN + 1}"))
+    say(store, ANN, an_entry(1))
+    noted(store, ANN, 9, 1)
+    assert store.contexts(ANN)
     store.close()

@@ -9,6 +9,7 @@ in a line is not found again.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 
@@ -29,6 +30,8 @@ from holdfast.language.terms import fold
 from holdfast.models.reader import LineReader, ReadLine
 from holdfast.records.rules import RuleDraft, is_most_of
 from holdfast.types import Event
+
+log = logging.getLogger("holdfast.learn")
 
 #: From which probability on a line is what the model says, by the development part of `training/`.
 FACT, RULE, WITHDRAW = 0.5, 0.35, 0.4
@@ -97,11 +100,17 @@ class _TurnReader:
         self.rules: list[RuleDraft] = []
         #: Lines that are surely somebody else's word.
         self.anothers: list[str] = []
+        self._left_out = 0
 
     def read(self) -> None:
         """What all lines give."""
         for line in self._lines:
             self._take(line)
+        if self._left_out:
+            log.warning(
+                "turn %s states %d things more than the %d that become facts of one turn",
+                self._event.id, self._left_out, _MOST_PER_TURN,
+            )  # fmt: skip
 
     def _take(self, line: ReadLine) -> None:
         text, tags = " ".join(line.text.split()), line.tags
@@ -118,6 +127,8 @@ class _TurnReader:
             self._add_rule(line, text)
         if tags["fact"] >= FACT and len(self.facts) < _MOST_PER_TURN:
             self._add_fact(line, text)
+        elif tags["fact"] >= FACT:
+            self._left_out += 1
 
     def _add_rule(self, line: ReadLine, text: str) -> None:
         low = fold(text)

@@ -406,6 +406,8 @@ class Worker:
         for lock in (self._embedding, self._reading):  # Whoever drains, too.
             if lock.acquire(timeout=max(0.0, until - time.monotonic())):
                 lock.release()
+        me = threading.current_thread()
+        self.left_behind = any(each.is_alive() for each in self._threads if each is not me)
         if left := self._hands.of_others():
             log.warning("worker: %d jobs in hand are handed back", len(left))
             self.left_behind = True

@@ -684,3 +684,10 @@ def test_a_backup_never_lands_on_a_store_in_use_or_on_itself(tmp_path: Path, run
             used = run("backup", str(other), "--db", str(path), "--force")
             assert (used.code, "in use" in used.err) == (2, True)
         assert memory.recall("kept", user="ann")[0].content == "kept"
+
+
+def test_the_package_can_be_run() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "holdfast", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.startswith("holdfast ")

@@ -40,11 +40,15 @@ def killed(child: "subprocess.Popen[bytes]") -> None:
 @pytest.mark.parametrize("name", ["a.backup", "odd [name]*?.db"])
 def test_what_a_killed_command_left_is_removed_by_the_next(tmp_path: Path, name: str) -> None:
     target = tmp_path / name
-    killed(writing(target))
-    assert len(list(tmp_path.iterdir())) == 2
+    children = [writing(target), writing(tmp_path / "of yesterday.backup")]
+    for child in children:
+        killed(child)
+    assert len(list(tmp_path.iterdir())) == 4
+    stranger = tmp_path / ".film.mkv.part"
+    stranger.write_bytes(b"of another program")
     with whole_file(target) as part:
         part.write_bytes(b"whole")
-    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert {each.name for each in tmp_path.iterdir()} == {name, stranger.name}
 
 
 def test_what_another_process_still_writes_is_left_alone(tmp_path: Path) -> None:

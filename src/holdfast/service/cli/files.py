@@ -14,6 +14,8 @@ from holdfast.errors import HoldfastError
 
 #: What SQLite keeps beside a database.
 BESIDE = ("-wal", "-shm", "-journal")
+#: How the name of a file ends that is not whole yet.
+_PART = ".holdfast.part"
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def whole_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     if not path.resolve().parent.is_dir():
         raise HoldfastError(f"the folder {path.resolve().parent} does not exist")
     _sweep(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_PART}")
     private.create_private(part)
     handle = os.open(part, os.O_RDONLY)
     try:
@@ -60,8 +62,8 @@ def beside(path: Path) -> list[Path]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what nobody is writing any more."""
-    for part in path.resolve().parent.glob(f".{_literally(path.name)}.*.part"):
+    """Remove what we began in its folder and nobody is writing any more, under whatever name."""
+    for part in path.resolve().parent.glob(f".*{_PART}"):
         handle = os.open(part, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,11 +72,6 @@ def _sweep(path: Path) -> None:
             pass
         finally:
             os.close(handle)
-
-
-def _literally(name: str) -> str:
-    """A name as a pattern that fits it alone."""
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
 
 
 def _remove(part: Path) -> None:

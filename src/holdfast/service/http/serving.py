@@ -393,6 +393,7 @@ def _sweep(
 _STOP_SECONDS = 8
 #: Between two requests of one connection.
 _IDLE_SECONDS = 75
+_WARM_UP = "holdfast-warm-up"
 _MOST_HEADER_BYTES = 64 * 1024
 
 
@@ -431,9 +432,7 @@ def serve(
             app.state.sender = beside.enter_context(Sender(memory))
         # The first question should not wait for the model to load. It is waited for at the end:
         # to leave in the middle of it would abort the process.
-        warming = threading.Thread(
-            target=_warm, args=[memory, worker], name="holdfast-warm-up", daemon=True
-        )
+        warming = threading.Thread(target=_warm, args=[memory, worker], name=_WARM_UP, daemon=True)
         warming.start()
         beside.callback(warming.join, _STOP_SECONDS)
         if not no_auth:
@@ -441,8 +440,9 @@ def serve(
         mcp = app.state.mcp is not None
         say(first_words(url, str(db), worker=worker, mcp=mcp, no_auth=no_auth))
         _Server(_settings(app, memory.config), app).run(sockets=[listener])
-    if memory.worker.left_behind:  # To leave in the ordinary way would abort a model at work.
-        os._exit(0)
+    is_warming = any(each.name == _WARM_UP for each in threading.enumerate())
+    if memory.worker.left_behind or is_warming:
+        os._exit(0)  # To leave in the ordinary way would abort a model at work.
 
 
 def _settings(app: FastAPI, config: Config) -> uvicorn.Config:

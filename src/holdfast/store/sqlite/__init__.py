@@ -71,19 +71,25 @@ class SqliteStore(
             _tighten(self._path)  # Only now: a file that is not ours stays as it was.
         if is_new and vfs is None:
             _sync_folder(Path(self._path))
-        self._writer = Writer(connection, self._path)
-        self._turns = Turns()
         self._vfs = vfs
         self._file = _file_of(self._path) if vfs is None else None
+        self._writer = Writer(connection, self._path, self._moved)
+        self._turns = Turns()
 
-    def trouble(self) -> Trouble | None:
+    def _moved(self) -> str:
+        """Why what is written now would not be there after a restart; "" if it would."""
         try:
             if self._file and _file_of(self._path) != self._file:
-                return Trouble("another file lies where the store was: restart", is_lost=True)
-            if self._vfs is None and _free_bytes(self._path) < _LEAST_FREE_BYTES:
-                return Trouble("the disk is full: nothing can be stored")
+                return "another file lies where the store was: restart"
         except OSError:
-            return Trouble("the file of the store is gone: restore it, then restart", is_lost=True)
+            return "the file of the store is gone: restore it, then restart"
+        return ""
+
+    def trouble(self) -> Trouble | None:
+        if words := self._moved():
+            return Trouble(words, is_lost=True)
+        if self._vfs is None and _free_bytes(self._path) < _LEAST_FREE_BYTES:
+            return Trouble("the disk is full: nothing can be stored")
         if words := self._writer.trouble:
             return Trouble(words)
         if self._pool.unread:
@@ -109,7 +115,7 @@ def _file_of(path: str) -> tuple[int, int]:
 
 
 def _free_bytes(path: str) -> int:
-    room = os.statvfs(path)
+    room = os.statvfs(os.path.dirname(path))
     return room.f_bavail * room.f_frsize
 
 

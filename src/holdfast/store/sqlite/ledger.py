@@ -31,6 +31,9 @@ _INDEXED_DIGITS = 6
 #: fill the disk. Looked at now and then, so there may be a few more.
 MOST_NOTES = 10_000
 _TRIM_EVERY = 100
+#: Nor by asking for users whom nobody knows: once the last so many owners are such, no note makes
+#: another one.
+MOST_UNKNOWN = 1_000
 
 
 class SqliteLedger(StorePart):
@@ -40,6 +43,8 @@ class SqliteLedger(StorePart):
         raw = to_id(note.id)
 
         def work(connection: apsw.Connection) -> None:
+            if owner_of(connection, scope) is None and _are_unknown(connection):
+                return
             owner = ensure_owner(connection, scope)
             connection.execute(
                 "INSERT INTO contexts (owner, id, at, query, digest, body, change)"
@@ -80,6 +85,16 @@ def drop_contexts(connection: apsw.Connection, before: datetime) -> int:
         (to_us(before),),
     )
     return connection.changes()
+
+
+def _are_unknown(connection: apsw.Connection) -> bool:
+    """Whether nothing was ever stored for any of the newest owners."""
+    unknown: int = connection.execute(
+        "SELECT count(*) FROM (SELECT change FROM owners ORDER BY owner DESC LIMIT ?)"
+        " WHERE change = 0",
+        (MOST_UNKNOWN,),
+    ).get
+    return unknown == MOST_UNKNOWN
 
 
 def _trim(connection: apsw.Connection, owner: int) -> None:

@@ -55,8 +55,12 @@ class _PendingWrite:
 class Writer:
     """Runs pieces of work on the only writing connection of this process."""
 
-    def __init__(self, connection: apsw.Connection, path: str) -> None:
+    def __init__(
+        self, connection: apsw.Connection, path: str, moved: Callable[[], str] = str
+    ) -> None:
+        """`moved` says why the file is no longer where it was; "" if it is."""
         self._connection = connection
+        self._moved = moved
         connection.set_wal_hook(self._checkpoint)
         self._path = path
         self._pid = os.getpid()
@@ -158,7 +162,7 @@ class Writer:
         return batch
 
     def _commit(self, requests: list[_PendingWrite]) -> None:
-        failure: BaseException | None = self._broken
+        failure: BaseException | None = self._refusal()
         if failure is None:
             try:
                 patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
@@ -177,6 +181,12 @@ class Writer:
                 request.fail(request.error)
             else:
                 request.answer.set_result(request.result)
+
+    def _refusal(self) -> StoreError | None:
+        """Why nothing is accepted."""
+        if self._broken is None and (words := self._moved()):
+            return StoreError(f"{self._path}: {words}")
+        return self._broken
 
     def _run_alone(self, request: _PendingWrite) -> None:
         """Run one piece of work in a savepoint; its failure is its own."""
