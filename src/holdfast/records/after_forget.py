@@ -26,9 +26,9 @@ from holdfast.types import Record, Scope
 #
 # A rule stands unless one that was given after it ends or repeats it: the same question that is
 # asked when a rule is given (language/instructions/supersede.py). Only what the model that reads
-# found to be ended is kept with what ended it (`data["ended"]`). Only rules that were given under
-# one agent, for the same to see, are asked about one another. To settle what is settled already
-# changes nothing.
+# found to be ended is kept with what ended it (`data["withdrawn_rules"]`). Only rules that were
+# given under one agent, for the same to see, are asked about one another. To settle what is settled
+# already changes nothing.
 # ----------------------------------------------------------------------
 
 RULE_KINDS = ("instruction", "release")
@@ -126,7 +126,7 @@ class _Among:
 
     def _ended(self, by: Record) -> list[str]:
         place = _place(by)
-        found = [id for id in by.data.get("ended", ()) if id in self._rules]
+        found = [id for id in by.data.get("withdrawn_rules", ()) if id in self._rules]
         alike = self._index.alike(to_known_rule(by))
         ones = [each for each in alike if self._rules[each.id][1] < place]
         if not ones:

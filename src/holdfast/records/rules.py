@@ -262,7 +262,7 @@ def _read(draft: RuleDraft, ended: Sequence[str], *, kind: str | None = None) ->
     patterns may not know. What ends none is as sure as the model is that it gives one."""
     new = derived(draft.event, draft.rule, supersedes=ended, kind=kind)
     if ended:
-        return replace(new, data={**new.data, "ended": list(ended)})
+        return replace(new, data={**new.data, "withdrawn_rules": list(ended)})
     return replace(new, confidence=round(draft.rule.score, 3))
 
 
