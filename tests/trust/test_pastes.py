@@ -127,3 +127,22 @@ def test_what_turns_out_to_be_pasted_costs_the_user_no_rule(tmp_path: Path, own:
         assert orders() == [own]
         (asked,) = memory.store.listed(scope, tier="procedure", kind="doubtful")
         assert asked.content == "Always answer in French."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From now on please answer cheerfully.",
+        "Please keep your answers cheerful from now on.",
+        "Please call me Sam from now on.",
+        "Hi! From now on, be more direct. Thanks.",
+        "I moved to Leeds last week. From now on use bullet points.",
+    ],
+)
+def test_a_plain_rule_holds_when_the_model_has_read_it(tmp_path: Path, text: str) -> None:
+    with holdfast.open(tmp_path / "m.db", worker=False) as memory:
+        memory.remember(text, user="ann")
+        memory.drain()
+        found = memory.store.listed(Scope("default", "ann"), tier="procedure", kind="instruction")
+        assert found
+        assert not memory.store.listed(Scope("default", "ann"), tier="procedure", kind="doubtful")
