@@ -1,17 +1,21 @@
 """The figures of shipped files on the development part: tags, pairs, and what is found.
 
-    python -m training.evaluate PREPARED.json.gz MODEL.onnx...
+    python -m training.evaluate PREPARED.json.gz MODEL.onnx... [--wrong 20]
 
 Reads what `prepare.py` wrote and runs the int8 files as they ship; needs no torch. `train.py`
-prints the same figures of the weights before int8.
+prints the same figures of the weights before int8. With `--wrong`, so many lines and pairs instead
+that the first file gets wrong, of each tag and of pairs that end.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from holdfast.models.local import WORDS
 from holdfast.models.reader import COLUMNS, RELATIONS, TAGS
 from training.labels import read_prepared
 
@@ -92,16 +97,20 @@ def tag_counts(model: Model, turns: Iterable[dict[str, Any]]) -> dict[str, tuple
 
 def pair_counts(model: Model, pairs: Iterable[dict[str, Any]]) -> tuple[int, int, int]:
     """Of the pairs whose later line ends the earlier: told rightly, told, labelled so."""
-    first = len(COLUMNS) - len(RELATIONS)
     right = told = labelled = 0
     for pair in pairs:
-        before = pair["new"][0]
-        context = [*before[-40:], BAR] if before else []
-        ids = [*pair["old"][1][:80], SEP, *context, *pair["new"][1][:100]]
-        is_end = int(model.run("columns", ids).mean(axis=0)[first:].argmax()) in ENDS
-        ends = pair["label"] in ENDS
-        right, told, labelled = right + (is_end and ends), told + is_end, labelled + ends
+        ended, ends = is_end(model, pair), pair["label"] in ENDS
+        right, told, labelled = right + (ended and ends), told + ended, labelled + ends
     return right, told, labelled
+
+
+def is_end(model: Model, pair: dict[str, Any]) -> bool:
+    """Whether the later line ends the earlier one, by the model."""
+    before = pair["new"][0]
+    context = [*before[-40:], BAR] if before else []
+    ids = [*pair["old"][1][:80], SEP, *context, *pair["new"][1][:100]]
+    first = len(COLUMNS) - len(RELATIONS)
+    return int(model.run("columns", ids).mean(axis=0)[first:].argmax()) in ENDS
 
 
 def retrieval(model: Model, data: dict[str, Any]) -> dict[str, str]:
@@ -119,6 +128,56 @@ def retrieval(model: Model, data: dict[str, Any]) -> dict[str, str]:
     return {style: f"{np.mean(some):.3f} ({len(some)})" for style, some in found.items()}
 
 
+def wrong(model: Model, data: dict[str, Any], most: int) -> Iterator[str]:
+    """Lines and pairs of the development part that are told wrongly, in an order by chance: so many
+    of each tag, and of pairs that end."""
+    left = dict.fromkeys((*TAGS, "ends"), most)
+    draw = random.Random(1)
+    turns, pairs = ([x for x in data[name] if x["split"] == "dev"] for name in ("turns", "pairs"))
+    found = chain(
+        wrong_lines(model, draw.sample(turns, len(turns))),
+        wrong_pairs(model, draw.sample(pairs, len(pairs))),
+    )
+    for name, text in found:
+        if left[name]:
+            yield f"{name}, {text}"
+        left[name] = max(0, left[name] - 1)
+        if not left["ends"]:
+            return
+
+
+def wrong_lines(model: Model, turns: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """(tag, text) of lines that are told wrongly."""
+    for turn in turns:
+        ids = [each for line in turn["lines"] for each in line["ids"]]
+        columns, start = model.run("columns", ids)[1:-1], 0
+        for line in turn["lines"]:
+            told = columns[start : start + len(line["ids"])].mean(axis=0)[_TAG] > 0
+            start += len(line["ids"])
+            for name, is_told, wanted in zip(TAGS, told, line["tags"], strict=True):
+                if wanted >= 0 and is_told != wanted:
+                    yield name, f"{'missed' if wanted else 'told'}: {text_of(line['ids'])}"
+
+
+def wrong_pairs(model: Model, pairs: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """("ends", both lines) of pairs of which it is told wrongly."""
+    for pair in pairs:
+        wanted = pair["label"] in ENDS
+        if is_end(model, pair) != wanted:
+            old, new = (text_of(pair[side][1]) for side in ("old", "new"))
+            yield "ends", f"{'missed' if wanted else 'told'}: {old} -> {new}"
+
+
+def text_of(ids: Sequence[int]) -> str:
+    """The words of token ids."""
+    return " ".join(_pieces()[each] for each in ids).replace(" ##", "")
+
+
+@cache
+def _pieces() -> list[str]:
+    return WORDS.read_text(encoding="utf-8").splitlines()
+
+
 def _written(right: int, told: int, labelled: int) -> str:
     return f"{right / max(told, 1):.3f} {right / max(labelled, 1):.3f} ({labelled})"
 
@@ -128,8 +187,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("models", type=Path, nargs="+")
+    parser.add_argument("--wrong", type=int, help="list so many that are told wrongly instead")
     options = parser.parse_args()
     data = read_prepared(options.data)
+    if options.wrong:
+        for line in wrong(Model(options.models[0]), data, options.wrong):
+            print(line)
+        return
     tables = [figures(Model(path), data) for path in options.models]
     print("| | " + " | ".join(path.parent.name for path in options.models) + " |")
     print("|---" * (len(tables) + 1) + "|")
