@@ -186,3 +186,34 @@ def test_a_worker_apart_sends_webhooks(tmp_path: Path) -> None:
             assert process.wait(20) == 0
         finally:
             process.kill()
+
+
+LEAVING = """
+import atexit, sys
+from pathlib import Path
+import holdfast
+from holdfast.service.http.serving import leaving
+from holdfast.testing import HashEmbedder
+
+atexit.register(print, "left in the ordinary way")
+with leaving() as opened, holdfast.open(Path(sys.argv[1]), embedder=HashEmbedder()) as memory:
+    opened.append(memory)
+    memory.worker.left_behind = True
+    memory.worker.stop = lambda: None
+    sys.exit(0)
+"""
+
+
+def test_sigterm_while_a_thread_is_at_work_is_no_abort(tmp_path: Path) -> None:
+    """A signal ends the service by SystemExit, which must not pass the check by."""
+    ended = subprocess.run(
+        [sys.executable, "-c", LEAVING, tmp_path / "m.db"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert ended.stdout == ""
+    quiet = LEAVING.replace("left_behind = True", "left_behind = False")
+    ended = subprocess.run(
+        [sys.executable, "-c", quiet, tmp_path / "m.db"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert ended.stdout == "left in the ordinary way\n"

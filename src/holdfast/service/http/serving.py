@@ -18,7 +18,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -125,6 +125,27 @@ def exit_on_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def leaving() -> Iterator[list[Memory]]:
+    """Ends the process at once if a thread of a memory that was opened is still at work when all is
+    closed: to leave in the ordinary way would abort a model, and the process with it."""
+    opened: list[Memory] = []
+    try:
+        yield opened
+    except (SystemExit, KeyboardInterrupt):
+        _leave_if_busy(opened)
+        raise
+    _leave_if_busy(opened)
+
+
+def _leave_if_busy(opened: Sequence[Memory]) -> None:
+    is_warming = any(each.name == _WARM_UP for each in threading.enumerate())
+    if is_warming or any(memory.worker.left_behind for memory in opened):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 class _Exit:
@@ -418,11 +439,13 @@ def serve(
     with (
         exit_on_sigterm(),
         suppress(KeyboardInterrupt),
+        leaving() as opened,
         listening(host, port) as listener,
         # The worker starts when the model is loaded and the process that reads is there.
         open_memory(db, config=config, worker=False) as memory,
         ExitStack() as beside,
     ):
+        opened.append(memory)
         logs.configure(memory.config.service.log_format, log_level)
         url = url_of(host, listener)
         app = create_app(memory, hosts=[host], no_auth=no_auth)
@@ -440,9 +463,6 @@ def serve(
         mcp = app.state.mcp is not None
         say(first_words(url, str(db), worker=worker, mcp=mcp, no_auth=no_auth))
         _Server(_settings(app, memory.config), app).run(sockets=[listener])
-    is_warming = any(each.name == _WARM_UP for each in threading.enumerate())
-    if memory.worker.left_behind or is_warming:
-        os._exit(0)  # To leave in the ordinary way would abort a model at work.
 
 
 def _settings(app: FastAPI, config: Config) -> uvicorn.Config:
