@@ -30,7 +30,11 @@ from holdfast.models.local import WORDS, LocalEmbedder, WordPiece
 from training.labels import ACTS, KINDS, Conversation, Line, read, read_messages, read_sets
 
 HERE = Path(__file__).parent
-TRUST = HERE.parent / "tests" / "trust"
+#: Of the rules and pastes that tests read, those that are trained on.
+TRUSTED = [
+    HERE.parent / "tests" / "trust" / f"{name}.jsonl"
+    for name in ("rules", "rules_own", "pastes", "pastes_own")
+]
 #: The columns of the model's output for each token, in this order.
 TAGS = ("fact", "rule", "withdraw", *ACTS, "recall")
 _RECALL = TAGS.index("recall")
@@ -184,8 +188,7 @@ def single_lines(conversation: Conversation, words: WordPiece) -> Iterator[dict[
 def trusted_turns(words: WordPiece) -> Iterator[dict[str, Any]]:
     """Rules of users and rules in what they paste, of `tests/trust` and `trust/`; of such a turn
     only the sentences of the rule are labelled."""
-    paths = [TRUST / f"{name}.jsonl" for name in ("rules", "rules_own", "pastes", "pastes_own")]
-    for path in (*paths, *sorted((HERE / "trust").glob("*.jsonl"))):
+    for path in (*TRUSTED, *sorted((HERE / "trust").glob("*.jsonl"))):
         tag = "rule" if path.stem.startswith("rules") else "quote"
         for row in path.read_text(encoding="utf-8").splitlines():
             turn = json.loads(row)

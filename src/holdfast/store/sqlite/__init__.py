@@ -88,7 +88,7 @@ class SqliteStore(
     def trouble(self) -> Trouble | None:
         if words := self._moved():
             return Trouble(words, is_lost=True)
-        if self._vfs is None and _free_bytes(self._path) < _LEAST_FREE_BYTES:
+        if self._vfs is None and not _has_room(self._path):
             return Trouble("the disk is full: nothing can be stored")
         if words := self._writer.trouble:
             return Trouble(words)
@@ -114,9 +114,12 @@ def _file_of(path: str) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _free_bytes(path: str) -> int:
-    room = os.statvfs(os.path.dirname(path))
-    return room.f_bavail * room.f_frsize
+def _has_room(path: str) -> bool:
+    try:
+        room = os.statvfs(path)
+    except OSError:  # Gone just now: the next look says so.
+        return True
+    return room.f_bavail * room.f_frsize >= _LEAST_FREE_BYTES
 
 
 def _sync_folder(path: Path) -> None:
