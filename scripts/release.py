@@ -85,7 +85,7 @@ def try_install(wheel: Path, place: Path) -> None:
     venv.create(place / "venv", with_pip=True)
     python, command = place / "venv/bin/python", place / "venv/bin/holdfast"
     pins = ROOT / "requirements/core.txt"
-    run(python, "-m", "pip", "install", "-qq", "--require-hashes", "-r", pins)
+    run(python, "-m", "pip", "install", "-qq", "--require-hashes", "--no-deps", "-r", pins)
     run(python, "-m", "pip", "install", "-qq", "--no-deps", wheel)
     print(run(python, "-m", "pip", "check", at=place).strip())
     run(command, "--help", at=place)

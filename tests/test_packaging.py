@@ -8,11 +8,15 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from configparser import RawConfigParser
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from typer.testing import CliRunner
 
 from holdfast import config
@@ -48,6 +52,46 @@ def container() -> list[tuple[str, str]]:
     text = re.sub(r"^#.*\n", "", (PACKAGING / "Containerfile").read_text(), flags=re.MULTILINE)
     text = text.replace("\\\n", " ")
     return [(line.split()[0], line.split(maxsplit=1)[1]) for line in text.splitlines() if line]
+
+
+def pinned(name: str) -> dict[str, str]:
+    pins = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements" / name).read_text(), re.M)
+    return {canonicalize_name(package): version for package, version in pins}
+
+
+def needs_of(package: str, extras: set[str]) -> Iterator[Requirement]:
+    for each in map(Requirement, distribution(package).requires or []):
+        marker = each.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in {"", *extras}):
+            yield each
+
+
+@pytest.mark.parametrize(("pins", "extras"), [("core.txt", set()), ("dev.txt", {"dev"})])
+def test_pins_are_whole(pins: str, extras: set[str]) -> None:
+    """They are installed without looking for more: a release of tomorrow changes nothing."""
+    versions = pinned(pins)
+    seen = set()
+    todo = [("holdfast", frozenset(extras))]
+    while todo:
+        package, wanted = todo.pop()
+        for need in needs_of(package, set(wanted)):
+            name = canonicalize_name(need.name)
+            if name == "holdfast":
+                continue
+            assert name in versions, f"{package} needs {need}"
+            assert versions[name] in need.specifier, f"{package} needs {need}"
+            if (name, frozenset(need.extras)) not in seen:
+                seen.add((name, frozenset(need.extras)))
+                todo.append((name, frozenset(need.extras)))
+    assert len(seen) > 10
+
+
+@pytest.mark.parametrize("script", ["setup.sh", "release.py"])
+def test_pins_are_installed_as_they_are(script: str) -> None:
+    text = (ROOT / "scripts" / script).read_text()
+    installs = [line for line in text.splitlines() if "--require-hashes" in line]
+    assert installs
+    assert all("--no-deps" in line for line in installs)
 
 
 @pytest.mark.parametrize("name", UNITS)
