@@ -151,6 +151,7 @@ def _operator() -> dict[str, dict[str, Any]]:
     return {
         "jobs": {"states": ["ready", "dead"], "limit": 3},
         "replay": {"ids": [1, 2]},
+        "rebuild": {},
         "drain": {"timeout": 20.0},
         "doctor": {},
         "settings": {},

@@ -36,6 +36,7 @@ plain("remember", lambda m, k: k.setdefault("said", m.remember(TURNS, session="s
 plain("remember", lambda m, _: m.remember("Bob loves chess.", key="k1", **ANN))
 plain("remember", lambda m, _: m.remember("Bob loves chess.", key="k1", **ANN))
 plain("remember", lambda m, _: m.remember({"content": "x\0y\ud800z ☃"}, at=NOW, **ANN))
+plain("rebuild", lambda m, _: m.rebuild())
 plain("drain", lambda m, _: m.drain(60).pending)
 plain("recall", lambda m, _: m.recall("Where does Ann live?", **ANN))
 plain("recall", lambda m, _: m.recall("chess", limit=1, explain=True, tiers=["session"], **ANN))

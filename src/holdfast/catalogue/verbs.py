@@ -285,6 +285,9 @@ SET_TRUST = verb(
 
 JOBS = verb(Memory.jobs, "GET", "/v1/jobs", role="admin", whole=True, answer="jobs")
 REPLAY = verb(Memory.replay, "POST", "/v1/jobs/replay", role="admin", whole=True, answer="replayed")
+REBUILD = verb(
+    Memory.rebuild, "POST", "/v1/jobs/rebuild", role="admin", whole=True, answer="queued"
+)
 DRAIN = verb(
     Memory.drain, "POST", "/v1/jobs/drain", role="write", most={"timeout": 30},
     example={"timeout": 5},

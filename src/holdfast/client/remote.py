@@ -371,6 +371,7 @@ class Verbs(VerbGroup[Way]):
     list = remote(verbs.LIST)
     now = by(Core.now, now)
     profile = remote(verbs.PROFILE)
+    rebuild = remote(verbs.REBUILD)
     recall = remote(verbs.RECALL)
     remember = remote(verbs.REMEMBER)
     replay = remote(verbs.REPLAY)

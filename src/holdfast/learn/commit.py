@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from holdfast.border.write_options import visibility_of
+from holdfast.language.instructions.rules import rule_id
 from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.records.after_forget import rules_gone
 from holdfast.records.facts.alike import Alike
@@ -115,17 +116,21 @@ class Committer:
         return [*(each.record for each in graph), *facts, *notes, *rules]
 
     def _rules(self, learned: Learned) -> list[Derived]:
-        """What lines make of the rules that the same agent was given, for the same to see."""
+        """What lines make of the rules that the same agent was given, for the same to see. What was
+        made of a line when its turn was read before stays."""
         scope, visibility = learned.scope, visibility_of(learned.turns[0].data)
+        ids = {rule_id(each.event.id, each.rule.ordinal): each for each in learned.drafts.rules}
+        stored = {each.id for each in self.store.get(scope, list(ids), hidden=True)}
+        drafts = [each for id, each in ids.items() if id not in stored]
+        kinds = ("instruction", DOUBTFUL, "release") if drafts else ()
         listed = [
-            *self.store.listed(scope, tier="procedure", kind="instruction"),
-            *self.store.listed(scope, tier="procedure", kind=DOUBTFUL),
+            each for kind in kinds for each in self.store.listed(scope, tier="procedure", kind=kind)
         ]
         current = [
             each for each in listed if (each.agent, each.visibility) == (scope.agent, visibility)
         ]
         assert self.relate is not None, "only the model that reads drafts rules"
-        return planned_rules(learned.drafts.rules, current, self.relate)
+        return planned_rules(drafts, current, self.relate)
 
 
 class _Questions:

@@ -17,6 +17,7 @@ from holdfast.border.ids import cursor_at, place_of
 from holdfast.border.origins import whose
 from holdfast.config import leaves
 from holdfast.errors import InvalidInput, NotFound, TooLarge
+from holdfast.learn.extract import STEP
 from holdfast.memory import batch
 from holdfast.memory.batch import Batch
 from holdfast.memory.core import Core
@@ -317,6 +318,17 @@ class Library(Core):
         done = self._store.replay(ids) if ids is None or ids else 0
         self._worker.wake()
         return done
+
+    def rebuild(self, *, workspace: str | None = None) -> int:
+        """Read every turn again, of all workspaces or of one: with the reader of today, which finds
+        more than the one that read them first. How many were queued; the worker reads them while
+        everything goes on, and what waits when it is ended is read when it starts again. What is
+        known already stays as it is."""
+        self._check_open()
+        which = None if workspace is None else validate.word(workspace, "workspace")
+        queued = self._store.queue_turns(STEP, now=self._now(), workspace=which)
+        self._worker.wake()
+        return queued
 
     def doctor(self) -> builtins.list[Finding]:
         """Look at every invariant of the store."""

@@ -135,10 +135,13 @@ class RuleDraft:
 def planned_rules(
     drafts: Sequence[RuleDraft], rules: Sequence[Record], relate: Relate
 ) -> list[Derived]:
-    """What lines make of the rules in force, not stored. In doubt the later word is told beside the
-    earlier one. A rule that the patterns were in doubt about is so no longer."""
+    """What lines make of the rules in force, not stored; among `rules` are also the ends of others.
+    In doubt the later word is told beside the earlier one. A rule that the patterns were in doubt
+    about is so no longer."""
     # One in doubt can be what a later line means, and is no order while it waits.
-    known: dict[str, Record | Derived] = {record.id: record for record in rules}
+    known: dict[str, Record | Derived] = {
+        record.id: record for record in rules if record.kind != "release"
+    }
     in_doubt = [record for record in rules if record.kind == DOUBTFUL]
     made: dict[str, Record | Derived] = {}
     stored: list[Derived] = []
@@ -158,6 +161,7 @@ def planned_rules(
             continue
         if draft.is_end and not new.supersedes and draft.event.id in ending:
             continue  # It is about what another line of its turn has ended.
+        new = replace(new, valid_to=_ended_later(new, rules, relate))
         ending |= {draft.event.id} if new.supersedes else set()
         for id in new.supersedes:
             known.pop(id, None)
@@ -165,9 +169,21 @@ def planned_rules(
         if new.kind == "instruction":
             settled = [each.id for each in in_doubt if _is_of(each, new)]
             new = replace(new, supersedes=(*new.supersedes, *settled))
-            made[new.id] = new
+            if new.valid_to is None:
+                made[new.id] = new
         stored.append(new)
     return stored
+
+
+def _ended_later(rule: Derived, known: Iterable[Record], relate: Relate) -> datetime | None:
+    """When the first that was given later ended a rule that is found late: a turn is read again, or
+    told after others."""
+    later = [one for one in known if one.valid_from > rule.valid_from and one.kind != DOUBTFUL]
+    for one in sorted(later, key=lambda each: each.valid_from):
+        (told,) = relate(one.content, "", [rule.content])
+        if told["withdraws"] + told["replaces"] + told["corrects"] >= _LIKELIEST:
+            return one.valid_from
+    return None
 
 
 def _disowned(draft: RuleDraft, known: dict[str, Record | Derived]) -> list[Derived]:

@@ -599,6 +599,10 @@ class Queue(Protocol):
     def replay(self, ids: Collection[int] | None = None, *, transient_only: bool = False) -> int:
         """Make dead letters ready again with fresh attempts; how many."""
 
+    def queue_turns(self, step: str, *, now: datetime, workspace: str | None = None) -> int:
+        """Queue a step once more for every turn, of all workspaces or of one, that is not forgotten
+        and does not wait for it; in the order they came. How many. Dead letters stay dead."""
+
 
 class Ledger(Protocol):
     """Which contexts were handed out. Notes are of one owner and are not part of an export."""

@@ -26,7 +26,7 @@ COMMANDS = [
     *("remember", "recall", "context", "explain", "status", "forget", "history"),
     *("jobs", "doctor", "import", "export", "backup", "restore", "worker", "keys", "serve"),
     *("graph", "facts", "notes", "profile", "procedures", "team", "shares", "agents"),
-    *("feedback", "compact", "decay", "erase", "knowledge"),
+    *("feedback", "compact", "decay", "erase", "knowledge", "rebuild"),
 ]
 READERS = {
     "recall": ["recall", "tea", "--user", "ann"],

@@ -23,7 +23,7 @@ def test_every_command_of_the_contract_is_there() -> None:
         *("remember", "recall", "context", "explain", "status", "forget", "history"),
         *("jobs", "doctor", "import", "export", "backup", "restore", "worker", "keys", "serve"),
         *("graph", "bench", "facts", "notes", "profile", "procedures", "team", "shares", "agents"),
-        *("feedback", "compact", "decay", "erase", "knowledge", "mcp"),
+        *("feedback", "compact", "decay", "erase", "knowledge", "mcp", "rebuild"),
     }
 
 

@@ -228,6 +228,19 @@ class GroupSuite:
         jobs = claim_group(store)
         assert [(int(job.subject, 16), job.attempts) for job in jobs] == [(2, 1), (1, 1)]
 
+    def test_turns_are_queued_again_in_the_order_they_came(self, store: Store) -> None:
+        said = say(store, S1, an_entry(2), an_entry(1), an_entry(3))
+        say(store, replace(OTHER_ANN, session="s1"), an_entry(4))
+        store.finish(claim_group(store)[1:])
+        store.forget(S1, [said[2]], at=NOON)
+        elsewhere = OTHER_ANN.workspace
+        assert store.queue_turns(EXTRACT, now=NOON, workspace="nobody's") == 0
+        assert store.queue_turns(EXTRACT, now=NOON, workspace=elsewhere) == 0, "it waits"
+        assert store.queue_turns(EXTRACT, now=NOON) == 1, "one is running, one is forgotten"
+        assert store.queue_turns(EXTRACT, now=NOON) == 0
+        jobs = [job for job in store.jobs(scope=ANN) if job.step == EXTRACT]
+        assert [int(job.subject, 16) for job in jobs] == [2, 1]
+
     def test_a_step_is_pending_until_it_is_done(self, store: Store) -> None:
         (event,) = say(store, S1, an_entry(1))
         assert status_of(store, ANN, event).pending == ("embed", EXTRACT)

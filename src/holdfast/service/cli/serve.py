@@ -222,10 +222,49 @@ def worker(
     if json:
         document(done)
     else:
-        left = f", {done.pending} left" if done.pending else ""
-        jobs = several(done.done, "job", "jobs")
-        line(f"{jobs} done, {done.dead} dead{left}, {done.seconds:.1f} s")
-    if memory.worker.left_behind:  # To leave in the ordinary way would abort a model at work.
+        _tell_done(done)
+    _leave_models(memory)
+
+
+@top.command("rebuild", epilog="Example: holdfast rebuild --db holdfast.db")
+def rebuild(
+    *,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with what an earlier call left unread.")
+    ] = False,
+    json: AsJson = False,
+    db: Db = None,
+    config: ConfigFile = None,
+) -> None:
+    """Read every stored turn again, with the reader of today: after an update it may find more.
+
+    What is known stays as it is; what was forgotten stays forgotten. It can be stopped at any time:
+    what is left waits in the queue, for --resume or for the worker of a service.
+    """
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+
+    way = "POST /v1/jobs/rebuild"
+    with _Signals() as signals, memory_at(db, config, here=True, way=way) as memory:
+        queued = 0 if resume else memory.rebuild()
+        done = _work_off(memory, signals)
+    if json:
+        document({"queued": queued, **asdict(done)})
+    else:
+        line(f"{several(queued, 'turn', 'turns')} queued to be read again")
+        _tell_done(done)
+        if done.pending:
+            note("go on with `holdfast rebuild --resume`")
+    _leave_models(memory)
+
+
+def _tell_done(done: Drained) -> None:
+    left = f", {done.pending} left" if done.pending else ""
+    line(f"{several(done.done, 'job', 'jobs')} done, {done.dead} dead{left}, {done.seconds:.1f} s")
+
+
+def _leave_models(memory: Memory) -> None:
+    """Leave at once if a model is at work: the ordinary way would abort it."""
+    if memory.worker.left_behind:
         sys.stdout.flush()
         os._exit(0)
 

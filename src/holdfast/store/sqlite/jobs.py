@@ -442,6 +442,22 @@ class SqliteQueue(StorePart):
 
         return self._writer.run(work)
 
+    def queue_turns(self, step: str, *, now: datetime, workspace: str | None = None) -> int:
+        which = "" if workspace is None else " AND o.workspace = ?"
+
+        def work(connection: apsw.Connection) -> int:
+            connection.execute(
+                "INSERT OR IGNORE INTO jobs (owner, subject, step, due, session, agent, at)"
+                " SELECT e.owner, e.id, ?, ?, e.session, e.agent, e.at FROM events e"
+                " JOIN records r ON r.owner = e.owner AND r.id = e.id"
+                " JOIN owners o ON o.owner = e.owner"
+                f" WHERE r.forgotten_at IS NULL{which} ORDER BY e.owner, e.arrival",
+                (step, to_us(now), *(() if workspace is None else (workspace,))),
+            )
+            return connection.changes()
+
+        return self._writer.run(work)
+
 
 def _untried_jobs(
     connection: apsw.Connection, steps: Sequence[str], turns: tuple[Scope, Sequence[str]]
