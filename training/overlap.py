@@ -3,8 +3,9 @@
     python -m training.overlap FOLDER...
 
 Prints how many runs of eight words each file of the folders (JSON lines, packed or not) shares with
-what our writers wrote (`data/`, `sets/`, `messages/`, `trust/`, `tests/trust`), and the first of
-them: stock phrases are no copies. The open dialogue data of `embed_data.py` is not looked at.
+what our writers wrote (`data/`, `sets/`, `messages/`, `trust/`, `asked/`, `tests/trust`), and the
+first of them: stock phrases are no copies. The open dialogue data of `embed_data.py` is not looked
+at.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 from training.prepare import TRUSTED
 
 HERE = Path(__file__).parent
-TRAINED = ("data", "sets", "messages", "trust")
+TRAINED = ("data", "sets", "messages", "trust", "asked")
 _WORDS = 8
 _WORD = re.compile(r"\w+")
 #: Labels behind a line are no text.
@@ -47,7 +48,7 @@ def trained() -> Iterator[str]:
     for path in (*TRUSTED, *(path for name in TRAINED for path in (HERE / name).rglob("*.*"))):
         for line in path.read_text(encoding="utf-8").splitlines():
             if path.suffix == ".jsonl":
-                yield str(json.loads(line)["text"])
+                yield from _strings(json.loads(line))
             else:
                 yield _LABELS.sub("", line)
 

@@ -10,7 +10,8 @@ words, and values are words.
   and single messages, which need what is remembered or do not
 - pairs: an earlier line and a later one, with how the later relates to the earlier. Those that no
   author related are `unrelated`: the nearest by the shipped embedder, which are what is compared
-- retrieval: questions and the turns that answer them, of our conversations and of pseudo ones
+- retrieval: questions and the turns that answer them, of our conversations and of pseudo ones; and
+  messages with the rules that apply to them
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--sets", type=Path, default=HERE / "sets")
     parser.add_argument("--messages", type=Path, default=HERE / "messages")
+    parser.add_argument("--asked", type=Path, default=HERE / "asked")
     options = parser.parse_args()
     words = WordPiece.from_file(WORDS)
     conversations = [read(path) for path in sorted(options.data.rglob("*.txt"))]
@@ -83,6 +85,7 @@ def main() -> None:
     for turn, pairs in line_sets(options.sets, words):
         made["turns"].append(turn)
         made["pairs"] += pairs
+    made["retrieval"] += rules_asked_for(options.asked, made["retrieval"], words)
     if options.retrieval:
         made["retrieval"] += pseudo(options.retrieval, words)
     made["lines"] = numbered(made["pairs"])
@@ -331,6 +334,31 @@ def own_questions(conversation: Conversation, words: WordPiece) -> dict[str, Any
         if rule["active"]
     ]
     return {"turns": turns, "questions": asked, "style": "own"}
+
+
+#: Rules, and turns of a conversation beside them, that a message to which one applies is asked of.
+_RULES, _TURNS, _TIMES = 8, 16, 2
+
+
+def rules_asked_for(
+    folder: Path, talks: list[dict[str, Any]], words: WordPiece
+) -> Iterator[dict[str, Any]]:
+    """Rules and messages to which they apply, among turns of one of our conversations."""
+    draw = random.Random(8)
+    talks = [each for each in talks if each["split"] == "train"]
+    for path in sorted(folder.glob("*.jsonl")):
+        told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for _ in range(_TIMES):
+            draw.shuffle(told)
+            for first in range(0, len(told), _RULES):
+                beside = draw.choice(talks)["turns"]
+                turns = draw.sample(beside, min(_TURNS, len(beside)))
+                asked = []
+                for number, each in enumerate(told[first : first + _RULES]):
+                    head = draw.choice(beside)[:2]
+                    turns.insert(number, [*head, units(each["rule"], words)[0][:200]])
+                    asked += [[units(ask, words)[0], [number], []] for ask in each["asks"]]
+                yield {"turns": turns, "questions": asked, "style": "own", "split": "train"}
 
 
 def pseudo(path: Path, words: WordPiece) -> Iterator[dict[str, Any]]:

@@ -109,6 +109,17 @@ def test_the_sets_and_messages_are_there() -> None:
     assert len(told) == 2900
 
 
+def test_rules_are_beside_messages_to_which_they_apply() -> None:
+    lines = [
+        json.loads(line)
+        for path in (ROOT / "training/asked").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    assert len(lines) == 590
+    assert all(len(each["asks"]) == 3 and each["rule"].strip() for each in lines)
+    assert len({each["rule"] for each in lines}) == 590
+
+
 TEST_PART = ROOT / "training" / "test"
 
 
