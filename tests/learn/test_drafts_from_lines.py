@@ -59,7 +59,22 @@ def test_a_statement_is_a_fact_and_a_rule_beside_it_a_rule() -> None:
     assert [(draft.rule.sentence, draft.rule.own, draft.is_end) for draft in rules] == [
         ("just the short version please", True, False)
     ]
-    assert rules[0].before == "we ended up in Ghent"
+    assert rules[0].ways[:2] == [
+        ("just the short version please", ""),
+        ("just the short version please", "we ended up in Ghent"),
+    ]
+
+
+def test_what_was_said_to_the_user_may_explain_a_rule() -> None:
+    answer = Event("e0", 0, "assistant", "In miles?", NOON, NOON, "assistant")
+    turn = said("no, the other way\nthanks")
+    reader = Scripted({"no, the other way": RULE, "thanks": {}})
+    for turns, earlier in (([answer, turn], []), ([turn], [answer])):
+        _, _, (draft,) = read_lines(turns, reader, (), earlier=earlier)
+        assert ("no, the other way", "In miles?") in draft.ways
+        assert ("no, the other way thanks", "") in draft.ways
+    _, _, (draft,) = read_lines([turn], reader, (), earlier=[answer, said("hi")])
+    assert ("no, the other way", "In miles?") not in draft.ways
 
 
 def test_what_the_patterns_found_is_not_found_again() -> None:

@@ -34,7 +34,7 @@ def draft(
 ) -> RuleDraft:
     event = Event("e9", 9, "user", text, NOON, NOON, "user")
     rule = Rule(text, text, None, score, replaces, 1_000)
-    return RuleDraft(event, rule, "", ends, is_end, is_stored=False)
+    return RuleDraft(event, rule, [(text, "")], ends, is_end, is_stored=False)
 
 
 def saying(relation: str, sure: float, about: str) -> Relate:
@@ -179,3 +179,36 @@ def test_a_word_of_a_quotation_is_not_the_rule(tmp_path: Path) -> None:
     pasted = replace(draft("French"), is_disowned=True)
     pasted = replace(pasted, event=replace(pasted.event, id=current.sources[0]))
     assert planned_rules([pasted], [current], saying("same", 0.0, "")) == []
+
+
+def test_a_line_is_read_in_several_ways_and_the_mean_decides(tmp_path: Path) -> None:
+    current = in_force(tmp_path, "Always answer in French.", "Never use emojis.")
+    line = replace(
+        draft("go on then", is_end=True, replaces=True, ends=0.99), ways=[("a", ""), ("b", "")]
+    )
+    sure, unsure = saying("withdraws", 0.9, "French"), saying("withdraws", 0.001, "French")
+
+    def both(new: str, before: str, known: Sequence[str]) -> Sequence[Mapping[str, float]]:
+        return (sure if new == "a" else unsure)(new, before, known)
+
+    (made,) = planned_rules([line], current, sure)
+    assert made.supersedes
+    (made,) = planned_rules([line], current, both)
+    assert made.supersedes == ()
+
+
+def test_of_many_rules_the_likeliest_are_read_in_every_way(tmp_path: Path) -> None:
+    (one,) = in_force(tmp_path, "Always answer in French.")
+    current = [replace(one, id=f"{n:032x}", content=f"topic {n} in French") for n in range(12)]
+    line = replace(
+        draft("stop", is_end=True, replaces=True), ways=[("a", ""), ("b", ""), ("c", "")]
+    )
+    asked: dict[str, int] = {}
+
+    def relate(new: str, before: str, known: Sequence[str]) -> Sequence[Mapping[str, float]]:
+        asked[new] = len(known)
+        return saying("withdraws", 0.9, "topic 3 ")(new, before, known)
+
+    (made,) = planned_rules([line], current, relate)
+    assert asked == {"a": 12, "b": 12, "c": 8}
+    assert made.supersedes == (current[3].id,)

@@ -195,7 +195,7 @@ def end_by_model(memory: Memory, line: str, rule: Record) -> str:
     (event,) = memory.store.events(ANN, ids=[turn])
     known = rules(memory)
     given = Rule(line, line, None, 0.01, True, 1_000)
-    draft = RuleDraft(event, given, "", 0.9, is_end=True, is_stored=False)
+    draft = RuleDraft(event, given, [(given.sentence, "")], 0.9, is_end=True, is_stored=False)
 
     def relate(_new: str, _before: str, lines: Sequence[str]) -> list[dict[str, float]]:
         nothing = dict.fromkeys(RELATIONS, 0.0)

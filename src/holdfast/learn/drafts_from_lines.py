@@ -45,6 +45,8 @@ _OWN = 0.2
 #: From which on a line is a quotation, and its turn hands something over; how sure a rule must be
 #: beside one, and in a language that the patterns do not read.
 _SHOWN, _SURE, _SURE_UNREAD = 0.4, 0.9, 0.8
+#: Characters around a line that may explain which rule it means.
+_AROUND = 200
 _PARAGRAPH, _SENTENCE_ENDS = re.compile(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
@@ -59,10 +61,14 @@ _UNSAFE = frozenset({"injection", "grant", "authority", "meta"})
 
 
 def read_lines(
-    turns: Sequence[Event], reader: LineReader, found: Sequence[FactDraft]
+    turns: Sequence[Event],
+    reader: LineReader,
+    found: Sequence[FactDraft],
+    *,
+    earlier: Sequence[Event] = (),
 ) -> tuple[list[FactDraft], list[FactDraft], list[RuleDraft]]:
     """What the user states in these turns: of the facts that were `found` those that are not surely
-    somebody else's word; the facts and the rules that were not found."""
+    somebody else's word; the facts and the rules that were not found. `earlier`: turns before."""
     facts: list[FactDraft] = []
     rules: list[RuleDraft] = []
     told: dict[str, list[str]] = {}
@@ -70,13 +76,16 @@ def read_lines(
     for fact in found:
         for source in fact.sources:
             told.setdefault(source, []).append(fold(fact.text))
+    heard = earlier[-1].content if earlier and earlier[-1].role == "assistant" else ""
     for event in turns:
         if event.role == "user" and event.content.strip():
-            turn = _TurnReader(event, reader.lines(event.content), told.get(event.id, ()))
+            lines = reader.lines(event.content)
+            turn = _TurnReader(event, lines, told.get(event.id, ()), heard)
             turn.read()
             facts += turn.facts
             rules += turn.rules
             anothers[event.id] = turn.anothers
+        heard = event.content if event.role == "assistant" else ""
     own = [fact for fact in found if not _is_anothers_fact(fact, anothers)]
     return own, facts, rules
 
@@ -84,8 +93,12 @@ def read_lines(
 class _TurnReader:
     """One turn of the user."""
 
-    def __init__(self, event: Event, lines: Sequence[ReadLine], told: Sequence[str]) -> None:
+    def __init__(
+        self, event: Event, lines: Sequence[ReadLine], told: Sequence[str], heard: str
+    ) -> None:
         self._event = event
+        #: What was said to the user just before.
+        self._heard = heard
         self._lines = lines
         self._told = told
         # Who hands over a text in a turn may hand over all of it.
@@ -144,14 +157,30 @@ class _TurnReader:
         is_stored = any(each in low or low in each for each in self._by_patterns)
         is_end = line.tags["rule"] < RULE
         ends = line.tags["withdraw"]
-        self.rules.append(RuleDraft(self._event, rule, line.before, ends, is_end, is_stored))
+        ways = self._ways(line, text)
+        self.rules.append(RuleDraft(self._event, rule, ways, ends, is_end, is_stored))
+
+    def _ways(self, line: ReadLine, text: str) -> list[tuple[str, str]]:
+        """A line alone; behind the line before it, behind all of its turn before it, and behind the
+        end of what was said to the user; with the line before it, and with the next."""
+        place = self._lines.index(line)
+        before = " ".join(line.before.split())
+        after = " ".join(each.text for each in self._lines[place + 1 : place + 2])
+        return [
+            (text, ""),
+            (text, before),
+            (text, self._event.content[: line.start].strip()[-_AROUND:]),
+            (f"{before} {text}".strip(), ""),
+            (f"{text} {after}".strip(), ""),
+            (text, self._heard[-_AROUND:]),
+        ]
 
     def _disown(self, line: ReadLine, text: str) -> None:
         """What the patterns may have taken from a line is not the user's."""
         low = fold(text)
         self.anothers.append(low)
         rule = Rule(text, text, None, line.tags["rule"], False, OF_LINES + line.start, own=False)
-        draft = RuleDraft(self._event, rule, line.before, 0.0, False, True, is_disowned=True)
+        draft = RuleDraft(self._event, rule, (), 0.0, False, True, is_disowned=True)
         if any(is_most_of(low, each) for each in self._by_patterns):
             self.rules.append(draft)
 

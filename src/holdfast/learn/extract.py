@@ -221,7 +221,7 @@ class ExtractStep:
         """With what the model that reads finds, where it may be asked."""
         if self.lines is None or provider_of(talk.data) == "rules":
             return found
-        own, facts, rules = read_lines(talk.turns, self.lines, found.facts)
+        own, facts, rules = read_lines(talk.turns, self.lines, found.facts, earlier=talk.earlier)
         alone = [replace(each, text=without_request(each.text)) for each in facts]
         found = replace(found, facts=tuple(own), rules=tuple(rules))
         return found.also(Drafts(facts=tuple(alone)))
