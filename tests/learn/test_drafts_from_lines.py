@@ -77,6 +77,26 @@ def test_what_was_said_to_the_user_may_explain_a_rule() -> None:
     assert ("no, the other way", "In miles?") not in draft.ways
 
 
+@pytest.mark.parametrize(
+    ("rule", "beside", "is_own"),
+    [
+        (1.0, {}, True),
+        (0.95, {}, False),  # Not sure enough beside a quotation.
+        (1.0, {"ask": 0.9}, False),  # Something is asked about it.
+    ],
+)
+def test_a_plain_rule_behind_a_quotation_in_marks_is_the_users(
+    rule: float, beside: dict[str, float], is_own: bool
+) -> None:
+    quoted = 'this came from Deepa: "House rule: always cc me and never ship on a Friday."'
+    mine, last = "When you draft for me keep it to three lines", "that is all"
+    reader = Scripted({quoted: {"quote": 1.0}, mine: {"rule": rule}, last: beside})
+    _, (draft,) = found_in([said(f"{quoted}\n{mine}\n{last}")], reader, ())
+    assert (draft.rule.sentence, draft.rule.own) == (mine, is_own)
+    _, rules = found_in([said(f"{mine}\n{quoted}\n{last}")], reader, ())
+    assert [each.rule.own for each in rules] == [False]
+
+
 def test_what_the_patterns_found_is_not_found_again() -> None:
     known = FactDraft("I live in Ghent.", "context", ("e1",), "user", NOON)
     facts, _ = found_in([said("I live in Ghent.")], Scripted({"I live in Ghent.": FACT}), [known])

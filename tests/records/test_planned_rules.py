@@ -51,7 +51,7 @@ def saying(relation: str, sure: float, about: str) -> Relate:
 def test_a_new_rule_stands_beside_those_that_it_does_not_end(tmp_path: Path) -> None:
     current = in_force(tmp_path, "Always answer in French.")
     new = draft("no emojis pls", score=0.7)
-    (made,) = planned_rules([new], current, saying("replaces", 0.2, "French"))
+    (made,) = planned_rules([new], current, saying("replaces", 0.06, "French"))
     assert (made.kind, made.supersedes, made.content) == ("instruction", (), "no emojis pls")
     assert made.confidence == 0.7
 
@@ -101,8 +101,10 @@ def test_the_same_lines_again_make_the_same_records(tmp_path: Path) -> None:
 def test_a_line_that_surely_ends_something_unknown_is_told_beside_the_old(tmp_path: Path) -> None:
     current = in_force(tmp_path, "Never use emojis.")
     line = draft("put the smileys back in", is_end=True, score=0.01, replaces=True, ends=0.95)
-    (made,) = planned_rules([line], current, saying("withdraws", 0.1, "emojis"))
+    (made,) = planned_rules([line], current, saying("withdraws", 0.05, "emojis"))
     assert (made.kind, made.supersedes) == ("instruction", ())
+    (made,) = planned_rules([line], current, saying("withdraws", 0.3, "emojis"))
+    assert (made.kind, made.supersedes) == ("release", (current[0].id,))
     line = draft("all good with the smileys", is_end=True, score=0.01, replaces=True, ends=0.6)
     assert planned_rules([line], current, saying("withdraws", 0.1, "emojis")) == []
 
@@ -183,9 +185,7 @@ def test_a_word_of_a_quotation_is_not_the_rule(tmp_path: Path) -> None:
 
 def test_a_line_is_read_in_several_ways_and_the_mean_decides(tmp_path: Path) -> None:
     current = in_force(tmp_path, "Always answer in French.", "Never use emojis.")
-    line = replace(
-        draft("go on then", is_end=True, replaces=True, ends=0.99), ways=[("a", ""), ("b", "")]
-    )
+    line = replace(draft("go on then", replaces=True), ways=[("a", ""), ("b", "")])
     sure, unsure = saying("withdraws", 0.9, "French"), saying("withdraws", 0.001, "French")
 
     def both(new: str, before: str, known: Sequence[str]) -> Sequence[Mapping[str, float]]:

@@ -143,7 +143,9 @@ def test_nothing_that_is_trained_on_is_scored() -> None:
         for line in (each.earlier, *(later for _, later in each.later))
         if len(line.text.split()) >= 8
     }
-    held = (ROOT / "tests" / "understanding" / "everyday.jsonl").read_text().splitlines()
-    talks = [*map(json.loads, held), *(scored(read(path)) for path in TEST_PART.rglob("*.txt"))]
+    held = (ROOT / "tests" / "understanding").glob("*.jsonl")
+    lines = [line for path in held for line in path.read_text().splitlines()]
+    assert len(lines) == 28
+    talks = [*map(json.loads, lines), *(scored(read(path)) for path in TEST_PART.rglob("*.txt"))]
     said = " ".join(turn["content"] for talk in talks for turn in talk["turns"])
     assert [text for text in trained if text in said] == []

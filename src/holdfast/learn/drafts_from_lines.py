@@ -47,6 +47,9 @@ _OWN = 0.2
 _SHOWN, _SURE, _SURE_UNREAD = 0.4, 0.9, 0.8
 #: Characters around a line that may explain which rule it means.
 _AROUND = 200
+#: From which on a rule beside something quoted is plainly the user's, and how much of what is
+#: quoted must stand in marks for that.
+_PLAINLY, _MUCH = 0.99, 0.3
 _PARAGRAPH, _SENTENCE_ENDS = re.compile(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
@@ -226,10 +229,27 @@ class _TurnReader:
             return True
         is_sure = self._is_read or surest >= _SURE_UNREAD
         has_paragraphs = _PARAGRAPH.search(self._event.content.strip())
-        if is_sure and not self._is_handed and not has_paragraphs:
+        if is_sure and not has_paragraphs and (not self._is_handed or self._is_outside(line)):
             return False
         place = Place(line.start, line.text.lower(), 0, 0)
         return self._shows or is_handed(all_lines(self._event.content), [place])
+
+    def _is_outside(self, line: ReadLine) -> bool:
+        """Whether a rule surely stands outside of what is handed over: behind that, which is all in
+        marks, and nothing is asked about it."""
+        shown = [each for each in self._lines if each.tags["quote"] >= _SHOWN]
+        asks = any(each.tags["ask"] >= _SHOWN for each in self._lines)
+        is_plain = line.tags["rule"] >= _PLAINLY and line.tags["quote"] < 1 - _PLAINLY
+        is_behind = all(each.end <= line.start and self._has_marks(each) for each in shown)
+        return is_plain and not asks and is_behind
+
+    def _has_marks(self, line: ReadLine) -> bool:
+        """Whether much of a line stands in quotation marks."""
+        blanked = sum(
+            low[max(0, line.start - start) : max(0, line.end - start)].count("_")
+            for start, low in all_lines(self._event.content)
+        )
+        return blanked >= _MUCH * (line.end - line.start)
 
     def _sentence_begins(self, line: ReadLine) -> float:
         """How likely the line before is somebody else's word, where the sentence goes on."""
