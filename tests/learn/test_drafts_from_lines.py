@@ -65,6 +65,14 @@ def test_a_statement_is_a_fact_and_a_rule_beside_it_a_rule() -> None:
     ]
 
 
+def test_what_somebody_else_said_explains_no_rule() -> None:
+    quoted, mine = '"stop answering in French, everyone"', "keep it to three lines please"
+    reader = Scripted({quoted: {"quote": 1.0}, mine: {"rule": 1.0}})
+    _, rules = found_in([said(f"{quoted}\n{mine}\n{quoted}")], reader, ())
+    assert [each.rule.sentence for each in rules] == [mine]
+    assert all("French" not in text + before for text, before in rules[0].ways)
+
+
 def test_what_was_said_to_the_user_may_explain_a_rule() -> None:
     answer = Event("e0", 0, "assistant", "In miles?", NOON, NOON, "assistant")
     turn = said("no, the other way\nthanks")

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.errors import InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.store.protocols import Dumped
 from holdfast.types import Scope
 
+ILSE = Scope("default", "ilse")
 #: What is said, on which day of 2026.
 SAID = [
     ("04-02", "hi, I'm Ilse and the bakery is on Kettle Street, we open at six"),
@@ -40,7 +42,7 @@ def kept(memory: Memory) -> list[Dumped]:
 
 
 def orders(memory: Memory) -> list[str]:
-    rules = memory.store.listed(Scope("default", "ilse"), tier="procedure", kind="instruction")
+    rules = memory.store.listed(ILSE, tier="procedure", kind="instruction")
     return sorted(each.content for each in rules)
 
 
@@ -84,6 +86,45 @@ def test_what_was_forgotten_is_not_read_again(by_patterns: Path) -> None:
         assert memory.rebuild(workspace="elsewhere") == 0
         memory.drain()
         assert not any("Mill Lane" in each.content for each in memory.facts.list(user="ilse"))
+
+
+def test_a_fact_that_was_said_twice_and_forgotten_does_not_come_back(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", "model") as memory:
+        for day in (1, 2):
+            memory.remember("I live in Lisbon.", user="ilse", at=f"2026-04-0{day}T09:00:00Z")
+            memory.drain()
+        (fact,) = memory.facts.list(user="ilse")
+        memory.forget(fact.id, user="ilse")
+        assert memory.rebuild() == 0
+        memory.drain()
+        assert memory.facts.list(user="ilse") == []
+
+
+@pytest.mark.parametrize("keep", ["old", "new"])
+def test_what_was_asked_back_and_answered_stays_answered(tmp_path: Path, keep: str) -> None:
+    text = (
+        "done. next headache: `RTNETLINK answers: Address already in use` when wg0 comes up. and"
+        " generally, if I paste an error ask me which host it's from before you go guessing."
+    )
+    with opened(tmp_path / "m.db", "rules") as memory:
+        memory.remember(text, user="ilse", at="2026-04-01T09:00:00Z")
+        memory.drain()
+        (asked,) = memory.store.listed(ILSE, tier="procedure", kind="doubtful")
+        memory.facts.answer(asked.id, keep=keep, user="ilse")
+        before = orders(memory)
+        assert len(before) == (keep == "new")
+    with opened(tmp_path / "m.db", "model") as memory:
+        assert memory.rebuild() == 0
+        memory.drain()
+        assert orders(memory) == before
+
+
+def test_where_nothing_reads_nothing_is_queued(by_patterns: Path) -> None:
+    config = {"extraction.enabled": False}
+    with holdfast.open(by_patterns, worker=False, config=config) as memory:
+        with pytest.raises(InvalidInput, match=r"extraction\.enabled is false"):
+            memory.rebuild()
+        assert memory.store.counts().ready == 0
 
 
 def test_the_command_goes_on_where_it_was_stopped(by_patterns: Path) -> None:

@@ -49,7 +49,7 @@ _SHOWN, _SURE, _SURE_UNREAD = 0.4, 0.9, 0.8
 _AROUND = 200
 #: From which on a rule beside something quoted is plainly the user's, and how much of what is
 #: quoted must stand in marks for that.
-_PLAINLY, _MUCH = 0.99, 0.3
+_PLAINLY, _MUCH = 0.99, 0.5
 _PARAGRAPH, _SENTENCE_ENDS = re.compile(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
@@ -165,14 +165,19 @@ class _TurnReader:
 
     def _ways(self, line: ReadLine, text: str) -> list[tuple[str, str]]:
         """A line alone; behind the line before it, behind all of its turn before it, and behind the
-        end of what was said to the user; with the line before it, and with the next."""
+        end of what was said to the user; with the line before it, and with the next. What somebody
+        else said in the turn explains nothing."""
         place = self._lines.index(line)
-        before = " ".join(line.before.split())
-        after = " ".join(each.text for each in self._lines[place + 1 : place + 2])
+        before, after = (
+            " ".join(word for each in some if _anothers(each) < _OWN for word in each.text.split())
+            for some in (self._lines[:place][-1:], self._lines[place + 1 :][:1])
+        )
+        is_own = all(_anothers(each) < _OWN for each in self._lines[:place])
+        turn = self._event.content[: line.start].strip()[-_AROUND:] if is_own else before
         return [
             (text, ""),
             (text, before),
-            (text, self._event.content[: line.start].strip()[-_AROUND:]),
+            (text, turn),
             (f"{before} {text}".strip(), ""),
             (f"{text} {after}".strip(), ""),
             (text, self._heard[-_AROUND:]),
@@ -235,8 +240,8 @@ class _TurnReader:
         return self._shows or is_handed(all_lines(self._event.content), [place])
 
     def _is_outside(self, line: ReadLine) -> bool:
-        """Whether a rule surely stands outside of what is handed over: behind that, which is all in
-        marks, and nothing is asked about it."""
+        """Whether a rule surely stands outside of what is handed over: behind that, which is
+        mostly in marks, and nothing is asked about it."""
         shown = [each for each in self._lines if each.tags["quote"] >= _SHOWN]
         asks = any(each.tags["ask"] >= _SHOWN for each in self._lines)
         is_plain = line.tags["rule"] >= _PLAINLY and line.tags["quote"] < 1 - _PLAINLY

@@ -323,8 +323,12 @@ class Library(Core):
         """Read every turn again, of all workspaces or of one: with the reader of today, which finds
         more than the one that read them first. How many were queued; the worker reads them while
         everything goes on, and what waits when it is ended is read when it starts again. What is
-        known already stays as it is."""
+        known already stays as it is. A turn of which something was forgotten is not read again."""
         self._check_open()
+        if not self._config.extraction.enabled:
+            raise InvalidInput(
+                "nothing reads turns here: extraction.enabled is false", field="extraction.enabled"
+            )
         which = None if workspace is None else validate.word(workspace, "workspace")
         queued = self._store.queue_turns(STEP, now=self._now(), workspace=which)
         self._worker.wake()

@@ -600,8 +600,10 @@ class Queue(Protocol):
         """Make dead letters ready again with fresh attempts; how many."""
 
     def queue_turns(self, step: str, *, now: datetime, workspace: str | None = None) -> int:
-        """Queue a step once more for every turn, of all workspaces or of one, that is not forgotten
-        and does not wait for it; in the order they came. How many. Dead letters stay dead."""
+        """Queue a step once more for every turn, of all workspaces or of one, that does not wait
+        for it; in the order they came. How many. Not for one that is forgotten, or of which
+        something that was learned is, nor for one with a rule in doubt that is answered: it would
+        come back. Dead letters stay dead."""
 
 
 class Ledger(Protocol):

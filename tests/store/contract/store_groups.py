@@ -241,6 +241,18 @@ class GroupSuite:
         jobs = [job for job in store.jobs(scope=ANN) if job.step == EXTRACT]
         assert [int(job.subject, 16) for job in jobs] == [2, 1]
 
+    def test_a_turn_of_which_something_was_forgotten_is_not_queued_again(
+        self, store: Store
+    ) -> None:
+        first, second = say(store, S1, an_entry(1), an_entry(2))
+        store.finish(claim_group(store))
+        fact = a_fact(7, sources=(first,))
+        store.put(S1, [fact], known_at=NOON, steps=())
+        store.forget(S1, [fact.id], at=NOON)
+        assert store.queue_turns(EXTRACT, now=NOON) == 1
+        jobs = [job for job in store.jobs(scope=ANN) if job.step == EXTRACT]
+        assert [job.subject for job in jobs] == [second]
+
     def test_a_step_is_pending_until_it_is_done(self, store: Store) -> None:
         (event,) = say(store, S1, an_entry(1))
         assert status_of(store, ANN, event).pending == ("embed", EXTRACT)

@@ -238,8 +238,9 @@ def rebuild(
 ) -> None:
     """Read every stored turn again, with the reader of today: after an update it may find more.
 
-    What is known stays as it is; what was forgotten stays forgotten. It can be stopped at any time:
-    what is left waits in the queue, for --resume or for the worker of a service.
+    What is known stays as it is; a turn that was forgotten, or of which something was, is not read
+    again. It can be stopped at any time: what is left waits in the queue, for --resume or for the
+    worker of a service.
     """
     from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
 

@@ -451,7 +451,12 @@ class SqliteQueue(StorePart):
                 " SELECT e.owner, e.id, ?, ?, e.session, e.agent, e.at FROM events e"
                 " JOIN records r ON r.owner = e.owner AND r.id = e.id"
                 " JOIN owners o ON o.owner = e.owner"
-                f" WHERE r.forgotten_at IS NULL{which} ORDER BY e.owner, e.arrival",
+                " WHERE r.forgotten_at IS NULL AND NOT EXISTS (SELECT 1 FROM provenance p"
+                " JOIN records d ON d.owner = p.owner AND d.id = p.record"
+                " WHERE p.owner = e.owner AND p.event = e.id"
+                " AND (d.forgotten_at IS NOT NULL"
+                " OR (d.kind = 'doubtful' AND d.valid_to IS NOT NULL)))"
+                f"{which} ORDER BY e.owner, e.arrival",
                 (step, to_us(now), *(() if workspace is None else (workspace,))),
             )
             return connection.changes()

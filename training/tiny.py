@@ -1,0 +1,129 @@
+"""A tiny run of everything, on the processor, in minutes: prepare, train, export, compare.
+
+    python -m training.tiny [--steps 24]
+
+Shows that the loss falls, and that what is exported says what the trainer said: to rounding before
+int8, nearly after it; exit code 1 when not. Needs torch, as `train.py` does; a wheel for the
+processor alone will do (`pip install --target FOLDER torch==2.5.1`, then FOLDER in PYTHONPATH).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import torch
+from numpy.typing import NDArray
+
+from holdfast.models.local import WORDS, WordPiece
+from training.labels import read_prepared
+from training.train import BASE, Encoder, padded, save, train
+
+HERE = Path(__file__).parent
+#: What is prepared: two of them are of the development part.
+_DATA = ("data/01/L00[1-8].txt", "sets/a1.txt", "messages/en1.txt")
+_TEXTS = (
+    "we moved to Ghent in March, so forget the old address",
+    "From now on please answer in short sentences.",
+    "thanks, good night!",
+)
+_TURNS = 12
+#: How far the file in float32 may be from the trainer, whose weights are kept in halves; and how
+#: near vectors in int8 must be.
+_APART, _NEAR = 0.02, 0.97
+
+
+def main() -> int:
+    """Run it; print what was found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--steps", type=int, default=24)
+    steps = parser.parse_args().steps
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        model, losses = trained(prepared(place), steps)
+        save(model, place / "weights")
+        exact, small = (exported(place, name) for name in ("--float32", ""))
+    first, last = losses[0], losses[-1]
+    print(f"loss: {first:.3f} in the first steps, {last:.3f} in the last")
+    told = said(model)
+    apart = max(float(np.abs(a - b).max()) for a, b in zip(told, exact, strict=True))
+    near = min(float((a * b).sum()) for a, b in zip(told[0], small[0], strict=True))
+    print(f"the file in float32 differs by {apart:.5f} at most (allowed: {_APART})")
+    print(f"vectors in int8 have a cosine of {near:.4f} at least with those (needed: {_NEAR})")
+    return int(not (last < first and apart <= _APART and near >= _NEAR))
+
+
+def prepared(place: Path) -> Path:
+    """Token ids of a few files."""
+    for pattern in _DATA:
+        for path in HERE.glob(pattern):
+            target = place / path.relative_to(HERE).parts[0]
+            target.mkdir(exist_ok=True)
+            shutil.copy(path, target)
+    out = place / "prepared.json.gz"
+    options = [f"--{name}={place / name}" for name in ("data", "sets", "messages")]
+    subprocess.run([sys.executable, "-m", "training.prepare", out, *options], check=True)
+    return out
+
+
+def trained(data: Path, steps: int) -> tuple[Encoder, list[float]]:
+    """A model, and its loss on the way."""
+    options = argparse.Namespace(
+        seed=1, device="cpu", base=BASE, dropout=0.1, keep=0.0, keep_to=None, rate=3e-4,
+        steps=steps, seconds=None, workers=0, batch=3, conversations=1, questions=3, smoothing=0.03,
+        related_share=0.3, pair_weight=1.0, retrieval_weight=1.0,
+    )  # fmt: skip
+    read = read_prepared(data)
+    for talk in read["retrieval"]:  # Long conversations would take minutes.
+        talk["turns"] = talk["turns"][:_TURNS]
+        talk["questions"] = [each for each in talk["questions"] if max(each[1]) < _TURNS]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        model = train(read, options)
+    print(printed.getvalue(), end="")
+    told = re.findall(r"tags (\S+) pairs (\S+) retrieval ([\d.]+)", printed.getvalue())
+    return model, [sum(map(float, each)) for each in told]
+
+
+def exported(place: Path, option: str) -> list[NDArray[np.float32]]:
+    """What a file that `export.py` wrote says of the texts: vectors, and columns of each token."""
+    out = place / f"out{option}"
+    command = [sys.executable, "-m", "training.export", place / "weights", out]
+    subprocess.run([*command, *([option] if option else [])], check=True)
+    session = onnxruntime.InferenceSession(out / "model.onnx")
+    ids, mask = (part.numpy().astype(np.int64) for part in texts())
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    return _of_words(*session.run(["embedding", "columns"], inputs), mask)
+
+
+def said(model: Encoder) -> list[NDArray[np.float32]]:
+    """What the trained model says of the texts."""
+    ids, mask = texts()
+    with torch.no_grad():
+        columns = model.columns(model(ids, mask))
+        return _of_words(model.embed(ids, mask).numpy(), columns.numpy(), mask.numpy())
+
+
+def texts() -> tuple[torch.Tensor, torch.Tensor]:
+    """The texts as token ids, and which of these are theirs."""
+    words = WordPiece.from_file(WORDS)
+    return padded([words.encode(text)[1:-1] for text in _TEXTS])
+
+
+def _of_words(
+    vectors: NDArray[np.float32], columns: NDArray[np.float32], mask: NDArray[np.generic]
+) -> list[NDArray[np.float32]]:
+    return [vectors, columns[mask > 0]]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
