@@ -212,3 +212,14 @@ def test_of_many_rules_the_likeliest_are_read_in_every_way(tmp_path: Path) -> No
     (made,) = planned_rules([line], current, relate)
     assert asked == {"a": 12, "b": 12, "c": 8}
     assert made.supersedes == (current[3].id,)
+
+
+def test_a_rule_that_is_found_late_ends_when_a_later_word_ended_it(tmp_path: Path) -> None:
+    (later,) = in_force(tmp_path, "Always answer in French.")
+    later = replace(later, valid_from=NOON + timedelta(days=2))
+    (made,) = planned_rules([draft("Dutch please")], [later], saying("replaces", 0.9, "Dutch"))
+    assert (made.kind, made.valid_to) == ("instruction", later.valid_from)
+    # What ended another ends no more.
+    busy = replace(later, data={**later.data, "withdrawn_rules": ["0" * 32]})
+    (made,) = planned_rules([draft("Dutch please")], [busy], saying("replaces", 0.9, "Dutch"))
+    assert made.valid_to is None

@@ -166,15 +166,15 @@ def planned_rules(
             continue
         if draft.is_end and not new.supersedes and draft.event.id in ending:
             continue  # It is about what another line of its turn has ended.
-        new = replace(new, valid_to=_ended_later(new, rules, relate))
         ending |= {draft.event.id} if new.supersedes else set()
         for id in new.supersedes:
             known.pop(id, None)
             made.pop(id, None)
         if new.kind == "instruction":
             settled = [each.id for each in in_doubt if _is_of(each, new)]
-            new = replace(new, supersedes=(*new.supersedes, *settled))
-            if new.valid_to is None:
+            until = _ended_later(new, rules, relate)
+            new = replace(new, supersedes=(*new.supersedes, *settled), valid_to=until)
+            if until is None:
                 made[new.id] = new
         stored.append(new)
     return stored
@@ -182,8 +182,14 @@ def planned_rules(
 
 def _ended_later(rule: Derived, known: Iterable[Record], relate: Relate) -> datetime | None:
     """When the first that was given later ended a rule that is found late: a turn is read again, or
-    told after others."""
-    later = [one for one in known if one.valid_from > rule.valid_from and one.kind != DOUBTFUL]
+    told after others. One that ended another is about that one."""
+    later = [
+        one
+        for one in known
+        if one.valid_from > rule.valid_from
+        and one.kind != DOUBTFUL
+        and not one.data.get("withdrawn_rules")
+    ]
     for one in sorted(later, key=lambda each: each.valid_from):
         (told,) = relate(one.content, "", [rule.content])
         if _ends(told) >= _ENDS_LATER:
