@@ -7,7 +7,7 @@ MINUTES ?= 120
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test coverage check lint fix eval bench faults trust proof foreign crash powerloss mutants soak release lock clean
+.PHONY: help setup demo serve test coverage check lint fix eval bench faults trust proof foreign crash powerloss tiny mutants soak release lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -21,6 +21,9 @@ setup: .venv/.dev ## make .venv with everything a developer needs
 
 .venv/.dev: pyproject.toml requirements/core.txt requirements/dev.txt requirements/weights.txt scripts/setup.sh
 	@scripts/setup.sh dev
+
+.venv/.training: .venv/.dev requirements/training.txt
+	@scripts/setup.sh training
 
 demo: .venv/.core ## remember, recall and explain the sample conversation
 	@$(BIN)/python -m holdfast.demo
@@ -87,6 +90,9 @@ soak: .venv/.dev ## a mixed load for MINUTES=120: does the service's memory stop
 
 powerloss: .venv/.dev ## cut the power at random points, CUTS=1000 times
 	@$(BIN)/python scripts/powerloss.py --cuts $(CUTS)
+
+tiny: .venv/.training ## train the model that reads for a few steps: does the loss fall, is the export right?
+	@PYTHONPATH=.venv/training $(BIN)/python -m training.tiny
 
 mutants: .venv/.dev ## break what keeps each promise, one fault at a time; count what the tests notice
 	@$(BIN)/python scripts/mutants.py

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fill .venv: `setup.sh core` with what a user gets, `setup.sh dev` with everything.
+# Fill .venv: `setup.sh core` with what a user gets, `setup.sh dev` with everything, `setup.sh
+# training` (after `dev`) with what the trainer needs, in .venv/training.
 #
 # Both share one .venv. dev.txt holds the same pins as core.txt and more, so `core` after `dev`
 # changes nothing. The stamps .venv/.core and .venv/.dev tell make what is up to date.
@@ -42,6 +43,15 @@ is_new_enough .venv/bin/python || { rm -rf .venv && make_venv; }
 pip() {
     .venv/bin/python -m pip --disable-pip-version-check -qq "$@"
 }
+
+if [ "$what" = training ]; then
+    echo "setup: installing requirements/training.txt"
+    rm -rf .venv/training
+    pip install --target .venv/training --require-hashes --no-deps -r requirements/training.txt
+    touch .venv/.training
+    echo "setup: done in $SECONDS s"
+    exit
+fi
 
 # The pins are whole, so pip need not look for anything itself: it would take the newest
 # coverage for "coverage[toml]", and refuse it because only the pinned one has a hash.

@@ -332,6 +332,34 @@ def _tagged(text: str, labels: str | None) -> Line | None:
     )
 
 
+@dataclass(slots=True)
+class RuleList:
+    """Rules that hold at once, and later lines: which rule each ends (from 1; 0: none), what stood
+    before it in its message, and the line."""
+
+    lang: str
+    rules: list[str]
+    later: list[tuple[int, str, str]]
+
+
+def read_lists(path: Path) -> list[RuleList]:
+    """The lists of rules of a file; ValueError: where one is wrong."""
+    found: list[RuleList] = []
+    for number, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = re.fullmatch(r"(==|\d|> \d \|) (.+)", raw.strip())
+        mark, text = match.groups() if match else ("", "")
+        if mark == "==":
+            found.append(RuleList(text.split()[0], [], []))
+        elif mark.isdigit() and found and int(mark) == len(found[-1].rules) + 1:
+            found[-1].rules.append(text)
+        elif mark[:1] == ">" and found and int(mark[2]) <= len(found[-1].rules):
+            before, _, line = text.rpartition(" || ")
+            found[-1].later.append((int(mark[2]), before.strip(), line.strip()))
+        elif raw.strip():
+            raise ValueError(f"{path}:{number}: {raw}")
+    return found
+
+
 #: What a single message is: whether what is remembered is needed to answer it, or what it does.
 MESSAGES = ("yes", "no", "idle", "ask", "tell", "rule", "end")
 
@@ -349,11 +377,14 @@ def read_messages(path: Path) -> list[tuple[str, str]]:
 
 
 def read_prepared(path: Path) -> dict[str, Any]:
-    """What `prepare.py` wrote, with the lines of pairs in place of their numbers."""
+    """What `prepare.py` wrote, with the lines of pairs and choices in place of their numbers."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         data: dict[str, Any] = json.load(file)
     for pair in data["pairs"]:
         pair |= {side: [data["lines"][n] for n in pair[side]] for side in ("old", "new")}
+    for each in data["choices"]:
+        each |= {name: [data["lines"][n] for n in each[name]] for name in ("right", "others")}
+        each["ways"] = [[data["lines"][n] for n in way] for way in each["ways"]]
     return data
 
 

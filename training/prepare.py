@@ -10,6 +10,7 @@ words, and values are words.
   and single messages, which need what is remembered or do not
 - pairs: an earlier line and a later one, with how the later relates to the earlier. Those that no
   author related are `unrelated`: the nearest by the shipped embedder, which are what is compared
+- choices: a line, what it ends and what else it might (`choices.py`)
 - retrieval: questions and the turns that answer them, of our conversations and of pseudo ones; and
   messages with the rules that apply to them
 """
@@ -28,7 +29,17 @@ from typing import Any
 import numpy as np
 
 from holdfast.models.local import WORDS, LocalEmbedder, WordPiece
-from training.labels import ACTS, KINDS, Conversation, Line, read, read_messages, read_sets
+from training import choices
+from training.labels import (
+    ACTS,
+    KINDS,
+    Conversation,
+    Line,
+    read,
+    read_lists,
+    read_messages,
+    read_sets,
+)
 
 HERE = Path(__file__).parent
 #: Of the rules and pastes that tests read, those that are trained on.
@@ -41,7 +52,6 @@ TAGS = ("fact", "rule", "withdraw", *ACTS, "recall")
 _RECALL = TAGS.index("recall")
 ABOUT = ("me", "other")
 RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
-ENDING = ("replaces", "corrects", "withdraws")
 MAX_TOKENS = 256
 _BUSY = ("ask", "fact", "rule", "withdraw")
 #: What is known of a message of each of `MESSAGES`: that it asks says nothing of what it states.
@@ -68,6 +78,7 @@ def main() -> None:
     parser.add_argument("--retrieval", type=Path, help="pseudo conversations (embed_data.py)")
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--sets", type=Path, default=HERE / "sets")
+    parser.add_argument("--lists", type=Path, default=HERE / "lists")
     parser.add_argument("--messages", type=Path, default=HERE / "messages")
     parser.add_argument("--asked", type=Path, default=HERE / "asked")
     options = parser.parse_args()
@@ -85,10 +96,15 @@ def main() -> None:
     for turn, pairs in line_sets(options.sets, words):
         made["turns"].append(turn)
         made["pairs"] += pairs
+    made["turns"] += listed_turns(options.lists, words)
+    told = list(choices.of_conversations(conversations, split_of))
+    told += [*choices.of_sets(options.sets), *choices.of_lists(options.lists)]
+    choices.with_strangers(told)
+    made["choices"] = [encoded(each, words) for each in told]
     made["retrieval"] += rules_asked_for(options.asked, made["retrieval"], words)
     if options.retrieval:
         made["retrieval"] += pseudo(options.retrieval, words)
-    made["lines"] = numbered(made["pairs"])
+    made["lines"] = numbered(made["pairs"], made["choices"])
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(options.out, "wt", encoding="utf-8", compresslevel=6) as file:
         json.dump(made, file, separators=(",", ":"))
@@ -278,7 +294,7 @@ def related_lines(conversations: list[Conversation], words: WordPiece) -> Iterat
             others = [refs[n] for n in near if refs[n] not in told]
             # What tells the same thing and was not related: nobody knows.
             others = [each for each in others if not any({each, ref} <= chain for chain in chains)]
-            ends = any(label in ENDING for label in told.values())
+            ends = any(label in choices.ENDING for label in told.values())
             near_by = others[: _NEAR_END if ends else _NEAR]
             far = others[len(near_by) :]
             for earlier in (*told, *near_by, *draw.sample(far, min(_FAR, len(far)))):
@@ -292,12 +308,47 @@ def related_lines(conversations: list[Conversation], words: WordPiece) -> Iterat
                 }
 
 
-def numbered(pairs: list[dict[str, Any]]) -> list[list[int]]:
-    """The lines of all pairs, each once; the pairs name them by their numbers."""
+def listed_turns(folder: Path, words: WordPiece) -> Iterator[dict[str, Any]]:
+    """Rules and facts of lists, and later lines: of these only whether they end a rule is known."""
+    for path in sorted(folder.glob("*.txt")):
+        for number, each in enumerate(read_lists(path)):
+            shared = {"lang": each.lang, "split": "dev" if number % 10 == 7 else "train"}
+            is_rule = not path.stem.startswith("facts")
+            given = [([(rule, True)], "rule" if is_rule else "fact", 1) for rule in each.rules]
+            later = [
+                ([(before, False), (text, True)], "withdraw", int(is_rule and ended > 0))
+                for ended, before, text in each.later
+            ]
+            for texts, tag, value in (*given, *later):
+                lines = []
+                for text, is_judged in texts:
+                    line = tagged_line(Line(text), words)
+                    line["tags"] = [value if is_judged and name == tag else -1 for name in TAGS]
+                    line["kinds"], line["about"] = [-1] * len(KINDS), [-1, -1]
+                    line["value"] = line["condition"] = [-1] * len(line["ids"])
+                    lines += [line] if line["ids"] else []
+                yield {"lines": lines, **shared}
+
+
+def encoded(choice: choices.Choice, words: WordPiece) -> dict[str, Any]:
+    """A choice in token ids."""
+    ways = [[units(part, words)[0] for part in (before, text)] for text, before in choice["ways"]]
+    old = {name: [units(text, words)[0] for text in choice[name]] for name in ("right", "others")}
+    return {**choice, **old, "ways": ways}
+
+
+def numbered(pairs: list[dict[str, Any]], told: list[dict[str, Any]]) -> list[list[int]]:
+    """The lines of all pairs and choices, each once; these name them by their numbers."""
     numbers: dict[tuple[int, ...], int] = {}
+
+    def named(lines: list[list[int]]) -> list[int]:
+        return [numbers.setdefault(tuple(ids), len(numbers)) for ids in lines]
+
     for pair in pairs:
-        for side in ("old", "new"):
-            pair[side] = [numbers.setdefault(tuple(ids), len(numbers)) for ids in pair[side]]
+        pair |= {side: named(pair[side]) for side in ("old", "new")}
+    for each in told:
+        each |= {name: named(each[name]) for name in ("right", "others")}
+        each["ways"] = [named(way) for way in each["ways"]]
     return [list(ids) for ids in numbers]
 
 

@@ -1,10 +1,10 @@
 """A tiny run of everything, on the processor, in minutes: prepare, train, export, compare.
 
-    python -m training.tiny [--steps 24]
+    make tiny
 
 Shows that the loss falls, and that what is exported says what the trainer said: to rounding before
 int8, nearly after it; exit code 1 when not. Needs torch, as `train.py` does; a wheel for the
-processor alone will do (`pip install --target FOLDER torch==2.5.1`, then FOLDER in PYTHONPATH).
+processor alone will do (requirements/training.txt).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from training.train import BASE, Encoder, padded, save, train
 
 HERE = Path(__file__).parent
 #: What is prepared: two of them are of the development part.
-_DATA = ("data/01/L00[1-8].txt", "sets/a1.txt", "messages/en1.txt")
+_DATA = ("data/01/L00[1-8].txt", "sets/a1.txt", "lists/en1.txt", "messages/en1.txt")
 _TEXTS = (
     "we moved to Ghent in March, so forget the old address",
     "From now on please answer in short sentences.",
@@ -45,7 +45,7 @@ _APART, _NEAR = 0.02, 0.97
 def main() -> int:
     """Run it; print what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--steps", type=int, default=24)
+    parser.add_argument("--steps", type=int, default=16)
     steps = parser.parse_args().steps
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -70,7 +70,7 @@ def prepared(place: Path) -> Path:
             target.mkdir(exist_ok=True)
             shutil.copy(path, target)
     out = place / "prepared.json.gz"
-    options = [f"--{name}={place / name}" for name in ("data", "sets", "messages")]
+    options = [f"--{name}={place / name}" for name in ("data", "sets", "lists", "messages")]
     subprocess.run([sys.executable, "-m", "training.prepare", out, *options], check=True)
     return out
 
@@ -80,7 +80,8 @@ def trained(data: Path, steps: int) -> tuple[Encoder, list[float]]:
     options = argparse.Namespace(
         seed=1, device="cpu", base=BASE, dropout=0.1, keep=0.0, keep_to=None, rate=3e-4,
         steps=steps, seconds=None, workers=0, batch=3, conversations=1, questions=3, smoothing=0.03,
-        related_share=0.3, pair_weight=1.0, retrieval_weight=1.0,
+        related_share=0.3, pair_weight=1.0, retrieval_weight=1.0, pairs=12, choices=4, most=4,
+        choice_weight=1.0,
     )  # fmt: skip
     read = read_prepared(data)
     for talk in read["retrieval"]:  # Long conversations would take minutes.
@@ -90,7 +91,9 @@ def trained(data: Path, steps: int) -> tuple[Encoder, list[float]]:
     with contextlib.redirect_stdout(printed):
         model = train(read, options)
     print(printed.getvalue(), end="")
-    told = re.findall(r"tags (\S+) pairs (\S+) retrieval ([\d.]+)", printed.getvalue())
+    told = re.findall(
+        r"tags (\S+) pairs (\S+) choices (\S+) retrieval ([\d.]+)", printed.getvalue()
+    )
     return model, [sum(map(float, each)) for each in told]
 
 

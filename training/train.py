@@ -11,8 +11,9 @@ averaged over its tokens, so one pass over a turn tags all its lines. Lines begi
 `start` says so. Two texts are compared in one pass, one behind the other. The embedding is the mean
 of the states, of unit length.
 
-Each step learns from a batch of all three: turns with tagged lines, pairs of lines, and questions
-against the turns of conversations (a softmax over all turns of the batch).
+Each step learns from a batch of all: turns with tagged lines, pairs of lines, lines with what each
+may end (a softmax over these and "none"), and questions against the turns of conversations (a
+softmax over all turns of the batch).
 """
 
 from __future__ import annotations
@@ -45,8 +46,12 @@ COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition", *RELATIO
 _LINE = slice(1, 1 + len(TAGS) + len(KINDS) + 2)
 _PAIR = slice(len(COLUMNS) - len(RELATIONS), len(COLUMNS))
 _VALUE, _CONDITION = COLUMNS.index("value"), COLUMNS.index("condition")
+_ENDS = [RELATIONS.index(name) for name in ("replaces", "corrects", "withdraws")]
+_ENDS_NOT = [n for n in range(len(RELATIONS)) if n not in _ENDS]
 CLS, SEP, BAR = 101, 102, 1064
 MAX_TOKENS = 256
+#: Of the choices of a batch: lines that end a rule, that end none, that state a fact.
+_SHARES = (0.5, 0.2, 0.3)
 
 
 # ----------------------------------------------------------------------
@@ -209,6 +214,29 @@ def pair_row(pair: dict[str, Any], draw: random.Random | None) -> list[int]:
     return [*old[:80], SEP, *context, *new[:100]]
 
 
+def choice_batch(choices: list[dict[str, Any]], most: int, draw: random.Random | None) -> Batch:
+    """Lines, each behind all that it may end: one row a pair, the line that each row is of, and the
+    row that is right; none: -1. Of several that a line ends one is shown."""
+    rows: list[list[int]] = []
+    owners: list[int] = []
+    right: list[int] = []
+    for number, each in enumerate(choices):
+        old, others = each["right"][:1], list(each["others"])
+        way = each["ways"][0]
+        if draw:
+            old = [draw.choice(each["right"])] if each["right"] else []
+            way = draw.choice(each["ways"])
+            draw.shuffle(others)
+        right.append(len(rows) if old else -1)
+        shown = [*old, *others[: most - len(old)]]
+        rows += [pair_row({"old": [[], one], "new": way}, None) for one in shown]
+        owners += [number] * len(shown)
+    ids, mask = padded(rows)
+    return {
+        "ids": ids, "mask": mask, "owners": torch.tensor(owners), "right": torch.tensor(right),
+    }  # fmt: skip
+
+
 class Retrieval:
     """Draws questions with turns that answer them and turns of the same conversation."""
 
@@ -278,6 +306,23 @@ def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
     return (columns * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
 
+def ending_odds(logits: Tensor) -> Tensor:
+    """The log odds that the later text of each pair ends the earlier."""
+    parts = F.log_softmax(logits, dim=-1)
+    ends = torch.logsumexp(parts[:, _ENDS], dim=-1)
+    return ends - torch.logsumexp(parts[:, _ENDS_NOT], dim=-1)
+
+
+def choice_loss(model: Encoder, batch: Batch) -> Tensor:
+    """A softmax for each line over all that it may end, and none of these."""
+    odds = ending_odds(pair_logits(model, batch["ids"], batch["mask"]))
+    owners, right = batch["owners"], batch["right"]
+    told = torch.zeros(len(right), len(odds) + 1, device=odds.device).fill_(-1e4)
+    told[owners, torch.arange(len(odds), device=odds.device)] = odds
+    told[:, -1] = 0
+    return F.cross_entropy(told, torch.where(right < 0, len(odds), right))
+
+
 def retrieval_loss(model: Encoder, batch: Batch, start: Encoder | None, keep: float) -> Tensor:
     """A softmax over all turns of the batch; `keep` times how far the vectors are from those of
     `start`."""
@@ -305,6 +350,13 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
         others = [pair for pair in self.pairs if not (pair["label"] or "in_set" in pair)]
         self.missed = [pair for pair in others if pair["ends"]]
         self.unrelated = [pair for pair in others if not pair["ends"]]
+        choices = [each for each in data["choices"] if each["split"] == "train"]
+        #: Lines that end a rule, that end none, and lines that state a fact.
+        self.choices = [
+            [each for each in choices if each["is_rule"] and each["right"]],
+            [each for each in choices if each["is_rule"] and not each["right"]],
+            [each for each in choices if not each["is_rule"]],
+        ]
         self.retrieval = Retrieval(talks)
 
     def __len__(self) -> int:
@@ -319,6 +371,13 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
             "tags": tag_batch(draw.sample(self.turns, min(options.batch, len(self.turns))), draw),
             "pairs": {"ids": ids, "mask": mask, "wanted": wanted},
         }
+        if options.choices:
+            some = [
+                each
+                for kind, share in zip(self.choices, _SHARES, strict=True)
+                for each in draw.sample(kind, min(round(share * options.choices), len(kind)))
+            ]
+            made["choices"] = choice_batch(some, options.most, draw)
         if options.questions:
             made["retrieval"] = self.retrieval.batch(draw, options.conversations, options.questions)
         return made
@@ -326,7 +385,7 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
     def some_pairs(self, draw: random.Random) -> list[dict[str, Any]]:
         """Pairs of which a share are related, or in a set of look-alikes; of the others half have a
         line that ends something else."""
-        count = 4 * self.options.batch
+        count = self.options.pairs
         near = min(round(count * self.options.related_share), len(self.related))
         missed = min((count - near) // 2, len(self.missed))
         far = min(count - near - missed, len(self.unrelated))
@@ -368,24 +427,38 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
     for drawn in loader:
         batch = {name: {k: v.to(device) for k, v in part.items()} for name, part in drawn.items()}
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            tags = tag_loss(model, batch["tags"])
-            pairs = batch["pairs"]
-            logits = pair_logits(model, pairs["ids"], pairs["mask"])
-            related = F.cross_entropy(
-                logits, pairs["wanted"], weight=weights, label_smoothing=options.smoothing
-            )
-            found = tags.new_zeros(())
-            if "retrieval" in batch:
-                found = retrieval_loss(model, batch["retrieval"], start, options.keep)
+            each = losses(model, batch, start, weights, options)
         optimiser.zero_grad(set_to_none=True)
-        (tags + options.pair_weight * related + options.retrieval_weight * found).backward()
+        counted = (1.0, options.pair_weight, options.choice_weight, options.retrieval_weight)
+        sum(weight * loss for weight, loss in zip(counted, each, strict=True)).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         plan.step()
-        report.add(tags, related, found)
+        report.add(*each)
         if done(report.step) >= 1:
             break
     return model.eval()
+
+
+def losses(
+    model: Encoder,
+    batch: dict[str, Batch],
+    start: Encoder | None,
+    weights: Tensor,
+    options: argparse.Namespace,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Of tags, pairs, choices and retrieval."""
+    tags = tag_loss(model, batch["tags"])
+    pairs = batch["pairs"]
+    logits = pair_logits(model, pairs["ids"], pairs["mask"])
+    wanted, smoothing = pairs["wanted"], options.smoothing
+    related = F.cross_entropy(logits, wanted, weight=weights, label_smoothing=smoothing)
+    chosen = found = tags.new_zeros(())
+    if "choices" in batch:
+        chosen = choice_loss(model, batch["choices"])
+    if "retrieval" in batch:
+        found = retrieval_loss(model, batch["retrieval"], start, options.keep)
+    return tags, related, chosen, found
 
 
 class Report:
@@ -406,7 +479,9 @@ class Report:
             means = " ".join(
                 f"{name} {value:.3f}"
                 for name, value in zip(
-                    ("tags", "pairs", "retrieval"), (self.sums / self.every).tolist(), strict=True
+                    ("tags", "pairs", "choices", "retrieval"),
+                    (self.sums / self.every).tolist(),
+                    strict=True,
                 )
             )
             print(f"step {self.step}: {means}, {time.time() - self.began:.0f} s", flush=True)
@@ -452,6 +527,16 @@ def evaluate(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any
             sets = [x for x in part["pairs"] if "in_set" in x]
             if sets:
                 figures[f"{lang} ends, sets"] = pair_figures(model, sets, device)["ends"]
+        told = [
+            x
+            for x in data["choices"]
+            if x["split"] == "dev" and (x["lang"] == "en") == (lang == "en")
+        ]
+        for kind in (True, False):
+            some = [each for each in told if each["is_rule"] == kind]
+            if some:
+                name = f"{lang} {'rules' if kind else 'facts'} chosen"
+                figures[name] = choice_figures(model, some, device)
     figures["retrieval"] = retrieval_figures(model, data, device)
     return figures
 
@@ -497,6 +582,29 @@ def pair_figures(model: Encoder, pairs: list[dict[str, Any]], device: str) -> di
     return figures | {
         "ends": prf(told, int(table[:, ends].sum()), int(table[ends].sum())),
         "table": table.tolist(),
+    }
+
+
+def choice_figures(model: Encoder, choices: list[dict[str, Any]], device: str) -> dict[str, Any]:
+    """How often what a line ends is the likeliest of all; and precision, recall, how many, where it
+    is likelier than not. By the mean of the ways to read the line."""
+    best = right = told = 0
+    ending = [each for each in choices if each["right"]]
+    for each in choices:
+        old = [*each["right"], *each["others"]]
+        odds = torch.zeros(len(old))
+        for way in each["ways"]:
+            batch = choice_batch([each | {"right": [], "others": old, "ways": [way]}], 99, None)
+            ids, mask = batch["ids"].to(device), batch["mask"].to(device)
+            odds += ending_odds(pair_logits(model, ids, mask)).cpu() / len(each["ways"])
+        likeliest = int(odds.argmax())
+        is_right = likeliest < len(each["right"])
+        best += is_right
+        told += bool(odds[likeliest] > 0)
+        right += bool(is_right and odds[likeliest] > 0)
+    return {
+        "likeliest": round(best / max(len(ending), 1), 3),
+        "told": prf(right, told, len(ending)),
     }
 
 
@@ -585,6 +693,10 @@ def main() -> None:
     parser.add_argument("--keep-to", type=Path, help="hold them to those of another shipped file")
     parser.add_argument("--pair-weight", type=float, default=1.5)
     parser.add_argument("--related-share", type=float, default=0.12)
+    parser.add_argument("--choices", type=int, default=24, help="lines with what they may end")
+    parser.add_argument("--most", type=int, default=8, help="earlier lines of each")
+    parser.add_argument("--choice-weight", type=float, default=1.0)
+    parser.add_argument("--pairs", type=int, default=256, help="pairs of a batch")
     parser.add_argument("--smoothing", type=float, default=0.03, help="of the labels of pairs")
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--workers", type=int, default=0)
