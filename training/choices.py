@@ -60,6 +60,7 @@ def of_conversations(
             names = {*line.withdraws, *(name for one in ended for name in _names(lines[one]))}
             right_rules = [one for one in rules if one in ended or names & _names(lines[one])]
             shared = {
+                "of": "talk",
                 "ways": ways(conversation, ref),
                 "lang": conversation.head["lang"],
                 "split": split(conversation),
@@ -134,6 +135,7 @@ def _of_set(each: LineSet, split: str) -> Iterator[Choice]:
     for relation, line in each.later:
         is_end = relation in ENDING
         yield {
+            "of": "sets",
             "ways": [(line.text, "")],
             "lang": each.lang,
             "split": split,
@@ -150,6 +152,7 @@ def of_lists(folder: Path) -> Iterator[Choice]:
             for ended, before, line in each.later:
                 found = [(line, ""), (line, before), (f"{before} {line}".strip(), "")]
                 yield {
+                    "of": "lists",
                     "ways": list(dict.fromkeys(found)),
                     "lang": each.lang,
                     "split": "dev" if number % 10 == 7 else "train",

@@ -24,7 +24,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from holdfast.models.local import WORDS
-from holdfast.models.reader import COLUMNS, RELATIONS, TAGS
+from holdfast.models.reader import RELATIONS, TAGS
 from training.labels import read_prepared
 
 Array = NDArray[Any]
@@ -41,6 +41,7 @@ class Model:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         self._session = onnxruntime.InferenceSession(path, options)
+        self.outputs = [each.name for each in self._session.get_outputs()]
 
     def run(self, output: str, ids: list[int]) -> Array:
         """One output for one text."""
@@ -109,8 +110,8 @@ def is_end(model: Model, pair: dict[str, Any]) -> bool:
     before = pair["new"][0]
     context = [*before[-40:], BAR] if before else []
     ids = [*pair["old"][1][:80], SEP, *context, *pair["new"][1][:100]]
-    first = len(COLUMNS) - len(RELATIONS)
-    return int(model.run("columns", ids).mean(axis=0)[first:].argmax()) in ENDS
+    columns = model.run("relations" if "relations" in model.outputs else "columns", ids)
+    return int(columns.mean(axis=0)[-len(RELATIONS) :].argmax()) in ENDS
 
 
 def retrieval(model: Model, data: dict[str, Any]) -> dict[str, str]:

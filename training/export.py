@@ -5,7 +5,8 @@
 With `--between`, weights of the encoder between those and a shipped file's, from which they were
 trained: what was learned before is forgotten less.
 
-The graph is that of `scripts/build_model.py`, with one output more: the columns of each token.
+The graph is that of `scripts/build_model.py`, with two outputs more: the columns of each token and,
+by layers of their own, its relations.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from scripts.build_model import Encoder, Weights
 
 CONFIG: dict[str, Any] = {
     "num_hidden_layers": 6, "num_attention_heads": 12, "hidden_size": 384, "layer_norm_eps": 1e-12,
+    "num_shared_layers": 3,
 }  # fmt: skip
+#: How many relations two texts can have.
+RELATIONS = 7
 NAMES = {
     "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
     "out": "attention.output.dense", "inner": "intermediate.dense", "outer": "output.dense",
@@ -46,7 +50,7 @@ def main() -> None:
     if options.between:
         share = float(options.between[1])
         for name, old in shipped(Path(options.between[0])).items():
-            if not name.startswith("columns"):
+            if not name.startswith(("columns", "relations")):
                 weights[name] = share * weights[name] + (1 - share) * old
     data = Encoder(renamed(weights), CONFIG, quantise=not options.float32).build()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -76,22 +80,36 @@ def shipped(path: Path) -> Weights:
         "norm.weight": raw["embeddings.LayerNorm.weight"],
         "norm.bias": raw["embeddings.LayerNorm.bias"],
     }
-    for number in range(CONFIG["num_hidden_layers"]):
-        old, new = f"encoder.layer.{number}", f"layers.{number}"
-        biases = np.split(raw[f"{old}.attention.bias"], 3)
-        found |= {f"{new}.{name}.bias": part for name, part in zip(NAMES, biases, strict=False)}
-        for ours, theirs in NAMES.items():
-            if ours.startswith("norm"):
-                found[f"{new}.{ours}.weight"] = raw[f"{old}.{theirs}.weight"]
-            else:
-                scale = raw[f"{old}.{theirs}.scale"][..., None]
-                blocks = (raw[f"{old}.{theirs}"].astype(np.float32) - 128) * scale
-                found[f"{new}.{ours}.weight"] = blocks.reshape(blocks.shape[0], -1)
-            if ours not in ("query", "key", "value"):
-                found[f"{new}.{ours}.bias"] = raw[f"{old}.{theirs}.bias"]
-    if "columns.weight" in raw:
-        found["columns.weight"] = raw["columns.weight"].T
-        found["columns.bias"] = raw["columns.bias"]
+    upper = CONFIG["num_hidden_layers"] - CONFIG["num_shared_layers"]
+    places = {f"encoder.layer.{n}": f"layers.{n}" for n in range(CONFIG["num_hidden_layers"])}
+    places |= {f"comparing.layer.{n}": f"comparing.{n}" for n in range(upper)}
+    for old, new in places.items():
+        if f"{old}.attention.bias" in raw:
+            found |= _layer(raw, old, new)
+    for head in ("columns", "relations"):
+        if f"{head}.weight" in raw:
+            found[f"{head}.weight"] = raw[f"{head}.weight"].T
+            found[f"{head}.bias"] = raw[f"{head}.bias"]
+    if "columns.weight" in found and "relations.weight" not in found:
+        # A file of before: relations were the last columns.
+        for part in ("weight", "bias"):
+            every = found[f"columns.{part}"]
+            found[f"columns.{part}"], found[f"relations.{part}"] = np.split(every, [-RELATIONS])
+    return found
+
+
+def _layer(raw: Weights, old: str, new: str) -> Weights:
+    biases = np.split(raw[f"{old}.attention.bias"], 3)
+    found = {f"{new}.{name}.bias": part for name, part in zip(NAMES, biases, strict=False)}
+    for ours, theirs in NAMES.items():
+        if ours.startswith("norm"):
+            found[f"{new}.{ours}.weight"] = raw[f"{old}.{theirs}.weight"]
+        else:
+            scale = raw[f"{old}.{theirs}.scale"][..., None]
+            blocks = (raw[f"{old}.{theirs}"].astype(np.float32) - 128) * scale
+            found[f"{new}.{ours}.weight"] = blocks.reshape(blocks.shape[0], -1)
+        if ours not in ("query", "key", "value"):
+            found[f"{new}.{ours}.bias"] = raw[f"{old}.{theirs}.bias"]
     return found
 
 
@@ -101,8 +119,9 @@ def renamed(weights: Weights) -> Weights:
     for ours, value in weights.items():
         name = ours.replace("words.weight", "embeddings.word_embeddings.weight")
         name = name.replace("positions.weight", "embeddings.position_embeddings.weight")
-        if match := re.fullmatch(r"layers\.(\d+)\.(\w+)\.(weight|bias)", ours):
-            name = f"encoder.layer.{match[1]}.{NAMES[match[2]]}.{match[3]}"
+        if match := re.fullmatch(r"(layers|comparing)\.(\d+)\.(\w+)\.(weight|bias)", ours):
+            part = "encoder" if match[1] == "layers" else "comparing"
+            name = f"{part}.layer.{match[2]}.{NAMES[match[3]]}.{match[4]}"
         found[re.sub(r"^norm\.", "embeddings.LayerNorm.", name)] = value
     found["embeddings.token_type_embeddings.weight"] = np.zeros((1, 384), dtype=np.float32)
     return found

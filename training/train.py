@@ -8,8 +8,9 @@ torch, numpy and onnx alone.
 
 A token's state at the last layer gives one number for each column (`COLUMNS`); those of a line are
 averaged over its tokens, so one pass over a turn tags all its lines. Lines begin where the column
-`start` says so. Two texts are compared in one pass, one behind the other. The embedding is the mean
-of the states, of unit length.
+`start` says so. The embedding is the mean of the same states, of unit length. Two texts are
+compared in one pass, one behind the other: from the third layer on by layers of their own, since
+what helps to compare spoils what finds.
 
 Each step learns from a batch of all: turns with tagged lines, pairs of lines, lines with what each
 may end (a softmax over these and "none"), and questions against the turns of conversations (a
@@ -42,14 +43,17 @@ KINDS = (
 )  # fmt: skip
 TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat", "recall")
 RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
-COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition", *RELATIONS)
+COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition")
+#: Layers that all share; those above them are there twice.
+SHARED = 3
 _LINE = slice(1, 1 + len(TAGS) + len(KINDS) + 2)
-_PAIR = slice(len(COLUMNS) - len(RELATIONS), len(COLUMNS))
 _VALUE, _CONDITION = COLUMNS.index("value"), COLUMNS.index("condition")
 _ENDS = [RELATIONS.index(name) for name in ("replaces", "corrects", "withdraws")]
 _ENDS_NOT = [n for n in range(len(RELATIONS)) if n not in _ENDS]
 CLS, SEP, BAR = 101, 102, 1064
 MAX_TOKENS = 256
+#: How often what a line ends is left out of its choice.
+_UNKNOWN = 0.25
 #: Of the choices of a batch: lines that end a rule, that end none, that state a fact.
 _SHARES = (0.5, 0.2, 0.3)
 
@@ -60,7 +64,8 @@ _SHARES = (0.5, 0.2, 0.3)
 
 
 class Encoder(nn.Module):
-    """A BERT of 6 layers and 384 dimensions, with one linear layer of columns on top."""
+    """A BERT of 6 layers and 384 dimensions with one linear layer of columns on top, and beside its
+    upper layers others with one of relations."""
 
     def __init__(self, layers: int = 6, width: int = 384, heads: int = 12) -> None:
         super().__init__()
@@ -69,15 +74,18 @@ class Encoder(nn.Module):
         self.positions = nn.Embedding(512, width)
         self.norm = nn.LayerNorm(width, eps=1e-12)
         self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
+        self.comparing = nn.ModuleList(Layer(width, heads) for _ in range(layers - SHARED))
         self.columns = nn.Linear(width, len(COLUMNS))
+        self.relations = nn.Linear(width, len(RELATIONS))
         self.dropout = nn.Dropout(0.1)
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """The states of all tokens."""
+    def forward(self, ids: Tensor, mask: Tensor, *, compare: bool = False) -> Tensor:
+        """The states of all tokens: of a text, or of two that are compared."""
         places = torch.arange(ids.shape[1], device=ids.device)
         hidden = self.dropout(self.norm(self.words(ids) + self.positions(places)))
         seen = mask[:, None, None, :].bool()
-        for layer in self.layers:
+        upper = self.comparing if compare else self.layers[SHARED:]
+        for layer in (*self.layers[:SHARED], *upper):
             hidden = layer(hidden, seen)
         return hidden
 
@@ -114,12 +122,19 @@ class Layer(nn.Module):
 
 
 def from_onnx(path: Path) -> Encoder:
-    """An encoder with the weights of a shipped file; columns that it has not are drawn."""
+    """An encoder with the weights of a shipped file. Columns that it has not are drawn; layers that
+    compare are those that read, where it has no others."""
     model = Encoder()
     state = model.state_dict()
-    nn.init.normal_(state["columns.weight"], std=0.02)
-    nn.init.zeros_(state["columns.bias"])
-    for name, value in shipped(path).items():
+    for head in ("columns", "relations"):
+        nn.init.normal_(state[f"{head}.weight"], std=0.02)
+        nn.init.zeros_(state[f"{head}.bias"])
+    found = shipped(path)
+    for name in state:
+        if name.startswith("comparing.") and name not in found:
+            number, _, rest = name.removeprefix("comparing.").partition(".")
+            found[name] = found[f"layers.{int(number) + SHARED}.{rest}"]
+    for name, value in found.items():
         if state[name].shape == value.shape:
             state[name] = torch.tensor(value, dtype=torch.float)
     model.load_state_dict(state)
@@ -216,7 +231,8 @@ def pair_row(pair: dict[str, Any], draw: random.Random | None) -> list[int]:
 
 def choice_batch(choices: list[dict[str, Any]], most: int, draw: random.Random | None) -> Batch:
     """Lines, each behind all that it may end: one row a pair, the line that each row is of, and the
-    row that is right; none: -1. Of several that a line ends one is shown."""
+    row that is right; none: -1. Of several that a line ends one is shown, now and then none: it may
+    end what is not known."""
     rows: list[list[int]] = []
     owners: list[int] = []
     right: list[int] = []
@@ -224,7 +240,8 @@ def choice_batch(choices: list[dict[str, Any]], most: int, draw: random.Random |
         old, others = each["right"][:1], list(each["others"])
         way = each["ways"][0]
         if draw:
-            old = [draw.choice(each["right"])] if each["right"] else []
+            is_known = not others or draw.random() >= _UNKNOWN
+            old = [draw.choice(each["right"])] if each["right"] and is_known else []
             way = draw.choice(each["ways"])
             draw.shuffle(others)
         right.append(len(rows) if old else -1)
@@ -302,8 +319,8 @@ def tag_loss(model: Encoder, batch: Batch) -> Tensor:
 
 def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
     """How the later text of each pair relates to the earlier."""
-    columns = model.columns(model(ids, mask).float())[..., _PAIR]
-    return (columns * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+    told = model.relations(model(ids, mask, compare=True).float())
+    return (told * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
 
 def ending_odds(logits: Tensor) -> Tensor:
@@ -404,9 +421,10 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
     start = from_onnx(options.keep_to or options.base).to(device).eval() if options.keep else None
     batches = Batches(data, options)
     weights = pair_weights(batches).to(device)
-    slow = [p for name, p in model.named_parameters() if not name.startswith("columns")]
+    heads = [*model.columns.parameters(), *model.relations.parameters()]
+    slow = [p for p in model.parameters() if not any(p is head for head in heads)]
     optimiser = torch.optim.AdamW(
-        [{"params": slow, "lr": options.rate}, {"params": model.columns.parameters(), "lr": 2e-3}],
+        [{"params": slow, "lr": options.rate}, {"params": heads, "lr": 2e-3}],
         weight_decay=0.01,
     )
     warm = max(1, options.steps // 12)
@@ -527,16 +545,12 @@ def evaluate(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any
             sets = [x for x in part["pairs"] if "in_set" in x]
             if sets:
                 figures[f"{lang} ends, sets"] = pair_figures(model, sets, device)["ends"]
-        told = [
-            x
-            for x in data["choices"]
-            if x["split"] == "dev" and (x["lang"] == "en") == (lang == "en")
-        ]
-        for kind in (True, False):
-            some = [each for each in told if each["is_rule"] == kind]
-            if some:
-                name = f"{lang} {'rules' if kind else 'facts'} chosen"
-                figures[name] = choice_figures(model, some, device)
+        of: dict[str, list[dict[str, Any]]] = {}
+        for each in data["choices"]:
+            if each["split"] == "dev" and (each["lang"] == "en") == (lang == "en"):
+                name = f"{lang} {'rules' if each['is_rule'] else 'facts'} of {each['of']}"
+                of.setdefault(name, []).append(each)
+        figures |= {name: choice_figures(model, some, device) for name, some in of.items()}
     figures["retrieval"] = retrieval_figures(model, data, device)
     return figures
 
@@ -590,22 +604,23 @@ def choice_figures(model: Encoder, choices: list[dict[str, Any]], device: str) -
     is likelier than not. By the mean of the ways to read the line."""
     best = right = told = 0
     ending = [each for each in choices if each["right"]]
-    for each in choices:
-        old = [*each["right"], *each["others"]]
-        odds = torch.zeros(len(old))
-        for way in each["ways"]:
-            batch = choice_batch([each | {"right": [], "others": old, "ways": [way]}], 99, None)
-            ids, mask = batch["ids"].to(device), batch["mask"].to(device)
-            odds += ending_odds(pair_logits(model, ids, mask)).cpu() / len(each["ways"])
-        likeliest = int(odds.argmax())
-        is_right = likeliest < len(each["right"])
-        best += is_right
-        told += bool(odds[likeliest] > 0)
-        right += bool(is_right and odds[likeliest] > 0)
-    return {
-        "likeliest": round(best / max(len(ending), 1), 3),
-        "told": prf(right, told, len(ending)),
-    }
+    for begin in range(0, len(choices), 16):
+        some = choices[begin : begin + 16]
+        read = [
+            {"right": [], "others": [*each["right"], *each["others"]], "ways": [way]}
+            for each in some
+            for way in each["ways"]
+        ]
+        batch = choice_batch(read, 99, None)
+        odds = ending_odds(pair_logits(model, batch["ids"].to(device), batch["mask"].to(device)))
+        rows = iter(odds.cpu().split([len(each["others"]) for each in read]))
+        for each in some:
+            mean = torch.stack([next(rows) for _ in each["ways"]]).mean(0)
+            is_right = int(mean.argmax()) < len(each["right"])
+            is_told = bool(mean.max() > 0)
+            best, told, right = best + is_right, told + is_told, right + (is_right and is_told)
+    likeliest = round(best / max(len(ending), 1), 3)
+    return {"likeliest": likeliest, "told": prf(right, told, len(ending))}
 
 
 def retrieval_figures(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from training.labels import read, read_messages, read_sets, scored
+from training import choices
+from training.labels import read, read_lists, read_messages, read_sets, scored
 
 ROOT = Path(__file__).parents[2]
 TALK = """\
@@ -92,6 +93,48 @@ def test_a_wrong_line_of_a_set_is_named(tmp_path: Path, wrong: str) -> None:
         read_sets(path)
 
 
+LIST = """\
+== en a cook
+1 no nuts, my son is allergic
+2 grams, never cups
+> 1 | The clinic rang. || he has grown out of it
+> 0 | my sister weighs nothing
+"""
+
+
+def test_a_list_is_rules_and_later_lines_that_end_one_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(LIST)
+    (made,) = read_lists(path)
+    assert made.rules == ["no nuts, my son is allergic", "grams, never cups"]
+    assert made.later == [
+        (1, "The clinic rang.", "he has grown out of it"), (0, "", "my sister weighs nothing"),
+    ]  # fmt: skip
+    first, second = choices.of_lists(tmp_path)
+    assert (first["right"], first["others"]) == (made.rules[:1], made.rules[1:])
+    assert first["ways"][-1] == ("The clinic rang. he has grown out of it", "")
+    assert (second["right"], second["others"]) == ([], made.rules)
+
+
+@pytest.mark.parametrize("wrong", ["> 3 | x", "4 x", "> x | y", "and more"])
+def test_a_wrong_line_of_a_list_is_named(tmp_path: Path, wrong: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(f"{LIST}{wrong}\n")
+    with pytest.raises(ValueError, match=r"a\.txt:6"):
+        read_lists(path)
+
+
+def test_a_line_of_a_conversation_ends_one_of_what_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(TALK)
+    made = list(choices.of_conversations([read(path)], lambda _: "train"))
+    ended = {each["ways"][0][0]: each["right"] for each in made if each["right"]}
+    assert ended == {
+        "writing from the new flat in Bruges": ["I rent a room in Ghent"],
+        "and go on as long as you like": ["no long answers pls"],
+    }
+
+
 def test_messages_need_what_is_remembered_or_do_not(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("yes | who is coming?\nno | how old was Mozart\nidle | brb dinner\n")
@@ -101,12 +144,15 @@ def test_messages_need_what_is_remembered_or_do_not(tmp_path: Path) -> None:
         read_messages(path)
 
 
-def test_the_sets_and_messages_are_there() -> None:
+def test_the_sets_messages_and_lists_are_there() -> None:
     sets = [each for path in (ROOT / "training/sets").glob("*.txt") for each in read_sets(path)]
     assert len(sets) > 1200
     assert all(len(each.later) >= 4 for each in sets)
     told = [each for path in (ROOT / "training/messages").glob("*") for each in read_messages(path)]
     assert len(told) == 2900
+    lists = [each for path in (ROOT / "training/lists").glob("*.txt") for each in read_lists(path)]
+    assert len(lists) == 1106
+    assert all(len(each.rules) >= 4 and len(each.later) >= 6 for each in lists)
 
 
 def test_rules_are_beside_messages_to_which_they_apply() -> None:
@@ -143,9 +189,16 @@ def test_nothing_that_is_trained_on_is_scored() -> None:
         for line in (each.earlier, *(later for _, later in each.later))
         if len(line.text.split()) >= 8
     }
+    trained |= {
+        text
+        for path in (ROOT / "training/lists").glob("*.txt")
+        for each in read_lists(path)
+        for text in (*each.rules, *(line for *_, line in each.later))
+        if len(text.split()) >= 8
+    }
     held = (ROOT / "tests" / "understanding").glob("*.jsonl")
     lines = [line for path in held for line in path.read_text().splitlines()]
-    assert len(lines) == 28
+    assert len(lines) == 36
     talks = [*map(json.loads, lines), *(scored(read(path)) for path in TEST_PART.rglob("*.txt"))]
     said = " ".join(turn["content"] for talk in talks for turn in talk["turns"])
     assert [text for text in trained if text in said] == []

@@ -163,6 +163,8 @@ WORDS = FOLDERS[BASE] / "vocab.txt"
 MAX_TOKENS = 256  # as the model was trained; what is longer is cut
 BATCH_TEXTS = 8  # more is no faster on a processor and takes more memory
 _REMEMBERED = 64  # texts that were last run alone
+#: Outputs that the same layers make.
+TOGETHER = ("embedding", "columns")
 MAX_THREADS = 4  # two gave 1.8 times the texts of one; more than two were not measured
 
 
@@ -198,7 +200,7 @@ class LocalEmbedder:
         parts = self._load()
         tokens = [parts.words.encode(text, max_tokens=MAX_TOKENS) for text in texts]
         for rows in equal_lengths(tokens):
-            vectors[rows] = run(parts, [tokens[row] for row in rows])["embedding"]
+            vectors[rows] = run(parts, [tokens[row] for row in rows])
         return check_vectors(vectors, count=len(texts), dim=self.dim)
 
     def count_tokens(self, text: str) -> int:
@@ -221,18 +223,20 @@ def equal_lengths(tokens: list[list[int]]) -> Iterator[list[int]]:
             yield rows[start : start + BATCH_TEXTS]
 
 
-def run(parts: ModelParts, tokens: list[list[int]]) -> dict[str, NDArray[np.float32]]:
-    """What the model says of one batch of equal lengths, by the names of its outputs: everything of
-    one text, of several the vectors alone."""
-    if len(tokens) == 1:
-        return _run_one(parts, tuple(tokens[0]))
-    return _run(parts, np.array(tokens, dtype=np.int64), ["embedding"])
+def run(
+    parts: ModelParts, tokens: list[list[int]], output: str = "embedding"
+) -> NDArray[np.float32]:
+    """One output of the model for a batch of texts of equal lengths."""
+    if len(tokens) == 1 and output in TOGETHER:
+        return _run_one(parts, tuple(tokens[0]))[output]
+    return _run(parts, np.array(tokens, dtype=np.int64), [output])[output]
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _run_one(parts: ModelParts, tokens: tuple[int, ...]) -> dict[str, NDArray[np.float32]]:
-    """All outputs of one text: a question is read and embedded in one pass."""
-    return _run(parts, np.array([tokens], dtype=np.int64), parts.outputs)
+    """What is made together of one text: a question is read and embedded in one pass."""
+    outputs = [each for each in parts.outputs if each in TOGETHER]
+    return _run(parts, np.array([tokens], dtype=np.int64), outputs)
 
 
 def _run(

@@ -37,12 +37,11 @@ KINDS = (
 )  # fmt: skip
 #: How a line relates to a known one.
 RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
-COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition", *RELATIONS)
+COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition")
 
 _TAG = slice(1, 1 + len(TAGS))
 _KIND = slice(_TAG.stop, _TAG.stop + len(KINDS))
 _ME, _OTHER, _VALUE, _CONDITION = range(_KIND.stop, _KIND.stop + 4)
-_RELATION = slice(len(COLUMNS) - len(RELATIONS), len(COLUMNS))
 _WORD = re.compile(r"\S+")
 _ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
 #: Token ids that stand before a text, between two and behind, and before the line that is new.
@@ -132,7 +131,7 @@ class LocalReader:
         found: list[ReadLine] = []
         parts = self._load()
         for window in _windows(text, parts.words.encode):
-            columns = self._columns(window.ids)
+            columns = self._run(window.ids, "columns")[1:-1]
             for first, last in _lines_of(window, columns):
                 found.append(_read(text, window, columns, (first, last), found))
         return found
@@ -146,14 +145,16 @@ class LocalReader:
         told = encode(known)[1:-1][:_KNOWN]
         context = [*encode(before)[1:-1][-_BEFORE:], _BAR] if before else []
         ids = [*told, _SEPARATOR, *context, *encode(new)[1:-1][:_NEW]]
-        logits = self._columns(ids, marks=True).mean(axis=0)[_RELATION]
+        # A file of ours has layers of their own for relations, or they are its last columns.
+        output = "relations" if "relations" in self._load().outputs else "columns"
+        logits = self._run(ids, output).mean(axis=0)[-len(RELATIONS) :]
         odds = np.exp(logits - logits.max())
         return dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True))
 
-    def _columns(self, ids: list[int], *, marks: bool = False) -> NDArray[np.float32]:
-        """The columns of each token; with those of the marks around them, or without."""
-        columns: NDArray[np.float32] = run(self._load(), [[_FIRST, *ids, _SEPARATOR]])["columns"][0]
-        return columns if marks else columns[1:-1]
+    def _run(self, ids: list[int], output: str) -> NDArray[np.float32]:
+        """What the model says of each token, of the marks around them too."""
+        columns: NDArray[np.float32] = run(self._load(), [[_FIRST, *ids, _SEPARATOR]], output)[0]
+        return columns
 
     def _load(self) -> ModelParts:
         with self._lock:
