@@ -81,7 +81,7 @@ def trained(data: Path, steps: int) -> tuple[Encoder, list[float]]:
         seed=1, device="cpu", base=BASE, dropout=0.1, keep=0.0, keep_to=None, rate=3e-4,
         steps=steps, seconds=None, workers=0, batch=3, conversations=1, questions=3, smoothing=0.03,
         related_share=0.3, pair_weight=1.0, retrieval_weight=1.0, pairs=12, choices=4, most=4,
-        choice_weight=1.0,
+        choice_weight=1.0, compare_alone=False, compare_from=None,
     )  # fmt: skip
     read = read_prepared(data)
     for talk in read["retrieval"]:  # Long conversations would take minutes.
@@ -98,14 +98,14 @@ def trained(data: Path, steps: int) -> tuple[Encoder, list[float]]:
 
 
 def exported(place: Path, option: str) -> list[NDArray[np.float32]]:
-    """What a file that `export.py` wrote says of the texts: vectors, and columns of each token."""
+    """What a file that `export.py` wrote says of the texts: vectors, columns, relations."""
     out = place / f"out{option}"
     command = [sys.executable, "-m", "training.export", place / "weights", out]
     subprocess.run([*command, *([option] if option else [])], check=True)
     session = onnxruntime.InferenceSession(out / "model.onnx")
     ids, mask = (part.numpy().astype(np.int64) for part in texts())
     inputs = {"input_ids": ids, "attention_mask": mask}
-    return _of_words(*session.run(["embedding", "columns"], inputs), mask)
+    return _of_words(*session.run(["embedding", "columns", "relations"], inputs), mask)
 
 
 def said(model: Encoder) -> list[NDArray[np.float32]]:
@@ -113,7 +113,10 @@ def said(model: Encoder) -> list[NDArray[np.float32]]:
     ids, mask = texts()
     with torch.no_grad():
         columns = model.columns(model(ids, mask))
-        return _of_words(model.embed(ids, mask).numpy(), columns.numpy(), mask.numpy())
+        relations = model.relations(model(ids, mask, compare=True))
+    vectors = model.embed(ids, mask).detach()
+    told = [each.numpy() for each in (vectors, columns, relations)]
+    return _of_words(*told, mask.numpy())
 
 
 def texts() -> tuple[torch.Tensor, torch.Tensor]:
@@ -123,9 +126,12 @@ def texts() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _of_words(
-    vectors: NDArray[np.float32], columns: NDArray[np.float32], mask: NDArray[np.generic]
+    vectors: NDArray[np.float32],
+    columns: NDArray[np.float32],
+    relations: NDArray[np.float32],
+    mask: NDArray[np.generic],
 ) -> list[NDArray[np.float32]]:
-    return [vectors, columns[mask > 0]]
+    return [vectors, columns[mask > 0], relations[mask > 0]]
 
 
 if __name__ == "__main__":

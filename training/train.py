@@ -14,7 +14,8 @@ what helps to compare spoils what finds.
 
 Each step learns from a batch of all: turns with tagged lines, pairs of lines, lines with what each
 may end (a softmax over these and "none"), and questions against the turns of conversations (a
-softmax over all turns of the batch).
+softmax over all turns of the batch). With `--compare-alone` only what compares is trained, on top
+of layers that stay as they are: vectors and tags are those of the base, to the last digit.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ _ENDS = [RELATIONS.index(name) for name in ("replaces", "corrects", "withdraws")
 _ENDS_NOT = [n for n in range(len(RELATIONS)) if n not in _ENDS]
 CLS, SEP, BAR = 101, 102, 1064
 MAX_TOKENS = 256
+#: Steps at most in which the rate rises: time may end before all steps are made.
+_WARM = 100
 #: How often what a line ends is left out of its choice.
 _UNKNOWN = 0.25
 #: Of the choices of a batch: lines that end a rule, that end none, that state a fact.
@@ -88,6 +91,11 @@ class Encoder(nn.Module):
         for layer in (*self.layers[:SHARED], *upper):
             hidden = layer(hidden, seen)
         return hidden
+
+    def take_comparing(self, other: Encoder) -> None:
+        """Compare by the layers of another."""
+        self.comparing.load_state_dict(other.comparing.state_dict())
+        self.relations.load_state_dict(other.relations.state_dict())
 
     def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Unit vectors."""
@@ -384,10 +392,10 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
         pairs = self.some_pairs(draw)
         ids, mask = padded([pair_row(pair, draw) for pair in pairs])
         wanted = torch.tensor([pair["label"] for pair in pairs])
-        made = {
-            "tags": tag_batch(draw.sample(self.turns, min(options.batch, len(self.turns))), draw),
-            "pairs": {"ids": ids, "mask": mask, "wanted": wanted},
-        }
+        made = {"pairs": {"ids": ids, "mask": mask, "wanted": wanted}}
+        if options.batch:
+            turns = draw.sample(self.turns, min(options.batch, len(self.turns)))
+            made["tags"] = tag_batch(turns, draw)
         if options.choices:
             some = [
                 each
@@ -410,24 +418,45 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
         return [pair for some, number in drawn for pair in draw.sample(some, number)]
 
 
+def begun(options: argparse.Namespace) -> Encoder:
+    """The encoder from which training starts."""
+    model = from_onnx(options.base)
+    if options.compare_from:
+        model.take_comparing(from_onnx(options.compare_from))
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = options.dropout
+    return model
+
+
+def trained_parts(
+    model: Encoder, options: argparse.Namespace
+) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    """The linear layers on top, and the rest, of what is trained."""
+    model.train()
+    if options.compare_alone:
+        model.eval().requires_grad_(False)
+        model.comparing.train().requires_grad_(True)
+        model.relations.requires_grad_(True)
+        return list(model.relations.parameters()), list(model.comparing.parameters())
+    heads = [*model.columns.parameters(), *model.relations.parameters()]
+    return heads, [p for p in model.parameters() if not any(p is head for head in heads)]
+
+
 def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
     """A trained encoder."""
     torch.manual_seed(options.seed)
     device = options.device
-    model = from_onnx(options.base).to(device)
-    for part in model.modules():
-        if isinstance(part, nn.Dropout):
-            part.p = options.dropout
+    model = begun(options).to(device)
     start = from_onnx(options.keep_to or options.base).to(device).eval() if options.keep else None
     batches = Batches(data, options)
     weights = pair_weights(batches).to(device)
-    heads = [*model.columns.parameters(), *model.relations.parameters()]
-    slow = [p for p in model.parameters() if not any(p is head for head in heads)]
+    heads, slow = trained_parts(model, options)
     optimiser = torch.optim.AdamW(
         [{"params": slow, "lr": options.rate}, {"params": heads, "lr": 2e-3}],
         weight_decay=0.01,
     )
-    warm = max(1, options.steps // 12)
+    warm = max(1, min(options.steps // 12, _WARM))
     began = time.time()
 
     def done(step: int) -> float:
@@ -439,9 +468,10 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
         lambda n: min((n + 1) / warm, max(0.0, (1 - done(n)) / (1 - warm / options.steps))),
     )
     workers = options.workers
+    # Not by descriptors: each would be asked of a worker that is busy with the next batch.
+    torch.multiprocessing.set_sharing_strategy("file_system")
     loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=workers)
     report = Report(max(1, options.steps // 12))
-    model.train()
     for drawn in loader:
         batch = {name: {k: v.to(device) for k, v in part.items()} for name, part in drawn.items()}
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
@@ -466,12 +496,13 @@ def losses(
     options: argparse.Namespace,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Of tags, pairs, choices and retrieval."""
-    tags = tag_loss(model, batch["tags"])
     pairs = batch["pairs"]
     logits = pair_logits(model, pairs["ids"], pairs["mask"])
     wanted, smoothing = pairs["wanted"], options.smoothing
     related = F.cross_entropy(logits, wanted, weight=weights, label_smoothing=smoothing)
-    chosen = found = tags.new_zeros(())
+    tags = chosen = found = related.new_zeros(())
+    if "tags" in batch:
+        tags = tag_loss(model, batch["tags"])
     if "choices" in batch:
         chosen = choice_loss(model, batch["choices"])
     if "retrieval" in batch:
@@ -706,6 +737,8 @@ def main() -> None:
     parser.add_argument("--retrieval-weight", type=float, default=1.0)
     parser.add_argument("--keep", type=float, default=0.0, help="hold the vectors to the base's")
     parser.add_argument("--keep-to", type=Path, help="hold them to those of another shipped file")
+    parser.add_argument("--compare-alone", action="store_true", help="the rest stays as it is")
+    parser.add_argument("--compare-from", type=Path, help="begin to compare as this file does")
     parser.add_argument("--pair-weight", type=float, default=1.5)
     parser.add_argument("--related-share", type=float, default=0.12)
     parser.add_argument("--choices", type=int, default=24, help="lines with what they may end")
@@ -717,6 +750,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
+    if options.compare_alone:
+        options.batch = options.questions = options.keep = 0
     data = read_prepared(options.data)
     model = averaged(options.average) if options.average else train(data, options)
     model = model.to(options.device).eval()
