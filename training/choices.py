@@ -34,6 +34,8 @@ _TOO_NEAR = 0.4
 #: Facts nearest to a line; and one in so many lines that state a fact and end none.
 _FACTS, _ONE_IN = 12, 4
 _AROUND = 200
+#: The first ways to read a line, in which facts are compared: the last of these in use.
+_FACT_WAYS = 2
 
 Choice = dict[str, Any]
 
@@ -57,19 +59,20 @@ def of_conversations(
             turn = ref.split(".")[0]
             before = [one for one in seen if one not in gone and one.split(".")[0] != turn]
             rules = [one for one in before if lines[one].rules]
-            names = {*line.withdraws, *(name for one in ended for name in _names(lines[one]))}
-            right_rules = [one for one in rules if one in ended or names & _names(lines[one])]
+            names = set(line.withdraws)
+            right_rules = [one for one in rules if names & _names(lines[one])]
+            other_rules = [one for one in rules if one not in right_rules and one not in ended]
             shared = {
                 "of": "talk",
-                "ways": ways(conversation, ref),
                 "lang": conversation.head["lang"],
                 "split": split(conversation),
             }
-            if right_rules or (rules and line.rules and not names):
+            if right_rules or (other_rules and line.rules and not names):
                 yield shared | {
                     "is_rule": True,
+                    "ways": ways(conversation, ref),
                     "right": [lines[one].text for one in right_rules],
-                    "others": [lines[one].text for one in rules if one not in right_rules],
+                    "others": [lines[one].text for one in other_rules],
                 }
             right = [one for one in ended if one in rows and one in before]
             if ref in rows and (right or draw.randrange(_ONE_IN) == 0):
@@ -81,10 +84,12 @@ def of_conversations(
                 if others or right:
                     yield shared | {
                         "is_rule": False,
+                        "ways": ways(conversation, ref)[:_FACT_WAYS],
                         "right": [lines[one].text for one in right],
                         "others": [lines[one].text for one in others[:_FACTS]],
                     }
-            gone.update(ended, right_rules)
+            # Of a line that gives a rule and states a fact, the fact alone may be replaced.
+            gone.update(right_rules, (one for one in ended if not lines[one].rules))
             seen.append(ref)
 
 
@@ -106,21 +111,31 @@ def _same_chain(conversation: Conversation, ref: str) -> set[str]:
 def ways(conversation: Conversation, ref: str) -> list[tuple[str, str]]:
     """Ways to read a line: a text, and what stood before it."""
     number, place = (int(part) for part in ref.split("."))
-    lines = conversation.turns[number].lines
-    text = lines[place - 1].text
-    before = lines[place - 2].text if place > 1 else ""
-    after = lines[place].text if place < len(lines) else ""
-    turn = Turn("user", "", conversation.turns[number].at, lines[: place - 1]).content
-    heard = conversation.turns[number - 1].content if number else ""
-    found = [
+    said = conversation.turns[number]
+    text, earlier, later = (
+        said.lines[place - 1].text, said.lines[: place - 1], said.lines[place : place + 1]
+    )  # fmt: skip
+    before, after = (
+        " ".join(line.text for line in some if not _is_anothers(line))
+        for some in (earlier[-1:], later)
+    )
+    turn = Turn("user", "", said.at, earlier).content[-_AROUND:]
+    if any(map(_is_anothers, earlier)):
+        turn = before
+    last = conversation.turns[number - 1] if number else said
+    heard = (last.role, last.session) == ("assistant", said.session)
+    return [
         (text, ""),
         (text, before),
-        (text, turn[-_AROUND:]),
+        (text, turn),
         (f"{before} {text}".strip(), ""),
         (f"{text} {after}".strip(), ""),
-        (text, heard[-_AROUND:]),
+        (text, last.content[-_AROUND:] if heard else ""),
     ]
-    return list(dict.fromkeys(found))
+
+
+def _is_anothers(line: Line) -> bool:
+    return not {"quote", "others"}.isdisjoint(line.acts)
 
 
 def of_sets(folder: Path) -> Iterator[Choice]:
@@ -149,14 +164,15 @@ def of_lists(folder: Path) -> Iterator[Choice]:
     """Later lines of lists, each with all rules of its list."""
     for path in sorted(folder.glob("*.txt")):
         for number, each in enumerate(read_lists(path)):
+            is_rule = not path.stem.startswith("facts")
             for ended, before, line in each.later:
                 found = [(line, ""), (line, before), (f"{before} {line}".strip(), "")]
                 yield {
                     "of": "lists",
-                    "ways": list(dict.fromkeys(found)),
+                    "ways": found if is_rule else found[:_FACT_WAYS],
                     "lang": each.lang,
                     "split": "dev" if number % 10 == 7 else "train",
-                    "is_rule": not path.stem.startswith("facts"),
+                    "is_rule": is_rule,
                     "right": [each.rules[ended - 1]] if ended else [],
                     "others": [rule for n, rule in enumerate(each.rules, 1) if n != ended],
                 }

@@ -21,7 +21,7 @@ from typing import Any
 from training.prepare import TRUSTED
 
 HERE = Path(__file__).parent
-TRAINED = ("data", "sets", "messages", "trust", "asked")
+TRAINED = ("data", "sets", "lists", "messages", "trust", "asked")
 _WORDS = 8
 _WORD = re.compile(r"\w+")
 #: Labels behind a line are no text.

@@ -2,9 +2,9 @@
 
     make tiny
 
-Shows that the loss falls, and that what is exported says what the trainer said: to rounding before
-int8, nearly after it; exit code 1 when not. Needs torch, as `train.py` does; a wheel for the
-processor alone will do (requirements/training.txt).
+Shows that the loss falls, that what is exported says what the trainer said (to rounding before
+int8, nearly after it), and that what compares can be trained alone; exit code 1 when not. Needs
+torch, as `train.py` does; a wheel for the processor alone will do (requirements/training.txt).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from holdfast.models.local import WORDS, WordPiece
 from training.labels import read_prepared
-from training.train import BASE, Encoder, padded, save, train
+from training.train import BASE, Encoder, from_onnx, padded, save, train
 
 HERE = Path(__file__).parent
 #: What is prepared: two of them are of the development part.
@@ -40,6 +41,13 @@ _TURNS = 12
 #: How far the file in float32 may be from the trainer, whose weights are kept in halves; and how
 #: near vectors in int8 must be.
 _APART, _NEAR = 0.02, 0.97
+_OPTIONS: dict[str, Any] = {
+    "seed": 1, "device": "cpu", "base": BASE, "dropout": 0.1, "keep": 0.0, "keep_to": None,
+    "rate": 3e-4, "seconds": None, "workers": 0, "batch": 3, "conversations": 1, "questions": 3,
+    "smoothing": 0.03, "related_share": 0.3, "pair_weight": 1.0, "retrieval_weight": 1.0,
+    "pairs": 12, "choices": 4, "most": 4, "choice_weight": 1.0, "compare_alone": False,
+    "compare_from": None,
+}  # fmt: skip
 
 
 def main() -> int:
@@ -49,9 +57,11 @@ def main() -> int:
     steps = parser.parse_args().steps
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        model, losses = trained(prepared(place), steps)
+        data = read_prepared(prepared(place))
+        model, losses = trained(data, steps)
         save(model, place / "weights")
         exact, small = (exported(place, name) for name in ("--float32", ""))
+        moved = moved_by_comparing(data, place / "out" / "model.onnx")
     first, last = losses[0], losses[-1]
     print(f"loss: {first:.3f} in the first steps, {last:.3f} in the last")
     told = said(model)
@@ -59,7 +69,9 @@ def main() -> int:
     near = min(float((a * b).sum()) for a, b in zip(told[0], small[0], strict=True))
     print(f"the file in float32 differs by {apart:.5f} at most (allowed: {_APART})")
     print(f"vectors in int8 have a cosine of {near:.4f} at least with those (needed: {_NEAR})")
-    return int(not (last < first and apart <= _APART and near >= _NEAR))
+    print(f"training what compares alone changes {', '.join(sorted(moved))}")
+    is_alone = moved == {"comparing", "relations"}
+    return int(not (last < first and apart <= _APART and near >= _NEAR and is_alone))
 
 
 def prepared(place: Path) -> Path:
@@ -75,26 +87,28 @@ def prepared(place: Path) -> Path:
     return out
 
 
-def trained(data: Path, steps: int) -> tuple[Encoder, list[float]]:
+def trained(data: dict[str, Any], steps: int) -> tuple[Encoder, list[float]]:
     """A model, and its loss on the way."""
-    options = argparse.Namespace(
-        seed=1, device="cpu", base=BASE, dropout=0.1, keep=0.0, keep_to=None, rate=3e-4,
-        steps=steps, seconds=None, workers=0, batch=3, conversations=1, questions=3, smoothing=0.03,
-        related_share=0.3, pair_weight=1.0, retrieval_weight=1.0, pairs=12, choices=4, most=4,
-        choice_weight=1.0, compare_alone=False, compare_from=None,
-    )  # fmt: skip
-    read = read_prepared(data)
-    for talk in read["retrieval"]:  # Long conversations would take minutes.
+    for talk in data["retrieval"]:  # Long conversations would take minutes.
         talk["turns"] = talk["turns"][:_TURNS]
         talk["questions"] = [each for each in talk["questions"] if max(each[1]) < _TURNS]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        model = train(read, options)
+        model = train(data, argparse.Namespace(**(_OPTIONS | {"steps": steps})))
     print(printed.getvalue(), end="")
     told = re.findall(
         r"tags (\S+) pairs (\S+) choices (\S+) retrieval ([\d.]+)", printed.getvalue()
     )
     return model, [sum(map(float, each)) for each in told]
+
+
+def moved_by_comparing(data: dict[str, Any], base: Path) -> set[str]:
+    """Which parts change when only what compares is trained."""
+    alone = {"compare_alone": True, "compare_from": base, "base": base, "steps": 2}
+    model = train(data, argparse.Namespace(**(_OPTIONS | alone | {"batch": 0, "questions": 0})))
+    before = from_onnx(base).state_dict()
+    now = model.state_dict()
+    return {name.split(".")[0] for name in now if not torch.equal(now[name], before[name])}
 
 
 def exported(place: Path, option: str) -> list[NDArray[np.float32]]:

@@ -9,8 +9,8 @@ torch, numpy and onnx alone.
 A token's state at the last layer gives one number for each column (`COLUMNS`); those of a line are
 averaged over its tokens, so one pass over a turn tags all its lines. Lines begin where the column
 `start` says so. The embedding is the mean of the same states, of unit length. Two texts are
-compared in one pass, one behind the other: from the third layer on by layers of their own, since
-what helps to compare spoils what finds.
+compared in one pass, one behind the other: above the third layer by layers of their own, since what
+helps to compare spoils what finds.
 
 Each step learns from a batch of all: turns with tagged lines, pairs of lines, lines with what each
 may end (a softmax over these and "none"), and questions against the turns of conversations (a
@@ -50,7 +50,7 @@ SHARED = 3
 _LINE = slice(1, 1 + len(TAGS) + len(KINDS) + 2)
 _VALUE, _CONDITION = COLUMNS.index("value"), COLUMNS.index("condition")
 _ENDS = [RELATIONS.index(name) for name in ("replaces", "corrects", "withdraws")]
-_ENDS_NOT = [n for n in range(len(RELATIONS)) if n not in _ENDS]
+_WITHDRAWS = RELATIONS.index("withdraws")
 CLS, SEP, BAR = 101, 102, 1064
 MAX_TOKENS = 256
 #: Steps at most in which the rate rises: time may end before all steps are made.
@@ -244,6 +244,7 @@ def choice_batch(choices: list[dict[str, Any]], most: int, draw: random.Random |
     rows: list[list[int]] = []
     owners: list[int] = []
     right: list[int] = []
+    rules: list[bool] = []
     for number, each in enumerate(choices):
         old, others = each["right"][:1], list(each["others"])
         way = each["ways"][0]
@@ -256,9 +257,11 @@ def choice_batch(choices: list[dict[str, Any]], most: int, draw: random.Random |
         shown = [*old, *others[: most - len(old)]]
         rows += [pair_row({"old": [[], one], "new": way}, None) for one in shown]
         owners += [number] * len(shown)
+        rules += [each["is_rule"]] * len(shown)
     ids, mask = padded(rows)
     return {
         "ids": ids, "mask": mask, "owners": torch.tensor(owners), "right": torch.tensor(right),
+        "rules": torch.tensor(rules),
     }  # fmt: skip
 
 
@@ -331,16 +334,19 @@ def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
     return (told * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
 
-def ending_odds(logits: Tensor) -> Tensor:
-    """The log odds that the later text of each pair ends the earlier."""
-    parts = F.log_softmax(logits, dim=-1)
-    ends = torch.logsumexp(parts[:, _ENDS], dim=-1)
-    return ends - torch.logsumexp(parts[:, _ENDS_NOT], dim=-1)
+def ending_odds(logits: Tensor, rules: Tensor) -> Tensor:
+    """The log odds that the later text of each pair ends the earlier; facts are not withdrawn."""
+    ends = torch.zeros_like(logits, dtype=torch.bool)
+    ends[:, _ENDS] = True
+    ends[:, _WITHDRAWS] = rules
+    parts = logits.float()
+    ended, stands = parts.masked_fill(~ends, -1e4), parts.masked_fill(ends, -1e4)
+    return torch.logsumexp(ended, dim=-1) - torch.logsumexp(stands, dim=-1)
 
 
 def choice_loss(model: Encoder, batch: Batch) -> Tensor:
     """A softmax for each line over all that it may end, and none of these."""
-    odds = ending_odds(pair_logits(model, batch["ids"], batch["mask"]))
+    odds = ending_odds(pair_logits(model, batch["ids"], batch["mask"]), batch["rules"])
     owners, right = batch["owners"], batch["right"]
     told = torch.zeros(len(right), len(odds) + 1, device=odds.device).fill_(-1e4)
     told[owners, torch.arange(len(odds), device=odds.device)] = odds
@@ -556,7 +562,7 @@ def pair_weights(batches: Batches) -> Tensor:
 
 @torch.no_grad()
 def evaluate(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any]:
-    """Figures of the three heads on the development part, in English and in other languages."""
+    """Figures of tags, pairs, choices and retrieval on the development part, by language."""
     figures: dict[str, Any] = {}
     for lang in ("en", "other"):
         part = {
@@ -632,21 +638,22 @@ def pair_figures(model: Encoder, pairs: list[dict[str, Any]], device: str) -> di
 
 def choice_figures(model: Encoder, choices: list[dict[str, Any]], device: str) -> dict[str, Any]:
     """How often what a line ends is the likeliest of all; and precision, recall, how many, where it
-    is likelier than not. By the mean of the ways to read the line."""
+    is likelier than not. By the mean of the ways to read the line, of facts the last of them."""
     best = right = told = 0
     ending = [each for each in choices if each["right"]]
     for begin in range(0, len(choices), 16):
         some = choices[begin : begin + 16]
+        ways = [each["ways"] if each["is_rule"] else each["ways"][-1:] for each in some]
         read = [
-            {"right": [], "others": [*each["right"], *each["others"]], "ways": [way]}
-            for each in some
-            for way in each["ways"]
+            each | {"right": [], "others": [*each["right"], *each["others"]], "ways": [way]}
+            for each, of in zip(some, ways, strict=True)
+            for way in of
         ]
-        batch = choice_batch(read, 99, None)
-        odds = ending_odds(pair_logits(model, batch["ids"].to(device), batch["mask"].to(device)))
+        batch = {name: part.to(device) for name, part in choice_batch(read, 99, None).items()}
+        odds = ending_odds(pair_logits(model, batch["ids"], batch["mask"]), batch["rules"])
         rows = iter(odds.cpu().split([len(each["others"]) for each in read]))
-        for each in some:
-            mean = torch.stack([next(rows) for _ in each["ways"]]).mean(0)
+        for each, of in zip(some, ways, strict=True):
+            mean = torch.stack([next(rows) for _ in of]).mean(0)
             is_right = int(mean.argmax()) < len(each["right"])
             is_told = bool(mean.max() > 0)
             best, told, right = best + is_right, told + is_told, right + (is_right and is_told)
@@ -755,8 +762,8 @@ def main() -> None:
     data = read_prepared(options.data)
     model = averaged(options.average) if options.average else train(data, options)
     model = model.to(options.device).eval()
-    figures = evaluate(model, data, options.device)
     save(model, options.out)
+    figures = evaluate(model, data, options.device)
     (options.out / "figures.json").write_text(json.dumps(figures))
     for name, value in figures.items():
         print(name, value)
