@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast
+from holdfast.border.validate import RESERVED_METADATA
 from holdfast.errors import HoldfastError, ScopeError
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
@@ -524,7 +525,7 @@ WORD = st.sampled_from(["ann", "bob", "🐈", "ann ", "a\nb", "'; DROP TABLE eve
 SCALAR = st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.text()
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 METADATA = st.dictionaries(
-    st.text().filter(lambda key: key != "fact_role"),
+    st.text().filter(lambda key: key not in RESERVED_METADATA),
     st.recursive(SCALAR | NUMBER, lambda each: st.lists(each, max_size=3), max_leaves=5),
     max_size=4,
 )
