@@ -53,7 +53,7 @@ _OPTIONS: dict[str, Any] = {
 def main() -> int:
     """Run it; print what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--steps", type=int, default=16)
+    parser.add_argument("--steps", type=int, default=10)
     steps = parser.parse_args().steps
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
