@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.learn.drafts_from_lines import ways_to_read
 from holdfast.models.local import LocalEmbedder
 from training.labels import Conversation, Line, LineSet, Turn, read_lists, read_sets
 
@@ -33,7 +34,6 @@ _BESIDE, _STRANGE = 3, 9
 _TOO_NEAR = 0.4
 #: Facts nearest to a line; and one in so many lines that state a fact and end none.
 _FACTS, _ONE_IN = 12, 4
-_AROUND = 200
 #: The first ways to read a line, in which facts are compared: the last of these in use.
 _FACT_WAYS = 2
 
@@ -119,19 +119,12 @@ def ways(conversation: Conversation, ref: str) -> list[tuple[str, str]]:
         " ".join(line.text for line in some if not _is_anothers(line))
         for some in (earlier[-1:], later)
     )
-    turn = Turn("user", "", said.at, earlier).content[-_AROUND:]
-    if any(map(_is_anothers, earlier)):
-        turn = before
+    is_own = not any(map(_is_anothers, earlier))
+    turn = Turn("user", "", said.at, earlier).content if is_own else before
     last = conversation.turns[number - 1] if number else said
-    heard = (last.role, last.session) == ("assistant", said.session)
-    return [
-        (text, ""),
-        (text, before),
-        (text, turn),
-        (f"{before} {text}".strip(), ""),
-        (f"{text} {after}".strip(), ""),
-        (text, last.content[-_AROUND:] if heard else ""),
-    ]
+    is_heard = (last.role, last.session) == ("assistant", said.session)
+    heard = last.content if is_heard else ""
+    return ways_to_read(text, before=before, after=after, turn=turn, heard=heard)
 
 
 def _is_anothers(line: Line) -> bool:

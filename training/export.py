@@ -80,12 +80,14 @@ def shipped(path: Path) -> Weights:
         "norm.weight": raw["embeddings.LayerNorm.weight"],
         "norm.bias": raw["embeddings.LayerNorm.bias"],
     }
-    upper = CONFIG["num_hidden_layers"] - CONFIG["num_shared_layers"]
-    places = {f"encoder.layer.{n}": f"layers.{n}" for n in range(CONFIG["num_hidden_layers"])}
-    places |= {f"comparing.layer.{n}": f"comparing.{n}" for n in range(upper)}
-    for old, new in places.items():
-        if f"{old}.attention.bias" in raw:
-            found |= _layer(raw, old, new)
+    shared, layers = CONFIG["num_shared_layers"], CONFIG["num_hidden_layers"]
+    for number in range(layers):
+        found |= _layer(raw, f"encoder.layer.{number}", f"layers.{number}")
+    # A file of before compares by the layers that read.
+    is_split = "comparing.layer.0.attention.bias" in raw
+    for number in range(layers - shared):
+        old = f"comparing.layer.{number}" if is_split else f"encoder.layer.{shared + number}"
+        found |= _layer(raw, old, f"comparing.{number}")
     for head in ("columns", "relations"):
         if f"{head}.weight" in raw:
             found[f"{head}.weight"] = raw[f"{head}.weight"].T

@@ -33,7 +33,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.export import shipped
+from training.export import CONFIG, shipped
 from training.labels import read_prepared
 
 HERE = Path(__file__).parent
@@ -46,7 +46,7 @@ TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat", 
 RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
 COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition")
 #: Layers that all share; those above them are there twice.
-SHARED = 3
+SHARED = CONFIG["num_shared_layers"]
 _LINE = slice(1, 1 + len(TAGS) + len(KINDS) + 2)
 _VALUE, _CONDITION = COLUMNS.index("value"), COLUMNS.index("condition")
 _ENDS = [RELATIONS.index(name) for name in ("replaces", "corrects", "withdraws")]
@@ -130,19 +130,13 @@ class Layer(nn.Module):
 
 
 def from_onnx(path: Path) -> Encoder:
-    """An encoder with the weights of a shipped file. Columns that it has not are drawn; layers that
-    compare are those that read, where it has no others."""
+    """An encoder with the weights of a shipped file; columns that it has not are drawn."""
     model = Encoder()
     state = model.state_dict()
     for head in ("columns", "relations"):
         nn.init.normal_(state[f"{head}.weight"], std=0.02)
         nn.init.zeros_(state[f"{head}.bias"])
-    found = shipped(path)
-    for name in state:
-        if name.startswith("comparing.") and name not in found:
-            number, _, rest = name.removeprefix("comparing.").partition(".")
-            found[name] = found[f"layers.{int(number) + SHARED}.{rest}"]
-    for name, value in found.items():
+    for name, value in shipped(path).items():
         if state[name].shape == value.shape:
             state[name] = torch.tensor(value, dtype=torch.float)
     model.load_state_dict(state)

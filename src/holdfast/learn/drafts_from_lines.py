@@ -164,24 +164,15 @@ class _TurnReader:
         self.rules.append(RuleDraft(self._event, rule, ways, ends, is_end, is_stored))
 
     def _ways(self, line: ReadLine, text: str) -> list[tuple[str, str]]:
-        """A line alone; behind the line before it, behind all of its turn before it, and behind the
-        end of what was said to the user; with the line before it, and with the next. What somebody
-        else said in the turn explains nothing."""
+        """Ways to read a line. What somebody else said in the turn explains nothing."""
         place = self._lines.index(line)
         before, after = (
             " ".join(word for each in some if _anothers(each) < _OWN for word in each.text.split())
             for some in (self._lines[:place][-1:], self._lines[place + 1 :][:1])
         )
         is_own = all(_anothers(each) < _OWN for each in self._lines[:place])
-        turn = self._event.content[: line.start].strip()[-_AROUND:] if is_own else before
-        return [
-            (text, ""),
-            (text, before),
-            (text, turn),
-            (f"{before} {text}".strip(), ""),
-            (f"{text} {after}".strip(), ""),
-            (text, self._heard[-_AROUND:]),
-        ]
+        turn = self._event.content[: line.start].strip() if is_own else before
+        return ways_to_read(text, before=before, after=after, turn=turn, heard=self._heard)
 
     def _disown(self, line: ReadLine, text: str) -> None:
         """What the patterns may have taken from a line is not the user's."""
@@ -267,6 +258,22 @@ class _TurnReader:
         """Whether the line lies in what the user says, not shows."""
         middle = (line.start + line.end) // 2
         return any(start <= middle < end for start, end in self._own)
+
+
+def ways_to_read(
+    text: str, *, before: str, after: str, turn: str, heard: str
+) -> list[tuple[str, str]]:
+    """A line alone; behind the line before it, behind all of its turn before it, and behind the end
+    of what was said to the user; with the line before it, and with the next. Each: a text, and what
+    stood before that."""
+    return [
+        (text, ""),
+        (text, before),
+        (text, turn[-_AROUND:]),
+        (f"{before} {text}".strip(), ""),
+        (f"{text} {after}".strip(), ""),
+        (text, heard[-_AROUND:]),
+    ]
 
 
 def _is_anothers_fact(fact: FactDraft, anothers: Mapping[str, Sequence[str]]) -> bool:
