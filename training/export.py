@@ -1,11 +1,12 @@
 """Writes trained weights as the int8 file that ships, and shows that it says what the trainer said.
 
-    python -m training.export WEIGHTS_FOLDER OUT_FOLDER [--between BASE.onnx SHARE]
+    python -m training.export WEIGHTS_FOLDER OUT_FOLDER [--between BASE.onnx SHARE] [--on BASE.onnx]
 
 With `--between`, weights of the encoder between those and a shipped file's, from which they were
-trained: what was learned before is forgotten less.
+trained: what was learned before is forgotten less. With `--on`, only what compares is taken from
+them (`train.py --compare-alone`), all else as it stands in a shipped file.
 
-The graph is that of `scripts/build_model.py`, with two outputs more: the columns of each token and,
+The graph is that of `scripts/build_model.py`, with two outputs more: the columns of each token or,
 by layers of their own, its relations.
 """
 
@@ -22,14 +23,11 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from scripts.build_model import Encoder, Weights
+from scripts.build_model import Encoder, Weights, numbers_of
 
 CONFIG: dict[str, Any] = {
     "num_hidden_layers": 6, "num_attention_heads": 12, "hidden_size": 384, "layer_norm_eps": 1e-12,
-    "num_shared_layers": 3,
 }  # fmt: skip
-#: How many relations two texts can have.
-RELATIONS = 7
 NAMES = {
     "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
     "out": "attention.output.dense", "inner": "intermediate.dense", "outer": "output.dense",
@@ -43,6 +41,7 @@ def main() -> None:
     parser.add_argument("weights", type=Path, nargs="+", help="folders; several are averaged")
     parser.add_argument("out", type=Path)
     parser.add_argument("--between", nargs=2, metavar=("BASE", "SHARE"), help="of the new weights")
+    parser.add_argument("--on", type=Path, metavar="BASE", help="new is only what compares")
     parser.add_argument("--float32", action="store_true", help="do not quantise, to compare with")
     options = parser.parse_args()
     every = [read(folder) for folder in options.weights]
@@ -52,11 +51,26 @@ def main() -> None:
         for name, old in shipped(Path(options.between[0])).items():
             if not name.startswith(("columns", "relations")):
                 weights[name] = share * weights[name] + (1 - share) * old
-    data = Encoder(renamed(weights), CONFIG, quantise=not options.float32).build()
+    kept: dict[str, onnx.TensorProto] = {}
+    if options.on:
+        kept = as_stored(options.on)
+        weights |= {name: old for name, old in shipped(options.on).items() if not compares(name)}
+    data = Encoder(renamed(weights), CONFIG, quantise=not options.float32, kept=kept).build()
     options.out.mkdir(parents=True, exist_ok=True)
     written = data.SerializeToString()
     (options.out / "model.onnx").write_bytes(written)
     print(f"model.onnx: {len(written):,} bytes, sha256 {hashlib.sha256(written).hexdigest()}")
+
+
+def compares(name: str) -> bool:
+    """Whether a weight is of what compares alone."""
+    return name.startswith(("comparing", "relations"))
+
+
+def as_stored(path: Path) -> dict[str, onnx.TensorProto]:
+    """What reads and embeds, of a shipped file, to the last bit."""
+    stored = onnx.load(path).graph.initializer
+    return {each.name: each for each in stored if not compares(each.name)}
 
 
 def read(folder: Path) -> Weights:
@@ -80,23 +94,15 @@ def shipped(path: Path) -> Weights:
         "norm.weight": raw["embeddings.LayerNorm.weight"],
         "norm.bias": raw["embeddings.LayerNorm.bias"],
     }
-    shared, layers = CONFIG["num_shared_layers"], CONFIG["num_hidden_layers"]
-    for number in range(layers):
+    # The base compares by the layers that read.
+    comparing = "comparing" if "comparing.layer.0.attention.bias" in raw else "encoder"
+    for number in range(CONFIG["num_hidden_layers"]):
         found |= _layer(raw, f"encoder.layer.{number}", f"layers.{number}")
-    # A file of before compares by the layers that read.
-    is_split = "comparing.layer.0.attention.bias" in raw
-    for number in range(layers - shared):
-        old = f"comparing.layer.{number}" if is_split else f"encoder.layer.{shared + number}"
-        found |= _layer(raw, old, f"comparing.{number}")
+        found |= _layer(raw, f"{comparing}.layer.{number}", f"comparing.{number}")
     for head in ("columns", "relations"):
         if f"{head}.weight" in raw:
             found[f"{head}.weight"] = raw[f"{head}.weight"].T
             found[f"{head}.bias"] = raw[f"{head}.bias"]
-    if "columns.weight" in found and "relations.weight" not in found:
-        # A file of before: relations were the last columns.
-        for part in ("weight", "bias"):
-            every = found[f"columns.{part}"]
-            found[f"columns.{part}"], found[f"relations.{part}"] = np.split(every, [-RELATIONS])
     return found
 
 
@@ -107,9 +113,8 @@ def _layer(raw: Weights, old: str, new: str) -> Weights:
         if ours.startswith("norm"):
             found[f"{new}.{ours}.weight"] = raw[f"{old}.{theirs}.weight"]
         else:
-            scale = raw[f"{old}.{theirs}.scale"][..., None]
-            blocks = (raw[f"{old}.{theirs}"].astype(np.float32) - 128) * scale
-            found[f"{new}.{ours}.weight"] = blocks.reshape(blocks.shape[0], -1)
+            stored = raw[f"{old}.{theirs}"], raw[f"{old}.{theirs}.scale"]
+            found[f"{new}.{ours}.weight"] = numbers_of(*stored)
         if ours not in ("query", "key", "value"):
             found[f"{new}.{ours}.bias"] = raw[f"{old}.{theirs}.bias"]
     return found

@@ -9,8 +9,8 @@ torch, numpy and onnx alone.
 A token's state at the last layer gives one number for each column (`COLUMNS`); those of a line are
 averaged over its tokens, so one pass over a turn tags all its lines. Lines begin where the column
 `start` says so. The embedding is the mean of the same states, of unit length. Two texts are
-compared in one pass, one behind the other: above the third layer by layers of their own, since what
-helps to compare spoils what finds.
+compared in one pass, one behind the other, by layers of their own, since what helps to compare
+spoils what finds.
 
 Each step learns from a batch of all: turns with tagged lines, pairs of lines, lines with what each
 may end (a softmax over these and "none"), and questions against the turns of conversations (a
@@ -33,7 +33,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.export import CONFIG, shipped
+from scripts.build_model import SMALL_BLOCK
+from training.export import shipped
 from training.labels import read_prepared
 
 HERE = Path(__file__).parent
@@ -45,20 +46,24 @@ KINDS = (
 TAGS = ("fact", "rule", "withdraw", "ask", "quote", "others", "filler", "chat", "recall")
 RELATIONS = ("unrelated", "same", "adds", "replaces", "corrects", "withdraws", "both")
 COLUMNS = ("start", *TAGS, *KINDS, "me", "other", "value", "condition")
-#: Layers that all share; those above them are there twice.
-SHARED = CONFIG["num_shared_layers"]
 _LINE = slice(1, 1 + len(TAGS) + len(KINDS) + 2)
 _VALUE, _CONDITION = COLUMNS.index("value"), COLUMNS.index("condition")
 _ENDS = [RELATIONS.index(name) for name in ("replaces", "corrects", "withdraws")]
 _WITHDRAWS = RELATIONS.index("withdraws")
-CLS, SEP, BAR = 101, 102, 1064
+CLS, SEP, MASK, BAR = 101, 102, 103, 1064
 MAX_TOKENS = 256
 #: Steps at most in which the rate rises: time may end before all steps are made.
 _WARM = 100
+#: Steps at most between two lines that report.
+_REPORT = 250
+#: Parts of a batch of pairs that are run apart, by their lengths.
+_CHUNKS = 2
+#: How often a word piece is hidden: what a line ends must not hang on one.
+_HIDDEN = 0.06
 #: How often what a line ends is left out of its choice.
 _UNKNOWN = 0.25
 #: Of the choices of a batch: lines that end a rule, that end none, that state a fact.
-_SHARES = (0.5, 0.2, 0.3)
+_SHARES = (0.4, 0.2, 0.4)
 
 
 # ----------------------------------------------------------------------
@@ -68,7 +73,7 @@ _SHARES = (0.5, 0.2, 0.3)
 
 class Encoder(nn.Module):
     """A BERT of 6 layers and 384 dimensions with one linear layer of columns on top, and beside its
-    upper layers others with one of relations."""
+    layers as many others, of four bits, with one of relations."""
 
     def __init__(self, layers: int = 6, width: int = 384, heads: int = 12) -> None:
         super().__init__()
@@ -77,7 +82,7 @@ class Encoder(nn.Module):
         self.positions = nn.Embedding(512, width)
         self.norm = nn.LayerNorm(width, eps=1e-12)
         self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
-        self.comparing = nn.ModuleList(Layer(width, heads) for _ in range(layers - SHARED))
+        self.comparing = nn.ModuleList(Layer(width, heads, FourBits) for _ in range(layers))
         self.columns = nn.Linear(width, len(COLUMNS))
         self.relations = nn.Linear(width, len(RELATIONS))
         self.dropout = nn.Dropout(0.1)
@@ -87,8 +92,7 @@ class Encoder(nn.Module):
         places = torch.arange(ids.shape[1], device=ids.device)
         hidden = self.dropout(self.norm(self.words(ids) + self.positions(places)))
         seen = mask[:, None, None, :].bool()
-        upper = self.comparing if compare else self.layers[SHARED:]
-        for layer in (*self.layers[:SHARED], *upper):
+        for layer in self.comparing if compare else self.layers:
             hidden = layer(hidden, seen)
         return hidden
 
@@ -103,14 +107,29 @@ class Encoder(nn.Module):
         return F.normalize((states * mask[..., None]).sum(1), dim=-1)
 
 
+class FourBits(nn.Linear):
+    """A linear layer whose weights are used as the file has them, in four bits, and learned as if
+    they were not."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Weights of four bits times the input, and the bias."""
+        blocks = self.weight.view(len(self.weight), -1, SMALL_BLOCK)
+        with torch.no_grad():
+            scales = blocks.gather(-1, blocks.abs().argmax(-1, keepdim=True)) / -8
+            scales = torch.where(scales == 0, 1, scales)
+            rounded = (blocks / scales).round().clamp(-8, 7) * scales
+        used = blocks + (rounded - blocks).detach()
+        return F.linear(input, used.view_as(self.weight), self.bias)
+
+
 class Layer(nn.Module):
     """Attention and feed-forward, each added to its input and normalised."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, linear: type[nn.Linear] = nn.Linear) -> None:
         super().__init__()
         self.heads = heads
-        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
-        self.inner, self.outer = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.query, self.key, self.value, self.out = (linear(width, width) for _ in range(4))
+        self.inner, self.outer = linear(width, 4 * width), linear(4 * width, width)
         self.norm1, self.norm2 = (nn.LayerNorm(width, eps=1e-12) for _ in range(2))
         self.dropout = nn.Dropout(0.1)
 
@@ -228,7 +247,13 @@ def pair_row(pair: dict[str, Any], draw: random.Random | None) -> list[int]:
     if draw and draw.random() < 0.15:
         before = []
     context = [*before[-40:], BAR] if before else []
-    return [*old[:80], SEP, *context, *new[:100]]
+    row = [*old[:80], SEP, *context, *new[:100]]
+    return _blurred(row, draw) if draw else row
+
+
+def _blurred(row: list[int], draw: random.Random) -> list[int]:
+    """Two texts of which some pieces are hidden."""
+    return [MASK if each != SEP and draw.random() < _HIDDEN else each for each in row]
 
 
 def choice_batch(choices: list[dict[str, Any]], most: int, draw: random.Random | None) -> Batch:
@@ -249,7 +274,8 @@ def choice_batch(choices: list[dict[str, Any]], most: int, draw: random.Random |
             draw.shuffle(others)
         right.append(len(rows) if old else -1)
         shown = [*old, *others[: most - len(old)]]
-        rows += [pair_row({"old": [[], one], "new": way}, None) for one in shown]
+        pairs = [pair_row({"old": [[], one], "new": way}, None) for one in shown]
+        rows += [_blurred(row, draw) for row in pairs] if draw else pairs
         owners += [number] * len(shown)
         rules += [each["is_rule"]] * len(shown)
     ids, mask = padded(rows)
@@ -324,8 +350,15 @@ def tag_loss(model: Encoder, batch: Batch) -> Tensor:
 
 def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
     """How the later text of each pair relates to the earlier."""
-    told = model.relations(model(ids, mask, compare=True).float())
-    return (told * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+    lengths = mask.sum(1).long()
+    order = lengths.argsort()
+    logits = []
+    for rows in order.chunk(_CHUNKS):  # Of about equal lengths: little is computed for nothing.
+        longest = int(lengths[rows[-1]])
+        some, seen = ids[rows, :longest], mask[rows, :longest]
+        told = model.relations(model(some, seen, compare=True).float())
+        logits.append((told * seen[..., None]).sum(1) / seen.sum(1, keepdim=True))
+    return torch.cat(logits)[order.argsort()]
 
 
 def ending_odds(logits: Tensor, rules: Tensor) -> Tensor:
@@ -471,7 +504,7 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
     # Not by descriptors: each would be asked of a worker that is busy with the next batch.
     torch.multiprocessing.set_sharing_strategy("file_system")
     loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=workers)
-    report = Report(max(1, options.steps // 12))
+    report = Report(max(1, min(options.steps // 12, _REPORT)))
     for drawn in loader:
         batch = {name: {k: v.to(device) for k, v in part.items()} for name, part in drawn.items()}
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
@@ -631,9 +664,10 @@ def pair_figures(model: Encoder, pairs: list[dict[str, Any]], device: str) -> di
 
 
 def choice_figures(model: Encoder, choices: list[dict[str, Any]], device: str) -> dict[str, Any]:
-    """How often what a line ends is the likeliest of all; and precision, recall, how many, where it
-    is likelier than not. By the mean of the ways to read the line, of facts the last of them."""
-    best = right = told = 0
+    """How often what a line ends is the likeliest of all; precision, recall, how many, where it is
+    likelier than not; and how often another is, so that it would end if the right one were not
+    known. By the mean of the ways to read the line, of facts the last of them."""
+    best = right = told = wrong = 0
     ending = [each for each in choices if each["right"]]
     for begin in range(0, len(choices), 16):
         some = choices[begin : begin + 16]
@@ -650,9 +684,10 @@ def choice_figures(model: Encoder, choices: list[dict[str, Any]], device: str) -
             mean = torch.stack([next(rows) for _ in of]).mean(0)
             is_right = int(mean.argmax()) < len(each["right"])
             is_told = bool(mean.max() > 0)
+            wrong += bool(each["right"]) and bool((mean[len(each["right"]) :] > 0).any())
             best, told, right = best + is_right, told + is_told, right + (is_right and is_told)
-    likeliest = round(best / max(len(ending), 1), 3)
-    return {"likeliest": likeliest, "told": prf(right, told, len(ending))}
+    likeliest, another = (round(count / max(len(ending), 1), 3) for count in (best, wrong))
+    return {"likeliest": likeliest, "told": prf(right, told, len(ending)), "another": another}
 
 
 def retrieval_figures(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any]:

@@ -163,8 +163,8 @@ WORDS = FOLDERS[BASE] / "vocab.txt"
 MAX_TOKENS = 256  # as the model was trained; what is longer is cut
 BATCH_TEXTS = 8  # more is no faster on a processor and takes more memory
 _REMEMBERED = 64  # texts that were last run alone
-#: Outputs that the same layers make.
-TOGETHER = ("embedding", "columns")
+#: Outputs that the same layers make, and the one of layers that are run in their place.
+TOGETHER, RELATIONS = ("embedding", "columns"), "relations"
 MAX_THREADS = 4  # two gave 1.8 times the texts of one; more than two were not measured
 
 
@@ -227,7 +227,7 @@ def run(
     parts: ModelParts, tokens: list[list[int]], output: str = "embedding"
 ) -> NDArray[np.float32]:
     """One output of the model for a batch of texts of equal lengths."""
-    if len(tokens) == 1 and output in TOGETHER:
+    if len(tokens) == 1 and output != RELATIONS:
         return _run_one(parts, tuple(tokens[0]))[output]
     return _run(parts, np.array(tokens, dtype=np.int64), [output])[output]
 
@@ -242,7 +242,9 @@ def _run_one(parts: ModelParts, tokens: tuple[int, ...]) -> dict[str, NDArray[np
 def _run(
     parts: ModelParts, ids: NDArray[np.int64], outputs: Sequence[str]
 ) -> dict[str, NDArray[np.float32]]:
-    inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    inputs: dict[str, NDArray[Any]] = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    if RELATIONS in parts.outputs:
+        inputs["compare"] = np.array(RELATIONS in outputs)
     try:
         found = parts.session.run(outputs, inputs)
     except parts.faults as error:

@@ -145,9 +145,7 @@ class LocalReader:
         told = encode(known)[1:-1][:_KNOWN]
         context = [*encode(before)[1:-1][-_BEFORE:], _BAR] if before else []
         ids = [*told, _SEPARATOR, *context, *encode(new)[1:-1][:_NEW]]
-        # A file of ours has layers of their own for relations, or they are its last columns.
-        output = "relations" if "relations" in self._load().outputs else "columns"
-        logits = self._run(ids, output).mean(axis=0)[-len(RELATIONS) :]
+        logits = self._run(ids, "relations").mean(axis=0)
         odds = np.exp(logits - logits.max())
         return dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True))
 
