@@ -97,7 +97,7 @@ class Encoder:
         ]
         outputs = [_value("embedding", 2)]
         if "relations.weight" not in self.weights:
-            self.read(self.layers("encoder", self.embeddings()))
+            self.pool(self.layers("encoder", self.embeddings()))
         else:
             inputs.append(helper.make_tensor_value_info("compare", TensorProto.BOOL, []))
             outputs += [_value("columns", 3), _value("relations", 3)]
@@ -108,10 +108,9 @@ class Encoder:
         return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
     def read(self, hidden: str) -> None:
-        """The embedding, and the columns of each token if there are any."""
+        """The embedding, and the columns of each token."""
         self.pool(hidden)
-        if "columns.weight" in self.weights:
-            self.head("columns", hidden)
+        self.head("columns", hidden)
 
     def read_or_compare(self) -> None:
         """Either the layers that read are computed or those that compare: the runtime would

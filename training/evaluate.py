@@ -41,12 +41,14 @@ class Model:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         self._session = onnxruntime.InferenceSession(path, options)
+        self._compares = "compare" in [each.name for each in self._session.get_inputs()]
 
     def run(self, output: str, ids: list[int]) -> Array:
         """One output for one text."""
         row = np.array([[CLS, *ids[:254], SEP]], dtype=np.int64)
         inputs = {"input_ids": row, "attention_mask": np.ones_like(row)}
-        inputs["compare"] = np.array(output == "relations")
+        if self._compares:
+            inputs["compare"] = np.array(output == "relations")
         (found,) = self._session.run([output], inputs)
         return np.asarray(found[0])
 

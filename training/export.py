@@ -44,6 +44,8 @@ def main() -> None:
     parser.add_argument("--on", type=Path, metavar="BASE", help="new is only what compares")
     parser.add_argument("--float32", action="store_true", help="do not quantise, to compare with")
     options = parser.parse_args()
+    if options.on and options.float32:
+        parser.error("--on takes weights as they are stored, in int8: not with --float32")
     every = [read(folder) for folder in options.weights]
     weights = {name: np.mean([one[name] for one in every], axis=0) for name in every[0]}
     if options.between:

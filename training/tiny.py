@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import torch
 from numpy.typing import NDArray
 
 from holdfast.models.local import WORDS, WordPiece
 from training.labels import read_prepared
-from training.train import BASE, Encoder, from_onnx, padded, save, train
+from training.train import BASE, Encoder, padded, save, train
 
 HERE = Path(__file__).parent
 #: What is prepared: two of them are of the development part.
@@ -61,7 +62,7 @@ def main() -> int:
         model, losses = trained(data, steps)
         save(model, place / "weights")
         exact, small = (exported(place, name) for name in ("--float32", ""))
-        moved = moved_by_comparing(data, place / "out" / "model.onnx")
+        moved = moved_by_comparing(data, place)
     first, last = losses[0], losses[-1]
     print(f"loss: {first:.3f} in the first steps, {last:.3f} in the last")
     told = said(model)
@@ -102,13 +103,22 @@ def trained(data: dict[str, Any], steps: int) -> tuple[Encoder, list[float]]:
     return model, [sum(map(float, each)) for each in told]
 
 
-def moved_by_comparing(data: dict[str, Any], base: Path) -> set[str]:
-    """Which parts change when only what compares is trained."""
+def moved_by_comparing(data: dict[str, Any], place: Path) -> set[str]:
+    """Which parts of the file change when only what compares is trained, and exported on it."""
+    base, weights, out = place / "out" / "model.onnx", place / "alone", place / "on"
     alone = {"compare_alone": True, "compare_from": base, "base": base, "steps": 2}
     model = train(data, argparse.Namespace(**(_OPTIONS | alone | {"batch": 0, "questions": 0})))
-    before = from_onnx(base).state_dict()
-    now = model.state_dict()
-    return {name.split(".")[0] for name in now if not torch.equal(now[name], before[name])}
+    save(model, weights)
+    command = [sys.executable, "-m", "training.export", weights, out, "--on", base]
+    subprocess.run(command, check=True)
+    before, now = (constants(path) for path in (base, out / "model.onnx"))
+    return {name.split(".")[0] for name in now if now[name] != before.get(name)}
+
+
+def constants(path: Path) -> dict[str, bytes]:
+    """What a file holds, by name."""
+    stored = onnx.load(path).graph.initializer
+    return {each.name: each.SerializeToString() for each in stored}
 
 
 def exported(place: Path, option: str) -> list[NDArray[np.float32]]:

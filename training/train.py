@@ -149,15 +149,16 @@ class Layer(nn.Module):
 
 
 def from_onnx(path: Path) -> Encoder:
-    """An encoder with the weights of a shipped file; columns that it has not are drawn."""
+    """An encoder with the weights of a shipped file; heads that it has not are drawn."""
     model = Encoder()
     state = model.state_dict()
     for head in ("columns", "relations"):
         nn.init.normal_(state[f"{head}.weight"], std=0.02)
         nn.init.zeros_(state[f"{head}.bias"])
     for name, value in shipped(path).items():
-        if state[name].shape == value.shape:
-            state[name] = torch.tensor(value, dtype=torch.float)
+        if state[name].shape != value.shape:
+            raise ValueError(f"{path}: {name} has the shape {value.shape}, not {state[name].shape}")
+        state[name] = torch.tensor(value, dtype=torch.float)
     model.load_state_dict(state)
     return model
 
