@@ -24,7 +24,6 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -116,26 +115,22 @@ class Encoder:
         """Either the layers that read are computed or those that compare: the runtime would
         compute both, whichever output is asked for."""
         hidden = self.embeddings()
-        with self.branch("comparing") as comparing:
-            self.head("relations", self.layers("comparing", hidden))
-            self.empty("embedding", 2)
-            self.empty("columns", 3)
-        with self.branch("reading") as reading:
-            self.read(self.layers("encoder", hidden))
-            self.empty("relations", 3)
+        shared, self.nodes = self.nodes, []
+        self.head("relations", self.layers("comparing", hidden))
+        self.empty("embedding", 2)
+        self.empty("columns", 3)
+        comparing = self.branch("comparing")
+        self.read(self.layers("encoder", hidden))
+        self.empty("relations", 3)
+        branches = {"then_branch": comparing, "else_branch": self.branch("reading")}
         made = ["embedding", "columns", "relations"]
-        branches = {"then_branch": comparing[0], "else_branch": reading[0]}
-        self.nodes.append(helper.make_node("If", ["compare"], made, **branches))
+        self.nodes = [*shared, helper.make_node("If", ["compare"], made, **branches)]
 
-    @contextmanager
-    def branch(self, name: str) -> Iterator[list[onnx.GraphProto]]:
-        """What is made inside becomes a graph of its own; the list holds it afterwards."""
-        outside, self.nodes = self.nodes, []
-        made: list[onnx.GraphProto] = []
-        yield made
+    def branch(self, name: str) -> onnx.GraphProto:
+        """The nodes that were made so far as a graph of its own."""
+        nodes, self.nodes = self.nodes, []
         outputs = [_value("embedding", 2), _value("columns", 3), _value("relations", 3)]
-        made.append(helper.make_graph(self.nodes, name, [], outputs))
-        self.nodes = outside
+        return helper.make_graph(nodes, name, [], outputs)
 
     def empty(self, name: str, dimensions: int) -> None:
         """An output without numbers."""

@@ -82,6 +82,10 @@ def read(folder: Path) -> Weights:
         with np.load(path) as file:
             for name in file.files:
                 parts[name.partition("#")[0]].append(file[name].astype(np.float32))
+    if not parts:
+        raise SystemExit(
+            f"error: no weights-*.npz in {folder}: give the folders that train.py wrote"
+        )
     return {
         name: np.concatenate(some) if len(some) > 1 else some[0] for name, some in parts.items()
     }

@@ -2,11 +2,11 @@
 
 One pass over a turn gives, for each token, one number a column (`COLUMNS`). A line begins where a
 sentence does, at a line break, and where the column `start` says so; what is said of a line is the
-mean over its tokens. Two lines are compared in one pass, the known one first. How the model is
-trained: `training/`.
+mean over its tokens. Two lines are compared in one pass, the known one first, by layers that do
+nothing else. How the model is trained: `training/`.
 
-It is the same file, and the same encoder, as the embedder (local.py), and as cheap: a few
-milliseconds a turn on one core, linear in the length of the text.
+It is the same file as the embedder (local.py), what reads is the same encoder, and it is as cheap:
+a few milliseconds a turn on one core, linear in the length of the text.
 """
 
 from __future__ import annotations
