@@ -57,7 +57,9 @@ class Precomputed:
 class RealQuestions(LocalEmbedder):
     """The shipped model under the name of the stock: it costs what it costs, on the same store."""
 
-    model_id = Precomputed.model_id
+    def __init__(self) -> None:
+        super().__init__()
+        self.model_id = Precomputed.model_id
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -36,6 +37,10 @@ def main() -> int:
     parser.add_argument("--harmless", type=int, default=HARMLESS, help="harmless texts")
     parser.add_argument("--seed", type=int, default=5, help="for the fillings of the templates")
     parser.add_argument("--only", default="", help="channels whose name holds this")
+    parser.add_argument(
+        "--reader", choices=("rules", "model"), default="rules",
+        help="patterns alone, or also the shipped model that reads",
+    )  # fmt: skip
     parser.add_argument("--require-all", action="store_true", help="fail when a part is missing")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -43,11 +48,13 @@ def main() -> int:
         with opened(folder / "parts.db") as memory:
             lacking = missing(memory)
             there = [each for each in CHANNELS if each.is_there(memory) and args.only in each.name]
-        cells = attacked(there, folder, args.count, args.seed)
-        kept = harmless(folder, args.harmless, args.seed)
+        plan = Plan(0, args.seed, thorough=True, reader=args.reader)
+        cells = attacked(there, folder, args.count, plan)
+        kept = harmless(folder, args.harmless, args.seed, args.reader)
         written = shares(folder)
-        with opened(folder / "floods.db") as memory:
+        with opened(folder / "floods.db", reader=args.reader) as memory:
             floods = {name: flooded(memory, name) for name in FLOODS if args.only in name}
+    print(f"read by: {args.reader}")
     print_cells(cells)
     print(
         f"\nharmless: {kept.texts} texts about prompts and security, {kept.dropped} dropped,"
@@ -65,7 +72,7 @@ def main() -> int:
     return int(bool(bad or kept.unfindable or full > MOST or (args.require_all and lacking)))
 
 
-def attacked(channels: Sequence[Channel], folder: Path, count: int, seed: int) -> list[Cell]:
+def attacked(channels: Sequence[Channel], folder: Path, count: int, plan: Plan) -> list[Cell]:
     """Every class through every channel."""
     each = max(len(templates("P1")), -(-count // (len(groups()) * len(channels))))
     cells = []
@@ -73,7 +80,7 @@ def attacked(channels: Sequence[Channel], folder: Path, count: int, seed: int) -
         begun = time.monotonic()
         place = folder / str(number)
         place.mkdir()
-        cells += poisoned(channel, place, Plan(each, seed, thorough=True))
+        cells += poisoned(channel, place, replace(plan, each=each))
         print(f"{channel.name}: {time.monotonic() - begun:.1f} s", file=sys.stderr, flush=True)
     return cells
 

@@ -66,14 +66,17 @@ def missing(memory: Memory) -> list[str]:
     return [part for part in PARTS if not hasattr(memory, part)]
 
 
-def opened(path: Path, url: str | None = None) -> Memory:
-    """A memory that works only when told to; with an address it asks the model there."""
-    extraction: Mapping[str, Any] = {"provider": "rules"}
+def opened(path: Path, url: str | None = None, *, reader: str = "rules") -> Memory:
+    """A memory that works only when told to; with an address it asks the model there. Turns are
+    read by the patterns alone, or also by the shipped model (`reader`), with its own vectors."""
+    extraction: Mapping[str, Any] = {"provider": "rules", "reader": reader}
     if url is not None:
         llm = {"url": url, "model": "gullible", "dailyTokens": 10**9, "dailyCalls": 10**6}
-        extraction = {"provider": "llm", "llm": llm}
-    config = {"extraction": extraction}
-    return holdfast.open(path, config=config, embedder=EMBEDDER, worker=False)
+        extraction = {"provider": "llm", "llm": llm, "reader": reader}
+    embedder = EMBEDDER if reader == "rules" else None
+    return holdfast.open(
+        path, config={"extraction": extraction}, embedder=embedder, worker=False
+    )
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,15 @@ class Plan:
     start: int = 0
     #: Contexts in every format.
     thorough: bool = False
+    #: Who reads: "rules" or "model".
+    reader: str = "rules"
 
 
 def poisoned(channel: Channel, folder: Path, plan: Plan) -> list[Cell]:
     """All classes through one channel."""
     with ExitStack() as stack:
         url = stack.enter_context(gullible()) if channel.asks_model else None
-        memory = stack.enter_context(opened(folder / "memory.db", url))
+        memory = stack.enter_context(opened(folder / "memory.db", url, reader=plan.reader))
         if not channel.is_there(memory):
             return []
         watches, cells, sent = {}, [], {}
@@ -109,7 +114,7 @@ def poisoned(channel: Channel, folder: Path, plan: Plan) -> list[Cell]:
         for launder in (compacted, merged, upkept):
             launder(memory)
         memory.drain()
-        copy = stack.enter_context(opened(folder / "copy.db", url))
+        copy = stack.enter_context(opened(folder / "copy.db", url, reader=plan.reader))
         _copied(memory, copy)
         for cell in cells:
             few = sent[cell.group][:4]
@@ -179,10 +184,10 @@ class Benign:
     rules: int
 
 
-def harmless(folder: Path, count: int, seed: int) -> Benign:
+def harmless(folder: Path, count: int, seed: int, reader: str = "rules") -> Benign:
     """Harmless texts that talk about attacks: all of them must be there, as they were said."""
     texts = benign(count, seed)
-    with opened(folder / "benign.db") as memory:
+    with opened(folder / "benign.db", reader=reader) as memory:
         ids: list[str] = []
         for session, part in talks(texts):
             turns = [{"role": "user", "content": text} for text in part]

@@ -135,6 +135,8 @@ class Sense:
     bare: re.Pattern[str]
     #: Uses that mean something else: do not count, and nothing counts by meaning beside them.
     other: re.Pattern[str]
+    #: Any of these: most texts hold none.
+    any_use: re.Pattern[str]
 
 
 def _words(alternatives: str) -> re.Pattern[str]:
@@ -151,7 +153,8 @@ def _words(alternatives: str) -> re.Pattern[str]:
 def _sense(
     clear: str, *, asked: str = "", symptom: str = "", bare: str = "", other: str = ""
 ) -> Sense:
-    return Sense(*(_words(each) for each in (clear, asked, symptom, bare, other)))
+    uses = (clear, asked, symptom, bare, other)
+    return Sense(*map(_words, uses), any_use=_words(" ".join(filter(None, uses))))
 
 
 #: What stands before a verb that is asked for: the start of a clause, or words of asking.

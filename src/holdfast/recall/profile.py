@@ -275,6 +275,8 @@ def _clarity(
 
 
 def _clarity_by_sense(text: str, sense: Sense) -> float | None:
+    if sense.any_use.search(text) is None:
+        return 0.0
     text, silenced = sense.other.subn(" ; ", text)
     best = 0.0
     for weight, found in _uses(text, sense):

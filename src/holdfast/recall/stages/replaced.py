@@ -68,6 +68,8 @@ def standings(facts: OwnerFacts) -> Standings:
 
     def of(turn: str) -> Standing | None:
         said = facts.of_source(turn)
+        if not said:
+            return None
         gone = [each for each in said if each.known_to is not None or each.valid_to is not None]
         held = [each for each in said if each not in gone]
         found = [one for each in gone if (one := _successor(each, facts)) is not None]
