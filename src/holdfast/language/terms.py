@@ -34,6 +34,8 @@ _PART = rf"(?:[^\W_{_DENSE}]|[\u0900-\u0963\u0966-\u0dff])+"
 _TOKEN = re.compile(
     rf"(?P<word>{_PART}(?:['\u2019._@/:+#-]{_PART})*)|(?P<dense>[{_DENSE}]+)|(?P<emoji>[{_EMOJI}])"
 )
+#: The same in ASCII that is folded: words alone.
+_PLAIN_WORD = re.compile(r"[a-z0-9]+(?:['._@/:+#-][a-z0-9]+)*")
 _INNER = re.compile(r"[._@/:+#-]+")
 # Of limited length: a text full of opening marks must not be searched to its end for each.
 _QUOTED = re.compile(
@@ -73,7 +75,12 @@ def fold(text: str) -> str:
 def terms(text: str) -> list[str]:
     """The terms of a text in order, with repeats, without stop words."""
     found: list[str] = []
-    for match in _tokens(fold(text)):
+    low = fold(text)
+    if low.isascii():
+        for word in _PLAIN_WORD.findall(_one_number(low)):
+            found += _word_terms(word[:_MAX_TERM])
+        return found
+    for match in _tokens(low):
         kind = match.lastgroup
         token = match.group()
         if kind == "word":
@@ -128,8 +135,12 @@ def _stem(word: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
-    # 4,860 and 4860 are one number.
-    return _TOKEN.finditer(_THOUSANDS.sub("", text))
+    return _TOKEN.finditer(_one_number(text))
+
+
+def _one_number(text: str) -> str:
+    """4,860 and 4860 are one number."""
+    return _THOUSANDS.sub("", text) if "," in text else text
 
 
 def _pairs(run: str) -> list[str]:

@@ -135,155 +135,149 @@ NEGATIVE = (
     r"|keep) (?:[\w']+ ){1,3}out\b"
 )
 # (weight, pattern): the first that matches at the start of the request decides; None is a refusal.
-FORMS: tuple[tuple[float | None, re.Pattern[str]], ...] = tuple(
-    (weight, re.compile(pattern))
-    for weight, pattern in (
-        (
-            # "Order A1234 was shipped", "Return flights were late": a thing, and what became of it.
-            None,
-            rf"{STYLE_VERB} (?:(?!(?:i|we|you|he|she|it|they|that|what|who|how|where|when|if|me"
-            r"|there|\w+thing|all|sure)\b)[\w'-]{1,40} ){1,2}?(?:was|were)\b",
-        ),
-        (
-            None,
-            r"(?:don't|do not|never) (?:worry|get me|you\b(?! (?:dare|ever)\b)|mind|panic|bother"
-            r"|hurry|tell me (?:it|that|you|this|they|he|she|we|there)\b|let\b(?! (?:them|it|my)\b)"
-            r"|stop\b|say never)|keep (?:going|me|it up|the change|your (?:eyes|hands))|no"
-            r" (?:problem|idea|way|wonder|matter|chance|more (?:for|sugar)|thanks|one|doubt"
-            r"|worries|rush|need to (?:hurry|worry|come|rush|wait))|be (?:right|back|there)\b|call"
-            r" me (?:a|an|back|tomorrow|later|tonight|at|when|on|if)\b|write back|use your|less"
-            r" than|more than|go on|answer (?:him|her|them)|reply to|feel free to (?:ask|come)"
-            r"|(?:do )?let me know if you|stay with",
-        ),
-        (3.0, rf"(?:always|never) (?:ever )?(?!{_NO_VERB}|{_PAST})[a-z]"),
-        (2.0, rf"(?:(?:can|could|would) you (?:please )?)?(?:stop|quit) {_SPEAKING}"),
-        (
-            2.0,
-            r"i go by (?=\w)|it's \w+ to you\b|it's (?:mrs?|ms|miss|dr|prof(?:essor)?|captain"
-            r"|sir)\b|(?:you can |you may |(?:can|could) you |don't |do not |dont "
-            rf"|{_WISH} you to )?(?:call|address) me (?=\w|\")"
-            r"|(?:use|spell|write) my (?:\w+ )?(?:name|nickname|title|surname|initials)\b"
-            r"|(?:treat|speak to|talk to) me (?:like|as|in)\b|(?:refer to"
-            r"|address) (?:\w+ ){1,4}as\b",
-        ),
-        (1.5, NEGATIVE),
-        (
-            2.0,
-            r"i (?:really )?(?:like|love|hate|enjoy|don't like|dislike|can't stand|prefer) (?:it"
-            r" )?when you\b|i don't (?:want|need|like) you\b",
-        ),
-        (
-            2.0,
-            r"i (?:really |just |would )?(?:always|never|no longer|don't(?: ever)?) (?:want|need"
-            r"|wish|like|care) to (?:hear|see|read|be (?:told|asked|reminded|called|addressed))\b",
-        ),
-        (-1.0, r"i (?:always|generally|usually) (?:want|expect|prefer) (?!to\b|my\b)"),
-        (
-            1.5,
-            r"i(?:'d| would) be (?:really |very |so )?(?:grateful|glad|happy|pleased|thankful"
-            r"|delighted)(?: if| for| that)\b",
-        ),
-        (1.5, rf"{_WISH}(?: it)?(?: if| that)? you\b"),
-        (
-            2.0,
-            rf"(?:{_WISH}|i don't (?:want|like)) to be (?:addressed|called|asked|told|challenged"
-            rf"|reminded"
-            r"|corrected)\b|it \w{3,12}s me (?:\w{1,12} )?(?:when|if|that) you\b",
-        ),
-        (
-            1.0,
-            rf"(?:{_WISH}|i (?:no longer|don't) (?:want|need|like)(?: to see)?|i (?:can't stand"
-            rf"|hate|dislike)) (?:(?!to |using )[\w'-]+ ){{0,3}}?{_OUTPUT}\b",
-        ),
-        (
-            2.0,
-            r"it(?:'d|'s| would| is)? (?:really )?(?:helps?|bothers?|annoys|be (?:great|nice|good"
-            r"|helpful)|important)(?: (?:to |for )?me)? (?:if|when|that) you (?!could (?:come|look"
-            r"|help|send))",
-        ),
-        (1.0, r"let's (?:go back|switch) to\b"),
-        (1.5, r"let's (?:stick|keep) (?:to|with) "),
-        (0.5, r"(?:let's|can we|could we) (?:stick|keep|use|agree|speak|talk|write)\b"),
-        (
-            -0.5,
-            r"(?:can|could|would|will) (?:you|we) (?:please |kindly |mind |just |(?:from now on"
-            rf"|in future|going forward),? )*(?:{STYLE_VERB}\b|\w+ing\b)|would it be possible to"
-            rf"|any chance (?:of|you|we)\b",
-        ),
-        (1.0, r"(?:can|could|would|will) you (?:please |mind )?(?:always|never|not)\b"),
-        (
-            1.0,
-            r"you (?:don't need to|don't have to|no longer (?:have|need) to|needn't|can (?:skip"
-            r"|stop|be|use|drop|leave|assume|\w+ (?!that|this|it|here|there|now)\w+ again"
-            r"(?=[.!]|$)))\b"
-            r"|it's (?:ok|okay|fine) (?:to|if you)\b|feel free to (?:be|swear|disagree|use|skip"
-            r"|joke|challenge|correct|interrupt)\b",
-        ),
-        (0.5, r"you (?:should|must|need to|ought to)\b"),
-        (2.0, rf"{_YOURS}\b[^.]{{0,80}}? {_OUGHT}"),
-        (
-            2.0,
-            r"(?:whatever|what|anything|everything|all) (?:i|about|from|between)\b[^.]{0,60}? "
-            r"(?:stays?|remains?|is) (?:out of|between us|off|private|confidential|just for)\b",
-        ),
-        (
-            1.0,
-            rf"(?!.{{0,200}} our\b)(?:[\w'-]{{1,20}} ){{0,2}}?{_OUTPUT} (?:(?:for|to|in|of"
-            rf"|from) (?:\w+ ){{1,3}}?)?{_OUGHT}",
-        ),
-        (
-            1.0,
-            rf"(?:(?:all|any|every|each)(?: my| your)? (?:\w+ )?{_OUTPUT}|everything you \w+|your"
-            rf" (?:\w+ )?{_OUTPUT})\b(?!.{{0,600}} our\b)[^,]{{0,60}}? (?:should|must|has to"
-            rf"|have to)\b",
-        ),
-        (
-            -0.5,
-            rf"(?!{_NO_VERB})(?:[\w-]{{1,64}} ){{1,3}}?(?:is|are) (?:fine|ok|okay|allowed|welcome)"
-            r"(?: with me)? again\b",
-        ),
-        (1.0, r"no (?:need to )?\w+|(?:less|fewer|more) \w+|just the \w+"),
-        (1.0, rf"(?:just |only |do ){{0,8}}{STYLE_VERB}\b"),
-        (
-            1.0,
-            rf"(?!{_NO_VERB})(?:\w{{1,64}} ){{1,4}}?(?:(?:only|first|please)(?=[,.!]|$| (?:when|if"
-            r"|unless|and))|throughout|at a time|over \w+)\b",
-        ),
-        (1.0, r"\w{1,64} in \w+(?=,? please)"),
-        (
-            1.0,
-            rf"(?:only|just) (?!{_NO_VERB}|{_AUX})[\w' -]{{2,30}}?"
-            r"(?: for me| with me| from you)?(?=[.!]|$)",
-        ),
-        # A taste: for answers only if it names what they are made of.
-        (
-            1.0,
-            r"(?:i(?:'d| would) (?:like|love|prefer)|i (?:(?:really|absolutely|just) )?(?:hate"
-            r"|dislike|loathe|prefer|love|like|need|want|can't (?:stand|read|bear|follow)|(?:don't"
-            r"|do not) (?:like|want|need|enjoy|care for|get on with)))(?! "
-            r"to\b) (?:[\w'-]{{1,20}} ){{0,3}}?(?:{'|'.join(sorted(talk.PARTS))})\b",
-        ),
-        (
-            1.0,
-            r"i (?:like|want|prefer|need|love) (?:it|things|them|everything)"
-            r" (?!to\b|that\b|when\b)\w",
-        ),
-        (
-            1.0,
-            r"nothing (?:that|with|over|under|too|from)\b"
-            r"|you(?:'re| are) (?:allowed|free|welcome) to\b",
-        ),
-        (1.0, r"always (?:in|with|as|like|the \w+ (?:first|last))\b"),
-        (
-            0.5,
-            r"(?:[\w'-]{1,20} ){1,3}?(?:is|are) (?:enough|plenty|sufficient|better|best)\b"
-            r"|let me (?!know|think|see)",
-        ),
-        # Without a verb: "dates as day, month, year", "three options at most".
-        (1.0, rf"{_BARE}(?:[a-z]{{2,20}}s|spelling|prose|code),? {_HOW}"),
-        (0.5, rf"{_BARE}(?!{_NO_VERB}|{_AUX})[a-z]{{2,20}},? {_HOW}"),
-    )
+_FORMS: tuple[tuple[float | None, str], ...] = (
+    (
+        # "Order A1234 was shipped", "Return flights were late": a thing, and what became of it.
+        None,
+        rf"{STYLE_VERB} (?:(?!(?:i|we|you|he|she|it|they|that|what|who|how|where|when|if|me"
+        r"|there|\w+thing|all|sure)\b)[\w'-]{1,40} ){1,2}?(?:was|were)\b",
+    ),
+    (
+        None,
+        r"(?:don't|do not|never) (?:worry|get me|you\b(?! (?:dare|ever)\b)|mind|panic|bother"
+        r"|hurry|tell me (?:it|that|you|this|they|he|she|we|there)\b|let\b(?! (?:them|it|my)\b)"
+        r"|stop\b|say never)|keep (?:going|me|it up|the change|your (?:eyes|hands))|no"
+        r" (?:problem|idea|way|wonder|matter|chance|more (?:for|sugar)|thanks|one|doubt"
+        r"|worries|rush|need to (?:hurry|worry|come|rush|wait))|be (?:right|back|there)\b|call"
+        r" me (?:a|an|back|tomorrow|later|tonight|at|when|on|if)\b|write back|use your|less"
+        r" than|more than|go on|answer (?:him|her|them)|reply to|feel free to (?:ask|come)"
+        r"|(?:do )?let me know if you|stay with",
+    ),
+    (3.0, rf"(?:always|never) (?:ever )?(?!{_NO_VERB}|{_PAST})[a-z]"),
+    (2.0, rf"(?:(?:can|could|would) you (?:please )?)?(?:stop|quit) {_SPEAKING}"),
+    (
+        2.0,
+        r"i go by (?=\w)|it's \w+ to you\b|it's (?:mrs?|ms|miss|dr|prof(?:essor)?|captain"
+        r"|sir)\b|(?:you can |you may |(?:can|could) you |don't |do not |dont "
+        rf"|{_WISH} you to )?(?:call|address) me (?=\w|\")"
+        r"|(?:use|spell|write) my (?:\w+ )?(?:name|nickname|title|surname|initials)\b"
+        r"|(?:treat|speak to|talk to) me (?:like|as|in)\b|(?:refer to"
+        r"|address) (?:\w+ ){1,4}as\b",
+    ),
+    (1.5, NEGATIVE),
+    (
+        2.0,
+        r"i (?:really )?(?:like|love|hate|enjoy|don't like|dislike|can't stand|prefer) (?:it"
+        r" )?when you\b|i don't (?:want|need|like) you\b",
+    ),
+    (
+        2.0,
+        r"i (?:really |just |would )?(?:always|never|no longer|don't(?: ever)?) (?:want|need"
+        r"|wish|like|care) to (?:hear|see|read|be (?:told|asked|reminded|called|addressed))\b",
+    ),
+    (-1.0, r"i (?:always|generally|usually) (?:want|expect|prefer) (?!to\b|my\b)"),
+    (
+        1.5,
+        r"i(?:'d| would) be (?:really |very |so )?(?:grateful|glad|happy|pleased|thankful"
+        r"|delighted)(?: if| for| that)\b",
+    ),
+    (1.5, rf"{_WISH}(?: it)?(?: if| that)? you\b"),
+    (
+        2.0,
+        rf"(?:{_WISH}|i don't (?:want|like)) to be (?:addressed|called|asked|told|challenged"
+        rf"|reminded"
+        r"|corrected)\b|it \w{3,12}s me (?:\w{1,12} )?(?:when|if|that) you\b",
+    ),
+    (
+        1.0,
+        rf"(?:{_WISH}|i (?:no longer|don't) (?:want|need|like)(?: to see)?|i (?:can't stand"
+        rf"|hate|dislike)) (?:(?!to |using )[\w'-]+ ){{0,3}}?{_OUTPUT}\b",
+    ),
+    (
+        2.0,
+        r"it(?:'d|'s| would| is)? (?:really )?(?:helps?|bothers?|annoys|be (?:great|nice|good"
+        r"|helpful)|important)(?: (?:to |for )?me)? (?:if|when|that) you (?!could (?:come|look"
+        r"|help|send))",
+    ),
+    (1.0, r"let's (?:go back|switch) to\b"),
+    (1.5, r"let's (?:stick|keep) (?:to|with) "),
+    (0.5, r"(?:let's|can we|could we) (?:stick|keep|use|agree|speak|talk|write)\b"),
+    (
+        -0.5,
+        r"(?:can|could|would|will) (?:you|we) (?:please |kindly |mind |just |(?:from now on"
+        rf"|in future|going forward),? )*(?:{STYLE_VERB}\b|\w+ing\b)|would it be possible to"
+        rf"|any chance (?:of|you|we)\b",
+    ),
+    (1.0, r"(?:can|could|would|will) you (?:please |mind )?(?:always|never|not)\b"),
+    (
+        1.0,
+        r"you (?:don't need to|don't have to|no longer (?:have|need) to|needn't|can (?:skip"
+        r"|stop|be|use|drop|leave|assume|\w+ (?!that|this|it|here|there|now)\w+ again"
+        r"(?=[.!]|$)))\b"
+        r"|it's (?:ok|okay|fine) (?:to|if you)\b|feel free to (?:be|swear|disagree|use|skip"
+        r"|joke|challenge|correct|interrupt)\b",
+    ),
+    (0.5, r"you (?:should|must|need to|ought to)\b"),
+    (2.0, rf"{_YOURS}\b[^.]{{0,80}}? {_OUGHT}"),
+    (
+        2.0,
+        r"(?:whatever|what|anything|everything|all) (?:i|about|from|between)\b[^.]{0,60}? "
+        r"(?:stays?|remains?|is) (?:out of|between us|off|private|confidential|just for)\b",
+    ),
+    (
+        1.0,
+        rf"(?!.{{0,200}} our\b)(?:[\w'-]{{1,20}} ){{0,2}}?{_OUTPUT} (?:(?:for|to|in|of"
+        rf"|from) (?:\w+ ){{1,3}}?)?{_OUGHT}",
+    ),
+    (
+        1.0,
+        rf"(?:(?:all|any|every|each)(?: my| your)? (?:\w+ )?{_OUTPUT}|everything you \w+|your"
+        rf" (?:\w+ )?{_OUTPUT})\b(?!.{{0,600}} our\b)[^,]{{0,60}}? (?:should|must|has to"
+        rf"|have to)\b",
+    ),
+    (
+        -0.5,
+        rf"(?!{_NO_VERB})(?:[\w-]{{1,64}} ){{1,3}}?(?:is|are) (?:fine|ok|okay|allowed|welcome)"
+        r"(?: with me)? again\b",
+    ),
+    (1.0, r"no (?:need to )?\w+|(?:less|fewer|more) \w+|just the \w+"),
+    (1.0, rf"(?:just |only |do ){{0,8}}{STYLE_VERB}\b"),
+    (
+        1.0,
+        rf"(?!{_NO_VERB})(?:\w{{1,64}} ){{1,4}}?(?:(?:only|first|please)(?=[,.!]|$| (?:when|if"
+        r"|unless|and))|throughout|at a time|over \w+)\b",
+    ),
+    (1.0, r"\w{1,64} in \w+(?=,? please)"),
+    (
+        1.0,
+        rf"(?:only|just) (?!{_NO_VERB}|{_AUX})[\w' -]{{2,30}}?"
+        r"(?: for me| with me| from you)?(?=[.!]|$)",
+    ),
+    (
+        1.0,
+        r"i (?:like|want|prefer|need|love) (?:it|things|them|everything)"
+        r" (?!to\b|that\b|when\b)\w",
+    ),
+    (
+        1.0,
+        r"nothing (?:that|with|over|under|too|from)\b"
+        r"|you(?:'re| are) (?:allowed|free|welcome) to\b",
+    ),
+    (1.0, r"always (?:in|with|as|like|the \w+ (?:first|last))\b"),
+    (
+        0.5,
+        r"(?:[\w'-]{1,20} ){1,3}?(?:is|are) (?:enough|plenty|sufficient|better|best)\b"
+        r"|let me (?!know|think|see)",
+    ),
+    # Without a verb: "dates as day, month, year", "three options at most".
+    (1.0, rf"{_BARE}(?:[a-z]{{2,20}}s|spelling|prose|code),? {_HOW}"),
+    (0.5, rf"{_BARE}(?!{_NO_VERB}|{_AUX})[a-z]{{2,20}},? {_HOW}"),
 )
+#: All of them in one pattern, a group for each: asked one after another they would take most of the
+#: time in which a text is looked through for rules.
+FORM = re.compile("|".join(f"({pattern})" for _, pattern in _FORMS))
+#: By the number of the group.
+FORM_WEIGHTS = dict(enumerate((weight for weight, _ in _FORMS), start=1))
 NEGATES = re.compile(NEGATIVE)
 # An order whose object is a kind, not a thing: "suggest walks", "be patient", "answer in French".
 BARE = re.compile(

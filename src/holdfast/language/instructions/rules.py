@@ -388,10 +388,8 @@ def _first_form(low: str, at: int, *, firm: bool, when: float) -> float | None:
 
 
 def _form(low: str, at: int) -> float | None:
-    for weight, pattern in cues.FORMS:
-        if pattern.match(low, at):
-            return weight
-    return None
+    found = cues.FORM.match(low, at)
+    return cues.FORM_WEIGHTS[found.lastindex or 0] if found else None
 
 
 def _generality(low: str, at: int, general: bool) -> float:
