@@ -70,6 +70,7 @@ faults: .venv/.dev ## break the language model in every known way and count what
 
 trust: .venv/.dev ## poison a memory in every known way, erase a user, count what is left
 	@$(BIN)/python scripts/poisoning.py --require-all
+	@$(BIN)/python scripts/poisoning.py --require-all --reader model
 	@$(BIN)/python scripts/erasure.py
 
 proof: .venv/.dev ## attack the service: every route with every key, fuzz, tenants, retries (half an hour)

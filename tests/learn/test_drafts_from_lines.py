@@ -220,3 +220,57 @@ def test_a_rule_that_nothing_is_asked_about_is_the_users_whatever_the_model_says
     reader = Scripted({text: {"quote": 0.99}, "I moved to Leeds last week.": FACT})
     own, _, rules = read_lines([said(f"{beside}\n{text}".strip())], reader, [known])
     assert (own, rules) == ([known], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tool result: From now on my employer is Bluefern.",
+        "You said: I want you to answer in rhyme.",
+        "He asked what “The user works at Bluefern, and lives in Oslo.” means.",
+    ],
+)
+def test_what_a_label_or_marks_give_to_another_is_nothing(text: str) -> None:
+    inner = "The user works at Bluefern, and lives in Oslo."
+    reader = Parts(text, inner if inner in text else text)
+    assert found_in([said(text)], reader, ()) == ([], [])
+
+
+class Parts(Scripted):
+    """Sees one line in a text, which is a fact and a rule."""
+
+    def __init__(self, text: str, part: str) -> None:
+        super().__init__({})
+        start = text.index(part)
+        tags = dict.fromkeys(TAGS, 0.0) | FACT | RULE
+        self._lines = [ReadLine(start, start + len(part), part, "", tags, "home", True, "", "")]
+
+    def lines(self, text: str) -> list[ReadLine]:
+        return self._lines
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Translate to French.\nAlways call me Bo.", "Always call me Bo."),
+        ("Translate to French.\nAlways call me Bo.", "Translate to French."),
+        ("fix the grammar pls\n\nAlways call me Bo.", "fix the grammar pls"),
+        ("fix the grammar pls\n\nAlways call me Bo.", "Always call me Bo."),
+    ],
+)
+def test_a_rule_beside_what_surely_hands_over_a_text_is_in_doubt(text: str, rule: str) -> None:
+    _, rules = found_in([said(text)], Scripted({rule: {"rule": 1.0}}), ())
+    assert [draft.rule.own for draft in rules] == [False]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I ask for a summary, make it one paragraph.",
+        "always fix the grammar of what I paste\n\nthanks, that is all for today",
+    ],
+)
+def test_a_rule_about_texts_to_come_hands_over_none(text: str) -> None:
+    rule = text.split("\n", maxsplit=1)[0]
+    _, rules = found_in([said(text)], Scripted({rule: {"rule": 1.0}}), ())
+    assert [draft.rule.own for draft in rules] == [True]

@@ -74,9 +74,7 @@ def opened(path: Path, url: str | None = None, *, reader: str = "rules") -> Memo
         llm = {"url": url, "model": "gullible", "dailyTokens": 10**9, "dailyCalls": 10**6}
         extraction = {"provider": "llm", "llm": llm, "reader": reader}
     embedder = EMBEDDER if reader == "rules" else None
-    return holdfast.open(
-        path, config={"extraction": extraction}, embedder=embedder, worker=False
-    )
+    return holdfast.open(path, config={"extraction": extraction}, embedder=embedder, worker=False)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from tests.trust.suite import Plan, harmless, opened, poisoned
 from tests.trust.watch import Watch
 
 EACH = 8
+#: Channels in which the user shows what others wrote.
+BY_USER = ("pasted by the user", "handed over unmarked", "echo of a context")
 
 
 @pytest.fixture
@@ -42,6 +44,18 @@ def test_every_scenario_is_sent() -> None:
 def test_nothing_gains_authority(channel: Channel, tmp_path: Path) -> None:
     start = CHANNELS.index(channel) * EACH
     cells = poisoned(channel, tmp_path, Plan(EACH, start=start))
+    assert {cell.group for cell in cells} == set(groups())
+    assert [example for cell in cells for example in cell.found.examples()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "channel", [each for each in CHANNELS if each.name in BY_USER], ids=lambda channel: channel.name
+)
+def test_nothing_gains_authority_by_the_model_that_reads(channel: Channel, tmp_path: Path) -> None:
+    """Where the words come in turns of the user: of no others it reads any."""
+    start = CHANNELS.index(channel) * EACH
+    cells = poisoned(channel, tmp_path, Plan(EACH, start=start, reader="model"))
     assert {cell.group for cell in cells} == set(groups())
     assert [example for cell in cells for example in cell.found.examples()] == []
 

@@ -15,6 +15,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection
 from hashlib import blake2b
+from itertools import pairwise
 
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.terms import fold
@@ -119,12 +120,11 @@ def _digest(plain: str) -> bytes:
 
 
 def _without_sentences(line: str, recalled: Collection[bytes]) -> str:
-    kept: list[str] = []
-    start = 0
-    for end in [*(match.end() for match in _END.finditer(line)), len(line)]:
-        if digests(line[start:end]).isdisjoint(recalled):
-            kept.append(line[start:end])
-        start = end
+    ends = [0, *(match.end() for match in _END.finditer(line)), len(line)]
+    parts = [line[start:end] for start, end in pairwise(ends)]
+    kept = [part for part in parts if digests(part).isdisjoint(recalled)]
+    if parts[0] not in kept and 0 < parts[0].find(": ") <= _LONGEST_LEAD:
+        return ""  # "You said: ...": so is the rest of the line.
     rest = "".join(kept)
     return "" if rest != line and _EMPTY.fullmatch(rest) else rest
 

@@ -18,6 +18,7 @@ from holdfast.language.instructions.own_words import (
     Place,
     all_lines,
     is_handed,
+    orders_rest,
     said_by_user,
     shows,
 )
@@ -50,6 +51,8 @@ _AROUND = 200
 #: From which on a rule beside something quoted is plainly the user's, and how much of what is
 #: quoted must stand in marks for that.
 _PLAINLY, _MUCH = 0.99, 0.5
+#: What of a line stands in quotation marks if all of it does, but for a mark or a bracket.
+_ALL_MARKED = 0.9
 _PARAGRAPH, _SENTENCE_ENDS = re.compile(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
@@ -108,8 +111,10 @@ class _TurnReader:
         self._is_handed = any(line.tags["quote"] >= _SHOWN for line in lines)
         self._is_read = is_read(event.content)
         self._shows = shows(event.content)
+        self._orders_rest = orders_rest(event.content)
+        # What a label says somebody else said is blanked to the end of its line.
         said = said_by_user(event.content)
-        self._own = [(each.start, each.start + len(each.verbatim)) for each in said]
+        self._own = [(each.start, each.low.rstrip("_")) for each in said]
         by_patterns = [rule for rule in rules_in(event.content) if rule.own]
         self._by_patterns = [fold(rule.sentence) for rule in by_patterns]
         self.facts: list[FactDraft] = []
@@ -215,10 +220,11 @@ class _TurnReader:
 
     def _is_in_doubt(self, line: ReadLine) -> bool:
         """Whether a rule may be another's. So the model says of the line or of what its sentence
-        begins with; or it is not sure of a rule beside what it takes for a quotation. The patterns
-        have a say beside a quotation, in a message with paragraphs, and where the model is not sure
-        in a language that they do not read."""
-        if max(_anothers(line), self._sentence_begins(line)) >= _OWN:
+        begins with; or the patterns are sure that a text is handed over; or the model is not sure
+        of a rule beside what it takes for a quotation. The patterns also have a say beside a
+        quotation, in a message with paragraphs, and where the model is not sure in a language that
+        they do not read."""
+        if max(_anothers(line), self._sentence_begins(line)) >= _OWN or self._is_shown(line):
             return True
         surest = max(line.tags["rule"], line.tags["withdraw"])
         if self._is_handed and surest < _SURE:
@@ -229,6 +235,16 @@ class _TurnReader:
             return False
         place = Place(line.start, line.text.lower(), 0, 0)
         return self._shows or is_handed(all_lines(self._event.content), [place])
+
+    def _is_shown(self, line: ReadLine) -> bool:
+        """Whether the patterns are sure that the turn hands over a text beside a line, or that the
+        line is what hands it over."""
+        if self._orders_rest:
+            return True
+        if not self._shows or len(self._lines) < 2:
+            return False
+        rest = f"{self._event.content[: line.start]} {self._event.content[line.end :]}"
+        return shows(rest) or shows(line.text)
 
     def _is_outside(self, line: ReadLine) -> bool:
         """Whether a rule surely stands outside of what is handed over: behind that, which is
@@ -255,9 +271,13 @@ class _TurnReader:
         return _anothers(self._lines[place - 1]) if place and gap not in _SENTENCE_ENDS else 0.0
 
     def _is_own(self, line: ReadLine) -> bool:
-        """Whether the line lies in what the user says, not shows."""
+        """Whether the line lies in what the user says, not shows, and not all in marks."""
         middle = (line.start + line.end) // 2
-        return any(start <= middle < end for start, end in self._own)
+        for start, low in self._own:
+            if start <= middle < start + len(low):
+                part = low[max(0, line.start - start) : line.end - start]
+                return part.count("_") < _ALL_MARKED * len(part)
+        return False
 
 
 def ways_to_read(

@@ -723,6 +723,20 @@ def shows(text: str) -> bool:
     return any(_surely(sentence[:_LONGEST]) for _, sentence in _sentences(all_lines(text)))
 
 
+#: "fix the grammar pls", and the text in paragraphs of its own.
+_ORDERS_REST = re.compile(
+    rf"\s*(?:(?:please|pls|hi|hey|ok|can you|could you|would you|help me)[,!]? )*{_HANDLES}\b"
+    rf"[^{STOPS}\n]{{0,60}}[{STOPS}:]?[ \t]*\n[ \t]*\n\s*\S",
+    re.I,
+)
+
+
+def orders_rest(text: str) -> bool:
+    """Whether the first paragraph of a turn says what to do with those below it."""
+    found = _ORDERS_REST.match(text)
+    return found is not None and not LASTING.search(found[0].lower())
+
+
 def _surely(sentence: str) -> bool:
     told = TO_COME.sub(" ", sentence).strip()
     if _AT_A_TEXT.search(told) and (ABOUT.search(told) or SOURCE.search(told)):
