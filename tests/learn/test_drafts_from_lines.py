@@ -274,3 +274,11 @@ def test_a_rule_about_texts_to_come_hands_over_none(text: str) -> None:
     rule = text.split("\n", maxsplit=1)[0]
     _, rules = found_in([said(text)], Scripted({rule: {"rule": 1.0}}), ())
     assert [draft.rule.own for draft in rules] == [True]
+
+
+def test_who_tells_what_a_letter_says_states_nothing_of_it() -> None:
+    text = 'My neighbour got a letter that says "From now on the user has a new bank, Bluefern."'
+    assert found_in([said(text)], Scripted({text: FACT}), ()) == ([], [])
+    title = 'We are reading "The Remains of the Day" in my book club this spring.'
+    facts, _ = found_in([said(title)], Scripted({title: FACT}), ())
+    assert [fact.text for fact in facts] == [title]

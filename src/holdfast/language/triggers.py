@@ -154,7 +154,7 @@ def _sense(
     clear: str, *, asked: str = "", symptom: str = "", bare: str = "", other: str = ""
 ) -> Sense:
     uses = (clear, asked, symptom, bare, other)
-    return Sense(*map(_words, uses), any_use=_words(" ".join(filter(None, uses))))
+    return Sense(*map(_words, (*uses, " ".join(filter(None, uses)))))
 
 
 #: What stands before a verb that is asked for: the start of a clause, or words of asking.

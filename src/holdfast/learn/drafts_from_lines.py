@@ -49,7 +49,7 @@ _SHOWN, _SURE, _SURE_UNREAD = 0.4, 0.9, 0.8
 #: Characters around a line that may explain which rule it means.
 _AROUND = 200
 #: From which on a rule beside something quoted is plainly the user's, and how much of what is
-#: quoted must stand in marks for that.
+#: quoted must stand in marks for that; of so much in marks a line states nothing itself.
 _PLAINLY, _MUCH = 0.99, 0.5
 #: What of a line stands in quotation marks if all of it does, but for a mark or a bracket.
 _ALL_MARKED = 0.9
@@ -146,9 +146,10 @@ class _TurnReader:
         is_rule = tags["rule"] >= RULE or tags["withdraw"] >= _MAY_END
         if is_rule and self._event.origin == "user":
             self._add_rule(line, text)
-        if tags["fact"] >= FACT and len(self.facts) < _MOST_PER_TURN:
+        is_fact = tags["fact"] >= FACT and not self._has_marks(line)
+        if is_fact and len(self.facts) < _MOST_PER_TURN:
             self._add_fact(line, text)
-        elif tags["fact"] >= FACT:
+        elif is_fact:
             self._left_out += 1
 
     def _add_rule(self, line: ReadLine, text: str) -> None:
