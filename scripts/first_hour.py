@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 import holdfast
@@ -267,6 +268,8 @@ def main() -> int:
     args = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     args.add_argument("--only", type=int, metavar="KIND", help="one kind, 1 to 10")
     only = args.parse_args().only
+    if find_spec("fastapi") is None:
+        sys.exit("error: one example needs the service: run `make setup` first")
     for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
         del os.environ[name]  # Default settings, whoever runs it.
     wrong = 0

@@ -80,11 +80,12 @@ def test_a_text_with_nothing_recalled_is_the_same_object(text: str) -> None:
 
 def test_a_label_before_what_was_told_is_that_of_the_whole_line() -> None:
     told = digests("The price of the boat was agreed in May.")
-    line = "You said: The price of the boat was agreed in May. My name is Bo and I live in Oslo."
-    assert without_recalled(line, told) == ""
-    assert without_recalled("The price of the boat was agreed in May. Be brief.", told) == (
-        "Be brief."
-    )
+    for mark in ("You said: ", "> ", "Ann: "):
+        line = f"{mark}The price of the boat was agreed in May. My name is Bo and I live in Oslo."
+        assert without_recalled(line, told) == ""
+    for own in ("", "Note: ", "One more thing: "):
+        line = f"{own}The price of the boat was agreed in May. Be brief."
+        assert without_recalled(line, told) == "Be brief."
 
 
 def test_short_sentences_are_nobodys() -> None:

@@ -17,6 +17,7 @@ from collections.abc import Collection
 from hashlib import blake2b
 from itertools import pairwise
 
+from holdfast.language.instructions.own_words import is_marked
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.terms import fold
 
@@ -123,8 +124,8 @@ def _without_sentences(line: str, recalled: Collection[bytes]) -> str:
     ends = [0, *(match.end() for match in _END.finditer(line)), len(line)]
     parts = [line[start:end] for start, end in pairwise(ends)]
     kept = [part for part in parts if digests(part).isdisjoint(recalled)]
-    if parts[0] not in kept and 0 < parts[0].find(": ") <= _LONGEST_LEAD:
-        return ""  # "You said: ...": so is the rest of the line.
+    if parts[0] not in kept and is_marked(line):
+        return ""  # "You said: ...", "> ...": so is the rest of the line.
     rest = "".join(kept)
     return "" if rest != line and _EMPTY.fullmatch(rest) else rest
 

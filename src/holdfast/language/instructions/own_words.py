@@ -237,6 +237,11 @@ def _handing(low: str) -> re.Match[str] | None:
     return _HANDS.search(low) if marked else None
 
 
+def is_marked(line: str) -> bool:
+    """Whether a line says of itself that it is another's: by the label of a speaker, or a mark."""
+    return _speaker(line) is not None or _PASTED.match(line) is not None
+
+
 def _speaker(line: str) -> int | None:
     """Where the label of a speaker ends; None where the line has none."""
     label = _LABEL.match(line) if ":" in line or "：" in line else None
