@@ -6,8 +6,8 @@ from pathlib import Path
 import apsw
 
 from holdfast.store.protocols import ContextNote
+from holdfast.store.sql.ledger import MOST_NOTES, MOST_UNKNOWN
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.sqlite.ledger import MOST_NOTES, MOST_UNKNOWN
 from holdfast.types import Scope
 from tests.store.contract.store_builders import an_entry, say
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 from holdfast.border import private
 from holdfast.errors import StoreError
-from holdfast.store.sqlite.access import SqliteKeys, SqliteSharing
-from holdfast.store.sqlite.audit import SqliteAudit
-from holdfast.store.sqlite.check import SqliteCheck
-from holdfast.store.sqlite.chores import SqliteChores
+from holdfast.store.sql.access import SqlKeys, SqlSharing
+from holdfast.store.sql.audit import SqlAudit
+from holdfast.store.sql.check import SqlCheck
+from holdfast.store.sql.chores import SqlChores
+from holdfast.store.sql.feed import SqlFeed
+from holdfast.store.sql.hooks import SqlHooks
+from holdfast.store.sql.jobs import SqlGroups, SqlQueue
+from holdfast.store.sql.ledger import SqlLedger, SqlSpending
+from holdfast.store.sql.log import SqlAnswers, SqlLog
+from holdfast.store.sql.records import SqlLife, SqlListing, SqlRecords
+from holdfast.store.sql.transfer import SqlTransfer
+from holdfast.store.sql.turns import Turns
 from holdfast.store.sqlite.connection import ReadPool, connect, errors_of, migrate
-from holdfast.store.sqlite.feed import SqliteFeed
-from holdfast.store.sqlite.hooks import SqliteHooks
-from holdfast.store.sqlite.jobs import SqliteGroups, SqliteQueue
-from holdfast.store.sqlite.ledger import SqliteLedger, SqliteSpending
-from holdfast.store.sqlite.log import SqliteAnswers, SqliteLog
-from holdfast.store.sqlite.records import SqliteLife, SqliteListing, SqliteRecords
-from holdfast.store.sqlite.transfer import SqliteTransfer
-from holdfast.store.sqlite.turns import Turns
 from holdfast.store.sqlite.writer import Writer
 from holdfast.store.values import Trouble
 
@@ -31,23 +31,23 @@ _LEAST_FREE_BYTES = 64 * 1024
 
 
 class SqliteStore(
-    SqliteLog,
-    SqliteRecords,
-    SqliteListing,
-    SqliteLife,
-    SqliteFeed,
-    SqliteQueue,
-    SqliteGroups,
-    SqliteLedger,
-    SqliteSpending,
-    SqliteKeys,
-    SqliteAnswers,
-    SqliteAudit,
-    SqliteHooks,
-    SqliteSharing,
-    SqliteChores,
-    SqliteCheck,
-    SqliteTransfer,
+    SqlLog,
+    SqlRecords,
+    SqlListing,
+    SqlLife,
+    SqlFeed,
+    SqlQueue,
+    SqlGroups,
+    SqlLedger,
+    SqlSpending,
+    SqlKeys,
+    SqlAnswers,
+    SqlAudit,
+    SqlHooks,
+    SqlSharing,
+    SqlChores,
+    SqlCheck,
+    SqlTransfer,
 ):
     """`Store` on one SQLite file. `synchronous` other than FULL is for the power-loss harness."""
 

@@ -297,7 +297,7 @@ def readable(convert: Callable[[Any], T], rows: apsw.Cursor) -> Iterator[T]:
 
 def migrations() -> list[tuple[int, str]]:
     """(version, sql) of every migration, in order."""
-    folder = resources.files("holdfast.store.sqlite") / "sql"
+    folder = resources.files("holdfast.store.sqlite") / "migrations"
     found = []
     for file in folder.iterdir():
         if match := re.fullmatch(r"(\d{4})_\w+\.sql", file.name):

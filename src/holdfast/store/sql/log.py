@@ -18,9 +18,8 @@ from holdfast.store.protocols import (
     KeyUse,
     LogEntry,
 )
-from holdfast.store.sqlite.connection import readable
-from holdfast.store.sqlite.derived import Writing, add
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.derived import Writing, add
+from holdfast.store.sql.rows import (
     StorePart,
     chunks,
     ensure_owner,
@@ -34,6 +33,7 @@ from holdfast.store.sqlite.rows import (
     to_json,
     to_us,
 )
+from holdfast.store.sqlite.connection import readable
 from holdfast.types import Event, Scope
 
 EVENT = "id, arrival, role, content, at, known_at, origin, name, agent, session, metadata"
@@ -47,8 +47,8 @@ _EVENTS = (
 )
 
 
-class SqliteLog(StorePart):
-    """`Log` on SQLite."""
+class SqlLog(StorePart):
+    """`Log`."""
 
     def append(
         self,
@@ -270,8 +270,8 @@ _DONE = "\x01done "
 _MEANWHILE = "the same is being done under this key: try again"
 
 
-class SqliteAnswers(StorePart):
-    """`Answers` on SQLite."""
+class SqlAnswers(StorePart):
+    """`Answers`."""
 
     def answer(self, scope: Scope, key: str) -> Answered | None:
         with self._pool.reader() as connection:

@@ -13,7 +13,7 @@ import apsw
 
 from holdfast.errors import InvalidInput
 from holdfast.store.protocols import FOREVER_US, Derived, claim_of, is_document, is_heard
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.rows import (
     WRITTEN,
     chunks,
     from_json,

@@ -11,8 +11,7 @@ import orjson
 
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Share, StoredKey
-from holdfast.store.sqlite.connection import readable
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.rows import (
     StorePart,
     ensure_owner,
     from_us,
@@ -24,6 +23,7 @@ from holdfast.store.sqlite.rows import (
     owner_of,
     to_us,
 )
+from holdfast.store.sqlite.connection import readable
 from holdfast.types import ApiKey, Scope
 
 #: In the column `tools` stands the list of a key's tools, or, with a limit, an object that holds
@@ -31,8 +31,8 @@ from holdfast.types import ApiKey, Scope
 _KEY = "id, workspace, user, role, created_at, expires_at, revoked_at, label, tools"
 
 
-class SqliteKeys(StorePart):
-    """`Keys` on SQLite."""
+class SqlKeys(StorePart):
+    """`Keys`."""
 
     def put_key(self, key: StoredKey, *, was: StoredKey | None = None) -> bool:
         new = key.key
@@ -102,8 +102,8 @@ SHARE = (
 )
 
 
-class SqliteSharing(StorePart):
-    """`Sharing` on SQLite."""
+class SqlSharing(StorePart):
+    """`Sharing`."""
 
     def put_share(self, share: Share, *, was: Share | None = None) -> bool:
         def work(connection: apsw.Connection) -> bool:

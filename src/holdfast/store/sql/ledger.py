@@ -10,8 +10,7 @@ from typing import Any
 import apsw
 
 from holdfast.store.protocols import ContextNote, Spent
-from holdfast.store.sqlite.connection import readable
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.rows import (
     StorePart,
     ensure_owner,
     from_us,
@@ -19,6 +18,7 @@ from holdfast.store.sqlite.rows import (
     to_id,
     to_us,
 )
+from holdfast.store.sqlite.connection import readable
 from holdfast.types import Scope
 
 _NOTE = "id, at, query, digest, body, change"
@@ -36,8 +36,8 @@ _TRIM_EVERY = 100
 MOST_UNKNOWN = 1_000
 
 
-class SqliteLedger(StorePart):
-    """`Ledger` on SQLite."""
+class SqlLedger(StorePart):
+    """`Ledger`."""
 
     def note_context(self, scope: Scope, note: ContextNote) -> None:
         raw = to_id(note.id)
@@ -124,8 +124,8 @@ _BILLION = 1_000_000_000
 _KEPT_DAYS = 31
 
 
-class SqliteSpending(StorePart):
-    """`Spending` on SQLite."""
+class SqlSpending(StorePart):
+    """`Spending`."""
 
     def spent(self, payer: Scope | str | None, day: date) -> Spent:
         if isinstance(payer, str):

@@ -8,8 +8,7 @@ from typing import Any
 import apsw
 import orjson
 
-from holdfast.store.sqlite.connection import readable
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.rows import (
     StorePart,
     from_us,
     list_of,
@@ -20,6 +19,7 @@ from holdfast.store.sqlite.rows import (
     owner_of,
     to_us,
 )
+from holdfast.store.sqlite.connection import readable
 from holdfast.store.values import Happened, Mark, News, Webhook
 from holdfast.types import Scope
 
@@ -56,8 +56,8 @@ _NEWS = (
 )
 
 
-class SqliteHooks(StorePart):
-    """`Hooks` on SQLite."""
+class SqlHooks(StorePart):
+    """`Hooks`."""
 
     def happenings(self, scope: Scope, *, after: Mark, limit: int = 1000) -> list[Happened]:
         with self._pool.snapshot() as connection:

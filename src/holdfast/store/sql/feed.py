@@ -9,8 +9,8 @@ from typing import Any
 import apsw
 
 from holdfast.store.protocols import FOREVER_US, Change, Head, Space, Vector
+from holdfast.store.sql.rows import SILENT, StorePart, chunks, first_epoch, marks, owner_of
 from holdfast.store.sqlite.connection import many
-from holdfast.store.sqlite.rows import SILENT, StorePart, chunks, first_epoch, marks, owner_of
 from holdfast.types import Scope
 
 #: Rows removed per transaction when a space is retired, so that writers are not held up.
@@ -58,8 +58,8 @@ _VECTORS = (
 )
 
 
-class SqliteFeed(StorePart):
-    """`Feed` on SQLite."""
+class SqlFeed(StorePart):
+    """`Feed`."""
 
     def head(self, scope: Scope) -> Head:
         with self._pool.reader() as connection:

@@ -17,16 +17,16 @@ import apsw
 import orjson
 
 from holdfast.store.protocols import AuditLine
+from holdfast.store.sql.rows import StorePart, from_us, to_us
 from holdfast.store.sqlite.connection import readable
-from holdfast.store.sqlite.rows import StorePart, from_us, to_us
 
 _LINE = "seq, at, workspace, owner, actor, action, subject, outcome, hash"
 _BEFORE_THE_FIRST = bytes(32)
 _BEYOND_THE_LAST = 2**63 - 1
 
 
-class SqliteAudit(StorePart):
-    """`Audit` on SQLite."""
+class SqlAudit(StorePart):
+    """`Audit`."""
 
     def note_audit(self, line: AuditLine) -> int:
         def work(connection: apsw.Connection) -> int:

@@ -7,9 +7,9 @@ from datetime import datetime
 
 import apsw
 
+from holdfast.store.sql.repair import has_aside
+from holdfast.store.sql.rows import StorePart, first_epoch, from_us, owner_of, to_us
 from holdfast.store.sqlite.connection import patiently
-from holdfast.store.sqlite.repair import has_aside
-from holdfast.store.sqlite.rows import StorePart, first_epoch, from_us, owner_of, to_us
 from holdfast.types import Scope
 
 _SECRET_BYTES = 32
@@ -22,8 +22,8 @@ _OF_OWNER = (
 _OF_USER = ("api_keys", "webhooks")
 
 
-class SqliteChores(StorePart):
-    """`Chores` on SQLite."""
+class SqlChores(StorePart):
+    """`Chores`."""
 
     def owners(self, *, after: Scope | None = None, limit: int = 1000) -> list[Scope]:
         which = "" if after is None else " WHERE (workspace, user) > (?, ?)"

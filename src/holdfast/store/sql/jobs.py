@@ -12,10 +12,9 @@ from typing import Any
 import apsw
 
 from holdfast.store.protocols import FOREVER_US, Derived, QueueCounts, Vector
-from holdfast.store.sqlite.connection import readable
-from holdfast.store.sqlite.derived import Writing, is_stale, put_one
-from holdfast.store.sqlite.log import all_current
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.derived import Writing, is_stale, put_one
+from holdfast.store.sql.log import all_current
+from holdfast.store.sql.rows import (
     StorePart,
     chunks,
     from_us,
@@ -28,7 +27,8 @@ from holdfast.store.sqlite.rows import (
     to_id,
     to_us,
 )
-from holdfast.store.sqlite.turns import AGAIN, TOGETHER, TOLD, nearest, walk
+from holdfast.store.sql.turns import AGAIN, TOGETHER, TOLD, nearest, walk
+from holdfast.store.sqlite.connection import readable
 from holdfast.types import Job, Scope
 
 # ----------------------------------------------------------------------
@@ -63,8 +63,8 @@ class _ClaimRequest:
         return self.latest > self.now
 
 
-class SqliteGroups(StorePart):
-    """The half of `Queue` that works on conversations, on SQLite."""
+class SqlGroups(StorePart):
+    """The half of `Queue` that works on conversations,."""
 
     def claim_group(
         self,
@@ -274,8 +274,8 @@ class _HeldJob(Job):
     claim: int | None = None
 
 
-class SqliteQueue(StorePart):
-    """`Queue` on SQLite."""
+class SqlQueue(StorePart):
+    """`Queue`."""
 
     def claim(
         self,

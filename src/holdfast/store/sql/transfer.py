@@ -29,9 +29,8 @@ from holdfast.store.protocols import (
     is_document,
 )
 from holdfast.store.sealing import seal
-from holdfast.store.sqlite.access import SHARE, store_share, to_share
-from holdfast.store.sqlite.connection import connect, errors_of, readable
-from holdfast.store.sqlite.derived import (
+from holdfast.store.sql.access import SHARE, store_share, to_share
+from holdfast.store.sql.derived import (
     Writing,
     add,
     arrival_of,
@@ -40,9 +39,9 @@ from holdfast.store.sqlite.derived import (
     follow_source,
     trace,
 )
-from holdfast.store.sqlite.log import EVENT, all_current, enqueue_turns, seen_of_new_turn, to_event
-from holdfast.store.sqlite.records import NO_EVENT, RECORD, to_record
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.log import EVENT, all_current, enqueue_turns, seen_of_new_turn, to_event
+from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
+from holdfast.store.sql.rows import (
     SILENT,
     StorePart,
     ensure_owner,
@@ -57,6 +56,7 @@ from holdfast.store.sqlite.rows import (
     to_us,
     write_history,
 )
+from holdfast.store.sqlite.connection import connect, errors_of, readable
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------
@@ -425,8 +425,8 @@ def _vectors(connection: apsw.Connection, owner: int, row: DumpedVectors) -> boo
 _PAGES_AT_ONCE = 256
 
 
-class SqliteTransfer(StorePart):
-    """The moving half of `Upkeep` on SQLite."""
+class SqlTransfer(StorePart):
+    """The moving half of `Upkeep`."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
         if path.exists() and path.stat().st_size:

@@ -12,8 +12,7 @@ import apsw
 from holdfast.border.validate import split_system_data
 from holdfast.errors import NotFound
 from holdfast.store.protocols import Derived
-from holdfast.store.sqlite.connection import readable
-from holdfast.store.sqlite.derived import (
+from holdfast.store.sql.derived import (
     HistoryLine,
     Writing,
     end_one,
@@ -23,9 +22,9 @@ from holdfast.store.sqlite.derived import (
     shorten_one,
     wipe_forgotten,
 )
-from holdfast.store.sqlite.ledger import drop_contexts
-from holdfast.store.sqlite.log import all_current, drop_keys
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.ledger import drop_contexts
+from holdfast.store.sql.log import all_current, drop_keys
+from holdfast.store.sql.rows import (
     StorePart,
     chunks,
     ensure_owner,
@@ -41,6 +40,7 @@ from holdfast.store.sqlite.rows import (
     to_us,
     write_history,
 )
+from holdfast.store.sqlite.connection import readable
 from holdfast.store.values import Growth
 from holdfast.types import Record, Scope, Version
 
@@ -61,8 +61,8 @@ _WRITER = (
 )
 
 
-class SqliteListing(StorePart):
-    """`Listing` on SQLite."""
+class SqlListing(StorePart):
+    """`Listing`."""
 
     def page(  # noqa: PLR0913 (what can be asked for)
         self,
@@ -170,8 +170,8 @@ _HAS_CONTENT = " coalesce(r.content, e.content) IS NOT NULL"
 READABLE = f" r.forgotten_at IS NULL AND{_HAS_CONTENT}"
 
 
-class SqliteRecords(StorePart):
-    """`Records` on SQLite."""
+class SqlRecords(StorePart):
+    """`Records`."""
 
     def get(self, scope: Scope, ids: Sequence[str], *, hidden: bool = False) -> list[Record]:
         found: dict[str, Record] = {}
@@ -384,8 +384,8 @@ _DAY = 86_400_000_000
 _Step = Callable[[apsw.Connection, int, bytes], bool]
 
 
-class SqliteLife(StorePart):
-    """`RecordLife` on SQLite."""
+class SqlLife(StorePart):
+    """`RecordLife`."""
 
     def touch(
         self,

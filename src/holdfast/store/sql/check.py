@@ -9,10 +9,9 @@ import apsw
 
 from holdfast.border import private
 from holdfast.store.protocols import Derive
-from holdfast.store.sqlite.audit import first_broken_line
-from holdfast.store.sqlite.connection import OLDEST_SAFE_SQLITE
-from holdfast.store.sqlite.feed import queue_missing
-from holdfast.store.sqlite.repair import (
+from holdfast.store.sql.audit import first_broken_line
+from holdfast.store.sql.feed import queue_missing
+from holdfast.store.sql.repair import (
     WHO_SEES,
     add_missing,
     bad_vectors,
@@ -26,11 +25,12 @@ from holdfast.store.sqlite.repair import (
     untraced_records,
     without_vectors,
 )
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.rows import (
     SILENT,
     StorePart,
     chunks,
 )
+from holdfast.store.sqlite.connection import OLDEST_SAFE_SQLITE
 from holdfast.types import Finding
 
 _ROWS_AT_ONCE = 500
@@ -183,8 +183,8 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
 )
 
 
-class SqliteCheck(StorePart):
-    """The checking half of `Upkeep` on SQLite."""
+class SqlCheck(StorePart):
+    """The checking half of `Upkeep`."""
 
     def check(self, derive: Derive) -> list[Finding]:
         with self._pool.snapshot() as connection:

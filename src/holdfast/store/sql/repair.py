@@ -13,11 +13,10 @@ import orjson
 
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Derive, Derived
-from holdfast.store.sqlite.connection import readable
-from holdfast.store.sqlite.derived import Writing, add, remove, trace
-from holdfast.store.sqlite.log import EVENT, to_event
-from holdfast.store.sqlite.records import NO_EVENT, RECORD, to_record
-from holdfast.store.sqlite.rows import (
+from holdfast.store.sql.derived import Writing, add, remove, trace
+from holdfast.store.sql.log import EVENT, to_event
+from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
+from holdfast.store.sql.rows import (
     SILENT,
     WRITTEN,
     from_us,
@@ -25,6 +24,7 @@ from holdfast.store.sqlite.rows import (
     split_ids,
     to_us,
 )
+from holdfast.store.sqlite.connection import readable
 from holdfast.types import Event
 
 # ----------------------------------------------------------------------

@@ -11,8 +11,8 @@ import apsw
 import orjson
 
 from holdfast.errors import DamagedRow, NotFound
+from holdfast.store.sql.turns import Turns
 from holdfast.store.sqlite.connection import ReadPool
-from holdfast.store.sqlite.turns import Turns
 from holdfast.store.sqlite.writer import Writer
 from holdfast.store.values import LISTED
 from holdfast.types import Metadata, Scope
