@@ -17,7 +17,7 @@ from holdfast.index.view import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.service.keys import create_key
 from holdfast.store.protocols import Answered, AuditLine, ContextNote, Derived, LogEntry, Share
-from holdfast.store.sqlite.connection import migrations
+from holdfast.store.sql.engine import migrations
 from holdfast.store.values import Webhook
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
@@ -204,7 +204,7 @@ def a_record(number: int, content: str, source: str, *, tier: str) -> Derived:
 
 
 if __name__ == "__main__":
-    target = FOLDER / f"{migrations()[-1][0]:04}.db"
+    target = FOLDER / f"{migrations('holdfast.store.sqlite')[-1][0]:04}.db"
     if target.exists():
         sys.exit(f"{target} exists: a golden store is made once, when its schema lands")
     target.parent.mkdir(parents=True, exist_ok=True)

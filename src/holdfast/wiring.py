@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from holdfast.models.base import Generator
     from holdfast.models.reader import LocalReader
     from holdfast.recall.stages.rerank import Reranker
-    from holdfast.store.protocols import Store
+    from holdfast.store.protocols import Progress, Store
+    from holdfast.store.sql.copy import Copied
 
 DEFAULT_URL = "holdfast.db"
 
@@ -36,7 +38,8 @@ def open(
     reranker: Reranker | None = None,
     api_key: str | None = None,
 ) -> Memory:
-    """Open a memory: a path or sqlite:///path; the file is made when missing.
+    """Open a memory: a path or sqlite:///path; the file is made when missing. Or a database:
+    postgresql://user@host/database (the extra `postgres`); `postgresql://embedded` starts a server.
 
     Or the address of a service, http://host:3050, with a key of it: `api_key`, else that of
     HOLDFAST_API_KEY. That is a `holdfast.Client`: the same verbs, types and errors, with the
@@ -104,7 +107,40 @@ def make_store(url: str | Path) -> Store:
             if not path:
                 raise ConfigError(f"{text!r} names no file: use sqlite:///memory.db")
             return SqliteStore(path)
-    raise ConfigError(f"cannot open {scheme}://: known are a path, sqlite:///path and http://host")
+        case "postgresql" | "postgres":
+            return _postgres(text)
+    raise ConfigError(
+        f"cannot open {scheme}://: known are a path, sqlite:///path, postgresql://host/database and"
+        " http://host"
+    )
+
+
+def _postgres(url: str) -> Store:
+    try:
+        from holdfast.store.postgres import PostgresStore
+        from holdfast.store.postgres.embedded import started
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"PostgreSQL needs the package {error.name}: pip install 'holdfast[postgres]'"
+        ) from None
+    return PostgresStore(started(url))
+
+
+def migrate(
+    source: str | Path, target: str | Path, *, finish: bool, progress: Progress | None = None
+) -> Copied:
+    """Copy one store into another, which is empty or the unfinished copy of before."""
+    from holdfast.store.sql import SqlStore
+    from holdfast.store.sql.copy import copy_store
+
+    with ExitStack() as stack:
+        stores = []
+        for url in (source, target):
+            store = make_store(url)
+            stack.callback(store.close)
+            assert isinstance(store, SqlStore)
+            stores.append(store)
+        return copy_store(stores[0], stores[1], finish=finish, progress=progress)
 
 
 def make_embedder(config: Config) -> Embedder:

@@ -121,9 +121,9 @@ def test_a_command_for_files_says_so(run: Run, tmp_path: Path, words: list[str])
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_restoring_writes_a_file(run: Run, tmp_path: Path) -> None:
+def test_a_service_is_restored_where_its_store_is(run: Run, tmp_path: Path) -> None:
     (tmp_path / "copy.db").write_bytes(b"x")
-    assert "restore writes a file" in run("restore", "copy.db", code=2)
+    assert "restored where its store is" in run("restore", "copy.db", code=2)
 
 
 def test_without_a_key_it_says_what_is_missing(

@@ -15,7 +15,8 @@ from httpx2 import Response
 
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
-from holdfast.store.sqlite.writer import Work, Writer
+from holdfast.store.sql.engine import Work
+from holdfast.store.sqlite.writer import Writer
 from tests.catalogue.world import opened
 
 T = TypeVar("T")

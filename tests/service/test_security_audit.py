@@ -190,4 +190,4 @@ def test_what_was_tampered_with_is_found(tmp_path: Path, statement: str, line: i
         (finding,) = [each for each in memory.doctor() if each.check == "audit"]
         assert (finding.ok, finding.detail) == (False, f"it breaks at line {line}")
         memory.store.note_audit(AuditLine(NOW, "default", "later", "x", "done"))
-        assert memory.store.verify_audit() == line, "what comes later heals nothing"
+        assert memory.store.verify_audit().broken_at == line, "what comes later heals nothing"

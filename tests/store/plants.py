@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-import apsw
-
 from holdfast.records.entries import index_row
 from holdfast.store.protocols import (
     Appended,
@@ -21,6 +19,7 @@ from holdfast.store.protocols import (
     Share,
     Spent,
 )
+from holdfast.store.sql.engine import Connection
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.store_suite import told
 from holdfast.types import Event, Job, Record, Scope
@@ -161,7 +160,7 @@ class CountsEveryUse(SqliteStore):
     """Counts a use as often as it is told of it."""
 
     def touch(self, scope: Scope, ids: Sequence[str], **rest: Any) -> list[str]:
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             connection.execute("UPDATE records SET used = NULL")
 
         self._writer.run(work)
@@ -287,7 +286,7 @@ class ForgetsWhatWasUndone(SqliteStore):
     """Wipes what was decided along with what it was about."""
 
     def wipe(self, **rest: datetime | None) -> int:
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             connection.execute("DELETE FROM journal WHERE record NOT IN (SELECT id FROM records)")
 
         wiped = super().wipe(**rest)

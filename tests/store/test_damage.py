@@ -59,6 +59,7 @@ def text_columns() -> Iterator[tuple[str, str]]:
     connection = apsw.Connection(str(GOLDEN), flags=apsw.SQLITE_OPEN_READONLY)
     for (table,) in connection.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%'"
+        " AND name != 'set_aside'"
         " AND type = 'table' ORDER BY name"
     ).fetchall():
         for (column,) in connection.execute(

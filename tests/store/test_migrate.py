@@ -17,14 +17,15 @@ from holdfast.errors import NotAStore, SchemaTooNew
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
 from holdfast.store.protocols import Spent, claim_of
+from holdfast.store.sql.engine import migrations
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.sqlite.connection import APPLICATION_ID, connect, migrate, migrations
+from holdfast.store.sqlite.connection import APPLICATION_ID, connect, migrate
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_name, an_entry, say
 from holdfast.transfer import export_to, import_from
 from holdfast.types import ALL_TIERS, Hit, Record, Scope
 
-NEWEST = migrations()[-1][0]
+NEWEST = migrations("holdfast.store.sqlite")[-1][0]
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.db"))
 ANN = Scope("default", "ann")
 
@@ -60,7 +61,9 @@ def change(path: Path, *statements: str) -> None:
 
 
 def test_migrations_are_numbered_without_a_gap() -> None:
-    assert [version for version, _ in migrations()] == list(range(1, NEWEST + 1))
+    assert [version for version, _ in migrations("holdfast.store.sqlite")] == list(
+        range(1, NEWEST + 1)
+    )
 
 
 def test_a_fresh_file_is_ours_and_of_the_newest_schema(tmp_path: Path) -> None:
@@ -94,7 +97,9 @@ def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_there_is_a_golden_file_of_every_schema() -> None:
-    assert [path.stem for path in GOLDEN] == [f"{version:04}" for version, _ in migrations()]
+    assert [path.stem for path in GOLDEN] == [
+        f"{version:04}" for version, _ in migrations("holdfast.store.sqlite")
+    ]
     for path in GOLDEN:
         assert b"\x00\x00" in path.read_bytes(), "a database, not its text"
 
@@ -153,7 +158,7 @@ def test_what_the_service_kept_is_still_there(tmp_path: Path) -> None:
         assert (kept.status, kept.answer) == (201, b'{"id":"1"}')
         told = [line.outcome for line in memory.store.audit(workspace="served")]
         assert told == ["done", "refused"]
-        assert memory.store.verify_audit() is None
+        assert memory.store.verify_audit().broken_at is None
         assert [hook.id for hook in memory.store.hooks(workspace="served")] == ["hook-1"]
 
 

@@ -4,25 +4,26 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 
 from holdfast.errors import Closed
+from holdfast.store.sql.engine import Connection
 from holdfast.store.sqlite import SqliteStore
+from holdfast.store.sqlite.connection import SqliteConnection
 from holdfast.store.sqlite.writer import Writer
 from holdfast.testing.store_suite import ANN, NOON, a_note, an_entry, put
 
 
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[Writer]:
-    connection = apsw.Connection(str(tmp_path / "w.db"))
+    connection = SqliteConnection(str(tmp_path / "w.db"))
     connection.execute("CREATE TABLE t (x INTEGER UNIQUE) STRICT")
     writer = Writer(connection, "w.db")
     yield writer
     writer.close()
 
 
-def insert(connection: apsw.Connection, number: int) -> None:
+def insert(connection: Connection, number: int) -> None:
     connection.execute("INSERT INTO t VALUES (?)", (number,))
 
 
@@ -34,7 +35,7 @@ def count(writer: Writer) -> int:
 def test_the_caller_does_not_wait_and_whoever_settles_does(writer: Writer) -> None:
     may_go, is_done = threading.Event(), threading.Event()
 
-    def slow(connection: apsw.Connection) -> None:
+    def slow(connection: Connection) -> None:
         assert may_go.wait(60)
         insert(connection, 1)
         is_done.set()

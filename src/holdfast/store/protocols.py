@@ -52,6 +52,7 @@ from holdfast.store.values import (
     StoredKey,
     Trouble,
     Vector,
+    Verified,
     Webhook,
     claim_of,
     is_document,
@@ -262,10 +263,11 @@ class Answers(Protocol):
 
 
 class Audit(Protocol):
-    """What was done through the service. Each line holds the hash of the one before; in no dump."""
+    """What was done through the service. Each line holds the hash of the one before in its chain; a
+    chain is of a workspace, or of the whole store. In no dump."""
 
     def note_audit(self, line: AuditLine) -> int:
-        """Append a line; its number. `seq` and `hash` of what is given do not count."""
+        """Append a line; its number in its chain. `seq` and `hash` of the given do not count."""
 
     def audit(
         self,
@@ -275,12 +277,12 @@ class Audit(Protocol):
         limit: int = 100,
         newest_first: bool = False,
     ) -> list[AuditLine]:
-        """Lines in their order: of all, or of one workspace, those after a number. Newest first:
-        those before a number, 0: from the newest on."""
+        """Lines in the order of their numbers: of all, or of one workspace, those after a number.
+        Newest first: those before a number, 0: from the newest on."""
 
-    def verify_audit(self) -> int | None:
-        """The first number that is missing or whose line is not what was written; None when all
-        of them are. A log that was cut short breaks after its last line."""
+    def verify_audit(self, workspace: str | None = None) -> Verified:
+        """Look at every line of all chains, or of that of a workspace. A log that was cut short
+        breaks after its last line."""
 
 
 class Hooks(Protocol):

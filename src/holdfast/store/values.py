@@ -62,6 +62,17 @@ class Webhook:
     secret: bytes = field(default=b"", repr=False)
 
 
+class Verified(NamedTuple):
+    """What a look at every line of a chain of the audit log gave."""
+
+    #: The first number that is missing or whose line is not what was written.
+    broken_at: int | None
+    #: How many lines hold.
+    lines: int
+    #: The hash of the newest; None if there is none, if it breaks, or of several chains.
+    head: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class News:
     """An owner of whom a webhook was not told everything."""

@@ -79,7 +79,7 @@ class GroupSuite:
         assert subjects(jobs) == [1, 2], "as they were said, and of nobody else"
         assert {(job.step, job.attempts, job.state) for job in jobs} == {(EXTRACT, 1, "running")}
         assert claimed() == []
-        assert subjects(claim_group(store)) == [3]
+        assert sorted(subjects(claim_group(store)) for _ in range(2)) == [[3], [4]]
         assert store.learn(ANN, jobs, [a_fact(50, own[1])], known_at=NOON, steps=[EMBED]) == 2
 
     def test_conversations_are_never_mixed(self, store: Store) -> None:
@@ -126,7 +126,8 @@ class GroupSuite:
         later(30, BOB, store, 100)
         later(55, OTHER_ANN, store, 200)
         first = [subjects(claim_group(store, 66, most=3))[0] for _ in range(4)]
-        assert first == [0, 100, 200, 3], "waited for long, for less long, and just come to rest"
+        assert sorted(first[:3]) == [0, 100, 200], "of each owner one"
+        assert first[3] == 3, "and then the next of who has more"
         later(56, BOB, store, 101)
         again = [claim_group(store, 70, most=3) for _ in range(2)]
         assert sorted(jobs[0].scope.user for jobs in again) == ["ann", "bob"]
@@ -230,8 +231,8 @@ class GroupSuite:
 
     def test_turns_are_queued_again_in_the_order_they_came(self, store: Store) -> None:
         said = say(store, S1, an_entry(2), an_entry(1), an_entry(3))
-        say(store, replace(OTHER_ANN, session="s1"), an_entry(4))
         store.finish(claim_group(store)[1:])
+        say(store, replace(OTHER_ANN, session="s1"), an_entry(4))
         store.forget(S1, [said[2]], at=NOON)
         elsewhere = OTHER_ANN.workspace
         assert store.queue_turns(EXTRACT, now=NOON, workspace="nobody's") == 0

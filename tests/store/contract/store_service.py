@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.errors import Conflict, StoreBusy
 from holdfast.store.protocols import Answered, AuditLine, Share, Store, StoredKey
+from holdfast.store.values import Verified
 from holdfast.testing.store_builders import ANN, BOB, NOON, OTHER_ANN, an_entry, in_threads, put
 from holdfast.types import ApiKey
 
@@ -119,8 +120,8 @@ class AuditSuite:
     """What `Audit` promises."""
 
     def test_lines_are_numbered_and_read_as_they_were_written(self, store: Store) -> None:
-        assert (store.audit(), store.verify_audit()) == ([], None)
-        bare = AuditLine(NOON, "work", "anonymous", "request", "refused")
+        assert (store.audit(), store.verify_audit()) == ([], Verified(None, 0, None))
+        bare = AuditLine(NOON, "home", "anonymous", "request", "refused")
         assert [store.note_audit(A_LINE), store.note_audit(replace(bare, seq=9, hash="x"))] == [
             1,
             2,
@@ -131,27 +132,29 @@ class AuditSuite:
         assert (first.seq, second.seq) == (1, 2)
         assert store.audit(limit=1, newest_first=True) == [second]
         assert len(bytes.fromhex(first.hash)) == 32
-        assert store.verify_audit() is None
+        assert store.verify_audit() == store.verify_audit("home") == (None, 2, second.hash)
 
     def test_they_come_in_order_a_page_at_a_time(self, store: Store) -> None:
         for number in range(6):
             workspace = "home" if number % 2 else "work"
             store.note_audit(replace(A_LINE, workspace=workspace, at=NOON - timedelta(number)))
-        assert [line.seq for line in store.audit(after=2, limit=3)] == [3, 4, 5]
-        assert [line.seq for line in store.audit(workspace="home")] == [2, 4, 6]
-        assert [line.seq for line in store.audit(workspace="home", after=2, limit=1)] == [4]
-        newest = store.audit(limit=2, newest_first=True)
-        assert [line.seq for line in newest] == [6, 5]
-        older = store.audit(workspace="home", after=6, newest_first=True)
-        assert [line.seq for line in older] == [4, 2]
-        assert store.audit(workspace="nowhere") == store.audit(after=6) == []
+        home = store.audit(workspace="home")
+        numbers = [line.seq for line in home]
+        assert (len(home), numbers) == (3, sorted(set(numbers)))
+        assert [line.at for line in home] == [NOON - timedelta(number) for number in (1, 3, 5)]
+        assert store.audit(workspace="home", after=numbers[0], limit=1) == home[1:2]
+        assert store.audit(workspace="home", limit=2, newest_first=True) == home[:0:-1]
+        assert store.audit(workspace="home", after=numbers[2], newest_first=True) == home[1::-1]
+        assert store.audit(workspace="nowhere") == store.audit(after=numbers[2]) == []
+        assert len(store.audit()) == 6
+        assert store.verify_audit().lines == 6
 
     def test_equal_lines_have_other_hashes_and_many_may_write(self, store: Store) -> None:
         in_threads(lambda: store.note_audit(A_LINE), count=8)
         lines = store.audit()
         assert [line.seq for line in lines] == list(range(1, 9))
         assert len({line.hash for line in lines}) == 8
-        assert store.verify_audit() is None
+        assert store.verify_audit().broken_at is None
 
     def test_neither_a_dump_nor_an_erasure_touches_it(self, store: Store) -> None:
         store.note_audit(A_LINE)

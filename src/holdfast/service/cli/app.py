@@ -38,7 +38,7 @@ def _options(
 #: Those that belong to no group, in their order.
 _ORDER = {
     MEMORIES: "remember recall context explain status forget history feedback profile compact",
-    UPKEEP: "doctor rebuild import export backup restore decay erase",
+    UPKEEP: "doctor rebuild import export backup restore migrate decay erase",
     RUNNING: "worker serve mcp",
 }
 _COMMANDS = {

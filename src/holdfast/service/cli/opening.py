@@ -6,7 +6,9 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from holdfast import wiring
 from holdfast.border import private
@@ -44,7 +46,7 @@ def memory_at(
             yield client
         return
     if must_exist:
-        _check_exists(url)
+        check_exists(url)
     with wiring.open(url, config=settings, worker=False) as memory:
         yield memory
 
@@ -58,7 +60,7 @@ def store_at(
     check_here(url, way)
     load_for_command_line(config)  # A wrong setting is told here as everywhere.
     if must_exist:
-        _check_exists(url)
+        check_exists(url)
     store = wiring.make_store(url)
     try:
         yield store
@@ -95,7 +97,7 @@ def file_of(url: str) -> Path | None:
     return Path(rest.removeprefix("/")) if scheme == "sqlite" else None
 
 
-def _check_exists(url: str) -> None:
+def check_exists(url: str) -> None:
     """Reading must not leave an empty database behind where a name was mistyped."""
     path = file_of(url)
     if path is not None and not path.exists():
@@ -113,7 +115,8 @@ def _check_exists(url: str) -> None:
 class Restored(NamedTuple):
     """What a backup became."""
 
-    file: Path
+    #: Where it is, without any password.
+    place: str
     stats: dict[str, int]
     #: What doctor says of it.
     findings: list[Finding]
@@ -122,14 +125,14 @@ class Restored(NamedTuple):
 
 
 def restore_file(backup: Path, db: str, *, force: bool) -> Restored:
-    """Put a copy of a backup in the place of a store.
+    """Put a copy of a backup in the place of a store, or into a database that is empty.
 
     The copy is opened and checked under another name first: a backup of another program, of a newer
     version or with damage is refused while the old store still stands.
     """
     target = file_of(db)
     if target is None:
-        raise HoldfastError(f"restore writes a file, not {db!r}: name a path with --db")
+        return _restore_server(backup, db)
     _check_source(backup, target)
     with whole_file(target, overwrite=force) as part:
         was_sealed = unseal(backup, part)
@@ -141,7 +144,27 @@ def restore_file(backup: Path, db: str, *, force: bool) -> Restored:
         except HoldfastError as error:
             raise type(error)(str(error).replace(str(part), str(backup))) from error
         _retire(target)
-    return Restored(target, stats, findings, was_sealed)
+    return Restored(str(target), stats, findings, was_sealed)
+
+
+def _restore_server(backup: Path, url: str) -> Restored:
+    """Copy a backup into an empty database."""
+    if is_address(url):
+        raise HoldfastError("a service is restored where its store is: name that with --db")
+    wiring.make_store(url).close()  # Whether it can be reached is told first.
+    if not backup.is_file():
+        raise HoldfastError(f"{backup}: no such file")
+    parts = urlsplit(url)
+    place = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+    with TemporaryDirectory() as folder:
+        part = Path(folder) / "restored.db"
+        was_sealed = unseal(backup, part)
+        private.tighten(part)
+        stats, findings = _verified(part)
+        done = wiring.migrate(part, url, finish=True)
+        if done.behind or done.different:
+            raise HoldfastError(f"the copy in {place} differs from {backup}: do not use it")
+    return Restored(place, stats, findings, was_sealed)
 
 
 def _verified(part: Path) -> tuple[dict[str, int], list[Finding]]:

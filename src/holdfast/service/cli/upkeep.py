@@ -1,4 +1,4 @@
-"""For the operator: doctor, import, export, backup, restore, decay, erase and bench."""
+"""For the operator: doctor, import, export, backup, restore, migrate, decay, erase and bench."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from holdfast.config import Config
     from holdfast.models.base import Embedder
     from holdfast.store.protocols import Store
+    from holdfast.store.sql.copy import Copied
     from holdfast.transfer import Imported, Problem
     from holdfast.types import Finding
     from holdfast.upkeep.plans import Done
@@ -216,18 +217,85 @@ def restore(
     if json:
         document(
             {
-                "db": str(done.file),
+                "db": done.place,
                 "events": events,
                 "verified": done.was_sealed,
                 "findings": done.findings,
             }
         )
         return
-    line(f"restored {several(events, 'memory', 'memories')} to {done.file}")
+    line(f"restored {several(events, 'memory', 'memories')} to {done.place}")
     if not done.was_sealed:
         note(f"{file} has no checksum: whether it was damaged since it was made nobody can tell")
     if wrong := [each for each in done.findings if not each.ok]:
         note("run `holdfast doctor`: " + "; ".join(each.detail for each in wrong))
+
+
+@top.command(
+    "migrate", epilog="Example: holdfast migrate holdfast.db postgresql://ann@db.example/memory"
+)
+def migrate(
+    *,
+    source: Annotated[str, typer.Argument(help="A path or postgresql://host/database.")],
+    target: Annotated[str, typer.Argument(help="Another one, empty, or not finished before.")],
+    finish: Annotated[
+        bool,
+        typer.Option(
+            "--finish", help="Nobody writes to the source any more: let the copy be used."
+        ),
+    ] = False,
+    json: AsJson = False,
+    config: ConfigFile = None,
+) -> None:
+    """Copy a whole memory from a file to a server, or back, and verify every user of it.
+
+    The source may be in use. Run it again to go on after it was cut short, and to copy who has
+    changed since; with --finish once nobody writes to the source any more. Before that the copy
+    cannot be used.
+    """
+    from holdfast import wiring  # noqa: PLC0415
+    from holdfast.config import load_for_command_line  # noqa: PLC0415
+    from holdfast.service.cli.opening import check_exists, check_here  # noqa: PLC0415
+
+    load_for_command_line(config)
+    for url in (source, target):
+        check_here(url)
+    check_exists(source)
+    with progress("copying users") as step:
+        done = wiring.migrate(source, target, finish=finish, progress=step)
+    if json:
+        document(_of_copy(done))
+    else:
+        _show_copy(done, finish=finish)
+    if done.different:
+        raise HoldfastError(
+            f"{several(len(done.different), 'user differs', 'users differ')} in the copy:"
+            " do not use it"
+        )
+
+
+def _of_copy(done: Copied) -> dict[str, object]:
+    return {
+        "users": done.owners,
+        "unchanged": done.skipped,
+        "rows": done.rows,
+        "behind": len(done.behind),
+        "different": len(done.different),
+        "verified": not done.behind and not done.different,
+    }
+
+
+def _show_copy(done: Copied, *, finish: bool) -> None:
+    line(
+        f"copied {several(done.owners, 'user', 'users')} ({done.rows:,} rows);"
+        f" {done.skipped:,} were there already"
+    )
+    if done.behind:
+        note(f"{several(len(done.behind), 'user has', 'users have')} changed meanwhile: run again")
+    elif not done.different:
+        line("verified: every user by a digest of all rows")
+        if not finish:
+            note("run it with --finish once nobody writes to the source any more")
 
 
 def _steps(store: Store) -> list[str]:

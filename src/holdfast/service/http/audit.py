@@ -168,15 +168,14 @@ def audit(  # noqa: PLR0917 (one per parameter of the query)
 
 @routes.get("/v1/audit/verify", response_model=VerifyAnswer)
 def verify(request: Request, operator: Operator) -> Response:
-    """Check every hash of the log."""
+    """Check every hash of the chain in which the lines of this workspace stand."""
     store = request.app.state.memory.store
-    head = next(iter(store.audit(limit=1, newest_first=True)), None)
-    broken = store.verify_audit()
+    found = store.verify_audit(operator.workspace)
     answer = {
-        "ok": broken is None,
-        "broken_at": broken,
-        "lines": 0 if head is None else head.seq,
-        "head": None if head is None else head.hash,
+        "ok": found.broken_at is None,
+        "broken_at": found.broken_at,
+        "lines": found.lines,
+        "head": found.head,
     }
     return json_response(answer)
 

@@ -1,1 +1,38 @@
 """The store in SQL that SQLite and PostgreSQL both read; what differs is in the drivers."""
+
+from __future__ import annotations
+
+from holdfast.store.sql.access import SqlKeys, SqlSharing
+from holdfast.store.sql.audit import SqlAudit
+from holdfast.store.sql.check import SqlCheck
+from holdfast.store.sql.chores import SqlChores
+from holdfast.store.sql.feed import SqlFeed
+from holdfast.store.sql.hooks import SqlHooks
+from holdfast.store.sql.jobs import SqlGroups, SqlQueue
+from holdfast.store.sql.ledger import SqlLedger, SqlSpending
+from holdfast.store.sql.log import SqlAnswers, SqlLog
+from holdfast.store.sql.records import SqlLife, SqlListing, SqlRecords
+from holdfast.store.sql.transfer import SqlTransfer
+
+
+class SqlStore(
+    SqlLog,
+    SqlRecords,
+    SqlListing,
+    SqlLife,
+    SqlFeed,
+    SqlQueue,
+    SqlGroups,
+    SqlLedger,
+    SqlSpending,
+    SqlKeys,
+    SqlAnswers,
+    SqlAudit,
+    SqlHooks,
+    SqlSharing,
+    SqlChores,
+    SqlCheck,
+    SqlTransfer,
+):
+    """All of `Store` but what a driver adds: `backup`, `trouble`, `close`, and the methods that are
+    not implemented here."""

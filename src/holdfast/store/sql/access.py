@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-import apsw
 import orjson
 
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Share, StoredKey
+from holdfast.store.sql.engine import Connection, readable
 from holdfast.store.sql.rows import (
     StorePart,
     ensure_owner,
@@ -23,7 +23,6 @@ from holdfast.store.sql.rows import (
     owner_of,
     to_us,
 )
-from holdfast.store.sqlite.connection import readable
 from holdfast.types import ApiKey, Scope
 
 #: In the column `tools` stands the list of a key's tools, or, with a limit, an object that holds
@@ -41,7 +40,7 @@ class SqlKeys(StorePart):
             maybe_us(new.expires_at), maybe_us(new.revoked_at), new.label, _limits(new), key.digest,
         )  # fmt: skip
 
-        def work(connection: apsw.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             if was is None:
                 connection.execute(
                     f"INSERT INTO api_keys ({_KEY}, digest) VALUES ({marks(10)})"
@@ -51,7 +50,7 @@ class SqlKeys(StorePart):
             else:
                 connection.execute(
                     "UPDATE api_keys SET digest = ?, revoked_at = ?"
-                    " WHERE id = ? AND digest = ? AND revoked_at IS ?",
+                    " WHERE id = ? AND digest = ? AND revoked_at IS NOT DISTINCT FROM ?",
                     (key.digest, row[6], new.id, was.digest, maybe_us(was.key.revoked_at)),
                 )
             return connection.changes() > 0
@@ -106,11 +105,12 @@ class SqlSharing(StorePart):
     """`Sharing`."""
 
     def put_share(self, share: Share, *, was: Share | None = None) -> bool:
-        def work(connection: apsw.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             if was is None:
                 return store_share(connection, ensure_owner(connection, share.scope), share)
             connection.execute(
-                "UPDATE shares SET revoked_at = ? WHERE owner = ? AND id = ? AND revoked_at IS ?",
+                "UPDATE shares SET revoked_at = ? WHERE owner = ? AND id = ?"
+                " AND revoked_at IS NOT DISTINCT FROM ?",
                 (
                     maybe_us(share.revoked_at), owner_of(connection, share.scope), share.id,
                     maybe_us(was.revoked_at),
@@ -139,22 +139,23 @@ class SqlSharing(StorePart):
             return dict(rows)
 
     def set_agent_trust(self, workspace: str, agent: str, trust: float, *, at: datetime) -> None:
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             connection.execute(
                 "INSERT INTO agents (workspace, agent, trust, at) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (workspace, agent) DO UPDATE"
-                " SET trust = excluded.trust, at = excluded.at WHERE trust != excluded.trust",
+                " SET trust = excluded.trust, at = excluded.at"
+                " WHERE agents.trust != excluded.trust",
                 (workspace, agent, trust, to_us(at)),
             )
 
         self._writer.run(work)
 
 
-def store_share(connection: apsw.Connection, owner: int, share: Share) -> bool:
+def store_share(connection: Connection, owner: int, share: Share) -> bool:
     """Store a share unless this owner has one with its id; whether it was stored."""
     connection.execute(
-        "INSERT OR IGNORE INTO shares (owner, id, receiver, segments, permission, created_at,"
-        " expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO shares (owner, id, receiver, segments, permission, created_at,"
+        " expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             owner, share.id, share.to, orjson.dumps(share.segments).decode(), share.permission,
             to_us(share.created_at), maybe_us(share.expires_at), maybe_us(share.revoked_at),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import apsw
-
-from holdfast.border import private
+from holdfast.errors import StoreError
 from holdfast.store.protocols import Derive
-from holdfast.store.sql.audit import first_broken_line
+from holdfast.store.sql.audit import verified_chains
+from holdfast.store.sql.engine import Connection
 from holdfast.store.sql.feed import queue_missing
 from holdfast.store.sql.repair import (
     WHO_SEES,
@@ -30,10 +29,11 @@ from holdfast.store.sql.rows import (
     StorePart,
     chunks,
 )
-from holdfast.store.sqlite.connection import OLDEST_SAFE_SQLITE
 from holdfast.types import Finding
 
 _ROWS_AT_ONCE = 500
+#: In `recipes` of a store that is being filled from another: see copy.py.
+FILLING = "filling"
 #: More damaged rows than this are counted, not named.
 _NAMED_ROWS = 20
 #: Whose word counts as the user's.
@@ -94,7 +94,7 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         "private",
         "turns that are seen by others than their event says",
         "SELECT count(*) FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
-        f" WHERE r.tier = 'session' AND (r.visibility IS NOT {WHO_SEES}"
+        f" WHERE r.tier = 'session' AND (r.visibility IS DISTINCT FROM {WHO_SEES}"
         " OR (r.visibility IS NOT NULL AND r.seen IS NULL))",
         True,
     ),
@@ -116,7 +116,7 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         "records whose visibility differs from their journal",
         "SELECT count(*) FROM records r WHERE (r.forgotten_at IS NOT NULL) != coalesce("
         " (SELECT action = 'forgotten' FROM journal j WHERE j.owner = r.owner AND j.record = r.id"
-        "  AND action IN ('forgotten', 'restored') ORDER BY change DESC LIMIT 1), 0)",
+        "  AND action IN ('forgotten', 'restored') ORDER BY change DESC LIMIT 1), FALSE)",
         True,
     ),
     (
@@ -124,7 +124,7 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
         "records put aside, or not, against their journal",
         "SELECT count(*) FROM records r WHERE (r.archived IS NOT NULL) != coalesce("
         " (SELECT action = 'archived' FROM journal j WHERE j.owner = r.owner AND j.record = r.id"
-        "  AND action IN ('archived', 'unarchived') ORDER BY change DESC LIMIT 1), 0)",
+        "  AND action IN ('archived', 'unarchived') ORDER BY change DESC LIMIT 1), FALSE)",
         True,
     ),
     (
@@ -186,20 +186,44 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
 class SqlCheck(StorePart):
     """The checking half of `Upkeep`."""
 
+    def _engine(self, connection: Connection) -> list[Finding]:
+        """What is to be said of the engine itself."""
+        raise NotImplementedError
+
+    def _mend_engine(self, connection: Connection) -> int:
+        """Make right what is wrong below the rows."""
+        return 0
+
     def check(self, derive: Derive) -> list[Finding]:
         with self._pool.snapshot() as connection:
-            findings = [_library(), _permissions(self._path), _integrity(connection)]
-            findings += _look("rows", lambda: [_rows(connection)])
+            findings = self._engine(connection)
+            findings += self._look("rows", lambda: [_rows(connection)])
             for name, what, sql, repairable in _MUST_BE_ZERO:
-                findings += _look(name, partial(_zero, connection, name, what, sql, repairable))
-            findings += _look("index", lambda: _derived(connection, derive))
-            findings += _look("audit", lambda: [_audit(connection)])
-            findings += _look("dead letters", lambda: [_dead(connection)])
+                findings += self._look(
+                    name, partial(_zero, connection, name, what, sql, repairable)
+                )
+            findings += self._look("index", lambda: _derived(connection, derive))
+            findings += self._look("audit", lambda: [_audit(connection)])
+            findings += self._look("dead letters", lambda: [_dead(connection)])
         return findings
+
+    def _look(self, name: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+        """What a look gives; of a part of the store that cannot be read, that. The others are still
+        looked at."""
+        try:
+            return look()
+        except self._errors as error:
+            return [Finding(name, False, f"this cannot be looked at: {error}")]
 
     def use_terms(self, version: int, derive: Derive) -> int:
         with self._pool.reader() as connection:
-            made_with = connection.execute("SELECT version FROM recipes WHERE name = 'terms'").get
+            recipes = dict(connection.execute("SELECT name, version FROM recipes"))
+        if FILLING in recipes:
+            raise StoreError(
+                f"{self._path} is the copy of another store and not finished: run"
+                " `holdfast migrate SOURCE TARGET --finish`"
+            )
+        made_with = recipes.get("terms")
         if made_with == version:
             return 0
         changed = self._derive_anew(derive)
@@ -216,40 +240,33 @@ class SqlCheck(StorePart):
         with self._pool.snapshot() as connection:
             seen = differences(connection, derive)
         for stale in chunks(seen.stale, _ROWS_AT_ONCE):
-            self._writer.run(index_rows(stale))
+            self._writer.run(index_rows(stale), alone=True)
         for missing in chunks(seen.missing, _ROWS_AT_ONCE):
-            self._writer.run(add_missing(missing))
+            self._writer.run(add_missing(missing), alone=True)
         return len(seen.stale) + len(seen.missing)
 
     def rebuild(self, derive: Derive, *, steps: Sequence[str]) -> int:
-        mended = self._writer.run(_set_aside) + self._writer.run(mend_rows)
+        mended = self._writer.run(self._mend_engine, alone=True)
+        mended += self._writer.run(set_damage_aside, alone=True)
+        mended += self._writer.run(mend_rows, alone=True)
         self._pool.unread.clear()
         derived = self._derive_anew(derive)
         with self._pool.snapshot() as connection:
             bad = bad_vectors(connection)
         for some_bad in chunks(bad, _ROWS_AT_ONCE):
-            self._writer.run(without_vectors(some_bad))
-        queued = self._writer.run(lambda connection: queue_missing(connection, steps))
+            self._writer.run(without_vectors(some_bad), alone=True)
+        queued = self._writer.run(lambda c: queue_missing(c, steps), alone=True)
         return mended + derived + len(bad) + queued
 
 
-def _look(name: str, look: Callable[[], list[Finding]]) -> list[Finding]:
-    """What a look gives; of a part of the file that cannot be read, that. The others are still
-    looked at."""
-    try:
-        return look()
-    except apsw.Error as error:
-        return [Finding(name, False, f"this cannot be looked at: {error}")]
-
-
 def _zero(
-    connection: apsw.Connection, name: str, what: str, sql: str, repairable: bool
+    connection: Connection, name: str, what: str, sql: str, repairable: bool
 ) -> list[Finding]:
     count = connection.execute(sql).get
     return [Finding(name, not count, f"{count} {what}", repairable)]
 
 
-def _rows(connection: apsw.Connection) -> Finding:
+def _rows(connection: Connection) -> Finding:
     found = list(find_damage(connection))
     aside = count_aside(connection)
     detail = f"{len(found)} damaged rows"
@@ -259,7 +276,7 @@ def _rows(connection: apsw.Connection) -> Finding:
     return Finding("rows", not found, detail, True)
 
 
-def _derived(connection: apsw.Connection, derive: Derive) -> list[Finding]:
+def _derived(connection: Connection, derive: Derive) -> list[Finding]:
     seen = differences(connection, derive)
     return [
         Finding(name, not count, f"{count} {what}", True)
@@ -276,42 +293,13 @@ def _derived(connection: apsw.Connection, derive: Derive) -> list[Finding]:
     ]
 
 
-def _dead(connection: apsw.Connection) -> Finding:
+def _dead(connection: Connection) -> Finding:
     dead = connection.execute("SELECT count(*) FROM jobs WHERE state = 'dead'").get
     detail = f"{dead} dead letters" + ("; see `holdfast jobs`" if dead else "")
     return Finding("dead letters", not dead, detail)
 
 
-def _set_aside(connection: apsw.Connection) -> int:
-    """Indexes first: a row cannot be removed from one that has another text of it."""
-    if not _integrity(connection).ok:
-        connection.execute("REINDEX")
-    return set_damage_aside(connection)
-
-
-def _library() -> Finding:
-    have = apsw.sqlite_lib_version()
-    ok = tuple(int(part) for part in have.split(".")) >= OLDEST_SAFE_SQLITE
-    return Finding("library", ok, f"SQLite {have}")
-
-
-def _permissions(path: str) -> Finding:
-    who = private.readers(path)
-    return Finding(
-        "permissions", who != "everybody", f"{who or 'only its owner'} may read the file"
-    )
-
-
-def _audit(connection: apsw.Connection) -> Finding:
-    line = first_broken_line(connection)
-    return Finding(
-        "audit", line is None, "the chain holds" if line is None else f"it breaks at line {line}"
-    )
-
-
-def _integrity(connection: apsw.Connection) -> Finding:
-    rows = connection.execute("PRAGMA integrity_check").fetchall()
-    rows += connection.execute("PRAGMA foreign_key_check").fetchall()
-    ok = rows == [("ok",)]
-    detail = "the file is sound" if ok else "; ".join(str(row) for row in rows[:3])
-    return Finding("integrity", ok, detail)
+def _audit(connection: Connection) -> Finding:
+    lines = [each.broken_at for each in verified_chains(connection) if each.broken_at is not None]
+    detail = f"it breaks at line {lines[0]}" if lines else "the chain holds"
+    return Finding("audit", not lines, detail)

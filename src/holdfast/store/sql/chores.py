@@ -5,18 +5,15 @@ from __future__ import annotations
 import secrets
 from datetime import datetime
 
-import apsw
-
-from holdfast.store.sql.repair import has_aside
+from holdfast.store.sql.engine import Connection
 from holdfast.store.sql.rows import StorePart, first_epoch, from_us, owner_of, to_us
-from holdfast.store.sqlite.connection import patiently
 from holdfast.types import Scope
 
 _SECRET_BYTES = 32
 #: Every table with rows of an owner, the owner itself last.
 _OF_OWNER = (
     "vectors", "jobs", "journal", "provenance", "contexts", "idempotency", "answers", "spend",
-    "shares", "webhook_heads", "records", "events", "owners",
+    "shares", "webhook_heads", "set_aside", "records", "events", "owners",
 )  # fmt: skip
 #: Tables whose rows may name one user of a workspace.
 _OF_USER = ("api_keys", "webhooks")
@@ -42,7 +39,8 @@ class SqlChores(StorePart):
             if not _is_due(connection, name, moment, every_s):
                 return False
 
-        def work(connection: apsw.Connection) -> bool:
+        def work(connection: Connection) -> bool:
+            connection.lock("chores")
             if not _is_due(connection, name, moment, every_s):
                 return False
             connection.execute(
@@ -65,7 +63,7 @@ class SqlChores(StorePart):
         if found is not None:
             return found
 
-        def work(connection: apsw.Connection) -> bytes:
+        def work(connection: Connection) -> bytes:
             connection.execute(
                 "INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
                 (name, secrets.token_bytes(_SECRET_BYTES)),
@@ -80,43 +78,31 @@ class SqlChores(StorePart):
         return removed
 
     def _scrub(self) -> None:
-        """Make the file anew out of what is left, and empty the write-ahead log.
-
-        Removed rows are overwritten at once (`secure_delete`), but cells that were moved when a
-        page was split may have left copies behind; and the log holds the pages as they were.
-        """
-        with self._pool.reader() as connection:
-            # A copy of the whole store in memory could be too much.
-            connection.execute("PRAGMA temp_store = FILE")
-            try:
-                patiently(lambda: connection.execute("VACUUM"))
-                patiently(lambda: connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_TRUNCATE))
-            finally:
-                connection.execute("PRAGMA temp_store = MEMORY")
+        """Leave nothing of removed rows where the engine keeps its files."""
+        raise NotImplementedError
 
 
-def _is_due(connection: apsw.Connection, name: str, moment: int, every_s: float) -> bool:
+def _is_due(connection: Connection, name: str, moment: int, every_s: float) -> bool:
     last = connection.execute("SELECT at FROM chores WHERE name = ?", (name,)).get
     return last is None or last > moment or moment - last >= int(every_s * 1e6)
 
 
-def _secret(connection: apsw.Connection, name: str) -> bytes | None:
+def _secret(connection: Connection, name: str) -> bytes | None:
     found: bytes | None = connection.execute(
         "SELECT value FROM secrets WHERE name = ?", (name,)
     ).get
     return found
 
 
-def _erase_rows(connection: apsw.Connection, scope: Scope) -> dict[str, int]:
+def _erase_rows(connection: Connection, scope: Scope) -> dict[str, int]:
     """Remove all rows of an owner; how many, by table."""
     owner, removed = owner_of(connection, scope), {}
     epoch = connection.execute("SELECT epoch FROM owners WHERE owner = ?", (owner,)).get
     for table in _OF_OWNER:
         connection.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
         removed[table] = connection.changes()
-    if has_aside(connection):
-        connection.execute("DELETE FROM set_aside WHERE owner = ?", (owner,))
-        removed["set_aside"] = connection.changes()
+    if not removed["set_aside"]:  # As nearly always: of no table worth naming.
+        del removed["set_aside"]
     for table in _OF_USER:
         connection.execute(
             f"DELETE FROM {table} WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)

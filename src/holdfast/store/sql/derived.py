@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import apsw
-
 from holdfast.errors import InvalidInput
 from holdfast.store.protocols import FOREVER_US, Derived, claim_of, is_document, is_heard
+from holdfast.store.sql.engine import Connection
 from holdfast.store.sql.rows import (
     WRITTEN,
     chunks,
@@ -81,7 +80,7 @@ class _Text:
         return self.terms, self.content, self.data.get("condition"), self.is_searched, self.quiet
 
 
-def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool:
+def add(connection: Connection, writing: Writing, derived: Derived) -> bool:
     """Store a record unless there is one with its id; whether it was stored."""
     raw, owner = _check_derived(derived), writing.owner
     if connection.execute("SELECT 1 FROM records WHERE owner = ? AND id = ?", (owner, raw)).get:
@@ -89,14 +88,16 @@ def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool
     sources = existing(connection, owner, derived.sources)
     if derived.sources and not sources:
         return False
+    change = next_changes(connection, owner, 1)
     values = {
         "owner": owner,
         "id": raw,
-        "change": next_changes(connection, owner, 1),
+        "change": change,
+        "stored": change,
         "known_from": writing.known,
         "sources": b"".join(sources),
         "arrival": arrival_of(connection, owner, sources),
-        "written": not derived.sources,
+        "written": int(not derived.sources),
         **_columns_of(derived),
         **_with(writing, derived),
     }
@@ -114,7 +115,7 @@ def add(connection: apsw.Connection, writing: Writing, derived: Derived) -> bool
     return True
 
 
-def put_one(connection: apsw.Connection, writing: Writing, derived: Derived) -> None:
+def put_one(connection: Connection, writing: Writing, derived: Derived) -> None:
     """Store a record, or the new version of a known one."""
     raw, owner = _check_derived(derived), writing.owner
     row: Any = connection.execute(
@@ -157,7 +158,7 @@ def _new_life(tier: str, derived: Derived) -> dict[str, Any]:
 
 
 def _brought_back(
-    connection: apsw.Connection, writing: Writing, record: bytes, archived: int | None
+    connection: Connection, writing: Writing, record: bytes, archived: int | None
 ) -> dict[str, Any]:
     """What is told again matters again: it is no longer put aside."""
     if archived is None:
@@ -166,9 +167,7 @@ def _brought_back(
     return {"archived": None}
 
 
-def is_stale(
-    connection: apsw.Connection, owner: int, since: int | None, tiers: Sequence[str]
-) -> bool:
+def is_stale(connection: Connection, owner: int, since: int | None, tiers: Sequence[str]) -> bool:
     """Whether a derived record of one of these tiers has changed after a change number."""
     if since is None:
         return False
@@ -189,28 +188,33 @@ def _saying(derived: Derived, tier: str, said: list[Any]) -> list[Any]:
     return list(_columns_of(derived, before=said[7]).values())
 
 
-def trace(connection: apsw.Connection, owner: int, record: bytes, sources: Sequence[bytes]) -> None:
+def trace(connection: Connection, owner: int, record: bytes, sources: Sequence[bytes]) -> None:
     """Note that a record was derived from these events."""
     connection.executemany(
-        "INSERT OR IGNORE INTO provenance (owner, event, record) VALUES (?, ?, ?)",
+        "INSERT INTO provenance (owner, event, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         ((owner, source, record) for source in sources),
     )
 
 
 def enqueue(
-    connection: apsw.Connection, owner: int, record: bytes, steps: Sequence[str], due: int
+    connection: Connection, owner: int, record: bytes, steps: Sequence[str], due: int
 ) -> None:
     """Queue a derived record for its vectors, once; only what was said is there to be understood.
 
     What is only heard is not queued at all: that is for the caller to know.
     """
+    wanted = [step for step in steps if step.startswith("embed:")]
     connection.executemany(
-        "INSERT OR IGNORE INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, ?)",
-        ((owner, record, step, due) for step in steps if step.startswith("embed:")),
+        "INSERT INTO jobs (id, owner, subject, step, due) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (owner, subject, step) DO NOTHING",
+        (
+            (id, owner, record, step, due)
+            for id, step in zip(connection.job_ids(len(wanted)), wanted, strict=True)
+        ),
     )
 
 
-def existing(connection: apsw.Connection, owner: int, sources: Sequence[str]) -> list[bytes]:
+def existing(connection: Connection, owner: int, sources: Sequence[str]) -> list[bytes]:
     """Those that are events of this owner, each once, in the same order."""
     wanted = list(dict.fromkeys(known_ids(sources)))
     there: set[bytes] = set()
@@ -225,7 +229,7 @@ def existing(connection: apsw.Connection, owner: int, sources: Sequence[str]) ->
     return [each for each in wanted if each in there]
 
 
-def arrival_of(connection: apsw.Connection, owner: int, sources: Sequence[bytes]) -> int:
+def arrival_of(connection: Connection, owner: int, sources: Sequence[bytes]) -> int:
     """The arrival of the first source; without one, of the owner's latest event."""
     arrival: int | None = None
     if sources:
@@ -237,7 +241,7 @@ def arrival_of(connection: apsw.Connection, owner: int, sources: Sequence[bytes]
     return arrival or 0
 
 
-def _is_wanted(connection: apsw.Connection, writing: Writing, record: bytes) -> bool:
+def _is_wanted(connection: Connection, writing: Writing, record: bytes) -> bool:
     """Whether an id may be stored for the first time.
 
     Lines of a history without a record are those of one that was wiped for its own sake. Who learns
@@ -257,15 +261,13 @@ def _is_told(said: list[Any], saying: list[Any]) -> bool:
     return said == saying or (was == now and valid_to is None)
 
 
-def _confirm(
-    connection: apsw.Connection, writing: Writing, record: bytes, new: dict[str, Any]
-) -> None:
+def _confirm(connection: Connection, writing: Writing, record: bytes, new: dict[str, Any]) -> None:
     change = write_history(connection, writing.owner, record, "confirmed", writing.known)
     _update(connection, writing.owner, record, {**new, "change": change})
 
 
 def _change(
-    connection: apsw.Connection,
+    connection: Connection,
     writing: Writing,
     derived: Derived,
     *,
@@ -294,7 +296,7 @@ def _change(
     connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
 
 
-def _update(connection: apsw.Connection, owner: int, record: bytes, values: dict[str, Any]) -> None:
+def _update(connection: Connection, owner: int, record: bytes, values: dict[str, Any]) -> None:
     connection.execute(
         f"UPDATE records SET {', '.join(f'{name} = ?' for name in values)}"
         " WHERE owner = ? AND id = ?",
@@ -302,7 +304,7 @@ def _update(connection: apsw.Connection, owner: int, record: bytes, values: dict
     )
 
 
-def _close(connection: apsw.Connection, writing: Writing, derived: Derived) -> None:
+def _close(connection: Connection, writing: Writing, derived: Derived) -> None:
     """End what a record supersedes: it held until the new one began."""
     end = to_us(derived.valid_from)
     for raw in known_ids(each for each in derived.supersedes if each != derived.id):
@@ -315,7 +317,7 @@ def _close(connection: apsw.Connection, writing: Writing, derived: Derived) -> N
 
 
 def end_one(
-    connection: apsw.Connection, owner: int, record: bytes, act: HistoryLine, *, valid_to: int
+    connection: Connection, owner: int, record: bytes, act: HistoryLine, *, valid_to: int
 ) -> bool:
     """End a record that is still open, never before it began; whether it was."""
     is_open = connection.execute(
@@ -333,7 +335,7 @@ def end_one(
 
 
 def shorten_one(
-    connection: apsw.Connection, owner: int, record: bytes, act: HistoryLine, valid_to: int
+    connection: Connection, owner: int, record: bytes, act: HistoryLine, valid_to: int
 ) -> bool:
     """Let a record that has an end hold no longer than this, never ending before it began; whether
     it held for longer. When its end became known stays as it is, and so does how it ended."""
@@ -408,17 +410,17 @@ _UNDONE = "tier = 'graph' AND kind = 'merge' AND (valid_to IS NOT NULL OR known_
 
 
 def set_forgotten(
-    connection: apsw.Connection, scope: Scope, ids: Sequence[str], at: datetime, *, forgotten: bool
+    connection: Connection, scope: Scope, ids: Sequence[str], at: datetime, *, forgotten: bool
 ) -> list[str]:
     """Hide records or bring them back, with what depends on them; which of them changed. What is
     not there, or is so already, is passed over."""
     changed, owner, moment = [], owner_of(connection, scope), to_us(at)
     for raw in dict.fromkeys(known_ids(ids)):
-        is_other = connection.execute(
-            "SELECT (forgotten_at IS NULL) = ? FROM records WHERE owner = ? AND id = ?",
-            (forgotten, owner, raw),
+        is_open = connection.execute(
+            "SELECT forgotten_at IS NULL FROM records WHERE owner = ? AND id = ?",
+            (owner, raw),
         ).get
-        if owner is not None and is_other:
+        if owner is not None and is_open is not None and bool(is_open) == forgotten:
             mark(connection, owner, raw, moment, forgotten=forgotten)
             follow_source(connection, owner, raw, moment, forgotten=forgotten)
             changed.append(raw.hex())
@@ -426,7 +428,7 @@ def set_forgotten(
 
 
 def mark(
-    connection: apsw.Connection,
+    connection: Connection,
     owner: int,
     record: bytes,
     at: int,
@@ -438,12 +440,12 @@ def mark(
     change = write_history(connection, owner, record, "forgotten" if forgotten else "restored", at)
     connection.execute(
         "UPDATE records SET forgotten_at = ?, along = ?, change = ? WHERE owner = ? AND id = ?",
-        (at if forgotten else None, along, change, owner, record),
+        (at if forgotten else None, int(along), change, owner, record),
     )
 
 
 def follow_source(
-    connection: apsw.Connection,
+    connection: Connection,
     owner: int,
     event: bytes,
     at: int,
@@ -464,7 +466,7 @@ def follow_source(
             mark(connection, owner, each.record, at, forgotten=True, along=True)
 
 
-def all_forgotten(connection: apsw.Connection, owner: int, sources: Sequence[bytes]) -> int | None:
+def all_forgotten(connection: Connection, owner: int, sources: Sequence[bytes]) -> int | None:
     """When the last of these events was forgotten; None while one of them is there."""
     times: list[int | None] = []
     for some in chunks(sources):
@@ -479,7 +481,7 @@ def all_forgotten(connection: apsw.Connection, owner: int, sources: Sequence[byt
     return max(hidden) if hidden and len(hidden) == len(times) else None
 
 
-def wipe_forgotten(connection: apsw.Connection, before: datetime) -> int:
+def wipe_forgotten(connection: Connection, before: datetime) -> int:
     """Physically remove what was forgotten before a time; how many records."""
     gone: list[Any] = connection.execute(
         "SELECT owner, id, tier = 'session', along FROM records WHERE forgotten_at < ?",
@@ -497,7 +499,7 @@ def wipe_forgotten(connection: apsw.Connection, before: datetime) -> int:
     return len(wiped)
 
 
-def remove(connection: apsw.Connection, owner: int, record: bytes, *, whole: bool) -> None:
+def remove(connection: Connection, owner: int, record: bytes, *, whole: bool) -> None:
     """Physically remove one record and all that hangs on it.
 
     `whole` False leaves its history, ids and times alone: whoever derives again from a source that
@@ -523,7 +525,7 @@ def remove(connection: apsw.Connection, owner: int, record: bytes, *, whole: boo
     connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
 
 
-def _without_source(connection: apsw.Connection, owner: int, event: bytes) -> list[bytes]:
+def _without_source(connection: Connection, owner: int, event: bytes) -> list[bytes]:
     """Take an event from the sources of what was derived; what has none left is removed: which."""
     removed = []
     for each in _derived_from(connection, owner, event):
@@ -553,7 +555,7 @@ class _DerivedIds(NamedTuple):
 
 
 def _derived_from(
-    connection: apsw.Connection, owner: int, event: bytes, known_by: int = FOREVER_US
+    connection: Connection, owner: int, event: bytes, known_by: int = FOREVER_US
 ) -> list[_DerivedIds]:
     rows: list[Any] = connection.execute(
         f"SELECT r.id, r.sources, r.forgotten_at IS NOT NULL, r.along, {WRITTEN} FROM provenance p"

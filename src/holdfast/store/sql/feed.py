@@ -6,11 +6,17 @@ from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any
 
-import apsw
-
 from holdfast.store.protocols import FOREVER_US, Change, Head, Space, Vector
-from holdfast.store.sql.rows import SILENT, StorePart, chunks, first_epoch, marks, owner_of
-from holdfast.store.sqlite.connection import many
+from holdfast.store.sql.engine import Connection
+from holdfast.store.sql.rows import (
+    JOB_NUMBER,
+    SILENT,
+    StorePart,
+    chunks,
+    first_epoch,
+    marks,
+    owner_of,
+)
 from holdfast.types import Scope
 
 #: Rows removed per transaction when a space is retired, so that writers are not held up.
@@ -42,7 +48,8 @@ _OTHERS = (
     f" {_OWN}, r.origin, r.length, r.terms, r.tier, coalesce(r.valid_to, {FOREVER_US}),"
     f" coalesce(r.known_to, {FOREVER_US}), r.confidence,"
     " nullif(lower(hex(substr(r.sources, 1, 16))), ''), coalesce(r.seen, r.known_from),"
-    " coalesce(r.strength, -1.0), r.quiet, r.archived IS NOT NULL, r.visibility IS 'agent_only'"
+    " coalesce(r.strength, -1.0), r.quiet, r.archived IS NOT NULL,"
+    " coalesce(r.visibility, '') = 'agent_only'"
     " FROM records r INDEXED BY records_other"
     " LEFT JOIN events e ON e.owner = r.owner AND e.id = r.id"
     " WHERE r.owner = ? AND r.change > ? AND (r.tier != 'session' OR r.valid_to IS NOT NULL"
@@ -63,6 +70,7 @@ class SqlFeed(StorePart):
 
     def head(self, scope: Scope) -> Head:
         with self._pool.reader() as connection:
+            connection.narrow(scope)
             row = connection.execute(
                 "SELECT epoch, change FROM owners WHERE workspace = ? AND user = ?",
                 (scope.workspace, scope.user),
@@ -72,7 +80,7 @@ class SqlFeed(StorePart):
     def changes(self, scope: Scope, *, after: int) -> list[Change]:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
-            rows = many(connection, _TURNS, (owner, after))
+            rows = connection.many(_TURNS, (owner, after))
             # Not `_make`, which counts the fields of each: that would take a tenth longer.
             new = tuple.__new__
             turns = [new(Change, row + _OF_TURNS + (row[_KNOWN],) + _UNTOUCHED) for row in rows]
@@ -91,7 +99,7 @@ class SqlFeed(StorePart):
             owner = owner_of(connection, scope)
             if digests is None:
                 sql = f"{_VECTORS} AND change > ? ORDER BY change, passage"
-                return list(map(Vector._make, many(connection, sql, (owner, space, after))))
+                return list(map(Vector._make, connection.many(sql, (owner, space, after))))
             found: list[Vector] = []
             for some in chunks(list(digests)):
                 # By its digest, whatever the number: an index has the digests.
@@ -115,13 +123,13 @@ class SqlFeed(StorePart):
                 if space.state == "active" and any(s.state == "building" for s in spaces):
                     self._back_to(space)
                 return space
-        return self._writer.run(lambda c: _make_space(c, model, dim, recipe))
+        return self._writer.run(lambda c: _make_space(c, model, dim, recipe), alone=True)
 
     def _back_to(self, space: Space) -> None:
         """A change of model was given up half-way: the space in use is used again."""
-        unfinished = self._writer.run(_retire_unfinished)
+        unfinished = self._writer.run(_retire_unfinished, alone=True)
         self._purge(unfinished)
-        self._writer.run(lambda c: queue_missing(c, [f"embed:{space.id}"]))
+        self._writer.run(lambda c: queue_missing(c, [f"embed:{space.id}"]), alone=True)
 
     def _purge(self, spaces: list[int]) -> None:
         left = len(spaces)
@@ -129,12 +137,12 @@ class SqlFeed(StorePart):
             left = self._writer.run(lambda c: _purge_some(c, spaces))
 
     def promote(self, space: int) -> bool:
-        replaced = self._writer.run(lambda c: _promote(c, space))
+        replaced = self._writer.run(lambda c: _promote(c, space), alone=True)
         self._purge(replaced or [])
         return replaced is not None
 
 
-def queue_missing(connection: apsw.Connection, steps: Sequence[str]) -> int:
+def queue_missing(connection: Connection, steps: Sequence[str]) -> int:
     """One job per step of a vector space for every document that has no vector there; how many.
 
     Whether other steps were done nobody can tell: a finished job leaves no trace.
@@ -142,19 +150,22 @@ def queue_missing(connection: apsw.Connection, steps: Sequence[str]) -> int:
     total = 0
     for step in (each for each in steps if each.startswith("embed:")):
         connection.execute(
-            "INSERT OR IGNORE INTO jobs (owner, subject, step, due) SELECT r.owner, r.id, ?, 0"
+            "INSERT INTO jobs (id, owner, subject, step, due) SELECT"
+            f" {JOB_NUMBER.format(order='r.owner, r.change')}, r.owner, r.id, CAST(? AS TEXT), 0"
             " FROM records r WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.owner = r.owner"
-            f" AND v.space = ? AND v.record = r.id) AND NOT {SILENT} ORDER BY r.owner, r.change",
-            (step, int(step.split(":")[1])),
+            f" AND v.space = ? AND v.record = r.id) AND NOT {SILENT} ORDER BY r.owner, r.change"
+            " ON CONFLICT (owner, subject, step) DO NOTHING",
+            (*connection.job_ids(1), step, int(step.split(":")[1])),
         )
         total += connection.changes()
     return total
 
 
-def _make_space(connection: apsw.Connection, model: str, dim: int, recipe: int) -> Space:
+def _make_space(connection: Connection, model: str, dim: int, recipe: int) -> Space:
     connection.execute(
-        "UPDATE OR IGNORE spaces SET dim = ? WHERE model = ? AND dim = 0 AND recipe = ?",
-        (dim, model, recipe),
+        "UPDATE spaces SET dim = ? WHERE model = ? AND dim = 0 AND recipe = ? AND NOT EXISTS"
+        " (SELECT 1 FROM spaces s WHERE s.model = ? AND s.dim = ? AND s.recipe = ?)",
+        (dim, model, recipe, model, dim, recipe),
     )
     active = connection.execute(
         "SELECT count(*) FROM spaces WHERE state = 'active'"
@@ -163,9 +174,10 @@ def _make_space(connection: apsw.Connection, model: str, dim: int, recipe: int) 
     ).get
     state = "building" if active else "active"
     row: Any = connection.execute(
-        "INSERT INTO spaces (model, dim, recipe, state) VALUES (?, ?, ?, ?)"
+        "INSERT INTO spaces (id, model, dim, recipe, state)"
+        " VALUES ((SELECT coalesce(max(id), 0) + 1 FROM spaces), ?, ?, ?, ?)"
         " ON CONFLICT (model, dim, recipe) DO UPDATE SET"
-        " state = iif(state IN ('building', 'active'), state, excluded.state)"
+        " state = iif(spaces.state IN ('building', 'active'), spaces.state, excluded.state)"
         " RETURNING id, state",
         (model, dim, recipe, state),
     ).fetchone()
@@ -173,7 +185,7 @@ def _make_space(connection: apsw.Connection, model: str, dim: int, recipe: int) 
     return Space(row[0], model, dim, recipe, row[1])
 
 
-def _promote(connection: apsw.Connection, space: int) -> list[int] | None:
+def _promote(connection: Connection, space: int) -> list[int] | None:
     """Make a space active; the spaces it replaces, or None when it is not ready."""
     state = connection.execute("SELECT state FROM spaces WHERE id = ?", (space,)).get
     if state == "active":
@@ -194,7 +206,7 @@ def _promote(connection: apsw.Connection, space: int) -> list[int] | None:
     return old
 
 
-def _retire_unfinished(connection: apsw.Connection) -> list[int]:
+def _retire_unfinished(connection: Connection) -> list[int]:
     """Retire every space that is being built; which."""
     rows = connection.execute("SELECT id FROM spaces WHERE state = 'building'")
     spaces: list[int] = [row[0] for row in rows]
@@ -203,14 +215,15 @@ def _retire_unfinished(connection: apsw.Connection) -> list[int]:
     return spaces
 
 
-def _drop_jobs(connection: apsw.Connection, spaces: list[int]) -> None:
+def _drop_jobs(connection: Connection, spaces: list[int]) -> None:
     steps = [f"embed:{each}" for each in spaces]
     connection.execute(f"DELETE FROM jobs WHERE step IN ({marks(len(steps))})", steps)
 
 
-def _purge_some(connection: apsw.Connection, spaces: list[int]) -> int:
+def _purge_some(connection: Connection, spaces: list[int]) -> int:
     connection.execute(
-        "DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors"
+        "DELETE FROM vectors WHERE (owner, space, record, passage) IN"
+        " (SELECT owner, space, record, passage FROM vectors"
         f" WHERE space IN ({marks(len(spaces))}) LIMIT {_PURGE})",
         spaces,
     )

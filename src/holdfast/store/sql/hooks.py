@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import apsw
 import orjson
 
+from holdfast.store.sql.engine import Connection, readable
 from holdfast.store.sql.rows import (
     StorePart,
     from_us,
@@ -19,7 +19,6 @@ from holdfast.store.sql.rows import (
     owner_of,
     to_us,
 )
-from holdfast.store.sqlite.connection import readable
 from holdfast.store.values import Happened, Mark, News, Webhook
 from holdfast.types import Scope
 
@@ -72,9 +71,9 @@ class SqlHooks(StorePart):
         if was is None:
             return self._writer.run(lambda connection: _add(connection, hook))
         new = ", ".join(f"{name} = ?" for name in _STATE)
-        same = "".join(f" AND {name} IS ?" for name in _STATE)
+        same = "".join(f" AND {name} IS NOT DISTINCT FROM ?" for name in _STATE)
 
-        def work(connection: apsw.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             connection.execute(
                 f"UPDATE webhooks SET {new} WHERE id = ?{same}",
                 (*_state(hook), hook.id, *_state(was)),
@@ -92,7 +91,7 @@ class SqlHooks(StorePart):
             return list(readable(_to_hook, rows))
 
     def remove_hook(self, id: str) -> bool:
-        def work(connection: apsw.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             connection.execute("DELETE FROM webhook_heads WHERE webhook = ?", (id,))
             connection.execute("DELETE FROM webhooks WHERE id = ?", (id,))
             return connection.changes() > 0
@@ -107,11 +106,12 @@ class SqlHooks(StorePart):
         ]
 
     def set_mark(self, hook: str, scope: Scope, mark: Mark) -> None:
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             # Both may be gone by now.
             connection.execute(
                 "INSERT INTO webhook_heads (webhook, owner, epoch, change, at)"
-                " SELECT w.id, o.owner, ?, ?, ? FROM webhooks w, owners o"
+                " SELECT w.id, o.owner, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"
+                " FROM webhooks w, owners o"
                 " WHERE w.id = ? AND o.workspace = ? AND o.user = ?"
                 " ON CONFLICT (webhook, owner) DO UPDATE SET epoch = excluded.epoch,"
                 " change = excluded.change, at = excluded.at",
@@ -121,7 +121,7 @@ class SqlHooks(StorePart):
         self._writer.run(work)
 
 
-def _add(connection: apsw.Connection, hook: Webhook) -> bool:
+def _add(connection: Connection, hook: Webhook) -> bool:
     events = orjson.dumps(hook.events).decode()
     connection.execute(
         f"INSERT INTO webhooks ({_HOOK}) VALUES ({marks(12)}) ON CONFLICT DO NOTHING",
@@ -135,8 +135,8 @@ def _add(connection: apsw.Connection, hook: Webhook) -> bool:
     # It is told of what happens from now on.
     connection.execute(
         "INSERT INTO webhook_heads (webhook, owner, epoch, change, at)"
-        " SELECT ?, owner, epoch, change, ? FROM owners"
-        " WHERE workspace = ? AND (? IS NULL OR user = ?)",
+        " SELECT CAST(? AS TEXT), owner, epoch, change, CAST(? AS BIGINT) FROM owners"
+        " WHERE workspace = ? AND (CAST(? AS TEXT) IS NULL OR user = ?)",
         (hook.id, to_us(hook.created_at), hook.workspace, hook.user, hook.user),
     )
     return True

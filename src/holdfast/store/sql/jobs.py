@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +10,12 @@ from datetime import datetime
 from itertools import islice, takewhile, zip_longest
 from typing import Any
 
-import apsw
-
 from holdfast.store.protocols import FOREVER_US, Derived, QueueCounts, Vector
 from holdfast.store.sql.derived import Writing, is_stale, put_one
+from holdfast.store.sql.engine import Connection, readable
 from holdfast.store.sql.log import all_current
 from holdfast.store.sql.rows import (
+    JOB_NUMBER,
     StorePart,
     chunks,
     from_us,
@@ -28,7 +29,6 @@ from holdfast.store.sql.rows import (
     to_us,
 )
 from holdfast.store.sql.turns import AGAIN, TOGETHER, TOLD, nearest, walk
-from holdfast.store.sqlite.connection import readable
 from holdfast.types import Job, Scope
 
 # ----------------------------------------------------------------------
@@ -41,6 +41,8 @@ _MORE_ATTEMPTS = 2
 #: Jobs looked at for a conversation that is complete.
 _MOST_LOOKED = 2_000
 
+#: Owner and number of a job.
+_JobKey = tuple[int, int]
 #: Owner, session and agent.
 _Conversation = tuple[int, str | None, str | None]
 
@@ -90,7 +92,8 @@ class SqlGroups(StorePart):
                     self._writer.run(_bury_unread)
                 return []
 
-        def work(connection: apsw.Connection) -> list[Job]:
+        def work(connection: Connection) -> list[Job]:
+            connection.lock("queue")
             bring_back(connection, [step], moment)
             hand_back(connection, step, moment, max_attempts + _MORE_ATTEMPTS)
             conversation, owner = _next(connection, asked, self._turns.last(step))
@@ -113,7 +116,7 @@ class SqlGroups(StorePart):
         since: int | None = None,
         tiers: Sequence[str] = ("graph",),
     ) -> int | None:
-        def work(connection: apsw.Connection) -> int | None:
+        def work(connection: Connection) -> int | None:
             owner = owner_of(connection, scope)
             mine = [
                 job
@@ -130,12 +133,12 @@ class SqlGroups(StorePart):
             for derived in records:
                 put_one(connection, writing, derived)
             if error is None:
-                connection.executemany("DELETE FROM jobs WHERE id = ?", ((j.id,) for j in mine))
+                _delete(connection, mine)
             else:
                 connection.executemany(
                     "UPDATE jobs SET state = 'dead', lease_until = NULL, error = ?, transient = ?"
-                    " WHERE id = ?",
-                    ((error, int(transient), job.id) for job in mine),
+                    " WHERE id = ? AND claim = ?",
+                    ((error, int(transient), job.id, job.claim) for job in mine),
                 )
             return len(mine)
 
@@ -143,7 +146,7 @@ class SqlGroups(StorePart):
 
 
 def _next(
-    connection: apsw.Connection, asked: _ClaimRequest, after: int
+    connection: Connection, asked: _ClaimRequest, after: int
 ) -> tuple[_Conversation | None, int]:
     """A conversation that may be read now, of the owner whose turn it is; and who had it then."""
     step, waiting = asked.step, asked.latest if asked.at_once else asked.waiting_since
@@ -161,28 +164,28 @@ def _next(
     return (_again(connection, asked, owner) if owner in failed.owners else complete), owner
 
 
-def _of(
-    connection: apsw.Connection, asked: _ClaimRequest, conversation: _Conversation
-) -> list[int]:
+def _of(connection: Connection, asked: _ClaimRequest, conversation: _Conversation) -> list[_JobKey]:
     """Its jobs that may run now, in the order in which they were said, up to one that must run
     alone; or one of those."""
     # Jobs are numbered in the order of arrival.
     rows: list[Any] = connection.execute(
         "SELECT id, alone, deaths FROM jobs INDEXED BY jobs_group WHERE state = 'ready'"
-        " AND at IS NOT NULL AND step = ? AND owner = ? AND session IS ? AND agent IS ?"
+        " AND at IS NOT NULL AND step = ? AND owner = ? AND session IS NOT DISTINCT FROM ?"
+        " AND agent IS NOT DISTINCT FROM ?"
         " AND due <= ? ORDER BY at, id LIMIT ?",
         (asked.step, *conversation, asked.latest, asked.most),
     ).fetchall()
-    together = [id for id, *_ in takewhile(lambda row: not row[1], rows)]
+    owner = conversation[0]
+    together = [(owner, id) for id, *_ in takewhile(lambda row: not row[1], rows)]
     if together:
         return together
     # Not always the same: a worker that is killed when it starts would always hold that one.
     alone = [(deaths, place, id) for place, (id, alone, deaths) in enumerate(rows) if alone]
-    return [min(alone)[2]] if alone else []
+    return [(owner, min(alone)[2])] if alone else []
 
 
 def _oldest_group(
-    connection: apsw.Connection, asked: _ClaimRequest, owner: int | None, latest: int
+    connection: Connection, asked: _ClaimRequest, owner: int | None, latest: int
 ) -> _Conversation | None:
     """The conversation of the job that waits longest: of an owner, or of all."""
     whose = "" if owner is None else " INDEXED BY jobs_turn"
@@ -195,7 +198,7 @@ def _oldest_group(
     return row and (row[0], row[1], row[2])
 
 
-def _again(connection: apsw.Connection, asked: _ClaimRequest, owner: int) -> _Conversation | None:
+def _again(connection: Connection, asked: _ClaimRequest, owner: int) -> _Conversation | None:
     """The conversation of an owner's job that is due again after a failure."""
     row: Any = connection.execute(
         "SELECT owner, session, agent FROM jobs INDEXED BY jobs_again WHERE state = 'ready'"
@@ -207,15 +210,16 @@ def _again(connection: apsw.Connection, asked: _ClaimRequest, owner: int) -> _Co
 
 
 def _complete(
-    connection: apsw.Connection, asked: _ClaimRequest, after: int, until: int
+    connection: Connection, asked: _ClaimRequest, after: int, until: int
 ) -> _Conversation | None:
     """A conversation with jobs enough, or to which nothing was added for a while, of the next owner
     that has one. What is far behind many that still go on is found when it has waited for long."""
     found: Any = connection.execute(
         "SELECT owner, session, agent, count(*) FROM (SELECT owner, session, agent, due"
         " FROM jobs INDEXED BY jobs_group WHERE state = 'ready' AND at IS NOT NULL AND step = ?"
-        " AND owner > ? AND owner <= ? AND due <= ? ORDER BY owner, session, agent LIMIT ?)"
-        " GROUP BY owner, session, agent HAVING count(*) >= ? OR max(due) <= ? LIMIT 1",
+        " AND owner > ? AND owner <= ? AND due <= ? ORDER BY owner, session, agent LIMIT ?) AS seen"
+        " GROUP BY owner, session, agent HAVING count(*) >= ? OR max(due) <= ?"
+        " ORDER BY owner, session, agent LIMIT 1",
         (asked.step, after, until, asked.latest, _MOST_LOOKED, asked.most, asked.quiet_since),
     ).fetchone()
     if found is None or (found[3] < asked.most and _is_going_on(connection, asked, found[:3])):
@@ -223,24 +227,22 @@ def _complete(
     return found[0], found[1], found[2]
 
 
-def _is_going_on(
-    connection: apsw.Connection, asked: _ClaimRequest, conversation: _Conversation
-) -> bool:
+def _is_going_on(connection: Connection, asked: _ClaimRequest, conversation: _Conversation) -> bool:
     """Whether something was just added to one of which perhaps only a part was seen."""
     found = connection.execute(
         "SELECT 1 FROM jobs INDEXED BY jobs_group WHERE state = 'ready' AND at IS NOT NULL"
-        " AND step = ? AND owner = ? AND session IS ? AND agent IS ? AND due <= ? AND due > ?"
+        " AND step = ? AND owner = ? AND session IS NOT DISTINCT FROM ?"
+        " AND agent IS NOT DISTINCT FROM ? AND due <= ? AND due > ?"
         " LIMIT 1",
         (asked.step, *conversation, asked.latest, asked.quiet_since),
     )
     return found.get is not None
 
 
-def _bury_unread(connection: apsw.Connection) -> None:
+def _bury_unread(connection: Connection) -> None:
     """A job of a conversation that cannot be read is a dead letter: everybody would wait for it."""
-    rows = connection.execute(
-        "SELECT id, CAST(session AS BLOB), CAST(agent AS BLOB) FROM jobs WHERE state != 'dead'"
-    )
+    session, agent = connection.as_bytes("session"), connection.as_bytes("agent")
+    rows = connection.execute(f"SELECT id, {session}, {agent} FROM jobs WHERE state != 'dead'")
     bad = [(row[0],) for row in rows if not all(map(_is_text, row[1:]))]
     connection.executemany(
         "UPDATE jobs SET state = 'dead', lease_until = NULL,"
@@ -305,9 +307,10 @@ class SqlQueue(StorePart):
             if not is_due and not is_ahead(connection, steps, moment):
                 return []
 
-        def work(connection: apsw.Connection) -> list[Job]:
+        def work(connection: Connection) -> list[Job]:
+            connection.lock("queue")
             bring_back(connection, steps, moment)
-            ids: list[int] = []
+            ids: list[_JobKey] = []
             for step in steps:
                 hand_back(connection, step, moment, max_attempts)
                 if len(ids) < limit:
@@ -316,14 +319,12 @@ class SqlQueue(StorePart):
 
         return self._writer.run(work)
 
-    def _in_turn(
-        self, connection: apsw.Connection, step: str, limit: int, latest: int
-    ) -> list[int]:
+    def _in_turn(self, connection: Connection, step: str, limit: int, latest: int) -> list[_JobKey]:
         """Jobs that may run now: of every owner one, then of every owner the next. One that must
         run alone takes its turn with them: it may kill its worker, and must not cost others theirs.
         """
-        alone: int | None = connection.execute(
-            "SELECT id FROM jobs INDEXED BY jobs_alone WHERE state = 'ready' AND alone = 1"
+        alone: _JobKey | None = connection.execute(
+            "SELECT owner, id FROM jobs INDEXED BY jobs_alone WHERE state = 'ready' AND alone = 1"
             " AND step = ? AND due <= ? ORDER BY deaths, id LIMIT 1",
             (step, latest),
         ).get
@@ -339,11 +340,11 @@ class SqlQueue(StorePart):
         return _deal(connection, step, owners, limit, latest)
 
     def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
-        def work(connection: apsw.Connection) -> int:
+        def work(connection: Connection) -> int:
             mine = still_mine(connection, jobs)
             subjects: dict[str, int] = {}
             for job in mine:
-                owner = owner_of(connection, job.scope)
+                owner = connection.find_owner(job.scope)
                 if owner is None:
                     continue
                 if subjects.setdefault(job.subject, owner) != owner and vectors:
@@ -351,7 +352,7 @@ class SqlQueue(StorePart):
             _write_vectors(
                 connection, space, [v for v in vectors if v.record in subjects], subjects
             )
-            connection.executemany("DELETE FROM jobs WHERE id = ?", ((job.id,) for job in mine))
+            _delete(connection, mine)
             return len(mine)
 
         return self._writer.run(work)
@@ -367,13 +368,14 @@ class SqlQueue(StorePart):
     ) -> None:
         state = "dead" if error is not None and due is None else "ready"
         failed = ", error = ?, transient = ?" if error is not None else ", attempts = attempts - 1"
-        values = (state, maybe_us(due), alone, *([] if error is None else [error, transient]))
+        values = [state, maybe_us(due), int(alone)]
+        values += [] if error is None else [error, int(transient)]
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             connection.executemany(
-                "UPDATE jobs SET state = ?, due = coalesce(?, due), alone = max(alone, ?),"
-                f" lease_until = NULL{failed} WHERE id = ?",
-                ((*values, job.id) for job in still_mine(connection, jobs)),
+                "UPDATE jobs SET state = ?, due = coalesce(CAST(? AS BIGINT), due),"
+                f" alone = max(alone, ?), lease_until = NULL{failed} WHERE id = ? AND claim = ?",
+                ((*values, job.id, job.claim) for job in still_mine(connection, jobs)),
             )
 
         self._writer.run(work)
@@ -414,7 +416,7 @@ class SqlQueue(StorePart):
         return QueueCounts(**counts, oldest=maybe_from_us(oldest))
 
     def hurry(self, scope: Scope, subjects: Sequence[str]) -> int:
-        def work(connection: apsw.Connection) -> int:
+        def work(connection: Connection) -> int:
             owner = owner_of(connection, scope)
             before = connection.total_changes()
             connection.executemany(
@@ -431,7 +433,7 @@ class SqlQueue(StorePart):
         if transient_only:
             which += " AND transient = 1"
 
-        def work(connection: apsw.Connection) -> int:
+        def work(connection: Connection) -> int:
             connection.execute(
                 "UPDATE jobs SET state = 'ready', attempts = 0, deaths = 0, due = 0,"
                 " lease_until = NULL"
@@ -445,10 +447,11 @@ class SqlQueue(StorePart):
     def queue_turns(self, step: str, *, now: datetime, workspace: str | None = None) -> int:
         which = "" if workspace is None else " AND o.workspace = ?"
 
-        def work(connection: apsw.Connection) -> int:
+        def work(connection: Connection) -> int:
             connection.execute(
-                "INSERT OR IGNORE INTO jobs (owner, subject, step, due, session, agent, at)"
-                " SELECT e.owner, e.id, ?, ?, e.session, e.agent, e.at FROM events e"
+                "INSERT INTO jobs (id, owner, subject, step, due, session, agent, at) SELECT"
+                f" {JOB_NUMBER.format(order='e.owner, e.arrival')}, e.owner, e.id, CAST(? AS TEXT),"
+                " CAST(? AS BIGINT), e.session, e.agent, e.at FROM events e"
                 " JOIN records r ON r.owner = e.owner AND r.id = e.id"
                 " JOIN owners o ON o.owner = e.owner"
                 " WHERE r.forgotten_at IS NULL AND NOT EXISTS (SELECT 1 FROM provenance p"
@@ -456,8 +459,14 @@ class SqlQueue(StorePart):
                 " WHERE p.owner = e.owner AND p.event = e.id"
                 " AND (d.forgotten_at IS NOT NULL"
                 " OR (d.kind = 'doubtful' AND d.valid_to IS NOT NULL)))"
-                f"{which} ORDER BY e.owner, e.arrival",
-                (step, to_us(now), *(() if workspace is None else (workspace,))),
+                f"{which} ORDER BY e.owner, e.arrival"
+                " ON CONFLICT (owner, subject, step) DO NOTHING",
+                (
+                    *connection.job_ids(1),
+                    step,
+                    to_us(now),
+                    *(() if workspace is None else (workspace,)),
+                ),
             )
             return connection.changes()
 
@@ -465,21 +474,21 @@ class SqlQueue(StorePart):
 
 
 def _untried_jobs(
-    connection: apsw.Connection, steps: Sequence[str], turns: tuple[Scope, Sequence[str]]
-) -> list[int]:
+    connection: Connection, steps: Sequence[str], turns: tuple[Scope, Sequence[str]]
+) -> list[_JobKey]:
     """The untried jobs of some turns, in the order in which they were said."""
     owner, rows = owner_of(connection, turns[0]), list[Any]()
     for some in chunks(known_ids(turns[1])):
         rows += connection.execute(
-            f"SELECT at, id FROM jobs WHERE owner = ? AND step IN ({marks(len(steps))})"
+            f"SELECT at, id, owner FROM jobs WHERE owner = ? AND step IN ({marks(len(steps))})"
             " AND state = 'ready' AND attempts = 0 AND alone = 0 AND at IS NOT NULL"
             f" AND subject IN ({marks(len(some))})",
             (owner, *steps, *some),
         )
-    return [id for _, id in sorted(rows)]
+    return [(owner, id) for _, id, owner in sorted(rows)]
 
 
-def _oldest(connection: apsw.Connection, step: str, latest: int) -> int | None:
+def _oldest(connection: Connection, step: str, latest: int) -> int | None:
     """Whose job, if any is due, waits longest."""
     found: int | None = connection.execute(
         "SELECT owner FROM jobs WHERE state = 'ready' AND step = ? AND due <= ?"
@@ -490,10 +499,10 @@ def _oldest(connection: apsw.Connection, step: str, latest: int) -> int | None:
 
 
 def _deal(
-    connection: apsw.Connection, step: str, owners: Sequence[int], limit: int, latest: int
-) -> list[int]:
+    connection: Connection, step: str, owners: Sequence[int], limit: int, latest: int
+) -> list[_JobKey]:
     """The jobs of some owners, dealt like cards: to each its oldest, then to each the next."""
-    hands: list[list[int]] = []
+    hands: list[list[_JobKey]] = []
     for place, owner in enumerate(owners):
         # Whoever has fewer leaves its share to the rest: no more than this can come to one.
         most = limit - (len(owners) - 1 - place) if len(owners) < limit else 1
@@ -502,32 +511,35 @@ def _deal(
             " AND owner = ? AND due <= ? AND alone = 0 ORDER BY due, id LIMIT ?",
             (step, owner, latest, most),
         )
-        hands.append([row[0] for row in rows])
+        hands.append([(owner, row[0]) for row in rows])
     dealt = (job for cards in zip_longest(*hands) for job in cards if job is not None)
     return list(islice(dealt, limit))
 
 
-def take_jobs(connection: apsw.Connection, ids: Sequence[int], lease: int) -> list[Job]:
+def take_jobs(connection: Connection, ids: Sequence[_JobKey], lease: int) -> list[Job]:
     """Take these jobs together until `lease`: the attempt is counted. One that cannot be read, or
     whose owner cannot, is a dead letter: nobody could ever do it, and everybody would wait for it.
     """
     # A number that no other claim has; what it says does not matter.
-    claim = connection.execute("SELECT random()").get
+    claim = secrets.randbits(62)
     connection.executemany(
         "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?,"
-        " claim = ? WHERE id = ?",
-        ((lease, claim, each) for each in ids),
+        " claim = ? WHERE owner = ? AND id = ?",
+        ((lease, claim, *each) for each in ids),
     )
-    jobs = jobs_with(connection, ids)
-    unread = set(ids) - {job.id for job in jobs}
+    jobs = _held_jobs(connection, {(id, claim) for _, id in ids})
+    unread = [id for _, id in ids if (id, claim) not in jobs]
     connection.executemany(
-        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = ? WHERE id = ?",
-        (("the job or its owner cannot be read: see `holdfast doctor`", each) for each in unread),
+        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = ? WHERE id = ? AND claim = ?",
+        (
+            ("the job or its owner cannot be read: see `holdfast doctor`", id, claim)
+            for id in unread
+        ),
     )
-    return list[Job](jobs)
+    return [jobs[id, claim] for _, id in ids if (id, claim) in jobs]
 
 
-def is_lost(connection: apsw.Connection, step: str, moment: int) -> bool:
+def is_lost(connection: Connection, step: str, moment: int) -> bool:
     """Whether a worker let the lease of a job run out."""
     found = connection.execute(
         "SELECT 1 FROM jobs WHERE state = 'running' AND step = ? AND lease_until < ? LIMIT 1",
@@ -536,7 +548,7 @@ def is_lost(connection: apsw.Connection, step: str, moment: int) -> bool:
     return found.get is not None
 
 
-def hand_back(connection: apsw.Connection, step: str, moment: int, most_deaths: int) -> None:
+def hand_back(connection: Connection, step: str, moment: int, most_deaths: int) -> None:
     """Let jobs whose worker never answered be taken again, each by itself.
 
     A worker may be killed by anything. So what it held together with others costs no attempt: only
@@ -546,25 +558,31 @@ def hand_back(connection: apsw.Connection, step: str, moment: int, most_deaths: 
     if not is_lost(connection, step, moment):
         return
     rows: list[Any] = connection.execute(
-        "SELECT id, claim, lease_until < ? FROM jobs WHERE state = 'running' AND step = ?",
+        "SELECT owner, id, claim, lease_until < ? FROM jobs j"
+        f" WHERE state = 'running' AND step = ?{connection.for_update}",
         (moment, step),
     ).fetchall()
-    held = Counter(claim for _, claim, _ in rows)
-    lost = [(id, int(claim is not None and held[claim] == 1)) for id, claim, over in rows if over]
+    held = Counter(claim for *_, claim, _ in rows)
+    lost = [
+        (owner, id, int(claim is not None and held[claim] == 1))
+        for owner, id, claim, over in rows
+        if over
+    ]
     connection.executemany(
-        "UPDATE jobs SET state = 'ready', lease_until = NULL, alone = 1, deaths = deaths + ?2,"
-        " attempts = max(0, attempts - 1 + ?2), due = iif(due > ?3, 0, due) WHERE id = ?1",
-        ((*each, moment) for each in lost),
+        "UPDATE jobs SET state = 'ready', lease_until = NULL, alone = 1, deaths = deaths + ?,"
+        " attempts = max(0, attempts - 1 + ?), due = iif(due > ?, 0, due)"
+        " WHERE owner = ? AND id = ?",
+        ((alone, alone, moment, owner, id) for owner, id, alone in lost),
     )
     connection.executemany(
         "UPDATE jobs SET state = 'dead',"
         " error = 'the worker died in each of ' || deaths || ' attempts'"
-        " WHERE id = ? AND deaths >= ?",
-        ((id, most_deaths) for id, _ in lost),
+        " WHERE owner = ? AND id = ? AND deaths >= ?",
+        ((owner, id, most_deaths) for owner, id, _ in lost),
     )
 
 
-def is_ahead(connection: apsw.Connection, steps: Sequence[str], moment: int) -> bool:
+def is_ahead(connection: Connection, steps: Sequence[str], moment: int) -> bool:
     """Whether a job waits for a time that only a clock that ran ahead can have named."""
     for step in steps:  # One after another: the indexes are by step.
         waiting = connection.execute(f"SELECT 1 FROM jobs WHERE {_UNTRIED} LIMIT 1", (step, moment))
@@ -574,38 +592,48 @@ def is_ahead(connection: apsw.Connection, steps: Sequence[str], moment: int) -> 
     return False
 
 
-def bring_back(connection: apsw.Connection, steps: Sequence[str], moment: int) -> None:
+def bring_back(connection: Connection, steps: Sequence[str], moment: int) -> None:
     """Let such jobs be taken now: the clock may never get there again."""
     values = [(step, moment) for step in steps]
     connection.executemany(f"UPDATE jobs SET due = 0 WHERE {_UNTRIED}", values)
     connection.executemany(f"UPDATE jobs SET lease_until = 0 WHERE {_LEASED}", values)
 
 
-def jobs_with(connection: apsw.Connection, ids: Sequence[int]) -> list[_HeldJob]:
-    """The jobs with these ids, in that order."""
-    found: dict[int, _HeldJob] = {}
-    for some in chunks(ids):
+def _held_jobs(
+    connection: Connection, keys: Collection[tuple[int, int | None]]
+) -> dict[tuple[int, int | None], _HeldJob]:
+    """The jobs with these numbers that are held in these claims: both, for owners may have jobs of
+    one number."""
+    found: dict[tuple[int, int | None], _HeldJob] = {}
+    for some in chunks(sorted({id for id, _ in keys})):
         rows = connection.execute(
             f"SELECT {_JOB}, j.claim FROM jobs j JOIN owners o USING (owner)"
-            f" WHERE j.id IN ({marks(len(some))})",
+            f" WHERE j.id IN ({marks(len(some))}) ORDER BY j.owner, j.id{connection.for_update}",
             some,
         )
-        found |= {job.id: job for job in readable(_to_held_job, rows)}
-    return [found[each] for each in ids if each in found]
+        held = {(job.id, job.claim): job for job in readable(_to_held_job, rows)}
+        found |= {key: job for key, job in held.items() if key in keys}
+    return found
 
 
-def still_mine(connection: apsw.Connection, jobs: Sequence[Job]) -> list[Job]:
+def still_mine(connection: Connection, jobs: Sequence[Job]) -> list[_HeldJob]:
     """Those that nobody took over: another claim has another number."""
-    held = {job.id: job.claim for job in jobs if isinstance(job, _HeldJob)}
-    now = jobs_with(connection, list(held))
-    return [job for job in now if job.state == "running" and job.claim == held[job.id]]
+    keys = {(job.id, job.claim): None for job in jobs if isinstance(job, _HeldJob)}
+    now = _held_jobs(connection, keys)
+    return [now[key] for key in keys if key in now and now[key].state == "running"]
+
+
+def _delete(connection: Connection, jobs: Sequence[_HeldJob]) -> None:
+    connection.executemany(
+        "DELETE FROM jobs WHERE id = ? AND claim = ?", ((job.id, job.claim) for job in jobs)
+    )
 
 
 def _write_vectors(
-    connection: apsw.Connection, space: int, vectors: Sequence[Vector], owners: dict[str, int]
+    connection: Connection, space: int, vectors: Sequence[Vector], owners: dict[str, int]
 ) -> None:
     first: dict[int, int] = {}
-    for owner in set(owners.values()):
+    for owner in sorted(set(owners.values())):  # In order, or two could wait for each other.
         count = sum(1 for vector in vectors if owners[vector.record] == owner)
         first[owner] = next_changes(connection, owner, count) if count else 0
     for vector in vectors:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-import apsw
-
 from holdfast.store.protocols import ContextNote, Spent
+from holdfast.store.sql.engine import Connection, readable
 from holdfast.store.sql.rows import (
     StorePart,
     ensure_owner,
@@ -18,7 +17,6 @@ from holdfast.store.sql.rows import (
     to_id,
     to_us,
 )
-from holdfast.store.sqlite.connection import readable
 from holdfast.types import Scope
 
 _NOTE = "id, at, query, digest, body, change"
@@ -31,8 +29,7 @@ _INDEXED_DIGITS = 6
 #: fill the disk. Looked at now and then, so there may be a few more.
 MOST_NOTES = 10_000
 _TRIM_EVERY = 100
-#: Nor by asking for users whom nobody knows: once the last so many owners are such, no note makes
-#: another one.
+#: Nor by asking for users whom nobody knows: once so many owners are such, no note makes another.
 MOST_UNKNOWN = 1_000
 
 
@@ -42,16 +39,16 @@ class SqlLedger(StorePart):
     def note_context(self, scope: Scope, note: ContextNote) -> None:
         raw = to_id(note.id)
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             if owner_of(connection, scope) is None and _are_unknown(connection):
                 return
             owner = ensure_owner(connection, scope)
             connection.execute(
                 "INSERT INTO contexts (owner, id, at, query, digest, body, change)"
-                " SELECT owner, ?, ?, ?, ?, ?, change FROM owners WHERE owner = ?",
+                " SELECT owner, ?, ?, CAST(? AS TEXT), ?, ?, change FROM owners WHERE owner = ?",
                 (raw, to_us(note.at), note.query, note.digest, note.body, owner),
             )
-            if connection.last_insert_rowid() % _TRIM_EVERY == 0:
+            if int.from_bytes(raw[-4:], "big") % _TRIM_EVERY == 0:
                 _trim(connection, owner)
 
         self._writer.later(work, f"the note of context {note.id}")
@@ -66,8 +63,8 @@ class SqlLedger(StorePart):
         if since is not None:
             which, values = " AND at >= ?", [to_us(since)]
         if end:
-            which += " AND substr(id, -3) = ? AND substr(lower(hex(id)), -?) = ?"
-            values += [bytes.fromhex(end[-_INDEXED_DIGITS:]), len(end), end]
+            which += " AND substr(id, 14, 3) = ? AND substr(lower(hex(id)), ?) = ?"
+            values += [bytes.fromhex(end[-_INDEXED_DIGITS:]), 33 - len(end), end]
         with self._pool.snapshot() as connection:
             rows = connection.execute(
                 f"SELECT {_NOTE} FROM contexts WHERE owner = ?{which}"
@@ -77,7 +74,7 @@ class SqlLedger(StorePart):
             return list(readable(_to_note, rows))
 
 
-def drop_contexts(connection: apsw.Connection, before: datetime) -> int:
+def drop_contexts(connection: Connection, before: datetime) -> int:
     """Remove the notes older than a time; how many."""
     # By owner, because the index is.
     connection.execute(
@@ -87,17 +84,16 @@ def drop_contexts(connection: apsw.Connection, before: datetime) -> int:
     return connection.changes()
 
 
-def _are_unknown(connection: apsw.Connection) -> bool:
-    """Whether nothing was ever stored for any of the newest owners."""
+def _are_unknown(connection: Connection) -> bool:
+    """Whether there are so many owners already for whom nothing was ever stored."""
     unknown: int = connection.execute(
-        "SELECT count(*) FROM (SELECT change FROM owners ORDER BY owner DESC LIMIT ?)"
-        " WHERE change = 0",
+        "SELECT count(*) FROM (SELECT 1 FROM owners WHERE change = 0 LIMIT ?) AS unknown",
         (MOST_UNKNOWN,),
     ).get
     return unknown == MOST_UNKNOWN
 
 
-def _trim(connection: apsw.Connection, owner: int) -> None:
+def _trim(connection: Connection, owner: int) -> None:
     last = connection.execute(
         "SELECT at FROM contexts WHERE owner = ? ORDER BY at DESC LIMIT 1 OFFSET ?",
         (owner, MOST_NOTES),
@@ -130,13 +126,13 @@ class SqlSpending(StorePart):
     def spent(self, payer: Scope | str | None, day: date) -> Spent:
         if isinstance(payer, str):
             return self._spent_by_keys(day, payer).get(payer, Spent())
-        sums = ", ".join(f"coalesce(sum({name}), 0)" for name in _SUMS[:-1])
+        sums = ", ".join(f"CAST(coalesce(sum({name}), 0) AS BIGINT)" for name in _SUMS[:-1])
         with self._pool.snapshot() as connection:
             which, whose = "", list[int | None]()
             if payer is not None:
                 which, whose = " AND owner = ?", [owner_of(connection, payer)]
             row: Any = connection.execute(
-                f"SELECT {sums}, total(cost) FROM spend WHERE day = ?{which}",
+                f"SELECT {sums}, coalesce(sum(cost), 0.0) FROM spend WHERE day = ?{which}",
                 (day.isoformat(), *whose),
             ).fetchone()
         return Spent(*row)
@@ -184,7 +180,7 @@ class SqlSpending(StorePart):
 _Sums = tuple[int, int, int, float]
 
 
-def _charge_owner(connection: apsw.Connection, scope: Scope, day: date, more: _Sums) -> None:
+def _charge_owner(connection: Connection, scope: Scope, day: date, more: _Sums) -> None:
     owner = ensure_owner(connection, scope)
     connection.execute(
         f"INSERT INTO spend (owner, day, {', '.join(_SUMS)}) VALUES (?, ?, 0, 0, 0, 0.0)"
@@ -197,7 +193,7 @@ def _charge_owner(connection: apsw.Connection, scope: Scope, day: date, more: _S
     )
 
 
-def _charge_key(connection: apsw.Connection, key_id: str, day: date, more: _Sums) -> None:
+def _charge_key(connection: Connection, key_id: str, day: date, more: _Sums) -> None:
     old = f"{_OF_KEYS}{(day - timedelta(days=_KEPT_DAYS)).isoformat()}"
     connection.execute("DELETE FROM counters WHERE name >= ? AND name < ?", (_OF_KEYS, old))
     *whole, cost = more
@@ -205,6 +201,6 @@ def _charge_key(connection: apsw.Connection, key_id: str, day: date, more: _Sums
         if added:
             connection.execute(
                 "INSERT INTO counters (name, value) VALUES (?, max(0, ?))"
-                " ON CONFLICT (name) DO UPDATE SET value = max(0, value + ?)",
+                " ON CONFLICT (name) DO UPDATE SET value = max(0, counters.value + ?)",
                 (f"{_OF_KEYS}{day.isoformat()} {key_id} {kind}", added, added),
             )

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import product
 from typing import Any
-
-import apsw
 
 from holdfast.border.validate import split_system_data, with_system_data
 from holdfast.errors import Conflict, StoreBusy
 from holdfast.store.protocols import (
     EXTERNAL,
+    FOREVER_US,
     Answered,
     Appended,
     KeyUse,
     LogEntry,
 )
 from holdfast.store.sql.derived import Writing, add
+from holdfast.store.sql.engine import Connection, readable
 from holdfast.store.sql.rows import (
     StorePart,
     chunks,
@@ -33,7 +34,6 @@ from holdfast.store.sql.rows import (
     to_json,
     to_us,
 )
-from holdfast.store.sqlite.connection import readable
 from holdfast.types import Event, Scope
 
 EVENT = "id, arrival, role, content, at, known_at, origin, name, agent, session, metadata"
@@ -59,7 +59,7 @@ class SqlLog(StorePart):
         steps: Sequence[str],
         key: KeyUse | None = None,
     ) -> Appended:
-        def work(connection: apsw.Connection) -> Appended:
+        def work(connection: Connection) -> Appended:
             owner = ensure_owner(connection, scope)
             if key and (earlier := _earlier_use(connection, owner, key)) is not None:
                 return Appended(earlier, duplicate=True)
@@ -96,7 +96,7 @@ class SqlLog(StorePart):
                 which, values = matching({"session": session})
                 rows = connection.execute(
                     f"{_EVENTS} AND arrival > ? AND {which} ORDER BY arrival LIMIT ?",
-                    (owner, after, *values, -1 if limit is None else limit),
+                    (owner, after, *values, FOREVER_US if limit is None else limit),
                 )
                 return list(readable(to_event, rows))
             for some in chunks(known_ids(ids)):
@@ -116,7 +116,7 @@ class SqlLog(StorePart):
         return tuple(each.hex() for each in found)
 
 
-def drop_keys(connection: apsw.Connection, before: datetime) -> int:
+def drop_keys(connection: Connection, before: datetime) -> int:
     """Drop idempotency keys used, and answers kept, before a time; how many."""
     connection.execute(
         "DELETE FROM idempotency WHERE used_at < ? AND substr(key, 1, ?) != ?",
@@ -146,7 +146,7 @@ def to_event(row: Sequence[Any]) -> Event:
     )
 
 
-def _earlier_use(connection: apsw.Connection, owner: int, key: KeyUse) -> tuple[str, ...] | None:
+def _earlier_use(connection: Connection, owner: int, key: KeyUse) -> tuple[str, ...] | None:
     row = connection.execute(
         "SELECT body, events FROM idempotency WHERE owner = ? AND key = ?", (owner, key.key)
     ).fetchone()
@@ -161,7 +161,7 @@ def _earlier_use(connection: apsw.Connection, owner: int, key: KeyUse) -> tuple[
     return tuple(each.hex() for each in events)
 
 
-def _any_left(connection: apsw.Connection, owner: int, events: Sequence[bytes]) -> bool:
+def _any_left(connection: Connection, owner: int, events: Sequence[bytes]) -> bool:
     """Whether one of these is neither forgotten nor wiped."""
     return any(
         connection.execute(
@@ -174,7 +174,7 @@ def _any_left(connection: apsw.Connection, owner: int, events: Sequence[bytes]) 
 
 
 def _insert(
-    connection: apsw.Connection,
+    connection: Connection,
     writing: Writing,
     entries: Sequence[LogEntry],
     turns: Sequence[tuple[bytes, int]],
@@ -217,7 +217,7 @@ def seen_of_new_turn(visibility: str | None, known: int) -> int | None:
 
 
 def enqueue_turns(
-    connection: apsw.Connection,
+    connection: Connection,
     writing: Writing,
     turns: Sequence[tuple[bytes, int]],
     *,
@@ -229,32 +229,38 @@ def enqueue_turns(
     """
     alone = [step for step in writing.steps if ":" in step]
     connection.executemany(
-        "INSERT OR IGNORE INTO jobs (owner, subject, step, due) VALUES (?, ?, ?, ?)",
-        ((writing.owner, turn, step, due) for turn, _ in turns for step in alone),
+        "INSERT INTO jobs (id, owner, subject, step, due) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (owner, subject, step) DO NOTHING",
+        (
+            (id, writing.owner, turn, step, due)
+            for id, ((turn, _), step) in zip(
+                connection.job_ids(len(turns) * len(alone)), product(turns, alone), strict=True
+            )
+        ),
     )
     for step in writing.steps:
         if ":" not in step:
             connection.executemany(
-                "INSERT OR IGNORE INTO jobs (owner, subject, step, due, session, agent, at)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO jobs (id, owner, subject, step, due, session, agent, at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, subject, step) DO NOTHING",
                 (
-                    (writing.owner, turn, step, due, writing.session, writing.agent, at)
-                    for turn, at in turns
+                    (id, writing.owner, turn, step, due, writing.session, writing.agent, at)
+                    for id, (turn, at) in zip(connection.job_ids(len(turns)), turns, strict=True)
                 ),
             )
 
 
-def all_current(connection: apsw.Connection, steps: Sequence[str]) -> list[str]:
+def all_current(connection: Connection, steps: Sequence[str]) -> list[str]:
     """The steps as `current_steps` has them."""
     return [each for step in steps for each in current_steps(connection, step)]
 
 
-def current_steps(connection: apsw.Connection, step: str) -> list[str]:
+def current_steps(connection: Connection, step: str) -> list[str]:
     """The step itself; if its vector space was retired meanwhile, those of the spaces in use."""
     kind, _, space = step.partition(":")
     if not space:
         return [step]
-    state = connection.execute("SELECT state FROM spaces WHERE id = ?", (space,)).get
+    state = connection.execute("SELECT state FROM spaces WHERE id = ?", (int(space),)).get
     if state != "retired":
         return [step]
     rows = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
@@ -278,7 +284,7 @@ class SqlAnswers(StorePart):
             return _find_answer(connection, owner_of(connection, scope), key)
 
     def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
-        def work(connection: apsw.Connection) -> Answered:
+        def work(connection: Connection) -> Answered:
             owner = ensure_owner(connection, scope)
             if (known := _find_answer(connection, owner, key)) is not None:
                 return known
@@ -299,7 +305,7 @@ class SqlAnswers(StorePart):
             yield known
             return
 
-        def note(connection: apsw.Connection) -> None:
+        def note(connection: Connection) -> None:
             owner = ensure_owner(connection, scope)
             if _find_answer(connection, owner, place) is not None:
                 raise StoreBusy(_MEANWHILE)
@@ -309,16 +315,14 @@ class SqlAnswers(StorePart):
             yield None
 
 
-def _keep(
-    connection: apsw.Connection, owner: int, key: str, answered: Answered, at: datetime
-) -> None:
+def _keep(connection: Connection, owner: int, key: str, answered: Answered, at: datetime) -> None:
     connection.execute(
         "INSERT INTO answers (owner, key, body, status, answer, at) VALUES (?, ?, ?, ?, ?, ?)",
         (owner, key, answered.body, answered.status, answered.answer, to_us(at)),
     )
 
 
-def _find_answer(connection: apsw.Connection, owner: int | None, key: str) -> Answered | None:
+def _find_answer(connection: Connection, owner: int | None, key: str) -> Answered | None:
     row = connection.execute(
         "SELECT body, status, answer FROM answers WHERE owner = ? AND key = ?", (owner, key)
     ).fetchone()

@@ -7,8 +7,6 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-import apsw
-
 from holdfast.border.validate import split_system_data
 from holdfast.errors import NotFound
 from holdfast.store.protocols import Derived
@@ -22,6 +20,7 @@ from holdfast.store.sql.derived import (
     shorten_one,
     wipe_forgotten,
 )
+from holdfast.store.sql.engine import Connection, readable
 from holdfast.store.sql.ledger import drop_contexts
 from holdfast.store.sql.log import all_current, drop_keys
 from holdfast.store.sql.rows import (
@@ -40,7 +39,6 @@ from holdfast.store.sql.rows import (
     to_us,
     write_history,
 )
-from holdfast.store.sqlite.connection import readable
 from holdfast.store.values import Growth
 from holdfast.types import Record, Scope, Version
 
@@ -109,7 +107,7 @@ class SqlListing(StorePart):
         with self._pool.snapshot() as connection:
             rows = connection.execute(
                 f"SELECT r.known_from / {_DAY_US} AS day, r.tier, count(*),"
-                " sum(r.known_to IS NULL AND r.archived IS NULL)"
+                " count(*) FILTER (WHERE r.known_to IS NULL AND r.archived IS NULL)"
                 " FROM records r INDEXED BY records_known"
                 f" WHERE r.owner = ? AND r.known_from >= ? AND r.forgotten_at IS NULL AND {seen}"
                 " GROUP BY day, r.tier ORDER BY day, r.tier",
@@ -121,7 +119,7 @@ class SqlListing(StorePart):
 def seen_by(scope: Scope, agent: str = _WRITER) -> tuple[str, tuple[object, ...]]:
     """Which records `r` the asker may see, as a condition and its values: of what an agent keeps to
     itself only its own, and with an agent besides its own only what no agent wrote."""
-    not_private = f"(r.visibility IS NOT 'agent_only' OR {agent} IS ?)"
+    not_private = f"(r.visibility IS DISTINCT FROM 'agent_only' OR {agent} IS NOT DISTINCT FROM ?)"
     if scope.agent is None:
         return not_private, (None,)
     return f"{not_private} AND ({agent} IS NULL OR {agent} = ?)", (scope.agent, scope.agent)
@@ -176,6 +174,7 @@ class SqlRecords(StorePart):
     def get(self, scope: Scope, ids: Sequence[str], *, hidden: bool = False) -> list[Record]:
         found: dict[str, Record] = {}
         with self._pool.reader() as connection:
+            connection.narrow(scope)
             for some in chunks(known_ids(ids)):
                 sql = _get_sql(len(some), hidden)
                 rows = connection.execute(sql, (scope.workspace, scope.user, *some))
@@ -211,7 +210,7 @@ class SqlRecords(StorePart):
             rows = connection.execute(
                 f"SELECT {RECORD} FROM records r INDEXED BY records_claim{EVENT_OF}"
                 f" WHERE r.owner = ? AND r.claim = ?{which} AND{READABLE}"
-                " ORDER BY r.known_from, r.rowid",
+                " ORDER BY r.known_from, r.stored",
                 (owner_of(connection, scope), claim),
             )
             return list(readable(to_record, rows))
@@ -226,7 +225,7 @@ class SqlRecords(StorePart):
         since: int | None = None,
         tiers: Sequence[str] = ("graph",),
     ) -> bool:
-        def work(connection: apsw.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             current = all_current(connection, steps)
             owner = ensure_owner(connection, scope)
             if is_stale(connection, owner, since, tiers):
@@ -249,7 +248,7 @@ class SqlRecords(StorePart):
             owner = owner_of(connection, scope)
             for some in chunks(known_ids(ids)):
                 rows = connection.execute(
-                    "SELECT id, forgotten_at FROM records WHERE owner = ? AND NOT along"
+                    "SELECT id, forgotten_at FROM records WHERE owner = ? AND along = 0"
                     f" AND forgotten_at IS NOT NULL AND id IN ({marks(len(some))})",
                     (owner, *some),
                 )
@@ -306,13 +305,15 @@ class SqlRecords(StorePart):
         keys_before: datetime | None = None,
         contexts_before: datetime | None = None,
     ) -> int:
+        self._writer.settle()
         old = (
             (wipe_forgotten, forgotten_before),
             (drop_keys, keys_before),
             (drop_contexts, contexts_before),
         )
         return self._writer.run(
-            lambda c: sum(drop(c, before) for drop, before in old if before is not None)
+            lambda c: sum(drop(c, before) for drop, before in old if before is not None),
+            alone=True,
         )
 
 
@@ -381,7 +382,7 @@ def to_record(row: Sequence[Any]) -> Record:
 
 _DAY = 86_400_000_000
 #: One step for one record of an owner; whether it changed.
-_Step = Callable[[apsw.Connection, int, bytes], bool]
+_Step = Callable[[Connection, int, bytes], bool]
 
 
 class SqlLife(StorePart):
@@ -438,7 +439,7 @@ class SqlLife(StorePart):
     def _each(self, scope: Scope, ids: Sequence[str], step: _Step) -> list[str]:
         """Do one step for each record that is there, each once; which of them changed."""
 
-        def work(connection: apsw.Connection) -> list[str]:
+        def work(connection: Connection) -> list[str]:
             owner = owner_of(connection, scope)
             if owner is None:
                 return []
@@ -451,7 +452,7 @@ class SqlLife(StorePart):
         return self._writer.run(work)
 
 
-def _is_there(connection: apsw.Connection, owner: int, record: bytes) -> bool:
+def _is_there(connection: Connection, owner: int, record: bytes) -> bool:
     found = connection.execute(
         "SELECT 1 FROM records WHERE owner = ? AND id = ? AND forgotten_at IS NULL", (owner, record)
     )
@@ -459,7 +460,7 @@ def _is_there(connection: apsw.Connection, owner: int, record: bytes) -> bool:
 
 
 def _touch(
-    connection: apsw.Connection,
+    connection: Connection,
     owner: int,
     record: bytes,
     act: HistoryLine,
@@ -481,15 +482,16 @@ def _touch(
         else write_history(connection, owner, record, act.action, act.at)
     )
     connection.execute(
-        "UPDATE records SET strength = coalesce(?, strength), change = ?, uses = uses + ?,"
-        " used = coalesce(?, used), seen = max(coalesce(seen, known_from), ?)"
+        "UPDATE records SET strength = coalesce(CAST(? AS DOUBLE PRECISION), strength),"
+        " change = ?, uses = uses + ?,"
+        " used = coalesce(CAST(? AS BIGINT), used), seen = max(coalesce(seen, known_from), ?)"
         " WHERE owner = ? AND id = ?",
-        (said, change, is_use, today if is_use else None, act.at, owner, record),
+        (said, change, int(is_use), today if is_use else None, act.at, owner, record),
     )
     return True
 
 
-def _put_aside(connection: apsw.Connection, owner: int, record: bytes, act: HistoryLine) -> bool:
+def _put_aside(connection: Connection, owner: int, record: bytes, act: HistoryLine) -> bool:
     """Archive a record or bring it back."""
     archive = act.action == "archived"
     is_archived = connection.execute(
@@ -505,7 +507,7 @@ def _put_aside(connection: apsw.Connection, owner: int, record: bytes, act: Hist
     return True
 
 
-def _reopen(connection: apsw.Connection, owner: int, record: bytes, act: HistoryLine) -> bool:
+def _reopen(connection: Connection, owner: int, record: bytes, act: HistoryLine) -> bool:
     is_ended = connection.execute(
         "SELECT known_to IS NOT NULL FROM records WHERE owner = ? AND id = ?", (owner, record)
     ).get

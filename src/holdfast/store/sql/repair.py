@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import apsw
 import numpy as np
 import orjson
 
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Derive, Derived
 from holdfast.store.sql.derived import Writing, add, remove, trace
+from holdfast.store.sql.engine import Connection, Table, readable
 from holdfast.store.sql.log import EVENT, to_event
 from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
 from holdfast.store.sql.rows import (
@@ -24,7 +24,6 @@ from holdfast.store.sql.rows import (
     split_ids,
     to_us,
 )
-from holdfast.store.sqlite.connection import readable
 from holdfast.types import Event
 
 # ----------------------------------------------------------------------
@@ -32,20 +31,11 @@ from holdfast.types import Event
 #
 # Looked at is what the schema cannot promise: that a text is UTF-8, that what should be JSON is,
 # that ids have their length, that times can be times. A damaged row is moved, byte for byte, to
-# the table `set_aside`, which is made when it is first needed. Rows that others lean on (owners,
+# the table `set_aside`. Rows that others lean on (owners,
 # vector spaces) stay, with what could be read of their texts; the row as it was is set aside as
 # well.
 # ----------------------------------------------------------------------
 
-_SET_ASIDE = (
-    "CREATE TABLE IF NOT EXISTS set_aside ("
-    " id INTEGER PRIMARY KEY,"
-    " owner INTEGER,"  # Whose it was, to be erased with them; NULL: nobody's.
-    " source TEXT NOT NULL,"  # The table.
-    " reason TEXT NOT NULL,"
-    " row TEXT NOT NULL"  # JSON by column; bytes, and texts that are none, as {"base64": ...}.
-    ") STRICT"
-)
 #: Rows that others refer to are mended in their place.
 _LEANED_ON = ("owners", "spaces")
 #: A space in which nobody knows what to do: its vectors are made anew.
@@ -92,17 +82,13 @@ class Damaged:
         return f"{self.table} {which}{owner}: {self.reason}"
 
 
-def find_damage(connection: apsw.Connection) -> Iterator[Damaged]:
+def find_damage(connection: Connection) -> Iterator[Damaged]:
     """Every row that is not what its columns say, table by table."""
-    tables = connection.execute(
-        "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
-        " AND name NOT LIKE 'sqlite_%' AND name != 'set_aside' ORDER BY name"
-    ).fetchall()
-    for table, without_rowid in tables:
-        yield from _of_table(connection, str(table), bool(without_rowid))
+    for table in connection.tables():
+        yield from _of_table(connection, table)
 
 
-def set_damage_aside(connection: apsw.Connection) -> int:
+def set_damage_aside(connection: Connection) -> int:
     """Move damaged rows away, or mend them where they stand; how many."""
     found = list(find_damage(connection))
     for each in found:
@@ -114,69 +100,47 @@ def set_damage_aside(connection: apsw.Connection) -> int:
     return len(found)
 
 
-def keep_record(connection: apsw.Connection, owner: int, record: bytes, reason: str) -> None:
+def keep_record(connection: Connection, owner: int, record: bytes, reason: str) -> None:
     """Set a copy of a record aside."""
     where, values = "owner = ? AND id = ?", (owner, record)
-    row = next(_damaged_rows(connection, "records", [], f" WHERE {where}", values), None)
+    table = next(each for each in connection.tables() if each.name == "records")
+    row = next(_damaged_rows(connection, table, f" WHERE {where}", values), None)
     if row is not None:
         _keep(connection, Damaged("records", where, values, row, reason))
 
 
-def count_aside(connection: apsw.Connection) -> int:
+def count_aside(connection: Connection) -> int:
     """How many rows were set aside so far."""
-    if not has_aside(connection):
-        return 0
     found: int = connection.execute("SELECT count(*) FROM set_aside").get
     return found
 
 
-def has_aside(connection: apsw.Connection) -> bool:
-    """Whether a row was ever set aside."""
-    found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'set_aside'").get
-    return found is not None
-
-
-def _of_table(connection: apsw.Connection, table: str, without_rowid: bool) -> Iterator[Damaged]:
-    columns = _columns(connection, table)
-    keys = [name for name, _, key in columns if key] if without_rowid else []
-    texts = {name for name, kind, _ in columns if kind == "TEXT"}
-    rowid = [] if without_rowid else ["rowid"]
-    for row in _damaged_rows(connection, table, rowid, "", ()):
-        reason = _wrong(table, row, texts)
+def _of_table(connection: Connection, table: Table) -> Iterator[Damaged]:
+    for row in _damaged_rows(connection, table, "", ()):
+        reason = _wrong(table, row)
         if reason is None:
             continue
-        if without_rowid:
-            where = " AND ".join(
-                f"CAST({key} AS BLOB) IS ?" if key in texts else f"{key} IS ?" for key in keys
-            )
-            values = tuple(_raw(row[key]) if key in texts else row[key] for key in keys)
-        else:
-            where, values = "rowid = ?", (row.pop("rowid"),)
-        yield Damaged(table, where, values, row, reason)
-
-
-def _columns(connection: apsw.Connection, table: str) -> list[tuple[str, str, int]]:
-    rows = connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,))
-    return [(str(name), str(kind), int(key)) for name, kind, key in rows]
+        where = " AND ".join(
+            f"{connection.as_bytes(key) if table.columns.get(key) else key} = ?"
+            for key in table.keys
+        )
+        values = tuple(_raw(row[key]) if table.columns.get(key) else row[key] for key in table.keys)
+        shown = {name: value for name, value in row.items() if name in table.columns}
+        yield Damaged(table.name, where, values, shown, reason)
 
 
 def _damaged_rows(
-    connection: apsw.Connection,
-    table: str,
-    more: Sequence[str],
-    which: str,
-    values: tuple[Any, ...],
+    connection: Connection, table: Table, which: str, values: tuple[Any, ...]
 ) -> Iterator[dict[str, Any]]:
     """Rows by column; a text that is none comes as bytes."""
-    columns = _columns(connection, table)
-    asked = [*more]
-    asked += [f"CAST({n} AS BLOB)" if kind == "TEXT" else n for n, kind, _ in columns]
-    names = [*more, *(name for name, _, _ in columns)]
-    texts = [index + len(more) for index, column in enumerate(columns) if column[1] == "TEXT"]
-    for found in connection.execute(f"SELECT {', '.join(asked)} FROM {table}{which}", values):
-        row = list(found)
-        for index in texts:
-            row[index] = _text(row[index])
+    names = [*table.columns, *(key for key in table.keys if key not in table.columns)]
+    is_text = [bool(table.columns.get(name)) for name in names]
+    asked = ", ".join(
+        connection.as_bytes(name) if text else name
+        for name, text in zip(names, is_text, strict=True)
+    )
+    for found in connection.stream(f"SELECT {asked} FROM {table.name}{which}", values):
+        row = [_text(each) if text else each for each, text in zip(found, is_text, strict=True)]
         yield dict(zip(names, row, strict=True))
 
 
@@ -191,15 +155,15 @@ def _raw(text: str | bytes | None) -> bytes | None:
     return text.encode() if isinstance(text, str) else text
 
 
-def _wrong(table: str, row: dict[str, Any], texts: set[str]) -> str | None:
+def _wrong(table: Table, row: dict[str, Any]) -> str | None:
     """What is wrong with a row, None if nothing is."""
     for name, value in row.items():
         if value is None:
             continue
-        if name in texts and isinstance(value, bytes):
+        if table.columns.get(name) and isinstance(value, bytes):
             return f"{name} is not UTF-8"
         for column, is_broken, words in _CHECKS:
-            if column(table, name) and is_broken(value):
+            if column(table.name, name) and is_broken(value):
                 return f"{name} {words}"
     return None
 
@@ -235,10 +199,10 @@ _CHECKS: tuple[tuple[Callable[[str, str], bool], Callable[[Any], bool], str], ..
 )
 
 
-def _keep(connection: apsw.Connection, each: Damaged) -> None:
-    connection.execute(_SET_ASIDE)
+def _keep(connection: Connection, each: Damaged) -> None:
     connection.execute(
-        "INSERT INTO set_aside (owner, source, reason, row) VALUES (?, ?, ?, ?)",
+        "INSERT INTO set_aside (id, owner, source, reason, row) VALUES"
+        " ((SELECT coalesce(max(id), 0) + 1 FROM set_aside), ?, ?, ?, ?)",
         (
             _owner(connection, each),
             each.table,
@@ -248,7 +212,7 @@ def _keep(connection: apsw.Connection, each: Damaged) -> None:
     )
 
 
-def _owner(connection: apsw.Connection, each: Damaged) -> int | None:
+def _owner(connection: Connection, each: Damaged) -> int | None:
     """Whose row it was: also of keys and webhooks, which name a user."""
     if isinstance(each.row.get("owner"), int):
         return int(each.row["owner"])
@@ -263,7 +227,7 @@ def _plain_value(value: Any) -> Any:
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
-def _mend(connection: apsw.Connection, each: Damaged) -> None:
+def _mend(connection: Connection, each: Damaged) -> None:
     """Let what can be read of its texts stand for them."""
     taken = " " + ", ".join(map(str, each.values))  # So that no two become one.
     texts = {
@@ -299,12 +263,12 @@ class Differences:
     missing: list[tuple[int, Event, Derived]] = field(default_factory=list)
 
 
-def differences(connection: apsw.Connection, derive: Derive) -> Differences:
+def differences(connection: Connection, derive: Derive) -> Differences:
     """Compare every event and every derived record with what is kept of it."""
     found = Differences()
     there = _derived_ids(connection)
     columns = ", ".join("e." + column for column in EVENT.split(", "))
-    events = connection.execute(
+    events = connection.stream(
         f"SELECT e.owner, r.terms, r.length, r.kind, {columns}"
         " FROM events e JOIN records r ON r.owner = e.owner AND r.id = e.id"
     )
@@ -317,7 +281,7 @@ def differences(connection: apsw.Connection, derive: Derive) -> Differences:
             for each in made.derived
             if (owner, bytes.fromhex(each.id)) not in there
         ]
-    records = connection.execute(
+    records = connection.stream(
         f"SELECT r.owner, r.terms, r.length, {RECORD} FROM records r{NO_EVENT}"
         " WHERE r.tier != 'session'"
     )
@@ -328,7 +292,7 @@ def differences(connection: apsw.Connection, derive: Derive) -> Differences:
     return found
 
 
-def _derived_ids(connection: apsw.Connection) -> set[tuple[int, bytes]]:
+def _derived_ids(connection: Connection) -> set[tuple[int, bytes]]:
     """(owner, id) of what is there, and of what was forgotten for its own sake and wiped."""
     ids = set(connection.execute("SELECT owner, id FROM records WHERE tier != 'session'"))
     ids |= set(
@@ -343,10 +307,10 @@ def _derived_ids(connection: apsw.Connection) -> set[tuple[int, bytes]]:
     return ids
 
 
-def index_rows(rows: Sequence[Stale]) -> Callable[[apsw.Connection], None]:
+def index_rows(rows: Sequence[Stale]) -> Callable[[Connection], None]:
     """Work that writes index rows anew."""
 
-    def work(connection: apsw.Connection) -> None:
+    def work(connection: Connection) -> None:
         for terms, length, kind, owner, record in rows:
             change = next_changes(connection, owner, 1)
             connection.execute(
@@ -362,10 +326,10 @@ def index_rows(rows: Sequence[Stale]) -> Callable[[apsw.Connection], None]:
 
 def add_missing(
     rows: Sequence[tuple[int, Event, Derived]],
-) -> Callable[[apsw.Connection], None]:
+) -> Callable[[Connection], None]:
     """Work that stores derived records that are missing, as their turn would have."""
 
-    def work(connection: apsw.Connection) -> None:
+    def work(connection: Connection) -> None:
         spaces = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
         steps = [f"embed:{row[0]}" for row in spaces]
         for owner, event, derived in rows:
@@ -376,7 +340,7 @@ def add_missing(
     return work
 
 
-def _close_as_told(connection: apsw.Connection, owner: int, record: bytes) -> None:
+def _close_as_told(connection: Connection, owner: int, record: bytes) -> None:
     """A record that was superseded before it was lost is no longer valid now, either."""
     last: Any = connection.execute(
         "SELECT action, at FROM journal WHERE owner = ? AND record = ?"
@@ -391,7 +355,7 @@ def _close_as_told(connection: apsw.Connection, owner: int, record: bytes) -> No
         )
 
 
-def untraced_records(connection: apsw.Connection) -> list[tuple[int, bytes]]:
+def untraced_records(connection: Connection) -> list[tuple[int, bytes]]:
     """(owner, id) of derived records whose traces are not their sources, or lead nowhere."""
     traces: dict[tuple[int, bytes], set[bytes]] = {}
     for owner, event, record in connection.execute(
@@ -411,9 +375,9 @@ def untraced_records(connection: apsw.Connection) -> list[tuple[int, bytes]]:
     ]
 
 
-def bad_vectors(connection: apsw.Connection) -> list[tuple[int, bytes]]:
+def bad_vectors(connection: Connection) -> list[tuple[int, bytes]]:
     """(owner, record) of vectors of the wrong size, not finite, or not of unit length."""
-    rows = connection.execute(
+    rows = connection.stream(
         "SELECT v.owner, v.record, v.data, s.dim FROM vectors v JOIN spaces s ON s.id = v.space"
     )
     bad = []
@@ -424,10 +388,10 @@ def bad_vectors(connection: apsw.Connection) -> list[tuple[int, bytes]]:
     return bad
 
 
-def without_vectors(rows: Sequence[tuple[int, bytes]]) -> Callable[[apsw.Connection], None]:
+def without_vectors(rows: Sequence[tuple[int, bytes]]) -> Callable[[Connection], None]:
     """Work that removes the vectors of these records."""
 
-    def work(connection: apsw.Connection) -> None:
+    def work(connection: Connection) -> None:
         connection.executemany("DELETE FROM vectors WHERE owner = ? AND record = ?", rows)
         owners = {(owner,) for owner, _ in rows}
         connection.executemany("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", owners)
@@ -438,20 +402,23 @@ def without_vectors(rows: Sequence[tuple[int, bytes]]) -> Callable[[apsw.Connect
 def misfiled(job: str) -> str:
     """SQL: whether a job of a conversation names another one than its event, or has no event."""
     return (
-        f"instr({job}.step, ':') = 0 AND NOT EXISTS (SELECT 1 FROM events e"
-        f" WHERE e.owner = {job}.owner AND e.id = {job}.subject AND e.at IS {job}.at"
-        f" AND e.session IS {job}.session AND e.agent IS {job}.agent)"
+        f"{job}.step NOT LIKE '%:%' AND NOT EXISTS (SELECT 1 FROM events e"
+        f" WHERE e.owner = {job}.owner AND e.id = {job}.subject"
+        f" AND e.at IS NOT DISTINCT FROM {job}.at"
+        f" AND e.session IS NOT DISTINCT FROM {job}.session"
+        f" AND e.agent IS NOT DISTINCT FROM {job}.agent)"
     )
 
 
-def mend_rows(connection: apsw.Connection) -> int:
+def mend_rows(connection: Connection) -> int:
     """Records from events, visibility from the journal, and no derived row without its source."""
     before = connection.total_changes()
     connection.execute(
         "INSERT INTO records (owner, id, change, tier, kind, valid_from, known_from, confidence,"
         " origin, length, terms, visibility) SELECT owner, id, 0, 'session', 'turn', at, known_at,"
-        f" 1.0, origin, 0, x'', {WHO_SEES} FROM events e WHERE NOT EXISTS"
-        " (SELECT 1 FROM records r WHERE r.owner = e.owner AND r.id = e.id)"
+        f" 1.0, origin, 0, ?, {WHO_SEES} FROM events e WHERE NOT EXISTS"
+        " (SELECT 1 FROM records r WHERE r.owner = e.owner AND r.id = e.id)",
+        (b"",),
     )
     connection.execute(
         "DELETE FROM records WHERE tier = 'session' AND NOT EXISTS"
@@ -484,11 +451,12 @@ def mend_rows(connection: apsw.Connection) -> int:
     return mended
 
 
-def _mend_private(connection: apsw.Connection) -> None:
+def _mend_private(connection: Connection) -> None:
     """Who may see a turn is what its event says; the feed knows it by `seen`."""
     connection.execute(
         f"UPDATE records SET visibility = {WHO_SEES} FROM events e WHERE tier = 'session'"
-        f" AND e.owner = records.owner AND e.id = records.id AND visibility IS NOT {WHO_SEES}"
+        " AND e.owner = records.owner AND e.id = records.id"
+        f" AND visibility IS DISTINCT FROM {WHO_SEES}"
     )
     connection.execute(
         "UPDATE records SET seen = known_from"
@@ -496,7 +464,7 @@ def _mend_private(connection: apsw.Connection) -> None:
     )
 
 
-def _mend_jobs(connection: apsw.Connection) -> None:
+def _mend_jobs(connection: Connection) -> None:
     """File jobs under the conversation of their event; without one there is nothing to do."""
     connection.execute(
         "UPDATE jobs SET at = e.at, session = e.session, agent = e.agent FROM events e"
@@ -505,7 +473,7 @@ def _mend_jobs(connection: apsw.Connection) -> None:
     connection.execute(f"DELETE FROM jobs WHERE {misfiled('jobs')}")
 
 
-def _mend_heard(connection: apsw.Connection) -> None:
+def _mend_heard(connection: Connection) -> None:
     """What is only heard or listed is no document: no vectors, nothing to do."""
     for table, column in (("vectors", "record"), ("jobs", "subject")):
         connection.execute(
@@ -514,7 +482,7 @@ def _mend_heard(connection: apsw.Connection) -> None:
         )
 
 
-def _mend_sources(connection: apsw.Connection) -> None:
+def _mend_sources(connection: Connection) -> None:
     """Sources that are gone are left out; what has none left goes, too; traces follow."""
     for owner, record in untraced_records(connection):
         sources = _sources(connection, owner, record)
@@ -535,19 +503,19 @@ def _mend_sources(connection: apsw.Connection) -> None:
     )
 
 
-def _is_event(connection: apsw.Connection, owner: int, event: bytes) -> bool:
+def _is_event(connection: Connection, owner: int, event: bytes) -> bool:
     found = connection.execute("SELECT 1 FROM events WHERE owner = ? AND id = ?", (owner, event))
     return found.get is not None
 
 
-def _is_written(connection: apsw.Connection, owner: int, record: bytes) -> bool:
+def _is_written(connection: Connection, owner: int, record: bytes) -> bool:
     found = connection.execute(
         f"SELECT {WRITTEN} FROM records r WHERE owner = ? AND id = ?", (owner, record)
     )
     return bool(found.get)
 
 
-def _sources(connection: apsw.Connection, owner: int, record: bytes) -> list[bytes]:
+def _sources(connection: Connection, owner: int, record: bytes) -> list[bytes]:
     return split_ids(
         connection.execute(
             "SELECT sources FROM records WHERE owner = ? AND id = ?", (owner, record)
@@ -555,7 +523,7 @@ def _sources(connection: apsw.Connection, owner: int, record: bytes) -> list[byt
     )
 
 
-def _mend_visibility(connection: apsw.Connection) -> None:
+def _mend_visibility(connection: Connection) -> None:
     """What is hidden or put aside is so because its journal says so last."""
     for column, done, undone in (
         ("forgotten_at", "forgotten", "restored"),
@@ -567,5 +535,5 @@ def _mend_visibility(connection: apsw.Connection) -> None:
         )
         connection.execute(
             f"UPDATE records SET {column} = (SELECT CASE action WHEN '{done}' THEN at END{last})"
-            f" WHERE ({column} IS NOT NULL) != coalesce((SELECT action = '{done}'{last}), 0)"
+            f" WHERE ({column} IS NOT NULL) != coalesce((SELECT action = '{done}'{last}), FALSE)"
         )

@@ -7,13 +7,11 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, TypeVar
 
-import apsw
 import orjson
 
 from holdfast.errors import DamagedRow, NotFound
+from holdfast.store.sql.engine import Connection, Pool, TransactionRunner
 from holdfast.store.sql.turns import Turns
-from holdfast.store.sqlite.connection import ReadPool
-from holdfast.store.sqlite.writer import Writer
 from holdfast.store.values import LISTED
 from holdfast.types import Metadata, Scope
 
@@ -27,50 +25,57 @@ _IDS_AT_ONCE = 200
 #: Whether a record `r` is `is_heard`.
 #: (One bad row must not end a statement over all: what is no JSON is not heard.)
 HEARD = (
-    "(r.tier = 'graph' AND iif(json_valid(r.data), json_type(r.data, '$.heard') IS 'true', FALSE))"
+    "(r.tier = 'graph' AND"
+    " iif(json_valid(r.data), coalesce(json_type(r.data, '$.heard'), '') = 'true', FALSE))"
 )
 #: Whether a record `r` is no document: neither searched nor embedded.
 SILENT = f"(r.quiet = {LISTED} OR {HEARD})"
 #: Whether somebody wrote a record `r`, so that it stands without any turn.
-WRITTEN = f"iif(r.tier = 'graph', NOT {HEARD}, r.written)"
+WRITTEN = f"iif(r.tier = 'graph', NOT {HEARD}, r.written = 1)"
+#: The number of a new job out of the first of `job_ids`, for rows in this order.
+JOB_NUMBER = "CAST(? AS BIGINT) + row_number() OVER (ORDER BY {order}) - 1"
 
 
 class StorePart:
     """What every part of the store works with."""
 
+    #: What the store is called in messages.
     _path: str
-    _pool: ReadPool
-    _writer: Writer
+    #: What the engine raises.
+    _errors: tuple[type[Exception], ...]
+    _pool: Pool
+    _writer: TransactionRunner
     _turns: Turns
 
 
-def owner_of(connection: apsw.Connection, scope: Scope) -> int | None:
+def owner_of(connection: Connection, scope: Scope) -> int | None:
     """The number of (workspace, user), None when nothing was ever stored for it."""
-    found: int | None = connection.execute(
-        "SELECT owner FROM owners WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)
-    ).get
-    return found
+    connection.narrow(scope)
+    return connection.find_owner(scope)
 
 
-def ensure_owner(connection: apsw.Connection, scope: Scope) -> int:
+def ensure_owner(connection: Connection, scope: Scope) -> int:
     """The number of (workspace, user), made when new. For the writer only."""
-    found = owner_of(connection, scope)
+    connection.narrow(scope)
+    found = connection.find_owner(scope)
     if found is None:
         connection.execute(
-            "INSERT INTO owners (workspace, user, epoch) VALUES (?, ?, ?)",
-            (scope.workspace, scope.user, first_epoch(connection)),
+            "INSERT INTO owners (owner, workspace, user, epoch) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            (connection.new_owner(scope), scope.workspace, scope.user, first_epoch(connection)),
         )
-        found = connection.last_insert_rowid()
+        found = connection.find_owner(scope)
+    assert found is not None
     return found
 
 
-def first_epoch(connection: apsw.Connection) -> int:
+def first_epoch(connection: Connection) -> int:
     """The epoch of an owner of whom there is nothing: one that nobody erased ever had."""
     found: int | None = connection.execute("SELECT value FROM counters WHERE name = 'epoch'").get
     return found or 0
 
 
-def next_changes(connection: apsw.Connection, owner: int, count: int) -> int:
+def next_changes(connection: Connection, owner: int, count: int) -> int:
     """Take `count` change numbers of an owner; the first of them."""
     last: int = connection.execute(
         "UPDATE owners SET change = change + ? WHERE owner = ? RETURNING change", (count, owner)
@@ -79,7 +84,7 @@ def next_changes(connection: apsw.Connection, owner: int, count: int) -> int:
 
 
 def write_history(  # noqa: PLR0917 (the parts of a line)
-    connection: apsw.Connection, owner: int, record: bytes, action: str, at: int, note: str = ""
+    connection: Connection, owner: int, record: bytes, action: str, at: int, note: str = ""
 ) -> int:
     """Write a line of a record's history; the change number it took."""
     change = next_changes(connection, owner, 1)

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-import apsw
-
 from holdfast.border.validate import with_system_data
-from holdfast.errors import StoreError
 from holdfast.store.protocols import (
     Derive,
     Dumped,
@@ -24,11 +20,9 @@ from holdfast.store.protocols import (
     DumpedVectors,
     KeyUse,
     Lived,
-    Progress,
     claim_of,
     is_document,
 )
-from holdfast.store.sealing import seal
 from holdfast.store.sql.access import SHARE, store_share, to_share
 from holdfast.store.sql.derived import (
     Writing,
@@ -39,6 +33,7 @@ from holdfast.store.sql.derived import (
     follow_source,
     trace,
 )
+from holdfast.store.sql.engine import Connection, readable
 from holdfast.store.sql.log import EVENT, all_current, enqueue_turns, seen_of_new_turn, to_event
 from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
 from holdfast.store.sql.rows import (
@@ -56,7 +51,6 @@ from holdfast.store.sql.rows import (
     to_us,
     write_history,
 )
-from holdfast.store.sqlite.connection import connect, errors_of, readable
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------
@@ -71,7 +65,7 @@ _FIRST_DAY = date(1970, 1, 1)
 _NOT_LIVED = Lived()
 
 
-def dump_rows(connection: apsw.Connection, *, vectors: bool) -> Iterator[Dumped]:
+def dump_rows(connection: Connection, *, vectors: bool) -> Iterator[Dumped]:
     """All rows; those that others lean on come first."""
     yield from _events(connection)
     yield from _records(connection)
@@ -92,9 +86,9 @@ def _from_day(value: int | None) -> date | None:
     return None if value is None else _FIRST_DAY + timedelta(days=value)
 
 
-def _events(connection: apsw.Connection) -> Iterator[DumpedEvent]:
+def _events(connection: Connection) -> Iterator[DumpedEvent]:
     columns = ", ".join("e." + column for column in EVENT.split(", "))
-    rows = connection.execute(
+    rows = connection.stream(
         f"SELECT o.workspace, o.user, r.forgotten_at, {_LIVED}, {columns} FROM owners o"
         " JOIN events e ON e.owner = o.owner"
         " LEFT JOIN records r ON r.owner = e.owner AND r.id = e.id"
@@ -117,9 +111,9 @@ def _life_columns(*row: Any) -> Lived:
     return Lived(valid_to, known_to, seen, archived, strength, uses, _from_day(used))
 
 
-def _records(connection: apsw.Connection) -> Iterator[DumpedRecord]:
+def _records(connection: Connection) -> Iterator[DumpedRecord]:
     # No event is joined: what a record shows of its first source is not its own.
-    rows = connection.execute(
+    rows = connection.stream(
         "SELECT o.workspace, o.user, r.forgotten_at, r.along, r.said_from, r.used, r.written,"
         f" {RECORD} FROM owners o JOIN records r ON r.owner = o.owner AND r.tier != 'session'"
         f"{NO_EVENT} {_IN_ORDER}, r.known_from, r.id"
@@ -141,8 +135,8 @@ def _to_record(row: Sequence[Any]) -> DumpedRecord:
     )
 
 
-def _acts(connection: apsw.Connection) -> Iterator[DumpedAct]:
-    rows = connection.execute(
+def _acts(connection: Connection) -> Iterator[DumpedAct]:
+    rows = connection.stream(
         "SELECT o.workspace, o.user, j.record, row_number() OVER"
         " (PARTITION BY j.owner, j.record ORDER BY j.change), j.action, j.at, j.note FROM owners o"
         # What was wiped has lines left that are of no use elsewhere.
@@ -158,8 +152,8 @@ def _to_act(row: Sequence[Any]) -> DumpedAct:
     return DumpedAct(Scope(workspace, user), record.hex(), number, action, from_us(at), note)
 
 
-def _keys(connection: apsw.Connection) -> Iterator[DumpedKey]:
-    rows = connection.execute(
+def _keys(connection: Connection) -> Iterator[DumpedKey]:
+    rows = connection.stream(
         "SELECT o.workspace, o.user, k.key, k.body, k.events, k.used_at FROM owners o"
         f" JOIN idempotency k ON k.owner = o.owner {_IN_ORDER}, k.key"
     )
@@ -171,22 +165,22 @@ def _to_key(row: Sequence[Any]) -> DumpedKey:
     return DumpedKey(Scope(row[0], row[1]), KeyUse(row[2], row[3]), events, from_us(row[5]))
 
 
-def _shares(connection: apsw.Connection) -> Iterator[DumpedShare]:
+def _shares(connection: Connection) -> Iterator[DumpedShare]:
     rows = connection.execute(
         f"SELECT {SHARE} FROM owners o JOIN shares s ON s.owner = o.owner {_IN_ORDER}, s.id"
     )
     return map(DumpedShare, readable(to_share, rows))
 
 
-def _dump_trust(connection: apsw.Connection) -> Iterator[DumpedTrust]:
+def _dump_trust(connection: Connection) -> Iterator[DumpedTrust]:
     rows = connection.execute(
         "SELECT workspace, agent, trust, at FROM agents ORDER BY workspace, agent"
     )
     return readable(lambda row: DumpedTrust(row[0], row[1], row[2], from_us(row[3])), rows)
 
 
-def _dump_vectors(connection: apsw.Connection) -> Iterator[DumpedVectors]:
-    rows = connection.execute(
+def _dump_vectors(connection: Connection) -> Iterator[DumpedVectors]:
+    rows = connection.stream(
         "SELECT o.workspace, o.user, s.model, s.dim, s.recipe, v.record, v.digest, v.data"
         " FROM owners o JOIN vectors v ON v.owner = o.owner"
         " JOIN spaces s ON s.id = v.space AND s.state != 'retired'"
@@ -209,7 +203,7 @@ _AS_IT_IS = (
 
 
 def load_row(  # noqa: PLR0911 (a table)
-    connection: apsw.Connection, row: Dumped, derive: Derive, steps: Sequence[str]
+    connection: Connection, row: Dumped, derive: Derive, steps: Sequence[str]
 ) -> bool:
     """Store one row; whether it was new."""
     if isinstance(row, DumpedTrust):
@@ -231,7 +225,7 @@ def load_row(  # noqa: PLR0911 (a table)
 
 
 def _event(
-    connection: apsw.Connection,
+    connection: Connection,
     owner: int,
     row: DumpedEvent,
     derive: Derive,
@@ -293,7 +287,7 @@ def _columns_of_life(row: DumpedEvent) -> dict[str, Any]:
 
 
 def _record(
-    connection: apsw.Connection,
+    connection: Connection,
     owner: int,
     row: DumpedRecord,
     derive: Derive,
@@ -305,17 +299,18 @@ def _record(
     sources = existing(connection, owner, record.sources)
     if record.sources and not sources and not row.written:
         return False
-    made = derive(record)
+    made, change = derive(record), next_changes(connection, owner, 1)
     values = {
         "owner": owner,
         "id": raw,
-        "change": next_changes(connection, owner, 1),
-        "along": row.along,
+        "change": change,
+        "stored": change,
+        "along": int(row.along),
         "length": made.length,
         "terms": made.terms,
         "sources": b"".join(sources),
         "arrival": arrival_of(connection, owner, sources),
-        "written": row.written or not record.sources,
+        "written": int(row.written or not record.sources),
         "data": to_data(record.data),
         "claim": claim_of(record),
         "metadata": to_json(record.metadata),
@@ -343,14 +338,14 @@ def _moments(row: DumpedRecord, record: Record) -> dict[str, datetime | None]:
     }
 
 
-def _insert(connection: apsw.Connection, values: dict[str, Any]) -> None:
+def _insert(connection: Connection, values: dict[str, Any]) -> None:
     connection.execute(
         f"INSERT INTO records ({', '.join(values)}) VALUES ({marks(len(values))})",
         tuple(values.values()),
     )
 
 
-def _act(connection: apsw.Connection, owner: int, row: DumpedAct) -> bool:
+def _act(connection: Connection, owner: int, row: DumpedAct) -> bool:
     raw = bytes.fromhex(row.record)
     known: int = connection.execute(
         "SELECT count(*) FROM journal WHERE owner = ? AND record = ?", (owner, raw)
@@ -362,9 +357,9 @@ def _act(connection: apsw.Connection, owner: int, row: DumpedAct) -> bool:
     if row.action in ("forgotten", "restored"):
         forgotten = row.action == "forgotten"
         connection.execute(
-            "UPDATE records SET forgotten_at = ?, along = along AND ?, change = ?"
+            "UPDATE records SET forgotten_at = ?, along = along * ?, change = ?"
             " WHERE owner = ? AND id = ?",
-            (at if forgotten else None, forgotten, change, owner, raw),
+            (at if forgotten else None, int(forgotten), change, owner, raw),
         )
         follow_source(connection, owner, raw, at, forgotten=forgotten, known_by=at)
     if row.action in ("archived", "unarchived"):
@@ -375,25 +370,26 @@ def _act(connection: apsw.Connection, owner: int, row: DumpedAct) -> bool:
     return True
 
 
-def _key(connection: apsw.Connection, owner: int, row: DumpedKey) -> bool:
+def _key(connection: Connection, owner: int, row: DumpedKey) -> bool:
     ids = b"".join(bytes.fromhex(each) for each in row.events)
     connection.execute(
-        "INSERT OR IGNORE INTO idempotency (owner, key, body, events, used_at)"
-        " VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO idempotency (owner, key, body, events, used_at)"
+        " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (owner, row.key.key, row.key.body, ids, to_us(row.used_at)),
     )
     return connection.changes() > 0
 
 
-def _trust(connection: apsw.Connection, row: DumpedTrust) -> bool:
+def _trust(connection: Connection, row: DumpedTrust) -> bool:
     connection.execute(
-        "INSERT OR IGNORE INTO agents (workspace, agent, trust, at) VALUES (?, ?, ?, ?)",
+        "INSERT INTO agents (workspace, agent, trust, at) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
         (row.workspace, row.agent, row.trust, to_us(row.at)),
     )
     return connection.changes() > 0
 
 
-def _vectors(connection: apsw.Connection, owner: int, row: DumpedVectors) -> bool:
+def _vectors(connection: Connection, owner: int, row: DumpedVectors) -> bool:
     """Vectors of a space this store uses; those of any other are made anew by the worker."""
     raw = bytes.fromhex(row.record)
     space = connection.execute(
@@ -407,8 +403,8 @@ def _vectors(connection: apsw.Connection, owner: int, row: DumpedVectors) -> boo
         return False
     change = next_changes(connection, owner, len(row.passages))
     connection.executemany(
-        "INSERT OR IGNORE INTO vectors (owner, space, record, passage, change, digest, data)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO vectors (owner, space, record, passage, change, digest, data)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             (owner, space, raw, passage, change + passage, digest, data)
             for passage, (digest, data) in enumerate(row.passages)
@@ -422,38 +418,15 @@ def _vectors(connection: apsw.Connection, owner: int, row: DumpedVectors) -> boo
     return new
 
 
-_PAGES_AT_ONCE = 256
-
-
 class SqlTransfer(StorePart):
     """The moving half of `Upkeep`."""
-
-    def backup(self, path: Path, *, progress: Progress | None = None) -> None:
-        if path.exists() and path.stat().st_size:
-            raise StoreError(f"{path} exists already: a backup never overwrites a file")
-        target = connect(str(path))
-        try:
-            with self._pool.reader() as source, errors_of(str(path)):
-                with target.backup("main", source, "main") as copy:
-                    while not copy.done:
-                        copy.step(_PAGES_AT_ONCE)
-                        if progress:
-                            progress(copy.page_count - copy.remaining, copy.page_count)
-                verdict = target.execute("PRAGMA integrity_check").get
-                if verdict != "ok":
-                    raise StoreError(f"the backup {path} is damaged: {verdict}")
-                # One plain file, complete without a -wal beside it.
-                target.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            target.close()
-        seal(path)
 
     def dump(self, *, vectors: bool = True) -> Iterator[Dumped]:
         with self._pool.snapshot() as connection:
             yield from dump_rows(connection, vectors=vectors)
 
     def load(self, rows: Sequence[Dumped], derive: Derive, *, steps: Sequence[str]) -> list[bool]:
-        def work(connection: apsw.Connection) -> list[bool]:
+        def work(connection: Connection) -> list[bool]:
             return [load_row(connection, row, derive, steps) for row in rows]
 
         return self._writer.run(work)

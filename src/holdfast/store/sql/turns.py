@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import islice
 
-import apsw
+from holdfast.store.sql.engine import Connection
 
 #: So many owners are looked at for one whose jobs are due: then goes who waits longest, and the
 #: next look begins where this one ended.
@@ -66,7 +66,7 @@ class Turns:
 
 
 def walk(
-    connection: apsw.Connection, sql: str, step: str, *, after: int, latest: int, most: int = 1
+    connection: Connection, sql: str, step: str, *, after: int, latest: int, most: int = 1
 ) -> Ring:
     """The next owners after one with jobs that are due by `latest`."""
     found: list[int] = []

@@ -6,50 +6,37 @@ import logging
 import os
 from pathlib import Path
 
+import apsw
+
 from holdfast.border import private
 from holdfast.errors import StoreError
-from holdfast.store.sql.access import SqlKeys, SqlSharing
-from holdfast.store.sql.audit import SqlAudit
-from holdfast.store.sql.check import SqlCheck
-from holdfast.store.sql.chores import SqlChores
-from holdfast.store.sql.feed import SqlFeed
-from holdfast.store.sql.hooks import SqlHooks
-from holdfast.store.sql.jobs import SqlGroups, SqlQueue
-from holdfast.store.sql.ledger import SqlLedger, SqlSpending
-from holdfast.store.sql.log import SqlAnswers, SqlLog
-from holdfast.store.sql.records import SqlLife, SqlListing, SqlRecords
-from holdfast.store.sql.transfer import SqlTransfer
+from holdfast.store.sealing import seal
+from holdfast.store.sql import SqlStore
+from holdfast.store.sql.engine import Connection
 from holdfast.store.sql.turns import Turns
-from holdfast.store.sqlite.connection import ReadPool, connect, errors_of, migrate
+from holdfast.store.sqlite.connection import (
+    OLDEST_SAFE_SQLITE,
+    ReadPool,
+    connect,
+    errors_of,
+    migrate,
+    patiently,
+)
 from holdfast.store.sqlite.writer import Writer
-from holdfast.store.values import Trouble
+from holdfast.store.values import Progress, Trouble
+from holdfast.types import Finding
 
 log = logging.getLogger("holdfast.store")
 
 #: With less than this a commit may find no room.
 _LEAST_FREE_BYTES = 64 * 1024
+_PAGES_AT_ONCE = 256
 
 
-class SqliteStore(
-    SqlLog,
-    SqlRecords,
-    SqlListing,
-    SqlLife,
-    SqlFeed,
-    SqlQueue,
-    SqlGroups,
-    SqlLedger,
-    SqlSpending,
-    SqlKeys,
-    SqlAnswers,
-    SqlAudit,
-    SqlHooks,
-    SqlSharing,
-    SqlChores,
-    SqlCheck,
-    SqlTransfer,
-):
+class SqliteStore(SqlStore):
     """`Store` on one SQLite file. `synchronous` other than FULL is for the power-loss harness."""
+
+    _errors = (apsw.Error,)
 
     def __init__(
         self, path: str | Path, *, vfs: str | None = None, synchronous: str = "FULL"
@@ -59,7 +46,7 @@ class SqliteStore(
         # Absolute: the working directory may change before the next connection is opened.
         self._path = os.path.abspath(path)
         is_new = not os.path.exists(self._path)
-        self._pool = ReadPool(self._path, vfs=vfs)
+        self._pool: ReadPool = ReadPool(self._path, vfs=vfs)
         connection = connect(self._path, vfs=vfs, synchronous=synchronous, unread=self._pool.unread)
         try:
             with errors_of(self._path):
@@ -73,7 +60,7 @@ class SqliteStore(
             _sync_folder(Path(self._path))
         self._vfs = vfs
         self._file = _file_of(self._path) if vfs is None else None
-        self._writer = Writer(connection, self._path, self._moved)
+        self._writer: Writer = Writer(connection, self._path, self._moved)
         self._turns = Turns()
 
     def _moved(self) -> str:
@@ -84,6 +71,62 @@ class SqliteStore(
         except OSError:
             return "the file of the store is gone: restore it, then restart"
         return ""
+
+    def _engine(self, connection: Connection) -> list[Finding]:
+        library = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+        who = private.readers(self._path)
+        return [
+            Finding(
+                "library",
+                library >= OLDEST_SAFE_SQLITE,
+                f"SQLite {apsw.sqlite_lib_version()}",
+            ),
+            Finding(
+                "permissions", who != "everybody", f"{who or 'only its owner'} may read the file"
+            ),
+            _integrity(connection),
+        ]
+
+    def _mend_engine(self, connection: Connection) -> int:
+        """Indexes first: a row cannot be removed from one that has another text of it."""
+        if not _integrity(connection).ok:
+            connection.execute("REINDEX")
+        return 0
+
+    def _scrub(self) -> None:
+        """Make the file anew out of what is left, and empty the write-ahead log.
+
+        Removed rows are overwritten at once (`secure_delete`), but cells that were moved when a
+        page was split may have left copies behind; and the log holds the pages as they were.
+        """
+        with self._pool.reader() as connection:
+            # A copy of the whole store in memory could be too much.
+            connection.execute("PRAGMA temp_store = FILE")
+            try:
+                patiently(lambda: connection.execute("VACUUM"))
+                patiently(lambda: connection.wal_checkpoint(None, apsw.SQLITE_CHECKPOINT_TRUNCATE))
+            finally:
+                connection.execute("PRAGMA temp_store = MEMORY")
+
+    def backup(self, path: Path, *, progress: Progress | None = None) -> None:
+        if path.exists() and path.stat().st_size:
+            raise StoreError(f"{path} exists already: a backup never overwrites a file")
+        target = connect(str(path))
+        try:
+            with self._pool.reader() as source, errors_of(str(path)):
+                with target.backup("main", source, "main") as copy:
+                    while not copy.done:
+                        copy.step(_PAGES_AT_ONCE)
+                        if progress:
+                            progress(copy.page_count - copy.remaining, copy.page_count)
+                verdict = target.execute("PRAGMA integrity_check").get
+                if verdict != "ok":
+                    raise StoreError(f"the backup {path} is damaged: {verdict}")
+                # One plain file, complete without a -wal beside it.
+                target.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            target.close()
+        seal(path)
 
     def trouble(self) -> Trouble | None:
         if words := self._moved():
@@ -99,6 +142,14 @@ class SqliteStore(
     def close(self) -> None:
         self._pool.close()
         self._writer.close()
+
+
+def _integrity(connection: Connection) -> Finding:
+    rows = connection.execute("PRAGMA integrity_check").fetchall()
+    rows += connection.execute("PRAGMA foreign_key_check").fetchall()
+    ok = rows == [("ok",)]
+    detail = "the file is sound" if ok else "; ".join(str(row) for row in rows[:3])
+    return Finding("integrity", ok, detail)
 
 
 def _tighten(path: str) -> None:

@@ -11,14 +11,12 @@ import logging
 import os
 import queue
 import random
-import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import apsw
 
@@ -35,6 +33,8 @@ from holdfast.errors import (
     StoreReadOnly,
 )
 from holdfast.store.sealing import is_sealed
+from holdfast.store.sql.engine import Table, migrations
+from holdfast.types import Scope
 
 T = TypeVar("T")
 
@@ -44,6 +44,7 @@ OLDEST_SAFE_SQLITE = (3, 51, 3)
 APPLICATION_ID = 0x5245434C
 #: How long a writer waits for other processes before it tells the caller.
 BUSY_SECONDS = 60.0
+_PACKAGE = "holdfast.store.sqlite"
 
 
 def connect(
@@ -52,7 +53,7 @@ def connect(
     vfs: str | None = None,
     synchronous: str = "FULL",
     unread: set[str] | None = None,
-) -> apsw.Connection:
+) -> SqliteConnection:
     """A connection with our promises switched on; the file is made when missing. The names of
     tables with rows that cannot be read go to `unread`."""
     left_out = set() if unread is None else unread
@@ -63,7 +64,7 @@ def connect(
                 path
             )  # SQLite gives what it keeps beside the file the same rights.
     with errors_of(path):
-        connection = apsw.Connection(path, vfs=vfs) if vfs else apsw.Connection(path)
+        connection = SqliteConnection(path, vfs=vfs) if vfs else SqliteConnection(path)
         try:
             connection.set_busy_handler(wait_fairly)
             connection.cursor_factory = lambda c: Cursor(c, left_out)
@@ -186,12 +187,12 @@ class ReadPool:
         self._vfs = vfs
         #: Tables with rows that could not be read, and were left out.
         self.unread: set[str] = set()
-        self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        self._idle: queue.SimpleQueue[SqliteConnection] = queue.SimpleQueue()
         self._closed = False
         self._pid = os.getpid()
 
     @contextmanager
-    def reader(self) -> Iterator[apsw.Connection]:
+    def reader(self) -> Iterator[SqliteConnection]:
         """A connection for a few statements."""
         if self._closed:
             raise Closed
@@ -211,7 +212,7 @@ class ReadPool:
                 self._idle.put(connection)
 
     @contextmanager
-    def snapshot(self) -> Iterator[apsw.Connection]:
+    def snapshot(self) -> Iterator[SqliteConnection]:
         """A connection that sees one moment, for several statements that must agree."""
         with self.reader() as connection:
             connection.execute("BEGIN")
@@ -271,23 +272,66 @@ class Cursor(apsw.Cursor):
             )
 
 
-def many(connection: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
-    """All rows, for an index that is loaded by the hundred thousand: going through each of them
-    would take a third longer, so that is left for when one is damaged."""
-    try:
-        return list(apsw.Cursor(connection).execute(sql, values))
-    except UnicodeDecodeError:
-        return list(connection.execute(sql, values))
+class SqliteConnection(apsw.Connection):
+    """`Connection` on SQLite: one writer at a time, so nothing needs a lock of its own."""
 
+    def execute(self, sql: str, values: Any = (), /) -> Cursor:  # type: ignore[override]
+        return cast(Cursor, super().execute(sql, values))
 
-def readable(convert: Callable[[Any], T], rows: apsw.Cursor) -> Iterator[T]:
-    """What can be made of the rows; those of which nothing can be made are left out."""
-    for row in rows:
+    stream = execute
+
+    def many(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        """All rows. Going through each of them would take a third longer, so that is left for when
+        one is damaged."""
         try:
-            yield convert(row)
-        except DamagedRow:
-            assert isinstance(rows, Cursor)
-            rows.leave_out()
+            return list(apsw.Cursor(self).execute(sql, values))
+        except UnicodeDecodeError:
+            return list(self.execute(sql, values))
+
+    def load(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+        before = self.total_changes()
+        marks = ", ".join("?" * len(columns))
+        self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+        return self.total_changes() - before
+
+    def narrow(self, scope: Scope) -> None:
+        """Every statement names its owner."""
+
+    def find_owner(self, scope: Scope) -> int | None:
+        found: int | None = self.execute(
+            "SELECT owner FROM owners WHERE workspace = ? AND user = ?",
+            (scope.workspace, scope.user),
+        ).get
+        return found
+
+    def new_owner(self, scope: Scope) -> int | None:
+        return None
+
+    def job_ids(self, count: int) -> Sequence[int | None]:
+        return [None] * count
+
+    def lock(self, name: str) -> None:
+        """Whoever writes is alone."""
+
+    for_update = ""
+
+    def chain(self, workspace: str) -> str | None:
+        return None
+
+    def tables(self) -> list[Table]:
+        names = self.execute(
+            "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
+            " AND name NOT LIKE 'sqlite_%' AND name != 'set_aside' ORDER BY name"
+        ).fetchall()
+        return [self._table(str(name), bool(without_rowid)) for name, without_rowid in names]
+
+    def _table(self, name: str, without_rowid: bool) -> Table:
+        found = self.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)).fetchall()
+        keys = [str(column) for column, _, key in found if key] if without_rowid else ["rowid"]
+        return Table(name, {str(column): kind == "TEXT" for column, kind, _ in found}, keys)
+
+    def as_bytes(self, column: str) -> str:
+        return f"CAST({column} AS BLOB)"
 
 
 # ----------------------------------------------------------------------
@@ -295,22 +339,12 @@ def readable(convert: Callable[[Any], T], rows: apsw.Cursor) -> Iterator[T]:
 # ----------------------------------------------------------------------
 
 
-def migrations() -> list[tuple[int, str]]:
-    """(version, sql) of every migration, in order."""
-    folder = resources.files("holdfast.store.sqlite") / "migrations"
-    found = []
-    for file in folder.iterdir():
-        if match := re.fullmatch(r"(\d{4})_\w+\.sql", file.name):
-            found.append((int(match.group(1)), file.read_text(encoding="utf-8")))
-    return sorted(found)
-
-
 def migrate(connection: apsw.Connection, path: str) -> None:
     """Apply what is missing. Two processes may do so at once: each step looks again inside."""
-    newest = migrations()[-1][0]
+    newest = migrations(_PACKAGE)[-1][0]
     if _version(connection, path) == newest:
         return
-    for version, sql in migrations():
+    for version, sql in migrations(_PACKAGE):
         patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
         try:
             if _version(connection, path) < version:
@@ -325,7 +359,7 @@ def migrate(connection: apsw.Connection, path: str) -> None:
 
 def _version(connection: apsw.Connection, path: str) -> int:
     version = int(connection.pragma("user_version"))
-    newest = migrations()[-1][0]
+    newest = migrations(_PACKAGE)[-1][0]
     if version > newest:
         raise SchemaTooNew(
             f"{path} has schema {version}, this version of Holdfast knows {newest}: "

@@ -20,12 +20,17 @@ from typing import Any, TypeVar
 import apsw
 
 from holdfast.errors import Closed, StoreError, StoreFull
-from holdfast.store.sqlite.connection import patiently, to_store_error, wait_fairly
+from holdfast.store.sql.engine import Work, both, has_done
+from holdfast.store.sqlite.connection import (
+    SqliteConnection,
+    patiently,
+    to_store_error,
+    wait_fairly,
+)
 
 log = logging.getLogger("holdfast.store")
 
 T = TypeVar("T")
-Work = Callable[[apsw.Connection], T]
 
 #: More than this in one transaction delays the first caller for little gain.
 _MOST_AT_ONCE = 256
@@ -56,7 +61,7 @@ class Writer:
     """Runs pieces of work on the only writing connection of this process."""
 
     def __init__(
-        self, connection: apsw.Connection, path: str, moved: Callable[[], str] = str
+        self, connection: SqliteConnection, path: str, moved: Callable[[], str] = str
     ) -> None:
         """`moved` says why the file is no longer where it was; "" if it is."""
         self._connection = connection
@@ -74,14 +79,15 @@ class Writer:
         self._thread = threading.Thread(target=self._loop, name="holdfast-writer", daemon=True)
         self._thread.start()
 
-    def run(self, work: Work[T]) -> T:
-        """Run `work` in a transaction and return once its effects are on stable storage."""
+    def run(self, work: Work[T], *, alone: bool = False) -> T:
+        """Run `work` in a transaction and return once its effects are on stable storage. (It is
+        always alone: there is no other writer.)"""
         more: Work[None] | None = getattr(self._along, "work", None)
         if more is None:
             result: T = self._submit(work).result()
             return result
-        result = self._submit(lambda c: _both(c, work, more)).result()
-        if _has_done(result):
+        result = self._submit(lambda c: both(c, work, more)).result()
+        if has_done(result):
             self._along.work = None
         return result
 
@@ -238,15 +244,3 @@ class Writer:
             self._broken = StoreError(f"{self._path}: {error}: open the memory again")
         connection.set_busy_handler(wait_fairly)
         return apsw.SQLITE_OK
-
-
-def _both(connection: apsw.Connection, work: Work[T], more: Work[None]) -> T:
-    result = work(connection)
-    if _has_done(result):
-        more(connection)
-    return result
-
-
-def _has_done(result: object) -> bool:
-    """Work that found nothing to do says so: False, or the empty list of what it changed."""
-    return result is not False and result != []

@@ -1,0 +1,444 @@
+"""PostgreSQL connections as the store wants them: its SQL translated, its errors in our words, rows
+of other owners out of sight, a pool.
+
+Everything that a transaction needs (the schema, whose rows are seen) is set for that transaction
+alone and in one message; nothing is kept in the session, so a pooler that lends connections by the
+transaction may stand in between.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import count
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from holdfast.errors import (
+    Closed,
+    ConfigError,
+    HoldfastError,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from holdfast.store.sql.engine import Table
+from holdfast.types import Scope
+
+log = logging.getLogger("holdfast.store")
+
+OLDEST_SERVER = 150_000
+#: How long a statement waits for a lock, and a caller for a connection, before it is told.
+BUSY_SECONDS = 60
+#: How long we try to reach a server that does not answer.
+LOST_SECONDS = 30
+_MOST_CONNECTIONS = 16
+_ROWS_AT_ONCE = 2000
+_CURSORS = count()
+_OWN_OPTIONS = ("connections", "pooled")
+
+_BEGIN = "SET LOCAL search_path = holdfast"
+_BEGIN_READ = f"BEGIN READ ONLY; {_BEGIN}"
+_BEGIN_SNAPSHOT = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_BEGIN}"
+#: Numbers of advisory locks begin with it: "hold", as four letters.
+_LOCKS = 0x686F6C64
+
+
+def begin_write(*, alone: bool) -> str:
+    """What opens a transaction that writes. Whoever must be alone waits for all that write."""
+    shared = "" if alone else "_shared"
+    return (
+        f"BEGIN; {_BEGIN}; SET LOCAL lock_timeout = '{BUSY_SECONDS}s';"
+        f" SELECT pg_advisory_xact_lock{shared}({_LOCKS}, 0)"
+    )
+
+
+@lru_cache(maxsize=1024)
+def translate(sql: str, named: bool = False) -> str:
+    """The store's SQL as the driver reads it."""
+    text = re.sub(r" INDEXED BY \w+", "", sql).replace("%", "%%").replace(" IN ()", " IN (NULL)")
+    text = re.sub(r":(\w+)", r"%(\1)s", text) if named else text.replace("?", "%s")
+    return re.sub(r"(?<![.\w'\"])user(?![\w'\"])", '"user"', text)
+
+
+def owner_number(scope: Scope) -> int:
+    """The number of an owner, out of its names: nobody has to count. 62 bits."""
+    name = f"{len(scope.workspace)} {scope.workspace} {scope.user}"
+    digest = blake2b(name.encode(), digest_size=8, person=b"holdfast owner")
+    return int.from_bytes(digest.digest(), "big") >> 2
+
+
+class PostgresRows:
+    """`Rows` of a cursor."""
+
+    def __init__(self, cursor: Any, unread: set[str]) -> None:
+        self._cursor = cursor
+        self._unread = unread
+
+    @property
+    def get(self) -> Any:
+        row = self.fetchone()
+        return row[0] if row is not None and len(row) == 1 else row
+
+    def __iter__(self) -> Iterator[Any]:
+        with self._cursor:
+            yield from self._cursor
+
+    def fetchone(self) -> Any:
+        return self._cursor.fetchone() if self._cursor.description else None
+
+    def fetchall(self) -> list[Any]:
+        found: list[Any] = self._cursor.fetchall() if self._cursor.description else []
+        return found
+
+    def leave_out(self) -> None:
+        if not self._unread:
+            log.error("a row is damaged and is left out: `holdfast doctor` names it")
+        self._unread.add("the store")
+
+
+class JobNumbers:
+    """Numbers of jobs: the microseconds of their making, and no number twice in this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def take(self, count: int) -> range:
+        with self._lock:
+            first = max(time.time_ns() // 1000, self._last + 1)
+            self._last = first + count - 1
+        return range(first, first + count)
+
+
+class PostgresConnection:
+    """`Connection` on PostgreSQL, for one transaction."""
+
+    def __init__(
+        self, raw: psycopg.Connection[Any], begin: str, numbers: JobNumbers, unread: set[str]
+    ) -> None:
+        self._raw = raw
+        self._pending = begin
+        self._numbers = numbers
+        self._unread = unread
+        self._writes = not begin.startswith((_BEGIN_READ, _BEGIN_SNAPSHOT))
+        self._owner: int | None = None
+        self._changes = 0
+        self._total = 0
+        self.is_begun = False
+        self._streams: list[Any] = []
+
+    def start(self) -> None:
+        """Open the transaction."""
+        if self._pending:
+            self._raw.execute(self._pending)
+            self._pending, self.is_begun = "", True
+
+    def execute(self, sql: str, values: Any = (), /) -> PostgresRows:
+        self.start()
+        cursor = self._raw.cursor(binary=True)
+        cursor.execute(translate(sql, isinstance(values, dict)), values)
+        is_change = (cursor.statusmessage or "").startswith(("INSERT", "UPDATE", "DELETE"))
+        self._count(cursor.rowcount if is_change else 0)
+        return PostgresRows(cursor, self._unread)
+
+    def executemany(self, sql: str, values: Iterable[Sequence[Any]], /) -> None:
+        rows = list(values)
+        self._count(0)
+        if rows:
+            self.start()
+            cursor = self._raw.cursor()
+            cursor.executemany(translate(sql), rows)
+            self._count(cursor.rowcount)
+
+    def stream(self, sql: str, values: Sequence[Any] = ()) -> PostgresRows:
+        self.start()
+        cursor = self._raw.cursor(f"rows_{next(_CURSORS)}", binary=True)
+        cursor.itersize = _ROWS_AT_ONCE
+        cursor.execute(translate(sql), values)
+        self._streams.append(cursor)
+        return PostgresRows(cursor, self._unread)
+
+    def many(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        return self.execute(sql, values).fetchall()
+
+    def load(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+        self.start()
+        cursor = self._raw.cursor()
+        names = translate(", ".join(columns))
+        with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+        self._count(cursor.rowcount)
+        return self._changes
+
+    def _count(self, rows: int) -> None:
+        self._changes = max(rows, 0)
+        self._total += self._changes
+
+    def changes(self) -> int:
+        return self._changes
+
+    def total_changes(self) -> int:
+        return self._total
+
+    def end(self) -> None:
+        """Leave the transaction; what was written is not kept."""
+        if self.is_begun and not self._raw.closed:
+            for cursor in self._streams:
+                cursor.close()
+            try:
+                self._raw.execute("ROLLBACK")
+            except psycopg.Error:
+                self._raw.close()
+
+    def narrow(self, scope: Scope) -> None:
+        owner = owner_number(scope)
+        if owner == self._owner:
+            return
+        self._owner = owner
+        narrowing = f"SET LOCAL ROLE holdfast_serve; SET LOCAL holdfast.owner = '{owner}'"
+        if self._pending:
+            self._pending += f"; {narrowing}"
+        else:
+            self._raw.execute(narrowing)
+
+    def find_owner(self, scope: Scope) -> int | None:
+        lock = " FOR NO KEY UPDATE" if self._writes else ""
+        found: int | None = self.execute(
+            f"SELECT owner FROM owners WHERE owner = ? AND workspace = ? AND user = ?{lock}",
+            (owner_number(scope), scope.workspace, scope.user),
+        ).get
+        return found
+
+    def new_owner(self, scope: Scope) -> int | None:
+        return owner_number(scope)
+
+    def job_ids(self, count: int) -> Sequence[int | None]:
+        return self._numbers.take(count)
+
+    def lock(self, name: str) -> None:
+        number = int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "big", signed=True)
+        self.execute(f"SELECT pg_advisory_xact_lock({_LOCKS}, {number or 1})")
+
+    @property
+    def for_update(self) -> str:
+        return " FOR UPDATE OF j" if self._writes else ""
+
+    def chain(self, workspace: str) -> str | None:
+        return workspace
+
+    def tables(self) -> list[Table]:
+        found: dict[str, Table] = {}
+        for table, column, kind in self.execute(
+            "SELECT table_name, column_name, data_type FROM information_schema.columns"
+            " WHERE table_schema = 'holdfast' AND table_name != 'set_aside'"
+            " ORDER BY table_name, ordinal_position"
+        ):
+            found.setdefault(table, Table(table, {}, [])).columns[column] = kind == "text"
+        for table, column in self.execute(
+            "SELECT k.table_name, k.column_name FROM information_schema.key_column_usage k"
+            " JOIN information_schema.table_constraints c"
+            " USING (constraint_schema, constraint_name)"
+            " WHERE k.table_schema = 'holdfast' AND c.constraint_type = 'PRIMARY KEY'"
+            " ORDER BY k.table_name, k.ordinal_position"
+        ):
+            if table in found:
+                found[table] = found[table]._replace(keys=[*found[table].keys, column])
+        return [table for table in found.values() if table.keys]
+
+    def as_bytes(self, column: str) -> str:
+        return f"convert_to({column}, 'UTF8')"
+
+
+# ----------------------------------------------------------------------
+# Errors in our words. Nothing in them holds a password.
+# ----------------------------------------------------------------------
+
+
+def shown(conninfo: str) -> str:
+    """What a store is called in messages."""
+    parts = conninfo_to_dict(conninfo.partition("?")[0])
+    host = parts.get("host") or "localhost"
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"postgresql://{host}{port}/{parts.get('dbname') or ''}"
+
+
+_WORDS: tuple[tuple[type[psycopg.Error], type[HoldfastError], str], ...] = (
+    (pg.DiskFull, StoreFull, "its disk is full: nothing was stored; free some space"),
+    (
+        pg.ReadOnlySqlTransaction,
+        StoreReadOnly,
+        "nothing can be written: it is a replica, or set so",
+    ),
+    (pg.LockNotAvailable, StoreBusy, f"another has held what was asked for over {BUSY_SECONDS} s"),
+    (pg.TooManyConnections, StoreBusy, "it takes no more connections: raise max_connections"),
+    (pg.InvalidPassword, StoreError, "it refused the user or the password"),
+    (pg.InvalidAuthorizationSpecification, StoreError, "it refused the user or the password"),
+    (pg.InvalidCatalogName, StoreError, "there is no such database: create it first"),
+)
+
+
+def to_store_error(error: psycopg.Error, name: str) -> HoldfastError:
+    """Our error for one of PostgreSQL's."""
+    for kind, ours, words in _WORDS:
+        if isinstance(error, kind):
+            return ours(f"{name}: {words}")
+    line = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    if isinstance(error, psycopg.OperationalError):
+        # Told while connecting: by its words alone.
+        if "authentication failed" in line or "no password" in line:
+            return StoreError(f"{name}: it refused the user or the password")
+        if "does not exist" in line:
+            return StoreError(f"{name}: there is no such database or user: create it first")
+        if "too many" in line or "remaining connection slots" in line:
+            return StoreBusy(f"{name}: it takes no more connections: raise max_connections")
+    if isinstance(error, pg.InsufficientPrivilege):
+        line += ": see docs/howto/postgres.md for the roles"
+    return StoreError(f"{name}: {line}")
+
+
+def is_lost(error: psycopg.Error, raw: psycopg.Connection[Any]) -> bool:
+    """Whether the connection is gone, not only a statement refused."""
+    gone = (pg.AdminShutdown, pg.CrashShutdown, pg.CannotConnectNow)
+    return raw.closed or isinstance(error, gone)
+
+
+# ----------------------------------------------------------------------
+# The pool.
+# ----------------------------------------------------------------------
+
+
+class PostgresPool:
+    """Connections, lent to one thread at a time and kept for the next."""
+
+    def __init__(
+        self, conninfo: str, *, most: int = _MOST_CONNECTIONS, is_pooled: bool = False
+    ) -> None:
+        options = conninfo_to_dict(conninfo)
+        self.name = shown(conninfo)
+        options.setdefault("application_name", "holdfast")
+        options.setdefault("connect_timeout", "10")
+        self._conninfo = make_conninfo("", **options)
+        #: A pooler that lends by the transaction cannot keep prepared statements.
+        self._prepares = not is_pooled
+        self.unread: set[str] = set()
+        self.numbers = JobNumbers()
+        self._idle: list[psycopg.Connection[Any]] = []
+        self._free = threading.Semaphore(most)
+        self._most = most
+        self._lock = threading.Lock()
+        self._closed = False
+        self._pid = os.getpid()
+
+    @contextmanager
+    def lent(self) -> Iterator[psycopg.Connection[Any]]:
+        """A raw connection; one that is broken afterwards is not kept."""
+        if self._closed:
+            raise Closed
+        if os.getpid() != self._pid:
+            raise StoreError("this memory was opened before a fork: open it again in this process")
+        if not self._free.acquire(timeout=BUSY_SECONDS):
+            raise StoreBusy(f"all {self._most} connections to {self.name} are in use")
+        try:
+            with self._lock:
+                raw = self._idle.pop() if self._idle else None
+            if raw is None or raw.closed:
+                raw = self.connect()
+            try:
+                yield raw
+            finally:
+                self._take_back(raw)
+        finally:
+            self._free.release()
+
+    def _take_back(self, raw: psycopg.Connection[Any]) -> None:
+        status = raw.pgconn.transaction_status if not raw.closed else None
+        if self._closed or status != psycopg.pq.TransactionStatus.IDLE:
+            raw.close()
+            return
+        with self._lock:
+            self._idle.append(raw)
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """A new connection."""
+        try:
+            return psycopg.connect(
+                self._conninfo,
+                autocommit=True,
+                prepare_threshold=5 if self._prepares else None,
+            )
+        except psycopg.Error as error:
+            raise to_store_error(error, self.name) from None
+
+    def forget_idle(self) -> None:
+        """Drop connections that wait: the server they led to is gone."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for raw in idle:
+            raw.close()
+
+    @contextmanager
+    def reader(self) -> Iterator[PostgresConnection]:
+        with self._reading(_BEGIN_READ) as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[PostgresConnection]:
+        with self._reading(_BEGIN_SNAPSHOT) as connection:
+            yield connection
+
+    @contextmanager
+    def _reading(self, begin: str) -> Iterator[PostgresConnection]:
+        with self.lent() as raw:
+            connection = PostgresConnection(raw, begin, self.numbers, self.unread)
+            try:
+                yield connection
+            except psycopg.Error as error:
+                if is_lost(error, raw):
+                    raw.close()
+                    self.forget_idle()
+                raise to_store_error(error, self.name) from error
+            finally:
+                connection.end()
+
+    def close(self) -> None:
+        self._closed = True
+        self.forget_idle()
+
+
+def opened_pool(url: str) -> PostgresPool:
+    """The pool for an address. Besides what libpq knows it may say `pooled=true` (a pooler that
+    lends connections by the transaction stands in between) and `connections=16`."""
+    parts = urlsplit(url)
+    own = {name: value for name, value in parse_qsl(parts.query) if name in _OWN_OPTIONS}
+    rest = [pair for pair in parse_qsl(parts.query) if pair[0] not in _OWN_OPTIONS]
+    try:
+        most = int(own.get("connections", _MOST_CONNECTIONS))
+        if most < 1:
+            raise ValueError
+    except ValueError:
+        raise ConfigError(
+            f"connections must be 1 or more, not {own['connections']!r}: {shown(url)}"
+        ) from None
+    is_pooled = own.get("pooled", "false").lower() in ("1", "on", "true", "yes")
+    try:
+        return PostgresPool(
+            parts._replace(query=urlencode(rest)).geturl(), most=most, is_pooled=is_pooled
+        )
+    except psycopg.ProgrammingError:  # Its words hold what was typed, a password perhaps.
+        raise ConfigError(
+            "this is no address of a PostgreSQL database: postgresql://user@host/name"
+        ) from None
