@@ -82,9 +82,10 @@ proof: .venv/.dev ## attack the service: every route with every key, fuzz, tenan
 foreign: .venv/.dev ## run other people's clients against the service: needs npm, takes minutes
 	@$(BIN)/python -m tests.foreign.run
 
-crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times; then a service under load, as often
+crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times; then a service, and a PostgreSQL server
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)
 	@$(BIN)/python scripts/crash_http.py --cycles $(CYCLES)
+	@$(BIN)/python scripts/crash_postgres.py --kills 300
 
 soak: .venv/.dev ## a mixed load for MINUTES=120: does the service's memory stop growing?
 	@$(BIN)/python scripts/soak.py --minutes $(MINUTES)

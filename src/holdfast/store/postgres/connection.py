@@ -134,7 +134,8 @@ class PostgresConnection:
         self._numbers = numbers
         self._unread = unread
         self._writes = not begin.startswith((_BEGIN_READ, _BEGIN_SNAPSHOT))
-        self._owner: int | None = None
+        #: To whose rows it was narrowed.
+        self.owner: int | None = None
         self._changes = 0
         self._total = 0
         self.is_begun = False
@@ -206,9 +207,9 @@ class PostgresConnection:
 
     def narrow(self, scope: Scope) -> None:
         owner = owner_number(scope)
-        if owner == self._owner:
+        if owner == self.owner:
             return
-        self._owner = owner
+        self.owner = owner
         narrowing = f"SET LOCAL ROLE holdfast_serve; SET LOCAL holdfast.owner = '{owner}'"
         if self._pending:
             self._pending += f"; {narrowing}"
@@ -341,6 +342,7 @@ class PostgresPool:
         self._most = most
         self._lock = threading.Lock()
         self._closed = False
+        self._was_there = False
         self._pid = os.getpid()
 
     @contextmanager
@@ -373,15 +375,22 @@ class PostgresPool:
             self._idle.append(raw)
 
     def connect(self) -> psycopg.Connection[Any]:
-        """A new connection."""
-        try:
-            return psycopg.connect(
-                self._conninfo,
-                autocommit=True,
-                prepare_threshold=5 if self._prepares else None,
-            )
-        except psycopg.Error as error:
-            raise to_store_error(error, self.name) from None
+        """A new connection. A server that was there and is not is waited for."""
+        deadline = time.monotonic() + (LOST_SECONDS if self._was_there else 0)
+        while True:
+            try:
+                raw = psycopg.connect(
+                    self._conninfo,
+                    autocommit=True,
+                    prepare_threshold=5 if self._prepares else None,
+                )
+            except psycopg.Error as error:
+                if time.monotonic() >= deadline or self._closed:
+                    raise to_store_error(error, self.name) from None
+                time.sleep(0.1)
+            else:
+                self._was_there = True
+                return raw
 
     def forget_idle(self) -> None:
         """Drop connections that wait: the server they led to is gone."""

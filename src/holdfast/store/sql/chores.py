@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast.store.sql.engine import Connection
@@ -74,11 +75,11 @@ class SqlChores(StorePart):
 
     def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
         removed = self._writer.run(lambda connection: _erase_rows(connection, scope))
-        self._scrub()
+        self._scrub([table for table, count in removed.items() if count])
         return removed
 
-    def _scrub(self) -> None:
-        """Leave nothing of removed rows where the engine keeps its files."""
+    def _scrub(self, tables: Sequence[str]) -> None:
+        """Leave nothing of the rows removed from these where the engine keeps its files."""
         raise NotImplementedError
 
 

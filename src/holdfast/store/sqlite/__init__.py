@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
@@ -93,7 +94,7 @@ class SqliteStore(SqlStore):
             connection.execute("REINDEX")
         return 0
 
-    def _scrub(self) -> None:
+    def _scrub(self, tables: Sequence[str]) -> None:
         """Make the file anew out of what is left, and empty the write-ahead log.
 
         Removed rows are overwritten at once (`secure_delete`), but cells that were moved when a

@@ -229,6 +229,16 @@ CREATE TABLE webhook_heads (
 );
 CREATE INDEX webhook_heads_webhook ON webhook_heads (webhook);
 
+-- One row for each transaction that wrote, for an hour: whoever lost the connection while it was
+-- committed writes the same one, and is told by whether that is new.
+CREATE TABLE commits (
+    owner BIGINT NOT NULL,              -- 0: of no single owner
+    token BYTEA NOT NULL,
+    at    BIGINT NOT NULL,
+    PRIMARY KEY (owner, token)
+);
+CREATE INDEX commits_at ON commits (at);
+
 CREATE TABLE set_aside (
     owner  BIGINT,
     id     BIGINT NOT NULL,
