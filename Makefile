@@ -4,15 +4,16 @@ CUTS ?= 1000
 REQUESTS ?= 20000
 HISTORIES ?= 1000
 MINUTES ?= 120
+ROWS ?= 10000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test coverage check lint fix eval bench faults trust proof foreign crash powerloss tiny mutants soak release lock clean
+.PHONY: help setup demo serve test coverage check lint fix eval bench bench-postgres faults trust proof foreign crash powerloss tiny mutants soak release lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
 help: ## print this list
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.dev ## make .venv with everything a developer needs
 
@@ -64,6 +65,9 @@ bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 	@$(BIN)/python scripts/bench_http.py
 	@$(BIN)/python scripts/bench_stream.py
 	@$(BIN)/python scripts/bench_proxy.py
+
+bench-postgres: .venv/.dev ## a file and a PostgreSQL server side by side; ROWS=10000 memories of one user
+	@$(BIN)/python scripts/bench_postgres.py --rows $(ROWS)
 
 faults: .venv/.dev ## break the language model in every known way and count what is lost
 	@$(BIN)/python scripts/faults.py

@@ -80,7 +80,9 @@ class Both(RuleBasedStateMachine):
         self, owner: tuple[str, str], said: list[str], session: str | None, agent: str | None
     ) -> None:
         whose = {"workspace": owner[0], "user": owner[1], "session": session, "agent": agent}
-        self.both(lambda memory: memory.remember(said, **whose).events)  # type: ignore[arg-type]
+        messages = [{"role": "user", "content": each} for each in said]
+        given = self.both(lambda memory: memory.remember(messages, **whose).events)  # type: ignore[arg-type]
+        assert len(given) == len(said)
 
     @rule()
     def drain(self) -> None:
@@ -145,12 +147,14 @@ class Both(RuleBasedStateMachine):
             assert file.store.changes(scope, after=0) == server.store.changes(scope, after=0)
 
     def teardown(self) -> None:
+        SEEN["events"] += self.memories[0].store.stats()["events"]
         for memory in self.memories:
             memory.close()
         shutil.rmtree(self.folder)
 
 
 URANDOM = os.urandom
+SEEN = {"events": 0}
 
 
 @pytest.mark.slow
@@ -165,3 +169,4 @@ def test_any_sequence_of_verbs_gives_the_same_on_both() -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
+    assert SEEN["events"] > SEQUENCES, "else they were equal for want of anything"

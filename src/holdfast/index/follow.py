@@ -11,10 +11,11 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from holdfast.store.protocols import Change, Head, Store
+from holdfast.store.protocols import Change, Feed, Head, Store
 from holdfast.types import Scope
 
 Key = TypeVar("Key", bound=Hashable)
@@ -25,6 +26,37 @@ Owner = tuple[str, str]
 def owner_of(scope: Scope) -> Owner:
     """By what an owner is kept."""
     return scope.workspace, scope.user
+
+
+class _Look(threading.local):
+    """The heads that this thread has asked for since its look began; None: it is not looking."""
+
+    heads: dict[Owner, Head] | None = None
+
+
+_look = _Look()
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Within this block the head of an owner's feed is asked for once: what follows it stands at
+    least where the store stood when the block began."""
+    before, _look.heads = _look.heads, {}
+    try:
+        yield
+    finally:
+        _look.heads = before
+
+
+def head_of(store: Feed, scope: Scope) -> Head:
+    """The head of an owner's feed; within one look that of the first time."""
+    if _look.heads is None:
+        return store.head(scope)
+    owner = owner_of(scope)
+    found = _look.heads.get(owner)
+    if found is None:
+        found = _look.heads[owner] = store.head(scope)
+    return found
 
 
 class Follower(ABC):
@@ -41,9 +73,10 @@ class Follower(ABC):
         """Catch up with the store; what fails is tried again by the next call."""
         with self.lock:
             # Before anything is read: what is written meanwhile is looked for again.
-            head = store.head(scope)
-            if head == self.seen:
-                return
+            head = head_of(store, scope)
+            seen = self.seen
+            if seen is not None and head.epoch == seen.epoch and head.change <= seen.change:
+                return  # Another thread may have come further.
             if self.seen is None or head.epoch != self.seen.epoch:
                 self.read_all(store, scope)
             else:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.index.follow import InUse, Owner, owner_of
+from holdfast.index.follow import InUse, Owner, head_of, owner_of
 from holdfast.index.view import (
     ALL,
     LOUD,
@@ -344,7 +344,7 @@ class IndexCache:
         )
         before = resident.latest
         parts = [resident.own, *also]
-        heads = [self._feed.head(part.scope) for part in parts]
+        heads = [head_of(self._feed, part.scope) for part in parts]
         view = resident.follow(self._feed, parts, heads)
         if view is not before:
             self._residents.make_room()

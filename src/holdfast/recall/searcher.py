@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from holdfast.config import Config
 from holdfast.errors import ModelError
+from holdfast.index.follow import one_look
 from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.filler import says_nothing
 from holdfast.language.questions import english_only
@@ -99,6 +100,10 @@ class Searcher:
 
     def search(self, asked: Query, config: Config, *, task_profile: str | None = None) -> Hits:
         """The hits for a query."""
+        with one_look():
+            return self._search(asked, config, task_profile)
+
+    def _search(self, asked: Query, config: Config, task_profile: str | None) -> Hits:
         # First of all: a share that ends meanwhile still counts.
         also = self._parts(asked.scope)
         asked, unread = self._read_question(asked) if asked.packing else (asked, ())

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.errors import Conflict, InvalidInput
+from holdfast.index.follow import head_of
 from holdfast.index.view import ViewPart
 from holdfast.records import parts
 from holdfast.records.transact import once
@@ -126,7 +127,7 @@ class Shares:
         """
         found: list[ViewPart] = []
         team = Scope(scope.workspace, TEAM)
-        if scope.user != TEAM and self._store.head(team).change:
+        if scope.user != TEAM and head_of(self._store, team).change:
             found.append(ViewPart(team, TEAM_TIERS))
         live = self.live(scope.workspace, self._now())
         return (*found, *_view_parts(live)) if live else tuple(found)

@@ -13,7 +13,6 @@ from holdfast.store.sql.rows import (
     SILENT,
     StorePart,
     chunks,
-    first_epoch,
     marks,
     owner_of,
 )
@@ -65,17 +64,21 @@ _VECTORS = (
 )
 
 
+#: One who is not there begins with the epoch that nobody erased ever had.
+_HEAD = (
+    "SELECT coalesce(o.epoch, c.value, 0), coalesce(o.change, 0) FROM (SELECT 1) AS one"
+    " LEFT JOIN owners o ON o.workspace = ? AND o.user = ?"
+    " LEFT JOIN counters c ON c.name = 'epoch'"
+)
+
+
 class SqlFeed(StorePart):
     """`Feed`."""
 
     def head(self, scope: Scope) -> Head:
         with self._pool.reader() as connection:
             connection.narrow(scope)
-            row = connection.execute(
-                "SELECT epoch, change FROM owners WHERE workspace = ? AND user = ?",
-                (scope.workspace, scope.user),
-            ).fetchone()
-            return Head(*row) if row else Head(first_epoch(connection), 0)
+            return Head(*connection.execute(_HEAD, (scope.workspace, scope.user)).fetchone())
 
     def changes(self, scope: Scope, *, after: int) -> list[Change]:
         with self._pool.snapshot() as connection:

@@ -155,13 +155,11 @@ RECORD = (
 #: What a forgotten event said about itself is not told by what was derived from it.
 EVENT_OF = (
     " LEFT JOIN records s ON s.owner = r.owner"
-    " AND s.id = coalesce(substr(r.sources, 1, 16), r.id) AND s.forgotten_at IS NULL"
+    " AND s.id = r.event AND s.forgotten_at IS NULL"
     " LEFT JOIN events e ON e.owner = s.owner AND e.id = s.id"
 )
 #: The same where the event may be forgotten.
-_OWN_EVENT = (
-    " LEFT JOIN events e ON e.owner = r.owner AND e.id = coalesce(substr(r.sources, 1, 16), r.id)"
-)
+_OWN_EVENT = " LEFT JOIN events e ON e.owner = r.owner AND e.id = r.event"
 #: The same columns without any event. Not `ON FALSE`: for that SQLite walks over all events.
 NO_EVENT = " LEFT JOIN events e ON e.owner = -1 AND e.id = r.id"
 _HAS_CONTENT = " coalesce(r.content, e.content) IS NOT NULL"

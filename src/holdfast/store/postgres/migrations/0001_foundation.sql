@@ -92,6 +92,7 @@ CREATE TABLE records (
     written      SMALLINT NOT NULL DEFAULT 0,
     claim        TEXT COLLATE "C",
     stored       BIGINT,
+    event        BYTEA GENERATED ALWAYS AS (coalesce(substr(sources, 1, 16), id)) STORED,
     PRIMARY KEY (owner, id)
 );
 CREATE INDEX records_change ON records (owner, change);

@@ -1,3 +1,7 @@
+-- The event of a turn, or the first source of a derived record. A column of its own, since PostgreSQL
+-- cannot use an index for what a function gives while it keeps rows of others out of sight.
+ALTER TABLE records ADD COLUMN event BLOB
+    GENERATED ALWAYS AS (coalesce(substr(sources, 1, 16), id)) VIRTUAL;
 -- The order in which records were stored, which SQLite alone tells by its rowid.
 ALTER TABLE records ADD COLUMN stored INTEGER;
 UPDATE records SET stored = rowid WHERE claim IS NOT NULL;
