@@ -198,6 +198,14 @@ def is_address(url: str | Path) -> bool:
     return text.lower().startswith(("http://", "https://"))
 
 
+def without_password(url: str | Path) -> str:
+    """What a memory is called in messages: its address without user, password and parameters."""
+    scheme, separator, rest = str(url).partition("://")
+    if not separator:
+        return scheme
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
+
+
 def record_id(value: object) -> str:
     """What can be the id of a memory; anything else is one that does not exist."""
     if not isinstance(value, str) or len(value) > _WORD_CHARS:

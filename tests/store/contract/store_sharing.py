@@ -165,6 +165,12 @@ class ChoreSuite:
 class EraseSuite:
     """What `Chores.erase` promises."""
 
+    def test_a_note_that_is_still_to_be_written_is_erased_too(self, store: Store) -> None:
+        for number in range(20):
+            store.note_context(ANN, a_note(number))
+            store.erase(ANN, at=LATE)
+            assert store.contexts(ANN) == []
+
     def test_nothing_of_an_owner_is_left(self, store: Store) -> None:
         events = everything(store, ANN)
         removed = store.erase(replace(ANN, agent="a", session="s"), at=LATE)

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from holdfast import wiring
 from holdfast.border import private
-from holdfast.border.validate import is_address
+from holdfast.border.validate import is_address, without_password
 from holdfast.config import default_db, load_for_command_line
 from holdfast.errors import HoldfastError, NotAStore
 from holdfast.memory.memory import Memory
@@ -154,8 +153,7 @@ def _restore_server(backup: Path, url: str) -> Restored:
     wiring.make_store(url).close()  # Whether it can be reached is told first.
     if not backup.is_file():
         raise HoldfastError(f"{backup}: no such file")
-    parts = urlsplit(url)
-    place = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+    place = without_password(url)
     with TemporaryDirectory() as folder:
         part = Path(folder) / "restored.db"
         was_sealed = unseal(backup, part)

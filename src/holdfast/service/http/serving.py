@@ -29,6 +29,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from holdfast.border.validate import without_password
 from holdfast.config import Config, notify_socket
 from holdfast.errors import Closed, ConfigError, ModelError
 from holdfast.memory.memory import Memory
@@ -64,7 +65,7 @@ Try it:
 def first_words(url: str, db: str, *, worker: bool, mcp: bool, no_auth: bool) -> str:
     """Where the service is, and what runs in it."""
     parts = [
-        f"memory: {db}",
+        f"memory: {without_password(db)}",
         "background work: " + ("here" if worker else "left to `holdfast worker`"),
         f"MCP: {url}/mcp" if mcp else "MCP: no, the extra [mcp] is not installed",
         *(["no key is asked for"] if no_auth else []),

@@ -25,6 +25,7 @@ import psycopg
 from psycopg import errors as pg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from holdfast.border.validate import without_password
 from holdfast.errors import (
     Closed,
     ConfigError,
@@ -289,14 +290,6 @@ class PostgresConnection:
 # ----------------------------------------------------------------------
 
 
-def shown(conninfo: str) -> str:
-    """What a store is called in messages."""
-    parts = conninfo_to_dict(conninfo.partition("?")[0])
-    host = parts.get("host") or "localhost"
-    port = f":{parts['port']}" if parts.get("port") else ""
-    return f"postgresql://{host}{port}/{parts.get('dbname') or ''}"
-
-
 _WORDS: tuple[tuple[type[psycopg.Error], type[HoldfastError], str], ...] = (
     (pg.DiskFull, StoreFull, "its disk is full: nothing was stored; free some space"),
     (
@@ -349,7 +342,7 @@ class PostgresPool:
         self, conninfo: str, *, most: int = _MOST_CONNECTIONS, is_pooled: bool = False
     ) -> None:
         options = conninfo_to_dict(conninfo)
-        self.name = shown(conninfo)
+        self.name = without_password(conninfo)
         options.setdefault("application_name", "holdfast")
         options.setdefault("connect_timeout", "10")
         self._conninfo = make_conninfo("", **options)
@@ -460,7 +453,7 @@ def opened_pool(url: str) -> PostgresPool:
             raise ValueError
     except ValueError:
         raise ConfigError(
-            f"connections must be 1 or more, not {own['connections']!r}: {shown(url)}"
+            f"connections must be 1 or more, not {own['connections']!r}: {without_password(url)}"
         ) from None
     is_pooled = own.get("pooled", "false").lower() in ("1", "on", "true", "yes")
     try:

@@ -74,6 +74,7 @@ class SqlChores(StorePart):
         return self._writer.run(work)
 
     def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
+        self._writer.settle()  # A note that is still to be written would come after.
         removed = self._writer.run(lambda connection: _erase_rows(connection, scope))
         self._scrub([table for table, count in removed.items() if count])
         return removed
