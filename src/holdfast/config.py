@@ -183,6 +183,12 @@ def default_db() -> str:
     return os.environ.get("HOLDFAST_DB") or file_here("holdfast.db")
 
 
+def environment_with(db: str) -> dict[str, str]:
+    """Ours, for a process that looks for its memory there. Not among its arguments, which everybody
+    on the machine can read: an address may hold a password."""
+    return {**os.environ, "HOLDFAST_DB": db}
+
+
 def file_here(name: str) -> str:
     """A file of the working directory; where only that of our former name is, that one."""
     former = name.replace("holdfast", "recollect")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from holdfast.border.validate import is_address
+from holdfast.border.validate import check_file, is_address
 from holdfast.config import Config, file_here, load
 from holdfast.errors import ConfigError
 from holdfast.memory.core import MakeReader
@@ -98,8 +98,9 @@ def make_store(url: str | Path) -> Store:
         raise ConfigError("this needs the store itself, not a service: run it where its file is")
     scheme, separator, rest = text.partition("://")
     if not separator:
+        check_file(text)
         scheme, rest = "sqlite", "/" + text
-    match scheme:
+    match scheme.lower():
         case "sqlite":
             from holdfast.store.sqlite import SqliteStore
 
@@ -108,7 +109,7 @@ def make_store(url: str | Path) -> Store:
                 raise ConfigError(f"{text!r} names no file: use sqlite:///memory.db")
             return SqliteStore(path)
         case "postgresql" | "postgres":
-            return _postgres(text)
+            return _postgres(f"postgresql://{rest}")
     raise ConfigError(
         f"cannot open {scheme}://: known are a path, sqlite:///path, postgresql://host/database and"
         " http://host"

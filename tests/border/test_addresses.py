@@ -14,6 +14,7 @@ from holdfast.border.validate import without_password
         ("postgresql://ann:s3cret@db.example:5432/memory", "postgresql://db.example:5432/memory"),
         ("postgresql://ann:s3@cr/et@db.example/memory", "postgresql://db.example/memory"),
         ("postgresql://db.example/memory?user=a&password=s3cret", "postgresql://db.example/memory"),
+        ("postgresql://ann:s3?cret@db.example/memory", "postgresql://..."),
         ("http://localhost:3050", "http://localhost:3050"),
     ],
 )

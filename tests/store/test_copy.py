@@ -15,7 +15,7 @@ from holdfast.store.protocols import StoredKey
 from holdfast.store.sql import SqlStore
 from holdfast.store.sql.copy import copy_store, owner_digest
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.values import AuditLine
+from holdfast.store.values import AuditLine, Webhook
 from holdfast.testing.store_suite import ANN, BOB, NOON, a_fact, a_note, an_entry, fill, learn, put
 from holdfast.types import ApiKey, Scope
 from tests.servers import empty_store_url
@@ -89,6 +89,22 @@ def test_what_was_copied_is_not_copied_again_and_what_changed_is(
     assert (second.owners, second.behind) == (2, [])
     assert second.skipped == len(file.owners()) - 2
     assert said(server) == said(file)
+
+
+def test_a_copy_in_a_file_goes_on_too(file: SqliteStore, tmp_path: Path) -> None:
+    hook = Webhook("h1", "home", None, "http://example.org", (), NOON)
+    assert file.put_hook(hook)
+    assert file.put_hook(replace(hook, id="h2"))
+    with closing(SqliteStore(tmp_path / "copy.db")) as copy:
+        copy_store(file, copy, finish=False)
+        put(file, ANN, an_entry(900))
+        file.remove_hook("h2")
+        assert copy_store(file, copy, finish=False).owners >= 1
+        done = copy_store(file, copy, finish=True)
+        assert (done.behind, done.different) == ([], [])
+        assert said(copy) == said(file)
+        assert copy.hooks() == file.hooks()
+        assert [finding for finding in copy.check(index_row) if not finding.ok] == []
 
 
 def test_who_was_erased_meanwhile_is_gone(file: SqliteStore, server: PostgresStore) -> None:

@@ -3,14 +3,15 @@ spread over machines by their owner."""
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 
-from holdfast.errors import StoreError
+from holdfast import wiring
+from holdfast.errors import ConfigError, NotAStore, StoreError
 from holdfast.store.postgres import PostgresStore, connection
 from holdfast.store.protocols import DumpedEvent, DumpedRecord
 from holdfast.store.sql.engine import Connection
@@ -222,6 +223,87 @@ def test_a_user_without_rights_is_told_what_is_missing() -> None:
             with psycopg.connect(url, autocommit=True) as admin:
                 admin.execute("DROP OWNED BY plain")
                 admin.execute("DROP ROLE plain")
+
+
+@contextmanager
+def another_user(url: str, name: str, *grants: str) -> Iterator[str]:
+    """The address for a user of this name with these rights."""
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(f"DROP ROLE IF EXISTS {name}")
+        admin.execute(f"CREATE ROLE {name} LOGIN")
+        for grant in grants:
+            admin.execute(f"GRANT {grant} TO {name}")
+    try:
+        yield url.replace("postgres:@", f"{name}@")
+    finally:
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute(f"DROP OWNED BY {name}")
+            admin.execute(f"DROP ROLE {name}")
+
+
+def test_who_is_in_no_role_is_not_shown_an_empty_store() -> None:
+    everything = ("USAGE ON SCHEMA holdfast", "SELECT ON ALL TABLES IN SCHEMA holdfast")
+    with new_database() as url:
+        PostgresStore(url).close()
+        with (
+            another_user(url, "looker", *everything) as theirs,
+            pytest.raises(StoreError, match="no member of holdfast_serve"),
+        ):
+            PostgresStore(theirs)
+        with (
+            another_user(url, "nobody") as theirs,
+            pytest.raises(StoreError, match=r"no member|permission denied for schema"),
+        ):
+            PostgresStore(theirs)
+
+
+def test_an_erasure_that_leaves_the_words_on_the_disk_is_no_receipt() -> None:
+    with new_database() as url:
+        with closing(PostgresStore(url)) as store:
+            fill(store)
+        with (
+            another_user(url, "member", "holdfast_serve, holdfast_work") as theirs,
+            closing(PostgresStore(theirs)) as store,
+            pytest.raises(StoreError, match="does not own the tables"),
+        ):
+            store.erase(ANN, at=NOON)
+        with closing(PostgresStore(url)) as store:
+            store.erase(ANN, at=NOON)
+
+
+def test_a_schema_of_another_program_is_left_alone() -> None:
+    for made in (
+        "CREATE TABLE holdfast.events (x int)",
+        "CREATE TABLE holdfast.schema_version (x int)",
+    ):
+        with new_database() as url:
+            with psycopg.connect(url, autocommit=True) as admin:
+                admin.execute("CREATE SCHEMA holdfast")
+                admin.execute(made)
+            with pytest.raises(NotAStore, match="of another program"):
+                PostgresStore(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://ann:s3cret@host:abc/x", "no address"),
+        ("postgresql://ann:s3?cret@host/x", "no address"),
+        ("postgresql://[::1:5432/x", "no address"),
+        ("postgresql://ann:s3cr%ffx@host/x", "no address"),
+        ("postgresql://host/x?pooled=maybe", "pooled must be true or false"),
+        ("postgresql://host/x?connections=", "connections must be one number"),
+        ("postgresql://host/x?connections=1&connections=2", "connections must be one number"),
+        ("postgresql://host/x?s3cret=1", "is no parameter"),
+        ("postgresql:/ann:s3cret@host/x", "this is no file"),
+        ("host=db.example password=s3cret dbname=x", "this is no file"),
+        ("mysql://ann:s3cret@host/x", "cannot open mysql"),
+    ],
+)
+def test_a_mistyped_address_is_told_without_its_password(url: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as refused:
+        wiring.make_store(url)
+    assert "s3cret" not in str(refused.value).replace("'s3cret' is no parameter", "")
 
 
 def test_a_service_needs_no_administrator() -> None:

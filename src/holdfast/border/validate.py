@@ -190,6 +190,9 @@ def word(value: object, name: str) -> str:
     return value
 
 
+_MEANT_FOR_A_SERVER = re.compile(r"(?i)postgres(ql)?:|.{0,99}\b(password|dbname)\s?=")
+
+
 def is_address(url: str | Path) -> bool:
     """Whether a memory is behind a service: http:// or https://; one without is refused."""
     text = str(url)
@@ -198,12 +201,24 @@ def is_address(url: str | Path) -> bool:
     return text.lower().startswith(("http://", "https://"))
 
 
+def check_file(name: str) -> None:
+    """Refuse what was meant for the address of a database, without a word of it: it may hold a
+    password."""
+    if _MEANT_FOR_A_SERVER.match(name) and not Path(name).exists():
+        raise ConfigError(
+            "this is no file: the address of a database is postgresql://user@host/database"
+        )
+
+
 def without_password(url: str | Path) -> str:
     """What a memory is called in messages: its address without user, password and parameters."""
     scheme, separator, rest = str(url).partition("://")
     if not separator:
         return scheme
-    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
+    place, _, parameters = rest.partition("?")
+    if "@" in parameters and "@" not in place:  # Perhaps a password with a question mark in it.
+        return f"{scheme}://..."
+    return f"{scheme}://{place.rpartition('@')[2]}"
 
 
 def record_id(value: object) -> str:

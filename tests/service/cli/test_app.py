@@ -20,6 +20,9 @@ import holdfast
 from holdfast import service, wiring
 from holdfast.service import http
 from holdfast.testing import HashEmbedder
+from holdfast.testing.store_suite import an_entry, put
+from holdfast.types import Scope
+from tests.servers import empty_store_url
 from tests.service.commands import NO_ID, Run, remembered
 
 COMMANDS = [
@@ -647,6 +650,52 @@ def test_a_worker_ends_gracefully(
     assert counts.running == 0
     assert done["done"] + counts.ready == jobs
     store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["file", "server"])
+def test_workers_share_the_queue(
+    shell: Callable[..., "subprocess.Popen[bytes]"], tmp_path: Path, engine: str
+) -> None:
+    url = str(tmp_path / "holdfast.db") if engine == "file" else empty_store_url()
+    store = wiring.make_store(url)
+    users = [Scope("default", f"user{number}") for number in range(4)]
+    for number, scope in enumerate(users):
+        put(store, scope, *(an_entry(100 * number + each) for each in range(10)))
+    workers = shell("worker", "--once", "--processes", "2", "--json", "--db", url)
+    out, err = workers.communicate(timeout=120)
+    assert workers.returncode == 0, err
+    assert json.loads(out)["done"] >= 40
+    assert store.counts().ready == 0
+    store.close()
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_started_again(
+    shell: Callable[..., "subprocess.Popen[bytes]"], tmp_path: Path
+) -> None:
+    workers = shell("worker", "--processes", "2")
+    try:
+        first = children_of(workers.pid, 2)
+        os.kill(first[0], signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while set(first) >= set(children_of(workers.pid, 2)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(set(children_of(workers.pid, 2)) - set(first)) == 1
+    finally:
+        workers.send_signal(signal.SIGTERM)
+    _, err = workers.communicate(timeout=60)
+    assert (workers.returncode, b"another is started" in err) == (0, True)
+
+
+def children_of(pid: int, count: int) -> list[int]:
+    """The processes that a process has started, once there are so many."""
+    deadline = time.monotonic() + 60
+    while True:
+        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if len(found) >= count or time.monotonic() > deadline:
+            return [int(each) for each in found]
+        time.sleep(0.05)
 
 
 def unread(pipe: IO[bytes]) -> int:

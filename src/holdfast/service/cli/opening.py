@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from holdfast import wiring
 from holdfast.border import private
-from holdfast.border.validate import is_address, without_password
+from holdfast.border.validate import check_file, is_address, without_password
 from holdfast.config import default_db, load_for_command_line
 from holdfast.errors import HoldfastError, NotAStore
 from holdfast.memory.memory import Memory
@@ -99,6 +99,8 @@ def file_of(url: str) -> Path | None:
 def check_exists(url: str) -> None:
     """Reading must not leave an empty database behind where a name was mistyped."""
     path = file_of(url)
+    if "://" not in url:
+        check_file(url)
     if path is not None and not path.exists():
         raise HoldfastError(
             f"no memory at {path}: store something with `holdfast remember`,"
@@ -131,6 +133,10 @@ def restore_file(backup: Path, db: str, *, force: bool) -> Restored:
     """
     target = file_of(db)
     if target is None:
+        if force:
+            raise HoldfastError(
+                "--force is for a file: a server is restored into an empty database"
+            )
         return _restore_server(backup, db)
     _check_source(backup, target)
     with whole_file(target, overwrite=force) as part:

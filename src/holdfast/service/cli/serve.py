@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -14,9 +15,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import typer
 
 from holdfast.errors import Closed, ConfigError, ModelError, NotFound, Unavailable
@@ -189,6 +192,8 @@ def _open(url: str, settings: Config | None, opened: Future[Memory], stack: Exit
 
 
 _LOOK_AGAIN_SECONDS = 0.05
+#: Before a worker that died is started again.
+_AGAIN_SECONDS = 1.0
 #: Whoever answers goes first: a worker of its own takes what the services on the machine leave.
 _NICE = 5
 
@@ -209,6 +214,9 @@ def worker(
     once: Annotated[
         bool, typer.Option("--once", help="Work off what is queued, then exit.")
     ] = False,
+    processes: Annotated[
+        int, typer.Option(min=1, max=256, help="So many at once, a core each.")
+    ] = 1,
     json: AsJson = False,
     db: Db = None,
     config: ConfigFile = None,
@@ -216,6 +224,9 @@ def worker(
     """Work off the queue until SIGTERM or Ctrl-C; what is in hand is finished or handed back."""
     from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
 
+    if processes > 1:
+        _work_together(processes, db=db, config=config, once=once, json=json)
+        return
     with _Signals() as signals, memory_at(db, config, must_exist=False, here=True) as memory:
         logs.configure(memory.config.service.log_format)
         done = _work_off(memory, signals) if once else _work(memory, signals)
@@ -256,6 +267,68 @@ def rebuild(
         if done.pending:
             note("go on with `holdfast rebuild --resume`")
     _leave_models(memory)
+
+
+def _work_together(
+    processes: int, *, db: str | None, config: Path | None, once: bool, json: bool
+) -> None:
+    """Several workers, of which each takes what the others leave."""
+    from holdfast.config import default_db, environment_with  # noqa: PLC0415
+    from holdfast.service.cli.opening import store_at  # noqa: PLC0415
+
+    with store_at(db, config, must_exist=False):
+        pass  # What is wrong with it is told once; a new one is made once.
+    command = [sys.executable, "-m", "holdfast", "worker", "--json"]
+    command += ["--once"] if once else []
+    command += [] if config is None else ["--config", str(config)]
+    began = time.monotonic()
+    with _Signals() as signals:
+        told = _Workers(command, environment_with(db or default_db())).run(processes, signals)
+    sums = {name: sum(each[name] for each in told) for name in ("done", "dead")}
+    pending = min((each["pending"] for each in told), default=0)
+    done = Drained(sums["done"], sums["dead"], time.monotonic() - began, pending)
+    document(done) if json else _tell_done(done)
+
+
+class _Workers:
+    """Processes that work: one that dies is started again, and all end together."""
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+        self._command = command
+        self._environment = environment
+        self._working: list[subprocess.Popen[bytes]] = []
+        #: What those said that ended well.
+        self._told: list[dict[str, Any]] = []
+
+    def run(self, count: int, signals: _Signals) -> list[dict[str, Any]]:
+        """Until all have ended by themselves, or a signal came; what they said."""
+        for _ in range(count):
+            self._start()
+        while self._working and not signals.came:
+            time.sleep(_LOOK_AGAIN_SECONDS)
+            for each in [each for each in self._working if each.poll() is not None]:
+                if self._ended(each) != 0 and not signals.came:
+                    note(f"a worker ended with {each.returncode}: another is started")
+                    time.sleep(_AGAIN_SECONDS)
+                    self._start()
+        for each in self._working:
+            each.terminate()
+        while self._working:
+            self._ended(self._working[0])
+        return self._told
+
+    def _start(self) -> None:
+        self._working.append(
+            subprocess.Popen(self._command, stdout=subprocess.PIPE, env=self._environment)
+        )
+
+    def _ended(self, worker: subprocess.Popen[bytes]) -> int:
+        """Wait for the end of one and note what it said; with what it ended."""
+        out = worker.communicate()[0]
+        self._working.remove(worker)
+        if worker.returncode == 0:
+            self._told.append(orjson.loads(out))
+        return worker.returncode
 
 
 def _tell_done(done: Drained) -> None:

@@ -29,7 +29,8 @@ Db = Annotated[
     typer.Option(
         "--db",
         metavar="PATH|URL",
-        help="The memory: a file, or the http:// address of a service (its key: HOLDFAST_API_KEY)."
+        help="The memory: a file, postgresql://host/database, or the http:// address of a service"
+        " (its key: HOLDFAST_API_KEY)."
         " Default: HOLDFAST_DB, then holdfast.db.",
         show_default=False,
         is_eager=True,  # Read before --user, which it may answer.

@@ -261,6 +261,8 @@ def migrate(
     for url in (source, target):
         check_here(url)
     check_exists(source)
+    if source == target:
+        raise HoldfastError("source and target are the same")
     with progress("copying users") as step:
         done = wiring.migrate(source, target, finish=finish, progress=step)
     if json:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -10,9 +12,10 @@ from typing import Any
 import psycopg
 from psycopg import errors as pg
 
-from holdfast.errors import SchemaTooNew, StoreError
+from holdfast.errors import NotAStore, SchemaTooNew, StoreBusy, StoreError
 from holdfast.store.postgres.connection import (
     _LOCKS,
+    BUSY_SECONDS,
     OLDEST_SERVER,
     PostgresPool,
     opened_pool,
@@ -20,6 +23,7 @@ from holdfast.store.postgres.connection import (
 )
 from holdfast.store.postgres.writer import PostgresWriter
 from holdfast.store.sql import SqlStore
+from holdfast.store.sql.copy import OF_OWNER as _OF_OWNER
 from holdfast.store.sql.copy import copy_store
 from holdfast.store.sql.engine import Connection, migrations
 from holdfast.store.sql.turns import Turns
@@ -28,6 +32,8 @@ from holdfast.store.values import Progress, Trouble
 from holdfast.types import Finding
 
 _ROLES = ("holdfast_serve", "holdfast_work", "holdfast_read")
+#: Of which whoever opens a store must be a member.
+_NEEDED = ("holdfast_serve", "holdfast_work")
 #: The advisory lock of whoever migrates.
 _MIGRATING = 1
 _PACKAGE = "holdfast.store.postgres"
@@ -78,15 +84,29 @@ class PostgresStore(SqlStore):
             ),
         ]
 
+    def _loaded(self) -> None:
+        """Without statistics the planner joins whole owners with each other."""
+        with self._pool.lent() as raw:
+            try:
+                for table in (*_OF_OWNER, "owners"):
+                    raw.execute(f"ANALYZE holdfast.{table}")
+            except psycopg.Error as error:
+                raise to_store_error(error, self._path) from error
+
     def _scrub(self, tables: Sequence[str]) -> None:
         """Make the tables anew out of what is left: a plain VACUUM leaves the bytes in their pages.
         All others wait for that long. (What the write-ahead log holds goes as it is recycled.)"""
         with self._pool.lent() as raw:
             try:
-                for table in tables:
-                    raw.execute(f"VACUUM (FULL) holdfast.{table}")
+                _wait_for_older(raw, self._path)
+                left = [table for table in tables if not _made_anew(raw, table)]
             except psycopg.Error as error:
                 raise to_store_error(error, self._path) from error
+        if left:
+            raise StoreError(
+                f"{self._path}: the rows are removed, but this user does not own the tables"
+                f" ({', '.join(left)}) and cannot make them anew: let their owner erase once more"
+            )
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
         """The same file as a backup of a file is: a whole store in one of them."""
@@ -105,6 +125,42 @@ class PostgresStore(SqlStore):
         self._pool.close()
 
 
+def _wait_for_older(raw: psycopg.Connection[Any], name: str) -> None:
+    """Until nobody sees the store as it was before: for them a table would be made anew with the
+    rows that were removed."""
+    row = raw.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text").fetchone()
+    assert row is not None
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        older = raw.execute(
+            "SELECT 1 FROM pg_stat_activity WHERE pid != pg_backend_pid()"
+            " AND backend_xmin IS NOT NULL AND datname = current_database()"
+            " AND age(backend_xmin) > age(%s::xid8::xid) UNION ALL"
+            " SELECT 1 FROM pg_replication_slots WHERE xmin IS NOT NULL"
+            " AND age(xmin) > age(%s::xid8::xid) LIMIT 1",
+            (row[0], row[0]),
+        ).fetchone()
+        if older is None:
+            return
+        if time.monotonic() > deadline:
+            raise StoreBusy(
+                f"{name}: the rows are removed, but another session still reads what was before,"
+                " so they are still on the disk: end it, and erase once more"
+            )
+        time.sleep(0.05)
+
+
+def _made_anew(raw: psycopg.Connection[Any], table: str) -> bool:
+    """Rewrite a table; False if it was passed over, which PostgreSQL tells by a warning alone."""
+
+    def file() -> Any:
+        return raw.execute(f"SELECT pg_relation_filenode('holdfast.{table}')").fetchone()
+
+    before = file()
+    raw.execute(f"VACUUM (FULL) holdfast.{table}")
+    return bool(file() != before)
+
+
 def migrate(raw: psycopg.Connection[Any], name: str) -> None:
     """Apply what is missing. Several processes may do so at once: one does, the others wait."""
     if raw.info.server_version < OLDEST_SERVER:
@@ -114,6 +170,7 @@ def migrate(raw: psycopg.Connection[Any], name: str) -> None:
     newest = migrations(_PACKAGE)[-1][0]
     try:
         if _version(raw, name, newest) == newest:
+            _check_member(raw, name)
             return
         with raw.transaction():
             raw.execute(f"SELECT pg_advisory_xact_lock({_LOCKS}, {_MIGRATING})")
@@ -122,6 +179,8 @@ def migrate(raw: psycopg.Connection[Any], name: str) -> None:
             raw.execute("SET LOCAL search_path = holdfast")
             raw.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)")
             there = _version(raw, name, newest)
+            if not there:
+                _check_ours(raw, name)
             for version, sql in migrations(_PACKAGE):
                 if version > there:
                     raw.execute(sql)
@@ -136,6 +195,10 @@ def _version(raw: psycopg.Connection[Any], name: str, newest: int) -> int:
             row = raw.execute("SELECT max(version) FROM holdfast.schema_version").fetchone()
     except (pg.UndefinedTable, pg.InvalidSchemaName):
         return 0
+    except pg.UndefinedColumn:
+        raise _foreign(name) from None
+    except pg.InsufficientPrivilege:
+        raise _no_member(raw, name) from None
     version = (row and row[0]) or 0
     if version > newest:
         raise SchemaTooNew(
@@ -145,15 +208,52 @@ def _version(raw: psycopg.Connection[Any], name: str, newest: int) -> int:
     return int(version)
 
 
+def _foreign(name: str) -> NotAStore:
+    return NotAStore(
+        f"{name}: its schema holdfast is of another program, not of Holdfast: name another database"
+    )
+
+
+def _check_ours(raw: psycopg.Connection[Any], name: str) -> None:
+    """Refuse a schema of our name in which others keep something."""
+    found = raw.execute(
+        "SELECT 1 FROM pg_class WHERE relnamespace = 'holdfast'::regnamespace"
+        " AND relname NOT LIKE 'schema_version%'"
+    ).fetchone()
+    if found is not None:
+        raise _foreign(name)
+
+
+def _no_member(raw: psycopg.Connection[Any], name: str) -> StoreError:
+    return StoreError(
+        f"{name}: the user {raw.info.user} is no member of {' and '.join(_NEEDED)}:"
+        f" GRANT {', '.join(_NEEDED)} TO {raw.info.user} (docs/howto/postgres.md)"
+    )
+
+
+def _check_member(raw: psycopg.Connection[Any], name: str) -> None:
+    """Row security shows nothing to who is in no role: that must not look like an empty store."""
+    if not all(_is_member(raw, role) for role in _NEEDED):
+        raise _no_member(raw, name)
+
+
+def _is_member(raw: psycopg.Connection[Any], role: str) -> bool:
+    row = raw.execute("SELECT pg_has_role(%s, 'MEMBER')", (role,)).fetchone()
+    return row is not None and bool(row[0])
+
+
 def _make_roles(raw: psycopg.Connection[Any], name: str) -> None:
     """The roles that the tables are granted to. They are of the whole server."""
-    there = {row[0] for row in raw.execute("SELECT rolname FROM pg_roles")}
-    missing = [role for role in _ROLES if role not in there]
     try:
-        with raw.transaction():
-            for role in missing:
-                raw.execute(f"CREATE ROLE {role} NOLOGIN")
-            raw.execute(f"GRANT {', '.join(_ROLES)} TO CURRENT_USER")
+        for role in _ROLES:
+            there = raw.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
+            if there is None:
+                # Of the whole server: another database may be made at the same moment.
+                with suppress(pg.DuplicateObject, pg.UniqueViolation), raw.transaction():
+                    raw.execute(f"CREATE ROLE {role} NOLOGIN")
+            if not _is_member(raw, role):
+                with raw.transaction():
+                    raw.execute(f"GRANT {role} TO CURRENT_USER")
     except pg.InsufficientPrivilege:
         raise StoreError(
             f"{name}: the roles {', '.join(_ROLES)} are missing, or this user is no member of them:"

@@ -11,10 +11,11 @@ from __future__ import annotations
 import logging
 import os
 import re
+import select
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
@@ -46,6 +47,7 @@ BUSY_SECONDS = 60
 #: How long we try to reach a server that does not answer.
 LOST_SECONDS = 30
 _MOST_CONNECTIONS = 16
+_LIMIT = 1000
 _ROWS_AT_ONCE = 2000
 _CURSORS = count()
 _ROWS_A_STATEMENT = 64
@@ -67,6 +69,7 @@ def begin_write(*, alone: bool) -> str:
     shared = "" if alone else "_shared"
     return (
         f"BEGIN; {_BEGIN}; SET LOCAL lock_timeout = '{BUSY_SECONDS}s';"
+        f" SET LOCAL idle_in_transaction_session_timeout = '{2 * BUSY_SECONDS}s';"
         f" SELECT pg_advisory_xact_lock{shared}({_LOCKS}, 0)"
     )
 
@@ -84,6 +87,15 @@ def owner_number(scope: Scope) -> int:
     name = f"{len(scope.workspace)} {scope.workspace} {scope.user}"
     digest = blake2b(name.encode(), digest_size=8, person=b"holdfast owner")
     return int.from_bytes(digest.digest(), "big") >> 2
+
+
+def rollback(raw: psycopg.Connection[Any]) -> None:
+    """Leave a transaction; a connection with which that cannot be done is not used again."""
+    if not raw.closed:
+        try:
+            raw.execute("ROLLBACK")
+        except psycopg.Error:
+            raw.close()
 
 
 class PostgresRows:
@@ -219,11 +231,9 @@ class PostgresConnection:
         """Leave the transaction; what was written is not kept."""
         if self.is_begun and not self._raw.closed:
             for cursor in self._streams:
-                cursor.close()
-            try:
-                self._raw.execute("ROLLBACK")
-            except psycopg.Error:
-                self._raw.close()
+                with suppress(psycopg.Error):
+                    cursor.close()
+            rollback(self._raw)
 
     def narrow(self, scope: Scope) -> None:
         owner = owner_number(scope)
@@ -235,6 +245,11 @@ class PostgresConnection:
             self._pending += f"; {narrowing}"
         else:
             self._raw.execute(narrowing)
+
+    def widen(self) -> None:
+        if self.owner is not None:
+            self.owner = None
+            self._raw.execute("SET LOCAL ROLE NONE")
 
     def find_owner(self, scope: Scope) -> int | None:
         lock = " FOR NO KEY UPDATE" if self._writes else ""
@@ -345,7 +360,12 @@ class PostgresPool:
         self.name = without_password(conninfo)
         options.setdefault("application_name", "holdfast")
         options.setdefault("connect_timeout", "10")
-        self._conninfo = make_conninfo("", **options)
+        # A machine that vanished is noticed within half a minute, not within hours.
+        options.setdefault("keepalives_idle", "15")
+        options.setdefault("keepalives_interval", "5")
+        options.setdefault("keepalives_count", "3")
+        options.setdefault("tcp_user_timeout", str(LOST_SECONDS * 1000))
+        self.conninfo = make_conninfo("", **options)
         #: A pooler that lends by the transaction cannot keep prepared statements.
         self._prepares = not is_pooled
         self.unread: set[str] = set()
@@ -368,16 +388,25 @@ class PostgresPool:
         if not self._free.acquire(timeout=BUSY_SECONDS):
             raise StoreBusy(f"all {self._most} connections to {self.name} are in use")
         try:
-            with self._lock:
-                raw = self._idle.pop() if self._idle else None
-            if raw is None or raw.closed:
-                raw = self.connect()
+            raw = self._idle_one() or self.connect()
             try:
                 yield raw
             finally:
                 self._take_back(raw)
         finally:
             self._free.release()
+
+    def _idle_one(self) -> psycopg.Connection[Any] | None:
+        """One that waits and is not broken: nobody says anything to who asks nothing, unless it is
+        goodbye."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                raw = self._idle.pop()
+            if not raw.closed and not select.select([raw.fileno()], [], [], 0)[0]:
+                return raw
+            raw.close()
 
     def _take_back(self, raw: psycopg.Connection[Any]) -> None:
         status = raw.pgconn.transaction_status if not raw.closed else None
@@ -393,7 +422,7 @@ class PostgresPool:
         while True:
             try:
                 raw = psycopg.connect(
-                    self._conninfo,
+                    self.conninfo,
                     autocommit=True,
                     prepare_threshold=5 if self._prepares else None,
                 )
@@ -441,26 +470,52 @@ class PostgresPool:
         self.forget_idle()
 
 
+_EXAMPLE = "postgresql://user@host:5432/database"
+
+
 def opened_pool(url: str) -> PostgresPool:
     """The pool for an address. Besides what libpq knows it may say `pooled=true` (a pooler that
     lends connections by the transaction stands in between) and `connections=16`."""
-    parts = urlsplit(url)
-    own = {name: value for name, value in parse_qsl(parts.query) if name in _OWN_OPTIONS}
-    rest = [pair for pair in parse_qsl(parts.query) if pair[0] not in _OWN_OPTIONS]
     try:
-        most = int(own.get("connections", _MOST_CONNECTIONS))
-        if most < 1:
-            raise ValueError
-    except ValueError:
+        parts = urlsplit(url)
+        _ = parts.port  # It may be none.
+        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        rest = [pair for pair in given if pair[0] not in _OWN_OPTIONS]
+        conninfo = parts._replace(query=urlencode(rest)).geturl()
+        _check_names(name for name, _ in rest)
+        conninfo_to_dict(conninfo)
+    except (ValueError, psycopg.ProgrammingError):  # Their words hold what was typed.
         raise ConfigError(
-            f"connections must be 1 or more, not {own['connections']!r}: {without_password(url)}"
+            f"this is no address of a PostgreSQL database, which looks like {_EXAMPLE}; signs of a"
+            " password that mean something there are written as % and two digits"
         ) from None
-    is_pooled = own.get("pooled", "false").lower() in ("1", "on", "true", "yes")
-    try:
-        return PostgresPool(
-            parts._replace(query=urlencode(rest)).geturl(), most=most, is_pooled=is_pooled
+    own = [pair for pair in given if pair[0] in _OWN_OPTIONS]
+    return PostgresPool(conninfo, most=_connections(own), is_pooled=_is_pooled(own))
+
+
+def _check_names(names: Iterable[str]) -> None:
+    known = {each.keyword.decode() for each in psycopg.pq.Conninfo.get_defaults()}
+    for name in names:
+        if name not in known:
+            raise ConfigError(
+                f"{name[:40]!r} is no parameter of an address of PostgreSQL; of ours are"
+                f" {' and '.join(_OWN_OPTIONS)}"
+            )
+
+
+def _connections(own: Sequence[tuple[str, str]]) -> int:
+    values = [value for name, value in own if name == "connections"]
+    if not values:
+        return _MOST_CONNECTIONS
+    if len(values) > 1 or not values[0].isdecimal() or not 1 <= int(values[0]) <= _LIMIT:
+        raise ConfigError(
+            f"connections must be one number in 1..{_LIMIT}, not {', '.join(values)!r}"
         )
-    except psycopg.ProgrammingError:  # Its words hold what was typed, a password perhaps.
-        raise ConfigError(
-            "this is no address of a PostgreSQL database: postgresql://user@host/name"
-        ) from None
+    return int(values[0])
+
+
+def _is_pooled(own: Sequence[tuple[str, str]]) -> bool:
+    values = [value.lower() for name, value in own if name == "pooled"]
+    if values not in ([], ["true"], ["false"]):
+        raise ConfigError(f"pooled must be true or false, not {', '.join(values)!r}")
+    return values == ["true"]

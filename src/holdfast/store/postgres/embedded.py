@@ -3,6 +3,7 @@ and stops with the last one."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,9 +16,9 @@ DEFAULT_FOLDER = "holdfast.pg"
 def started(url: str) -> str:
     """The address of the server that `postgresql://embedded` or `postgresql://embedded/folder`
     names, once it runs; any other address as it is."""
-    parts = urlsplit(url)
-    if parts.hostname != "embedded":
+    if not re.match(r"postgres(ql)?://embedded(/|$)", url):
         return url
+    parts = urlsplit(url)
     folder = Path(unquote(parts.path).removeprefix("/") or DEFAULT_FOLDER)
     try:
         with warnings.catch_warnings():

@@ -36,3 +36,6 @@ class SqlStore(
 ):
     """All of `Store` but what a driver adds: `backup`, `trouble`, `close`, and the methods that are
     not implemented here."""
+
+    def _loaded(self) -> None:
+        """Many rows were loaded at once."""

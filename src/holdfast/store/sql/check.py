@@ -197,22 +197,26 @@ class SqlCheck(StorePart):
     def check(self, derive: Derive) -> list[Finding]:
         with self._pool.snapshot() as connection:
             findings = self._engine(connection)
-            findings += self._look("rows", lambda: [_rows(connection)])
+            findings += self._look(connection, "rows", lambda: [_rows(connection)])
             for name, what, sql, repairable in _MUST_BE_ZERO:
                 findings += self._look(
-                    name, partial(_zero, connection, name, what, sql, repairable)
+                    connection, name, partial(_zero, connection, name, what, sql, repairable)
                 )
-            findings += self._look("index", lambda: _derived(connection, derive))
-            findings += self._look("audit", lambda: [_audit(connection)])
-            findings += self._look("dead letters", lambda: [_dead(connection)])
+            findings += self._look(connection, "index", lambda: _derived(connection, derive))
+            findings += self._look(connection, "audit", lambda: [_audit(connection)])
+            findings += self._look(connection, "dead letters", lambda: [_dead(connection)])
         return findings
 
-    def _look(self, name: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+    def _look(
+        self, connection: Connection, name: str, look: Callable[[], list[Finding]]
+    ) -> list[Finding]:
         """What a look gives; of a part of the store that cannot be read, that. The others are still
         looked at."""
+        connection.execute("SAVEPOINT look")
         try:
             return look()
         except self._errors as error:
+            connection.execute("ROLLBACK TO look")
             return [Finding(name, False, f"this cannot be looked at: {error}")]
 
     def use_terms(self, version: int, derive: Derive) -> int:

@@ -76,11 +76,12 @@ class SqlChores(StorePart):
     def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
         self._writer.settle()  # A note that is still to be written would come after.
         removed = self._writer.run(lambda connection: _erase_rows(connection, scope))
-        self._scrub([table for table, count in removed.items() if count])
+        # Of all tables, also if nothing was removed: a call before may have failed in between.
+        self._scrub(_OF_OWNER)
         return removed
 
     def _scrub(self, tables: Sequence[str]) -> None:
-        """Leave nothing of the rows removed from these where the engine keeps its files."""
+        """Leave nothing of rows removed from these where the engine keeps its files."""
         raise NotImplementedError
 
 
@@ -114,7 +115,7 @@ def _erase_rows(connection: Connection, scope: Scope) -> dict[str, int]:
         # An index of this owner that is still about must not take the next one's for its own.
         connection.execute(
             "INSERT INTO counters (name, value) VALUES ('epoch', ?)"
-            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            " ON CONFLICT (name) DO UPDATE SET value = max(counters.value, excluded.value)",
             (max(epoch, first_epoch(connection)) + 1,),
         )
     return removed

@@ -18,15 +18,23 @@ from holdfast.store.sql import SqlStore
 from holdfast.store.sql.audit import add_line, to_line
 from holdfast.store.sql.check import FILLING
 from holdfast.store.sql.engine import Connection
+from holdfast.store.sql.rows import marks
 from holdfast.store.values import AuditLine, Progress
 from holdfast.types import Scope
 
-#: Tables of nobody, those that others refer to first. The audit log is chained anew.
-_SMALL = (
-    "spaces", "recipes", "chores", "secrets", "counters", "agents", "api_keys", "webhooks",
-)  # fmt: skip
+#: Tables of nobody, and what tells their rows apart. The audit log is chained anew.
+_SMALL = {
+    "spaces": ["id"],
+    "recipes": ["name"],
+    "chores": ["name"],
+    "secrets": ["name"],
+    "counters": ["name"],
+    "agents": ["workspace", "agent"],
+    "api_keys": ["id"],
+    "webhooks": ["id"],
+}
 #: Tables with rows of owners, and what tells the rows of one owner apart.
-_OF_OWNER = {
+OF_OWNER = {
     "events": "arrival",
     "records": "id",
     "journal": "record, change",
@@ -77,6 +85,7 @@ def copy_store(
         if progress is not None:
             progress(number, len(scopes))
     _drop_others(target, scopes)
+    target._loaded()
     with source._pool.snapshot() as reading, target._pool.snapshot() as other:
         for scope in _scopes(reading):
             if _head(reading, scope) != _head(other, scope):
@@ -94,7 +103,7 @@ def owner_digest(connection: Connection, scope: Scope) -> str:
     digest, owner = hashlib.blake2b(digest_size=16), connection.find_owner(scope)
     tables = {table.name: [*table.columns] for table in connection.tables()}
     tables["set_aside"] = ["source", "reason", "row"]
-    for table, order in _OF_OWNER.items():
+    for table, order in OF_OWNER.items():
         names = sorted(
             name for name in tables[table] if name != "owner" and (table, name) not in _ENGINES_OWN
         )
@@ -113,7 +122,7 @@ def _check_target(target: SqlStore) -> None:
         owners = connection.execute("SELECT count(*) FROM owners").get
     if owners and not filling:
         raise Conflict(
-            f"{target._path} holds memories of its own ({owners} users): name an empty store"
+            f"{target._path} holds memories of its own, of {owners} users: name an empty store"
         )
 
 
@@ -150,22 +159,32 @@ def _audit_head(connection: Connection) -> AuditLine | None:
 
 
 def _copy_small(source: Connection, target: Connection) -> None:
-    for table in _SMALL:
-        columns = _columns(source, table)
-        if table == "webhooks":
-            target.execute("DELETE FROM webhook_heads")
-        if table == "recipes":
-            target.execute("DELETE FROM recipes WHERE name != ?", (FILLING,))
-        else:
-            target.execute(f"DELETE FROM {table}")
-        rows = source.stream(f"SELECT {', '.join(columns)} FROM {table}{_but(table)}")
-        target.load(table, columns, rows)
+    for table, keys in _SMALL.items():
+        _copy_table(source, target, table, keys)
     if target.execute("SELECT count(*) FROM audit").get == 0:
         for row in source.stream(
             "SELECT seq, at, workspace, owner, actor, action, subject, outcome, hash FROM audit"
             " ORDER BY at, workspace, seq"
         ):
             add_line(target, to_line(row))
+
+
+def _copy_table(source: Connection, target: Connection, table: str, keys: Sequence[str]) -> None:
+    """Row by row over what a copy before left: others refer to these rows, none may be missing."""
+    columns = _columns(source, table)
+    named, places = ", ".join(columns), [columns.index(key) for key in keys]
+    rows = source.execute(f"SELECT {named} FROM {table}{_but(table)}").fetchall()
+    kept = {tuple(row[place] for place in places) for row in rows}
+    which = " AND ".join(f"{key} = ?" for key in keys)
+    for gone in target.execute(f"SELECT {', '.join(keys)} FROM {table}").fetchall():
+        if tuple(gone) not in kept and tuple(gone) != (FILLING,):
+            target.execute(f"DELETE FROM {table} WHERE {which}", tuple(gone))
+    new = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in keys)
+    target.executemany(
+        f"INSERT INTO {table} ({named}) VALUES ({marks(len(columns))})"
+        f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {new}",
+        rows,
+    )
 
 
 def _but(table: str) -> str:
@@ -210,7 +229,7 @@ def _write_owner(source: Connection, target: Connection, scope: Scope) -> int:
     )
     owner = target.find_owner(scope)
     total = 0
-    for table, order in _OF_OWNER.items():
+    for table, order in OF_OWNER.items():
         columns = [name for name in _columns(source, table) if name != "owner"]
         rows = source.stream(
             f"SELECT {', '.join(columns)} FROM {table} WHERE owner = ? ORDER BY"
@@ -237,7 +256,7 @@ def _owned(
 
 def _drop(target: Connection, scope: Scope) -> None:
     owner = target.find_owner(scope)
-    for table in (*reversed(_OF_OWNER), "owners") if owner is not None else ():
+    for table in (*reversed(OF_OWNER), "owners") if owner is not None else ():
         target.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
 
 

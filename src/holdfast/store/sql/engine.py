@@ -70,6 +70,9 @@ class Connection(Protocol):
     def narrow(self, scope: Scope) -> None:
         """From here to the end of the transaction, rows of this owner alone are there."""
 
+    def widen(self) -> None:
+        """Rows of all owners are there again."""
+
     def find_owner(self, scope: Scope) -> int | None:
         """The number of (workspace, user). For a writer nobody else changes anything of it until
         the transaction ends."""

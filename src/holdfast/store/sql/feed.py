@@ -140,6 +140,10 @@ class SqlFeed(StorePart):
             left = self._writer.run(lambda c: _purge_some(c, spaces))
 
     def promote(self, space: int) -> bool:
+        # Asked again and again while a space is built: nobody is kept waiting for a look.
+        with self._pool.reader() as connection:
+            if _unfinished(connection, space):
+                return False
         replaced = self._writer.run(lambda c: _promote(c, space), alone=True)
         self._purge(replaced or [])
         return replaced is not None
@@ -197,16 +201,23 @@ def _promote(connection: Connection, space: int) -> list[int] | None:
         return None
     # A process that still uses the old model queued its turns for that alone.
     queue_missing(connection, [f"embed:{space}"])
-    left = connection.execute(
-        "SELECT count(*) FROM jobs WHERE step = ? AND state != 'dead'", (f"embed:{space}",)
-    ).get
-    if left:
+    if _unfinished(connection, space):
         return None
     old = [row[0] for row in connection.execute("SELECT id FROM spaces WHERE state = 'active'")]
     connection.execute("UPDATE spaces SET state = 'retired' WHERE state = 'active'")
     connection.execute("UPDATE spaces SET state = 'active' WHERE id = ?", (space,))
     _drop_jobs(connection, old)
     return old
+
+
+def _unfinished(connection: Connection, space: int) -> bool:
+    """Whether something is still to be embedded for a space."""
+    return any(
+        connection.execute(
+            "SELECT 1 FROM jobs WHERE state = ? AND step = ? LIMIT 1", (state, f"embed:{space}")
+        ).get
+        for state in ("ready", "running")
+    )
 
 
 def _retire_unfinished(connection: Connection) -> list[int]:

@@ -41,8 +41,11 @@ _MORE_ATTEMPTS = 2
 #: Jobs looked at for a conversation that is complete.
 _MOST_LOOKED = 2_000
 
-#: Owner and number of a job.
+#: Owner and number of a job, and the claim in which it is held.
 _JobKey = tuple[int, int]
+_HeldKey = tuple[int, int, int | None]
+#: SQL: one job that is held.
+_THIS = "owner = ? AND id = ? AND claim = ?"
 #: Owner, session and agent.
 _Conversation = tuple[int, str | None, str | None]
 
@@ -137,8 +140,8 @@ class SqlGroups(StorePart):
             else:
                 connection.executemany(
                     "UPDATE jobs SET state = 'dead', lease_until = NULL, error = ?, transient = ?"
-                    " WHERE id = ? AND claim = ?",
-                    ((error, int(transient), job.id, job.claim) for job in mine),
+                    f" WHERE {_THIS}",
+                    ((error, int(transient), *job.key) for job in mine),
                 )
             return len(mine)
 
@@ -274,6 +277,12 @@ class _HeldJob(Job):
     """A job, and the claim in which it is held: by this alone one can tell whose it is."""
 
     claim: int | None = None
+    #: The number of its owner: others may have a job with its number.
+    owner: int = 0
+
+    @property
+    def key(self) -> _HeldKey:
+        return self.owner, self.id, self.claim
 
 
 class SqlQueue(StorePart):
@@ -341,10 +350,11 @@ class SqlQueue(StorePart):
 
     def finish(self, jobs: Sequence[Job], *, space: int = 0, vectors: Sequence[Vector] = ()) -> int:
         def work(connection: Connection) -> int:
+            owners = _lock_owners(connection, jobs)
             mine = still_mine(connection, jobs)
             subjects: dict[str, int] = {}
             for job in mine:
-                owner = connection.find_owner(job.scope)
+                owner = owners.get((job.scope.workspace, job.scope.user))
                 if owner is None:
                     continue
                 if subjects.setdefault(job.subject, owner) != owner and vectors:
@@ -374,8 +384,8 @@ class SqlQueue(StorePart):
         def work(connection: Connection) -> None:
             connection.executemany(
                 "UPDATE jobs SET state = ?, due = coalesce(CAST(? AS BIGINT), due),"
-                f" alone = max(alone, ?), lease_until = NULL{failed} WHERE id = ? AND claim = ?",
-                ((*values, job.id, job.claim) for job in still_mine(connection, jobs)),
+                f" alone = max(alone, ?), lease_until = NULL{failed} WHERE {_THIS}",
+                ((*values, *job.key) for job in still_mine(connection, jobs)),
             )
 
         self._writer.run(work)
@@ -470,7 +480,15 @@ class SqlQueue(StorePart):
             )
             return connection.changes()
 
-        return self._writer.run(work)
+        return self._writer.run(work, alone=True)
+
+
+def _lock_owners(connection: Connection, jobs: Sequence[Job]) -> dict[tuple[str, str], int | None]:
+    """The numbers of the owners of jobs, taken in one order by everybody: else two who finish jobs
+    of the same owners would wait for each other."""
+    scopes = {(job.scope.workspace, job.scope.user): job.scope for job in jobs}
+    in_order = sorted(scopes.items(), key=lambda each: connection.new_owner(each[1]) or 0)
+    return {name: connection.find_owner(scope) for name, scope in in_order}
 
 
 def _untried_jobs(
@@ -524,19 +542,20 @@ def take_jobs(connection: Connection, ids: Sequence[_JobKey], lease: int) -> lis
     claim = secrets.randbits(62)
     connection.executemany(
         "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_until = ?,"
-        " claim = ? WHERE owner = ? AND id = ?",
+        " claim = ? WHERE owner = ? AND id = ? AND state = 'ready'",
         ((lease, claim, *each) for each in ids),
     )
-    jobs = _held_jobs(connection, {(id, claim) for _, id in ids})
-    unread = [id for _, id in ids if (id, claim) not in jobs]
+    keys = [(*each, claim) for each in ids]
+    jobs = _held_jobs(connection, set(keys))
     connection.executemany(
-        "UPDATE jobs SET state = 'dead', lease_until = NULL, error = ? WHERE id = ? AND claim = ?",
+        f"UPDATE jobs SET state = 'dead', lease_until = NULL, error = ? WHERE {_THIS}",
         (
-            ("the job or its owner cannot be read: see `holdfast doctor`", id, claim)
-            for id in unread
+            ("the job or its owner cannot be read: see `holdfast doctor`", *key)
+            for key in keys
+            if key not in jobs
         ),
     )
-    return [jobs[id, claim] for _, id in ids if (id, claim) in jobs]
+    return [jobs[key] for key in keys if key in jobs]
 
 
 def is_lost(connection: Connection, step: str, moment: int) -> bool:
@@ -599,34 +618,29 @@ def bring_back(connection: Connection, steps: Sequence[str], moment: int) -> Non
     connection.executemany(f"UPDATE jobs SET lease_until = 0 WHERE {_LEASED}", values)
 
 
-def _held_jobs(
-    connection: Connection, keys: Collection[tuple[int, int | None]]
-) -> dict[tuple[int, int | None], _HeldJob]:
-    """The jobs with these numbers that are held in these claims: both, for owners may have jobs of
-    one number."""
-    found: dict[tuple[int, int | None], _HeldJob] = {}
-    for some in chunks(sorted({id for id, _ in keys})):
+def _held_jobs(connection: Connection, keys: Collection[_HeldKey]) -> dict[_HeldKey, _HeldJob]:
+    """Those of these jobs that are there, held in these claims."""
+    found: dict[_HeldKey, _HeldJob] = {}
+    for some in chunks(sorted({id for _, id, _ in keys})):
         rows = connection.execute(
-            f"SELECT {_JOB}, j.claim FROM jobs j JOIN owners o USING (owner)"
+            f"SELECT {_JOB}, j.claim, j.owner FROM jobs j JOIN owners o USING (owner)"
             f" WHERE j.id IN ({marks(len(some))}) ORDER BY j.owner, j.id{connection.for_update}",
             some,
         )
-        held = {(job.id, job.claim): job for job in readable(_to_held_job, rows)}
+        held = {job.key: job for job in readable(_to_held_job, rows)}
         found |= {key: job for key, job in held.items() if key in keys}
     return found
 
 
 def still_mine(connection: Connection, jobs: Sequence[Job]) -> list[_HeldJob]:
     """Those that nobody took over: another claim has another number."""
-    keys = {(job.id, job.claim): None for job in jobs if isinstance(job, _HeldJob)}
+    keys = {job.key: None for job in jobs if isinstance(job, _HeldJob)}
     now = _held_jobs(connection, keys)
     return [now[key] for key in keys if key in now and now[key].state == "running"]
 
 
 def _delete(connection: Connection, jobs: Sequence[_HeldJob]) -> None:
-    connection.executemany(
-        "DELETE FROM jobs WHERE id = ? AND claim = ?", ((job.id, job.claim) for job in jobs)
-    )
+    connection.executemany(f"DELETE FROM jobs WHERE {_THIS}", (job.key for job in jobs))
 
 
 def _write_vectors(
@@ -650,8 +664,8 @@ def _write_vectors(
 
 
 def _to_held_job(row: Sequence[Any]) -> _HeldJob:
-    *fields, claim = row
-    return replace(_HeldJob(*_fields(fields)), claim=claim)
+    *fields, claim, owner = row
+    return replace(_HeldJob(*_fields(fields)), claim=claim, owner=owner)
 
 
 def _fields(row: Sequence[Any]) -> tuple[Any, ...]:

@@ -40,7 +40,8 @@ class SqlLedger(StorePart):
         raw = to_id(note.id)
 
         def work(connection: Connection) -> None:
-            if owner_of(connection, scope) is None and _are_unknown(connection):
+            connection.widen()  # The note before this one may have been of another owner.
+            if connection.find_owner(scope) is None and _are_unknown(connection):
                 return
             owner = ensure_owner(connection, scope)
             connection.execute(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from holdfast.errors import DamagedRow, NotFound
+from holdfast.errors import DamagedRow, NotFound, StoreError
 from holdfast.store.sql.engine import Connection, Pool, TransactionRunner
 from holdfast.store.sql.turns import Turns
 from holdfast.store.values import LISTED
@@ -20,6 +20,7 @@ T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _ID_BYTES = 16
+_MOST_LOOKS = 5
 #: SQLite's own limit of bound values is higher; this keeps statements few and cacheable.
 _IDS_AT_ONCE = 200
 #: Whether a record `r` is `is_heard`.
@@ -57,16 +58,16 @@ def owner_of(connection: Connection, scope: Scope) -> int | None:
 def ensure_owner(connection: Connection, scope: Scope) -> int:
     """The number of (workspace, user), made when new. For the writer only."""
     connection.narrow(scope)
-    found = connection.find_owner(scope)
-    if found is None:
-        connection.execute(
+    for _ in range(_MOST_LOOKS):
+        found = connection.find_owner(scope)
+        if found is not None:
+            return found
+        connection.execute(  # Another may do so at the same time, and yet another erase it.
             "INSERT INTO owners (owner, workspace, user, epoch) VALUES (?, ?, ?, ?)"
             " ON CONFLICT DO NOTHING",
             (connection.new_owner(scope), scope.workspace, scope.user, first_epoch(connection)),
         )
-        found = connection.find_owner(scope)
-    assert found is not None
-    return found
+    raise StoreError("the number of this user is another's: choose another id for it")
 
 
 def first_epoch(connection: Connection) -> int:

@@ -297,6 +297,9 @@ class SqliteConnection(apsw.Connection):
     def narrow(self, scope: Scope) -> None:
         """Every statement names its owner."""
 
+    def widen(self) -> None:
+        """They always are."""
+
     def find_owner(self, scope: Scope) -> int | None:
         found: int | None = self.execute(
             "SELECT owner FROM owners WHERE workspace = ? AND user = ?",

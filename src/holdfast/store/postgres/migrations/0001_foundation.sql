@@ -17,8 +17,8 @@ CREATE FUNCTION min(bigint, bigint) RETURNS bigint
 CREATE FUNCTION json_valid(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS
 'BEGIN PERFORM $1::json; RETURN true; EXCEPTION WHEN others THEN RETURN false; END';
 -- Paths are $.name or $.name.name.
-CREATE FUNCTION json_extract(text, text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
-'SELECT $1::json #>> string_to_array(substr($2, 3), ''.'')';
+CREATE FUNCTION json_extract(text, text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS
+'BEGIN RETURN $1::json #>> string_to_array(substr($2, 3), ''.''); EXCEPTION WHEN others THEN RETURN NULL; END';
 CREATE FUNCTION json_type(text, text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
 'SELECT CASE json_typeof(found) WHEN ''boolean'' THEN found::text WHEN ''string'' THEN ''text''
     ELSE json_typeof(found) END FROM (SELECT $1::json #> string_to_array(substr($2, 3), ''.'')) AS _ (found)';
@@ -314,7 +314,7 @@ GRANT USAGE ON SCHEMA holdfast TO holdfast_serve, holdfast_work, holdfast_read;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO holdfast_serve, holdfast_work;
 GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO holdfast_read;
 REVOKE UPDATE, DELETE ON audit FROM holdfast_serve, holdfast_work;  -- only ever added to
-REVOKE ALL ON secrets, api_keys FROM holdfast_read;
+REVOKE ALL ON secrets, api_keys, webhooks, audit, counters FROM holdfast_read;
 DO $$
 DECLARE name text;
 BEGIN
