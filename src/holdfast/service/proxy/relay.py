@@ -86,7 +86,7 @@ class Upstream:
         self._authority = parts.netloc.encode("ascii", "replace")
         self._path = parts.path.rstrip("/")
         self._patience = timeout_s
-        self._kept: list[_Connection] = []
+        self._kept: list[_UpstreamConnection] = []
 
     @asynccontextmanager
     async def ask(self, call: UpstreamCall) -> AsyncIterator[UpstreamResponse]:
@@ -107,7 +107,7 @@ class Upstream:
         for line in kept:
             await line.wait_closed()
 
-    async def _send(self, call: UpstreamCall) -> tuple[_Connection, h11.Response]:
+    async def _send(self, call: UpstreamCall) -> tuple[_UpstreamConnection, h11.Response]:
         request = self._request(call)
         while self._kept:
             line = self._kept.pop()
@@ -128,15 +128,15 @@ class Upstream:
             headers.append((b"content-length", b"%d" % len(call.body)))
         return h11.Request(method=call.method, target=self._path + call.target, headers=headers)
 
-    async def _connect(self) -> _Connection:
+    async def _connect(self) -> _UpstreamConnection:
         async with asyncio.timeout(_CONNECT_SECONDS):
             reader, writer = await asyncio.open_connection(
                 self._host, self._port, ssl=self._tls, limit=4 * _READ_BYTES
             )
-        return _Connection(reader, writer, self._patience)
+        return _UpstreamConnection(reader, writer, self._patience)
 
 
-class _Connection:
+class _UpstreamConnection:
     """A connection and its HTTP/1.1 state."""
 
     def __init__(
@@ -197,7 +197,7 @@ class _Connection:
             self._http.receive_data(data)
 
 
-async def _head(line: _Connection, request: h11.Request, body: bytes) -> h11.Response:
+async def _head(line: _UpstreamConnection, request: h11.Request, body: bytes) -> h11.Response:
     try:
         return await line.ask(request, body)
     except BaseException:

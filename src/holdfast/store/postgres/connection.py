@@ -36,7 +36,7 @@ from holdfast.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from holdfast.store.sql.engine import Table
+from holdfast.store.sql.engine import TableShape
 from holdfast.types import Scope
 
 log = logging.getLogger("holdfast.store")
@@ -276,15 +276,15 @@ class PostgresConnection:
     def chain(self, workspace: str) -> str | None:
         return workspace
 
-    def tables(self) -> list[Table]:
-        found: dict[str, Table] = {}
+    def tables(self) -> list[TableShape]:
+        found: dict[str, TableShape] = {}
         for table, column, kind in self.execute(
             "SELECT table_name, column_name, data_type FROM information_schema.columns"
             " WHERE table_schema = 'holdfast' AND table_name != 'set_aside'"
             " AND is_generated = 'NEVER'"
             " ORDER BY table_name, ordinal_position"
         ):
-            found.setdefault(table, Table(table, {}, [])).columns[column] = kind == "text"
+            found.setdefault(table, TableShape(table, {}, [])).columns[column] = kind == "text"
         for table, column in self.execute(
             "SELECT k.table_name, k.column_name FROM information_schema.key_column_usage k"
             " JOIN information_schema.table_constraints c"

@@ -35,7 +35,7 @@ class Rows(Protocol):
         """Say, once, that a row of this answer cannot be read."""
 
 
-class Table(NamedTuple):
+class TableShape(NamedTuple):
     """A table, as the check for damaged rows needs to know it."""
 
     name: str
@@ -94,7 +94,7 @@ class Connection(Protocol):
     def chain(self, workspace: str) -> str | None:
         """In which chain of the audit log the lines of a workspace stand; None: there is one."""
 
-    def tables(self) -> list[Table]: ...
+    def tables(self) -> list[TableShape]: ...
 
     def as_bytes(self, column: str) -> str:
         """SQL: the bytes of a text, whatever they are."""

@@ -13,7 +13,7 @@ import orjson
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Derive, Derived
 from holdfast.store.sql.derived import Writing, add, remove, trace
-from holdfast.store.sql.engine import Connection, Table, readable
+from holdfast.store.sql.engine import Connection, TableShape, readable
 from holdfast.store.sql.log import EVENT, to_event
 from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
 from holdfast.store.sql.rows import (
@@ -115,7 +115,7 @@ def count_aside(connection: Connection) -> int:
     return found
 
 
-def _of_table(connection: Connection, table: Table) -> Iterator[Damaged]:
+def _of_table(connection: Connection, table: TableShape) -> Iterator[Damaged]:
     for row in _damaged_rows(connection, table, "", ()):
         reason = _wrong(table, row)
         if reason is None:
@@ -130,7 +130,7 @@ def _of_table(connection: Connection, table: Table) -> Iterator[Damaged]:
 
 
 def _damaged_rows(
-    connection: Connection, table: Table, which: str, values: tuple[Any, ...]
+    connection: Connection, table: TableShape, which: str, values: tuple[Any, ...]
 ) -> Iterator[dict[str, Any]]:
     """Rows by column; a text that is none comes as bytes."""
     names = [*table.columns, *(key for key in table.keys if key not in table.columns)]
@@ -155,7 +155,7 @@ def _raw(text: str | bytes | None) -> bytes | None:
     return text.encode() if isinstance(text, str) else text
 
 
-def _wrong(table: Table, row: dict[str, Any]) -> str | None:
+def _wrong(table: TableShape, row: dict[str, Any]) -> str | None:
     """What is wrong with a row, None if nothing is."""
     for name, value in row.items():
         if value is None:

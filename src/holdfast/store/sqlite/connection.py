@@ -33,7 +33,7 @@ from holdfast.errors import (
     StoreReadOnly,
 )
 from holdfast.store.sealing import is_sealed
-from holdfast.store.sql.engine import Table, migrations
+from holdfast.store.sql.engine import TableShape, migrations
 from holdfast.types import Scope
 
 T = TypeVar("T")
@@ -321,17 +321,17 @@ class SqliteConnection(apsw.Connection):
     def chain(self, workspace: str) -> str | None:
         return None
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[TableShape]:
         names = self.execute(
             "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
             " AND name NOT LIKE 'sqlite_%' AND name != 'set_aside' ORDER BY name"
         ).fetchall()
         return [self._table(str(name), bool(without_rowid)) for name, without_rowid in names]
 
-    def _table(self, name: str, without_rowid: bool) -> Table:
+    def _table(self, name: str, without_rowid: bool) -> TableShape:
         found = self.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)).fetchall()
         keys = [str(column) for column, _, key in found if key] if without_rowid else ["rowid"]
-        return Table(name, {str(column): kind == "TEXT" for column, kind, _ in found}, keys)
+        return TableShape(name, {str(column): kind == "TEXT" for column, kind, _ in found}, keys)
 
     def as_bytes(self, column: str) -> str:
         return f"CAST({column} AS BLOB)"
