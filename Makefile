@@ -33,7 +33,7 @@ serve: .venv/.dev ## run the HTTP service
 	@$(BIN)/holdfast serve
 
 test: .venv/.dev ## run every test suite, slow ones too
-	@scripts/need_debian.sh strace
+	@scripts/need_debian.sh strace pgbouncer
 	@$(BIN)/python scripts/run_suites.py
 
 coverage: .venv/.dev ## which lines the fast tests run, by room

@@ -4,6 +4,7 @@
 # Root installs what is missing; anybody else is told what to install.
 set -euo pipefail
 
+PATH=$PATH:/usr/sbin # Not on everybody's.
 missing=()
 for package in "$@"; do
     command -v "$package" >/dev/null || missing+=("$package")
