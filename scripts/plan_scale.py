@@ -4,8 +4,8 @@
 
 Users have very different amounts of memories (log-normal), and who has more talks more often. Each
 request goes to the process that a hash of its user names; that keeps the owners in use in memory,
-the least used dropped first, and loads the others anew. What one thing costs is in `Costs`: measured on
-one core of a small machine, or estimated where it says so. Change it to what you measure.
+the least used dropped first, and loads the others anew. What a thing costs is in `Costs`, measured
+on one core of a small machine or estimated where it says so. Change it to what you measure.
 """
 
 import argparse
