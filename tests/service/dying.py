@@ -38,9 +38,9 @@ class Dying:
         self._left = commits
         self.commits = 0
 
-    def run(self, work: Work[T]) -> T:
+    def run(self, work: Work[T], *, alone: bool = False) -> T:
         self._check()
-        result = self._writer.run(work)
+        result = self._writer.run(work, alone=alone)
         self.commits += 1
         return result
 
