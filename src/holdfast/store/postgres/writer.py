@@ -15,9 +15,7 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -34,7 +32,7 @@ from holdfast.store.postgres.connection import (
     rollback,
     to_store_error,
 )
-from holdfast.store.sql.engine import Work, both, has_done
+from holdfast.store.sql.engine import Work, WritesAlong
 
 log = logging.getLogger("holdfast.store")
 
@@ -54,12 +52,12 @@ def _in_the_way(error: psycopg.Error) -> bool:
     return isinstance(error, pg.SerializationFailure | pg.DeadlockDetected)
 
 
-class PostgresWriter:
+class PostgresWriter(WritesAlong):
     """`TransactionRunner` on PostgreSQL."""
 
     def __init__(self, pool: PostgresPool) -> None:
+        super().__init__()
         self._pool = pool
-        self._along = threading.local()
         self._notes: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
         self._last_note: Future[None] | None = None
@@ -68,26 +66,6 @@ class PostgresWriter:
         self._done = 0
         #: Why the last transaction failed; "" if it did not.
         self.trouble = ""
-
-    def run(self, work: Work[T], *, alone: bool = False) -> T:
-        more: Work[None] | None = getattr(self._along, "work", None)
-        if more is None:
-            return self._run(work, alone=alone)
-        note = more
-        result = self._run(lambda c: both(c, work, note), alone=alone)
-        if has_done(result):
-            self._along.work = None
-        return result
-
-    @contextmanager
-    def along(self, more: Work[None]) -> Iterator[None]:
-        if getattr(self._along, "work", None) is not None:
-            raise RuntimeError("something is to be written along already: blocks do not nest")
-        self._along.work = more
-        try:
-            yield
-        finally:
-            self._along.work = None
 
     def later(self, work: Work[None], what: str) -> None:
         with self._lock:
@@ -103,11 +81,11 @@ class PostgresWriter:
         with self._lock:
             waiting, self._waiting = self._waiting, []
         try:
-            self._run(lambda c: [work(c) for work, _ in waiting], alone=False)
+            self.transact(lambda c: [work(c) for work, _ in waiting], alone=False)
         except HoldfastError:
             for work, what in waiting:
                 try:
-                    self._run(work, alone=False)
+                    self.transact(work, alone=False)
                 except HoldfastError as error:
                     log.error("%s was not written: %s", what, error)
 
@@ -122,7 +100,7 @@ class PostgresWriter:
         if self._notes is not None:
             self._notes.shutdown(wait=True)
 
-    def _run(self, work: Work[T], *, alone: bool) -> T:
+    def transact(self, work: Work[T], *, alone: bool) -> T:
         deadline = time.monotonic() + LOST_SECONDS
         tries = 0
         while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -186,9 +187,9 @@ _MUST_BE_ZERO: tuple[tuple[str, str, str, bool], ...] = (
 class SqlCheck(StorePart):
     """The checking half of `Upkeep`."""
 
+    @abstractmethod
     def _engine(self, connection: Connection) -> list[Finding]:
         """What is to be said of the engine itself."""
-        raise NotImplementedError
 
     def _mend_engine(self, connection: Connection) -> int:
         """Make right what is wrong below the rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -80,9 +81,9 @@ class SqlChores(StorePart):
         self._scrub(_OF_OWNER)
         return removed
 
+    @abstractmethod
     def _scrub(self, tables: Sequence[str]) -> None:
         """Leave nothing of rows removed from these where the engine keeps its files."""
-        raise NotImplementedError
 
 
 def _is_due(connection: Connection, name: str, moment: int, every_s: float) -> bool:

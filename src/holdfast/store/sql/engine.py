@@ -7,8 +7,10 @@ out, `?` and `:name` become the driver's own marks. What cannot be said alike is
 
 from __future__ import annotations
 
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -143,15 +145,47 @@ def readable(convert: Callable[[Any], T], rows: Rows) -> Iterator[T]:
             rows.leave_out()
 
 
-def both(connection: Connection, work: Work[T], more: Work[None]) -> T:
-    """Do `more` along with work that does something."""
-    result = work(connection)
-    if has_done(result):
-        more(connection)
-    return result
+class WritesAlong(ABC):
+    """`run` and `along` of a `TransactionRunner`, by what runs one piece of work."""
+
+    def __init__(self) -> None:
+        self._along = threading.local()
+
+    @abstractmethod
+    def transact(self, work: Work[T], *, alone: bool) -> T:
+        """As `run`, of this work alone."""
+
+    def run(self, work: Work[T], *, alone: bool = False) -> T:
+        """See `TransactionRunner`."""
+        more: Work[None] | None = getattr(self._along, "work", None)
+        if more is None:
+            return self.transact(work, alone=alone)
+        note = more
+
+        def both(connection: Connection) -> T:
+            result = work(connection)
+            if _has_done(result):
+                note(connection)
+            return result
+
+        result = self.transact(both, alone=alone)
+        if _has_done(result):
+            self._along.work = None
+        return result
+
+    @contextmanager
+    def along(self, more: Work[None]) -> Iterator[None]:
+        """See `TransactionRunner`."""
+        if getattr(self._along, "work", None) is not None:
+            raise RuntimeError("something is to be written along already: blocks do not nest")
+        self._along.work = more
+        try:
+            yield
+        finally:
+            self._along.work = None
 
 
-def has_done(result: object) -> bool:
+def _has_done(result: object) -> bool:
     """Work that found nothing to do says so: False, or the empty list of what it changed."""
     return result is not False and result != []
 

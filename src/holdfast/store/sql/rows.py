@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -37,7 +38,7 @@ WRITTEN = f"iif(r.tier = 'graph', NOT {HEARD}, r.written = 1)"
 JOB_NUMBER = "CAST(? AS BIGINT) + row_number() OVER (ORDER BY {order}) - 1"
 
 
-class StorePart:
+class StorePart(ABC):
     """What every part of the store works with."""
 
     #: What the store is called in messages.

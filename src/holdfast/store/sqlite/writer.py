@@ -11,16 +11,15 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import apsw
 
 from holdfast.errors import Closed, StoreError, StoreFull
-from holdfast.store.sql.engine import Work, both, has_done
+from holdfast.store.sql.engine import Work, WritesAlong
 from holdfast.store.sqlite.connection import (
     SqliteConnection,
     patiently,
@@ -57,13 +56,14 @@ class _PendingWrite:
         self.answer.set_exception(error)
 
 
-class Writer:
+class Writer(WritesAlong):
     """Runs pieces of work on the only writing connection of this process."""
 
     def __init__(
         self, connection: SqliteConnection, path: str, moved: Callable[[], str] = str
     ) -> None:
         """`moved` says why the file is no longer where it was; "" if it is."""
+        super().__init__()
         self._connection = connection
         self._moved = moved
         connection.set_wal_hook(self._checkpoint)
@@ -75,33 +75,14 @@ class Writer:
         self._broken: StoreError | None = None
         self._last_failure = ""
         self._last_unawaited: Future[Any] | None = None
-        self._along = threading.local()
         self._thread = threading.Thread(target=self._loop, name="holdfast-writer", daemon=True)
         self._thread.start()
 
-    def run(self, work: Work[T], *, alone: bool = False) -> T:
+    def transact(self, work: Work[T], *, alone: bool = False) -> T:
         """Run `work` in a transaction and return once its effects are on stable storage. (It is
         always alone: there is no other writer.)"""
-        more: Work[None] | None = getattr(self._along, "work", None)
-        if more is None:
-            result: T = self._submit(work).result()
-            return result
-        result = self._submit(lambda c: both(c, work, more)).result()
-        if has_done(result):
-            self._along.work = None
+        result: T = self._submit(work).result()
         return result
-
-    @contextmanager
-    def along(self, more: Work[None]) -> Iterator[None]:
-        """Within this block, do `more` in the transaction of the first work of this thread that
-        does something: both, or neither. Blocks do not nest: the note of one would be lost."""
-        if getattr(self._along, "work", None) is not None:
-            raise RuntimeError("something is to be written along already: blocks do not nest")
-        self._along.work = more
-        try:
-            yield
-        finally:
-            self._along.work = None
 
     @property
     def trouble(self) -> str:
