@@ -12,6 +12,7 @@ from holdfast.errors import Conflict, StoreError
 from holdfast.records.entries import index_row
 from holdfast.store.postgres import PostgresStore
 from holdfast.store.protocols import StoredKey
+from holdfast.store.sealing import unseal
 from holdfast.store.sql import SqlStore
 from holdfast.store.sql.copy import copy_store, owner_digest
 from holdfast.store.sqlite import SqliteStore
@@ -105,6 +106,24 @@ def test_a_copy_in_a_file_goes_on_too(file: SqliteStore, tmp_path: Path) -> None
         assert said(copy) == said(file)
         assert copy.hooks() == file.hooks()
         assert [finding for finding in copy.check(index_row) if not finding.ok] == []
+
+
+def test_a_backup_of_a_server_in_use_is_of_one_moment_and_can_be_used(
+    file: SqliteStore, server: PostgresStore, tmp_path: Path
+) -> None:
+    copy_store(file, server, finish=True)
+    before = list(server.dump())
+
+    def change(done: int, total: int) -> None:
+        put(server, ANN, an_entry(900 + done))
+        put(server, replace(ANN, user=f"new{done}"), an_entry(950 + done))
+
+    server.backup(tmp_path / "backup", progress=change)
+    unseal(tmp_path / "backup", tmp_path / "restored.db")
+    with closing(SqliteStore(tmp_path / "restored.db")) as restored:
+        restored.use_terms(1, index_row)
+        assert list(restored.dump()) == before
+    assert list(server.dump()) != before
 
 
 def test_who_was_erased_meanwhile_is_gone(file: SqliteStore, server: PostgresStore) -> None:

@@ -45,7 +45,7 @@ def memory_at(
             yield client
         return
     if must_exist:
-        check_exists(url)
+        _check_exists(url)
     with wiring.open(url, config=settings, worker=False) as memory:
         yield memory
 
@@ -59,7 +59,7 @@ def store_at(
     check_here(url, way)
     load_for_command_line(config)  # A wrong setting is told here as everywhere.
     if must_exist:
-        check_exists(url)
+        _check_exists(url)
     store = wiring.make_store(url)
     try:
         yield store
@@ -96,7 +96,7 @@ def file_of(url: str) -> Path | None:
     return Path(rest.removeprefix("/")) if scheme == "sqlite" else None
 
 
-def check_exists(url: str) -> None:
+def _check_exists(url: str) -> None:
     """Reading must not leave an empty database behind where a name was mistyped."""
     path = file_of(url)
     if "://" not in url:

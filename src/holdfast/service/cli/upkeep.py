@@ -255,12 +255,14 @@ def migrate(
     """
     from holdfast import wiring  # noqa: PLC0415
     from holdfast.config import load_for_command_line  # noqa: PLC0415
-    from holdfast.service.cli.opening import check_exists, check_here  # noqa: PLC0415
+    from holdfast.service.cli.opening import check_here, file_of  # noqa: PLC0415
 
     load_for_command_line(config)
     for url in (source, target):
         check_here(url)
-    check_exists(source)
+    file = file_of(source)
+    if file is not None and not file.exists():
+        raise HoldfastError(f"no memory at {file}: name the source first, then the target")
     if source == target:
         raise HoldfastError("source and target are the same")
     with progress("copying users") as step:

@@ -14,8 +14,8 @@ from psycopg import errors as pg
 
 from holdfast.errors import NotAStore, SchemaTooNew, StoreBusy, StoreError
 from holdfast.store.postgres.connection import (
-    _LOCKS,
     BUSY_SECONDS,
+    LOCKS,
     OLDEST_SERVER,
     PostgresPool,
     opened_pool,
@@ -115,7 +115,9 @@ class PostgresStore(SqlStore):
         with TemporaryDirectory(dir=path.absolute().parent, prefix=".backup-") as folder:
             file = SqliteStore(Path(folder) / "store.db")
             try:
-                copy_store(self, file, finish=True, progress=progress)
+                done = copy_store(self, file, finish=True, behind_is_fine=True, progress=progress)
+                if done.different:
+                    raise StoreError(f"the backup {path} differs from the store: try again")
                 file.backup(path)
             finally:
                 file.close()
@@ -173,7 +175,7 @@ def migrate(raw: psycopg.Connection[Any], name: str) -> None:
             _check_member(raw, name)
             return
         with raw.transaction():
-            raw.execute(f"SELECT pg_advisory_xact_lock({_LOCKS}, {_MIGRATING})")
+            raw.execute(f"SELECT pg_advisory_xact_lock({LOCKS}, {_MIGRATING})")
             _make_roles(raw, name)
             raw.execute("CREATE SCHEMA IF NOT EXISTS holdfast")
             raw.execute("SET LOCAL search_path = holdfast")

@@ -61,7 +61,7 @@ _BY_KEYS = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
 _BEGIN_READ = f"BEGIN READ ONLY; {_BEGIN}; {_BY_KEYS}"
 _BEGIN_SNAPSHOT = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_BEGIN}"
 #: Numbers of advisory locks begin with it: "hold", as four letters.
-_LOCKS = 0x686F6C64
+LOCKS = 0x686F6C64
 
 
 def begin_write(*, alone: bool) -> str:
@@ -70,7 +70,7 @@ def begin_write(*, alone: bool) -> str:
     return (
         f"BEGIN; {_BEGIN}; SET LOCAL lock_timeout = '{BUSY_SECONDS}s';"
         f" SET LOCAL idle_in_transaction_session_timeout = '{2 * BUSY_SECONDS}s';"
-        f" SELECT pg_advisory_xact_lock{shared}({_LOCKS}, 0)"
+        f" SELECT pg_advisory_xact_lock{shared}({LOCKS}, 0)"
     )
 
 
@@ -201,7 +201,7 @@ class PostgresConnection:
         cursor = self._raw.cursor(f"rows_{next(_CURSORS)}", binary=True)
         cursor.itersize = _ROWS_AT_ONCE
         cursor.execute(translate(sql), values)
-        self._streams.append(cursor)
+        self._streams = [each for each in self._streams if not each.closed] + [cursor]
         return PostgresRows(cursor, self._unread)
 
     def many(self, sql: str, values: Sequence[Any]) -> list[Any]:
@@ -267,7 +267,7 @@ class PostgresConnection:
 
     def lock(self, name: str) -> None:
         number = int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "big", signed=True)
-        self.execute(f"SELECT pg_advisory_xact_lock({_LOCKS}, {number or 1})")
+        self.execute(f"SELECT pg_advisory_xact_lock({LOCKS}, {number or 1})")
 
     @property
     def for_update(self) -> str:

@@ -1,9 +1,9 @@
 """One store into another, owner by owner: from a file to a server, back, and into a backup.
 
-An owner is copied in one transaction out of one snapshot, its own row with it, so an owner who is
-there is there whole: a copy that was cut short goes on where it stopped, and of a source that is in
-use those who changed meanwhile are copied again. Whether both say the same is told by a digest of
-all rows of an owner, which leaves out only the numbers that an engine gives.
+All is read out of one snapshot, and an owner is written in one transaction, its own row with it, so
+an owner who is there is there whole: a copy that was cut short goes on where it stopped, and of a
+source that is in use those who changed meanwhile are copied by the next one. Whether both say the
+same is told by a digest of all rows of an owner, which leaves out only what an engine numbers.
 """
 
 from __future__ import annotations
@@ -69,31 +69,41 @@ class Copied:
 
 
 def copy_store(
-    source: SqlStore, target: SqlStore, *, finish: bool, progress: Progress | None = None
+    source: SqlStore,
+    target: SqlStore,
+    *,
+    finish: bool,
+    behind_is_fine: bool = False,
+    progress: Progress | None = None,
 ) -> Copied:
-    """Copy everything; what is there already from a copy before is left. Conflict when the target
-    holds memories of its own. `finish`: nobody writes to the source any more, and once both say the
-    same the target is a store of its own; until then nobody can open it as a memory."""
+    """Copy everything as it is at one moment; what is there already from a copy before is left.
+    Conflict when the target holds memories of its own. `finish`: nobody writes to the source any
+    more, or that the copy is `behind` is fine, and once both say the same the target is a store of
+    its own; until then nobody can open it as a memory."""
     _check_target(target)
     target._writer.run(_begin, alone=True)
     copied = Copied()
     with source._pool.snapshot() as reading:
         target._writer.run(lambda c: _copy_small(reading, c), alone=True)
         scopes = _scopes(reading)
-    for number, scope in enumerate(scopes, 1):
-        _copy_owner(source, target, scope, copied)
-        if progress is not None:
-            progress(number, len(scopes))
-    _drop_others(target, scopes)
-    target._loaded()
-    with source._pool.snapshot() as reading, target._pool.snapshot() as other:
-        for scope in _scopes(reading):
-            if _head(reading, scope) != _head(other, scope):
-                copied.behind.append(scope)
-            elif owner_digest(reading, scope) != owner_digest(other, scope):
-                copied.different.append(scope)
+        for number, scope in enumerate(scopes, 1):
+            _copy_owner(reading, target, scope, copied)
+            if progress is not None:
+                progress(number, len(scopes))
+        _drop_others(target, scopes)
+        target._loaded()
+        with target._pool.snapshot() as there:
+            copied.different = [
+                scope
+                for scope in scopes
+                if owner_digest(reading, scope) != owner_digest(there, scope)
+            ]
         head = _audit_head(reading)
-    if finish and not copied.behind and not copied.different:
+    with source._pool.snapshot() as now, target._pool.snapshot() as there:
+        copied.behind = [
+            scope for scope in _scopes(now) if _head(now, scope) != _head(there, scope)
+        ]
+    if finish and not copied.different and (behind_is_fine or not copied.behind):
         target._writer.run(lambda c: _finish(c, head), alone=True)
     return copied
 
@@ -198,24 +208,19 @@ def _scopes(connection: Connection) -> list[Scope]:
 
 
 def _head(connection: Connection, scope: Scope) -> Any:
-    """Where an owner stands."""
-    return connection.execute(
+    """Where an owner stands; () if it is not there."""
+    found = connection.execute(
         f"SELECT {_COUNTERS} FROM owners WHERE owner = ?", (connection.find_owner(scope),)
     ).fetchone()
+    return tuple(found or ())
 
 
-def _copy_owner(source: SqlStore, target: SqlStore, scope: Scope, copied: Copied) -> None:
-    with source._pool.snapshot() as reading, target._pool.reader() as there:
-        head = _head(reading, scope)
-        if head is None or tuple(head) == tuple(_head(there, scope) or ()):
+def _copy_owner(reading: Connection, target: SqlStore, scope: Scope, copied: Copied) -> None:
+    with target._pool.reader() as there:
+        if _head(reading, scope) == _head(there, scope):
             copied.skipped += 1
             return
-
-    def work(connection: Connection) -> int:
-        with source._pool.snapshot() as reading:
-            return _write_owner(reading, connection, scope)
-
-    copied.rows += target._writer.run(work)
+    copied.rows += target._writer.run(lambda c: _write_owner(reading, c, scope))
     copied.owners += 1
 
 
