@@ -5,10 +5,11 @@ REQUESTS ?= 20000
 HISTORIES ?= 1000
 MINUTES ?= 120
 ROWS ?= 10000
+LARGE ?= 1000000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test coverage check lint fix eval bench bench-postgres faults trust proof foreign crash powerloss tiny mutants soak release lock clean
+.PHONY: help setup demo serve test coverage check lint fix eval bench bench-postgres bench-large bench-peers faults trust proof foreign crash powerloss tiny mutants soak release lock clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -69,6 +70,12 @@ bench: .venv/.dev ## measure speed and size, beside a yardstick of this machine
 bench-postgres: .venv/.dev ## a file and a PostgreSQL server side by side; ROWS=10000 memories of one user
 	@$(BIN)/python scripts/bench_postgres.py --rows $(ROWS)
 
+bench-large: .venv/.dev ## one user of LARGE=1000000 turns, searched in the database and in memory; DATA=folder of labelled sets
+	@$(BIN)/python scripts/bench_large.py --rows $(LARGE) $(if $(DATA),--data $(DATA))
+
+bench-peers: .venv/.dev ## ours beside LangGraph's SqliteStore and lancedb, from PyPI; DATA=folder of labelled sets
+	@$(BIN)/python scripts/bench_peers.py --data "$(DATA)"
+
 faults: .venv/.dev ## break the language model in every known way and count what is lost
 	@$(BIN)/python scripts/faults.py
 
@@ -90,6 +97,7 @@ crash: .venv/.dev ## kill -9 at random points, CYCLES=1000 times; then a service
 	@$(BIN)/python scripts/crash.py --cycles $(CYCLES)
 	@$(BIN)/python scripts/crash_http.py --cycles $(CYCLES)
 	@$(BIN)/python scripts/crash_postgres.py --kills 300
+	@$(BIN)/python scripts/crash_postgres.py --failovers 20
 
 soak: .venv/.dev ## a mixed load for MINUTES=120: does the service's memory stop growing?
 	@$(BIN)/python scripts/soak.py --minutes $(MINUTES)

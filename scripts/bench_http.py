@@ -3,6 +3,11 @@
 The service runs in a process of its own, as `holdfast serve` starts it, and so do its clients; the
 memory in this process has nobody beside it. Every figure is printed with the goal it has. Nothing
 here is a test. `--db` keeps the store of ten thousand memories for the next run.
+
+`--processes N` compares `serve --processes N` with one process instead, for sixteen clients: of one
+user each, whose connections stay with the process of that user, and of any user, where each request
+may be one for another process. The clients take the processor, too: so what the servers took of it
+is told as well.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import shutil
 import socket
 import statistics
@@ -53,10 +59,17 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=MEMORIES)
     parser.add_argument("--questions", type=int, default=60, help="in each turn")
     parser.add_argument("--db", type=Path, help="keep the store here")
+    parser.add_argument("--processes", type=int, help="compare so many with one, and nothing else")
+    parser.add_argument("--url", help="for that, on a PostgreSQL database, which is left filled")
     parser.add_argument("--client", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.client:
         print(json.dumps(asyncio.run(_client(json.loads(args.client)))))
+        return
+    if args.processes:
+        with tempfile.TemporaryDirectory() as folder:
+            compared(Path(folder), args.processes, args.url, args.questions)
+        report()
         return
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "bench.db"
@@ -92,6 +105,81 @@ def measured(db: Path, count: int) -> None:
             many_clients(service, key, memory, count)
         ingested(service, key)
         streamed(service, key)
+
+
+USERS = 16
+OF_A_USER = 200
+
+
+def compared(folder: Path, processes: int, url: str | None, count: int) -> None:
+    """One process and several by turns, on the same store."""
+    db = url or str(folder / "users.db")
+    with holdfast.open(db, worker=False, config=QUIET) as memory:
+        for user in range(USERS):
+            batch = [{"content": sentence(user * OF_A_USER + i)} for i in range(OF_A_USER)]
+            memory.remember(batch, user=f"u{user}")
+        memory.drain()
+        key = create_key(memory.store, role="admin")[1]
+    more = (*("--processes", str(processes)), "--no-worker")
+    with (
+        serving(folder / "one.db", "--no-worker", settings=QUIET, db=db) as one,
+        serving(folder / "more.db", *more, settings=QUIET, db=db) as several,
+    ):
+        for service in (one, several):  # Every index is there before anything is measured.
+            clients(
+                service, key, "/v1/recall", _of_users(USERS * 16, 0, any_user=True), clients=CLIENTS
+            )
+        for words, any_user in (("of one user each", False), ("of any user", True)):
+            told = {1: _Load(), processes: _Load()}
+            for turn in range(ROUNDS):
+                bodies = _of_users(count * 8, 1000 + turn * count * 50, any_user=any_user)
+                for number, service in ((1, one), (processes, several)):
+                    told[number].measure(service, key, bodies)
+            one_rate = told[1].rate
+            for number, load in told.items():
+                goal = f">= {0.85 * number:.2g} times one" if number > 1 else ""
+                ratio = f"{load.rate / one_rate:.2f}, " if number > 1 else ""
+                what = f"{number} process{'es' * (number > 1)}, {CLIENTS} clients {words}"
+                note(what, f"{load.rate:.0f}/s", goal, ratio + load.words)
+
+
+class _Load:
+    """What a service does for sixteen clients, over several turns."""
+
+    def __init__(self) -> None:
+        self._rates: list[float] = []
+        self._asked = self._errors = 0
+        self._spent, self._seconds = [0.0], 0.0
+
+    def measure(self, service: Service, key: str, bodies: list[dict[str, Any]]) -> None:
+        with _spending(self._spent, 0, service.process.pid):
+            got = clients(service, key, "/v1/recall", bodies, clients=CLIENTS)
+        self._rates.append(len(bodies) / got["seconds"])
+        self._asked += len(bodies)
+        self._seconds += got["seconds"]
+        self._errors += got["errors"]
+
+    @property
+    def rate(self) -> float:
+        return statistics.median(self._rates)
+
+    @property
+    def words(self) -> str:
+        spent = self._spent[0]
+        return (
+            f"{1e3 * spent / self._asked:.1f} ms of CPU a request,"
+            f" {spent / self._seconds:.2f} cores in use, {self._errors} errors"
+        )
+
+
+def _of_users(count: int, first: int, *, any_user: bool = False) -> list[dict[str, Any]]:
+    """Questions, of one user for each client or of any."""
+    chosen = random.Random(first)
+    users = [chosen.randrange(USERS) if any_user else i % CLIENTS for i in range(count)]
+    return [
+        {"user_id": f"u{user}", "query": question(first + i), "limit": 10}
+        for i, user in enumerate(users)
+    ]
 
 
 def _recall(memory: Memory, text: str) -> None:
@@ -209,8 +297,11 @@ def _spending(spent: list[float], place: int, process: int) -> Iterator[None]:
 
 
 def _cpu(process: int) -> float:
+    """Of a process, and of those that it started."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    others = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_cpu(int(each)) for each in others)
 
 
 def ingested(service: Service, key: str) -> None:

@@ -21,7 +21,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import holdfast
 from holdfast.memory.memory import Memory
-from scripts.bench import Precomputed, fill, latencies, question, sentence
+from holdfast.types import Scope
+from scripts.bench import (
+    Precomputed,
+    fill,
+    first_search,
+    latencies,
+    memory_of_an_owner,
+    question,
+    sentence,
+)
 
 BATCH = 32
 CLIENTS = 4
@@ -105,26 +114,64 @@ def plain_inserts(server: Any, seconds: int = 5) -> float:
     return float(line.split()[2])
 
 
-def searches(url: str, size: int, users: int) -> tuple[float, float, float]:
-    """Milliseconds: p50 and p95 of a search that is warm, and the first of a fresh process's."""
+def searches(url: str, size: int, users: int) -> tuple[float, float]:
+    """Milliseconds: p50 and p95 of a search that is warm."""
     with opened(url) as memory:
         fill(memory, size, users=users)
-    began = time.perf_counter()
-    with opened(url) as memory:
         memory.recall("warm up", user="u0")
-        cold = time.perf_counter() - began
         times = latencies(lambda i: memory.recall(question(i), user="u0"), 300)
-    return median(times) * 1e3, sorted(times)[int(0.95 * len(times))] * 1e3, cold * 1e3
+    return median(times) * 1e3, sorted(times)[int(0.95 * len(times))] * 1e3
+
+
+def cold_starts(file: str, server: str, size: int) -> None:
+    """Open and first search in fresh processes, the best of three: the machine is shared."""
+    drop_kept(file, server)
+    anew = [first_search(url) for url in (file, server)]
+    best = [
+        min((first_search(url) for _ in range(3)), key=lambda one: one.seconds)
+        for url in (file, server)
+    ]
+    what = "open and first search, cold"
+    told(f"{what}, nothing kept", anew[0].seconds * 1e3, anew[1].seconds * 1e3, "ms", "")
+    goal = "<= 1,000 ms at 100,000"
+    told(what, best[0].seconds * 1e3, best[1].seconds * 1e3, "ms", goal)
+    told("  CPU of this process", best[0].cpu * 1e3, best[1].cpu * 1e3, "ms", "")
+    there, here = memory_of_an_owner(server, size), memory_of_an_owner(file, size)
+    told("memory of the owner, beside vectors", here, there, "KB each", "<= 1.2 KB a memory")
+    told("what is kept of the index", kept_bytes(file), kept_bytes(server), "bytes", "a memory")
+
+
+def drop_kept(*urls: str) -> None:
+    for url in urls:
+        with opened(url) as memory:
+            store: Any = memory.store
+            store._writer.run(lambda connection: connection.execute("DELETE FROM kept_index"))
+
+
+def kept_bytes(url: str) -> float:
+    """Bytes of what is kept for each memory of the user."""
+    with opened(url) as memory:
+        scope = Scope("default", "u0")
+        kept = memory.store.kept_index(scope)
+        assert kept is not None
+        return sum(map(len, kept.pieces)) / len(memory.store.changes(scope, after=0))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000, help="memories of one user")
+    parser.add_argument("--cold", action="store_true", help="only opening and the first search")
     parser.add_argument("--batches", type=int, default=60, help="of 32 turns, for each client")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="holdfast-pg-") as name, started(Path(name)) as server:
         folder, url = Path(name), server.get_uri()
         print(f"{'':44} {'file':>10} {'server':>10}")
+        if asked.cold:
+            for where in (str(folder / "search.db"), url):
+                with opened(where) as memory:
+                    fill(memory, asked.rows, users=1)
+            cold_starts(str(folder / "search.db"), url, asked.rows)
+            return
         goal = "server >= 3,000"
         told(
             f"ingest, {BATCH} a call, {CLIENTS} processes",
@@ -143,7 +190,7 @@ def main() -> None:
         what = f"search, {asked.rows:,} of one user"
         told(f"{what}, p50", file[0], there[0], "ms", "<= 1.3x")
         told(f"{what}, p95", file[1], there[1], "ms", "")
-        told("open and first search, cold", file[2], there[2], "ms", "")
+        cold_starts(str(folder / "search.db"), url, asked.rows)
 
 
 if __name__ == "__main__":

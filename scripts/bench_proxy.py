@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import holdfast
 from holdfast.service.http.app import create_app
-from holdfast.service.http.serving import listening
+from holdfast.service.http.processes import listening
 from holdfast.service.keys import create_key
 from scripts.bench import RealQuestions, fill, latencies, opened, question
 

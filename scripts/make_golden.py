@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
+from holdfast.index.packed import keep, read_feed
 from holdfast.index.view import packed
 from holdfast.records.entries import indexed_terms
 from holdfast.service.keys import create_key
@@ -73,6 +74,9 @@ def fill(memory: holdfast.Memory) -> None:
     memory.remember("Still waiting: okapi.", user="ann")
     create_key(memory.store, workspace="team", user="bob", role="read", label="golden")
     serve(memory)
+    # As an index does that had much to read.
+    bob = Scope("team", "bob")
+    keep(memory.store, bob, read_feed(memory.store, bob, memory.store.head(bob)))
 
 
 def learn(memory: holdfast.Memory) -> None:

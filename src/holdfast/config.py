@@ -25,6 +25,7 @@ from holdfast.settings import (
     Decay,
     Embedding,
     Extraction,
+    Index,
     Jobs,
     Life,
     Limits,
@@ -126,6 +127,7 @@ class Config:
     stages: Stages = field(default_factory=Stages)
     boosting: Boosting = field(default_factory=Boosting)
     limits: Limits = field(default_factory=Limits)
+    index: Index = field(default_factory=Index)
     jobs: Jobs = field(default_factory=Jobs)
     embedding: Embedding = field(default_factory=Embedding)
     extraction: Extraction = field(default_factory=Extraction)

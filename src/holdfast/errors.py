@@ -10,6 +10,7 @@
     ├── Closed                           the memory was closed
     ├── StoreError                       the file or database cannot do it
     │   ├── StoreBusy                    another process holds the store for too long
+    │   │   └── Overtaken                another wrote meanwhile what was to stay as it was
     │   ├── StoreFull                    no space left on the disk
     │   ├── StoreReadOnly                the file or its folder cannot be written
     │   ├── NotAStore                    the file is no Holdfast database, or is damaged
@@ -79,6 +80,10 @@ class StoreError(HoldfastError):
 
 class StoreBusy(StoreError):
     """Another process holds the store; try again."""
+
+
+class Overtaken(StoreBusy):
+    """Another has written meanwhile: nothing was done; try again."""
 
 
 class StoreFull(StoreError):

@@ -173,6 +173,22 @@ class Jobs:
 
 
 @dataclass(frozen=True, slots=True)
+class Index:
+    """Owners too large to be held in memory, on a PostgreSQL server with pgvector."""
+
+    #: Who has more turns is not loaded: the database names documents that may answer.
+    resident_memories: int = above_zero(200_000)
+    #: Links of each vector in the index of what was said and derived, and how many are looked at
+    #: when one is added; of what stands in the knowledge graph. The seed's.
+    links: int = above_zero(8)
+    build_effort: int = above_zero(32)
+    graph_links: int = above_zero(24)
+    graph_build_effort: int = above_zero(128)
+    #: How many vectors a search looks at.
+    search_effort: int = above_zero(400)
+
+
+@dataclass(frozen=True, slots=True)
 class Embedding:
     """Which model turns text into vectors."""
 

@@ -17,7 +17,7 @@ from holdfast.errors import StoreBusy
 from holdfast.index.resident import IndexCache, View, ViewPart
 from holdfast.language.terms import term_id, terms
 from holdfast.memory.memory import Memory
-from holdfast.store.protocols import Change, Derived, Feed, Head, Vector
+from holdfast.store.protocols import FOREVER_US, Change, Derived, Feed, Head, VectorRows
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact, a_name, told
 from holdfast.types import TEAM, Scope
@@ -290,14 +290,16 @@ class BadDay:
     def head(self, scope: Scope) -> Head:
         return self._feed.head(scope)
 
-    def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
-        return self._feed.vectors(scope, space, after=after)
+    def vector_rows(
+        self, scope: Scope, space: int, *, after: int, until: int
+    ) -> Iterator[VectorRows]:
+        return self._feed.vector_rows(scope, space, after=after, until=until)
 
-    def changes(self, scope: Scope, *, after: int) -> list[Change]:
+    def changes(self, scope: Scope, *, after: int, until: int = FOREVER_US) -> list[Change]:
         if scope == self.failing:
             self.failing = None
             raise StoreBusy
-        return self._feed.changes(scope, after=after)
+        return self._feed.changes(scope, after=after, until=until)
 
 
 def test_what_a_load_that_was_cut_short_had_found_is_not_lost(memory: Memory) -> None:

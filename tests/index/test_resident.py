@@ -12,7 +12,7 @@ import holdfast
 from holdfast.index.resident import IndexCache, View
 from holdfast.language.terms import term_id, terms
 from holdfast.memory.memory import Memory
-from holdfast.store.protocols import FOREVER_US, Change, Derived, Feed, Head, Space, Vector
+from holdfast.store.protocols import FOREVER_US, Change, Derived, Feed, Head, Space, VectorRows
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON, a_fact, a_name, told
@@ -403,13 +403,15 @@ class LateFeed:
         next(self._write, None)
         return head
 
-    def changes(self, scope: Scope, *, after: int) -> list[Change]:
-        return self._feed.changes(scope, after=after)
-
-    def vectors(self, scope: Scope, space: int, *, after: int) -> list[Vector]:
-        found = self._feed.vectors(scope, space, after=after)
+    def changes(self, scope: Scope, *, after: int, until: int = FOREVER_US) -> list[Change]:
+        found = self._feed.changes(scope, after=after, until=until)
         next(self._write, None)
         return found
+
+    def vector_rows(
+        self, scope: Scope, space: int, *, after: int, until: int
+    ) -> Iterator[VectorRows]:
+        return self._feed.vector_rows(scope, space, after=after, until=until)
 
 
 def test_a_write_in_the_middle_of_catching_up_is_neither_lost_nor_doubled(memory: Memory) -> None:

@@ -1,12 +1,14 @@
 """The times a question names: a table one can check with a calendar, and what is no time."""
 
+import string
 import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.language import dates
 from holdfast.language.dates import FIRST, LAST, TimeSpan, spans
 
 # A Wednesday in a leap year.
@@ -305,6 +307,15 @@ def test_no_text_and_no_clock_raises_and_no_span_is_empty(text: str, now: dateti
         assert isinstance(span, TimeSpan)
         assert FIRST <= span.start < span.end <= LAST
         assert span.phrase in text
+
+
+@pytest.mark.parametrize("rule", range(len(dates._RULES)))
+@given(drawn=st.data())
+@settings(max_examples=60)
+def test_whatever_names_a_time_holds_one_of_the_hints(rule: int, drawn: st.DataObject) -> None:
+    pattern, _ = dates._RULES[rule]
+    text = drawn.draw(st.from_regex(pattern, alphabet=string.printable))
+    assert dates._HINT.search(text)
 
 
 def test_a_long_question_costs_no_more_than_its_length() -> None:

@@ -1,11 +1,14 @@
 """What a user asks of the assistant for good is a rule; the same words elsewhere are not."""
 
+import re
+import string
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.language.instructions import cues, own_words
 from holdfast.language.instructions.rules import JOINT, FoundRule, detect
 
 
@@ -437,3 +440,60 @@ def test_a_mebibyte_takes_no_longer_than_its_length(unit: str) -> None:
     began = time.thread_time()
     detect((unit * 2**20)[: 2**20])
     assert time.thread_time() - began < 10
+
+
+# ----------------------------------------------------------------------
+# Words are looked for before patterns are asked: whatever matches must hold one of them.
+# ----------------------------------------------------------------------
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+#: The first two are asked for at the start of a sentence.
+NEEDED = {
+    rf"\A(?:{cues.ENDS_ALL.pattern})": cues.ENDING_WORDS,
+    rf"\A(?:{cues.ENDS.pattern})": cues.ENDING_WORDS,
+    cues.GRANT.pattern: cues.GRANTING_WORDS,
+    cues.GRANTED.pattern: cues.GRANTING_WORDS,
+    cues.UNASKED.pattern: cues.GRANTING_WORDS,
+    cues.INJECTION.pattern: cues.INJECTION_WORDS,
+}
+
+
+@pytest.mark.parametrize("number", range(len(NEEDED)))
+@given(drawn=st.data())
+@settings(max_examples=100)
+def test_what_matches_a_pattern_holds_one_of_its_words(number: int, drawn: st.DataObject) -> None:
+    pattern, needed = list(NEEDED.items())[number]
+    text = drawn.draw(st.from_regex(pattern, alphabet=string.printable))
+    is_marked = needed is cues.INJECTION_WORDS and ("<" in text or "[" in text)
+    assert is_marked or not needed.isdisjoint(words_of(text))
+
+
+@pytest.mark.parametrize("name", ["FILLER", "ONWARD", "REASON", "CONDITION"])
+@given(drawn=st.data())
+@settings(max_examples=100)
+def test_an_opening_begins_with_one_of_its_words(name: str, drawn: st.DataObject) -> None:
+    pattern = rf"\A(?:{getattr(cues, name).pattern})"
+    begun = st.from_regex(pattern, alphabet=string.printable)
+    first = re.match("[a-z]+", drawn.draw(begun))
+    assert first is not None
+    assert first[0] in cues.OPENING_WORDS
+
+
+@pytest.mark.parametrize("name", ["TURNS", "REASONED"])
+@given(drawn=st.data())
+@settings(max_examples=100)
+def test_a_second_thought_has_one_of_its_marks(name: str, drawn: st.DataObject) -> None:
+    text = drawn.draw(st.from_regex(getattr(cues, name)))
+    assert cues.TURN_MARK.search(text)
+
+
+@given(st.text(alphabet="ab \n\"'`<>!-“”«»„‘「」", max_size=60))
+def test_quotations_are_blanked_as_one_pattern_would_blank_them(text: str) -> None:
+    by_pattern = own_words._QUOTED.sub(
+        lambda quote: '"' + re.sub(r"[^\n]", "_", quote[0][1:-1]) + '"', text
+    )
+    assert own_words._without_quoted(text) == by_pattern

@@ -164,6 +164,10 @@ def test_what_is_quoted_is_not_coded_as_well() -> None:
 
 
 @pytest.mark.timeout(10)  # A minute when the work grows with the square of the length.
+def test_digits_of_other_scripts_are_digits_too() -> None:
+    assert words_with_digits("room ٣٤٥ or x²") == ["٣٤٥", "x²"]
+
+
 def test_quotation_marks_without_an_end_cost_little() -> None:
     assert quoted_strings("“" * 100_000) == quoted_strings("«" * 100_000) == []
 

@@ -100,7 +100,7 @@ def test_postings_span_all_segments(memory: Memory) -> None:
     memory.remember("cat cat", user="ann")
     view = shelf.view(Scope("default", "ann"), space)
     assert len(view.segments) == 2
-    ((docs, counts),) = postings(view, ["cat"], None)
+    docs, counts = postings(view, ["cat"], None).of(0)
     assert docs.tolist() == list(range(41))
     assert counts.tolist() == [1] * 40 + [2]
 

@@ -17,6 +17,7 @@ from holdfast.memory.memory import Memory
 from holdfast.recall.hits import expand
 from holdfast.recall.query import query
 from holdfast.recall.searcher import Searcher
+from holdfast.settings import Index
 from holdfast.store.protocols import Derived
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import a_fact
@@ -167,7 +168,7 @@ def test_a_share_that_ends_during_a_call_counts_until_its_end(house: House) -> N
     house.memory.drain()
     searcher = Searcher(
         house.store, LateEmbedder(16), recipe=RECIPE, older_embedder=lambda _: None,
-        cache_bytes=1 << 30, parts=house.shares.parts,
+        cache_bytes=1 << 30, index=Index(), parts=house.shares.parts,
     )  # fmt: skip
     asked = query("cat", ANN, limit=9, now=NOW, as_of=None, known_at=None, filters=None)
     assert ids(searcher.search(asked, Config())) == {note}

@@ -60,17 +60,22 @@ class Service:
 
 @contextmanager
 def serving(
-    db: Path, *options: str, port: int = 0, settings: Mapping[str, Any] | None = None
+    file: Path,
+    *options: str,
+    port: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    db: str = "",
 ) -> Iterator[Service]:
-    """Start it and wait until it says that it listens; killed at the end."""
+    """Start it and wait until it says that it listens; killed at the end. Its log and settings lie
+    beside the file, which is the store, too, if `db` is no other."""
     if settings:
-        file = db.with_suffix(".json")
-        file.write_text(json.dumps(dict(settings)))
-        options = (*options, "--config", str(file))
+        chosen = file.with_suffix(".json")
+        chosen.write_text(json.dumps(dict(settings)))
+        options = (*options, "--config", str(chosen))
     began = time.monotonic()
-    with db.with_suffix(".log").open("a") as log:
+    with file.with_suffix(".log").open("a") as log:
         process = subprocess.Popen(
-            [*SERVE, "--db", str(db), "--port", str(port), *options],
+            [*SERVE, "--db", db or str(file), "--port", str(port), *options],
             stdout=subprocess.PIPE, stderr=log, text=True,
         )  # fmt: skip
         assert process.stdout is not None
@@ -82,7 +87,7 @@ def serving(
                     yield Service(process, int(match[1]), words, time.monotonic() - began)
                     break
             else:
-                raise AssertionError(f"it did not start: {db.with_suffix('.log').read_text()}")
+                raise AssertionError(f"it did not start: {file.with_suffix('.log').read_text()}")
         finally:
             process.kill()
             process.wait()

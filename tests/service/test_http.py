@@ -711,7 +711,8 @@ def test_a_closed_memory_is_a_503(memory: Memory, client: TestClient) -> None:
 STATUS = {
     errors.InvalidInput: 400, errors.ScopeError: 400, errors.TooLarge: 413, errors.NotFound: 404,
     errors.Conflict: 409, errors.ConfigError: 400, errors.Closed: 503, errors.StoreError: 500,
-    errors.StoreBusy: 503, errors.StoreFull: 507, errors.StoreReadOnly: 503,
+    errors.StoreBusy: 503,
+    errors.Overtaken: 503, errors.StoreFull: 507, errors.StoreReadOnly: 503,
     errors.NotAStore: 500, errors.SchemaTooNew: 500, errors.ModelError: 503,
     errors.ModelUnavailable: 503, errors.NotAsked: 503, errors.OverBudget: 503,
     errors.Refused: 503, errors.Unreadable: 503, errors.Harmful: 503, errors.TookTooLong: 503,

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.records.entries import index_row
 from holdfast.store.protocols import (
+    FOREVER_US,
     Appended,
     Change,
     Derived,
@@ -54,8 +55,8 @@ class LosesTheLastRow(SqliteStore):
 class MixesUpTheOrder(SqliteStore):
     """Gives changes newest first."""
 
-    def changes(self, scope: Scope, *, after: int) -> list[Change]:
-        return super().changes(scope, after=after)[::-1]
+    def changes(self, scope: Scope, *, after: int, until: int = FOREVER_US) -> list[Change]:
+        return super().changes(scope, after=after, until=until)[::-1]
 
 
 class ForgetsTheKey(SqliteStore):

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import apsw
@@ -31,7 +32,7 @@ GONE = Scope("home", "canary-name")
 DIM = 64
 WORDS = ("canary-name", "canary text", "canary-meta", "canary-session", "canary-fact",
          "canary-data", "canary-query", "canary-body", "canary-key", "canary-note",
-         "canary-error")  # fmt: skip
+         "canary-error", "canary-index", "canary-piece")  # fmt: skip
 
 
 @pytest.fixture
@@ -76,6 +77,7 @@ def fill(store: SqliteStore, *, rounds: int = 12) -> list[bytes]:
                 note = replace(a_note(number), query="canary-query", body=b"canary-body" * 9)
                 store.note_context(scope, note)
     put(store, GONE, an_entry(rounds))
+    assert store.keep_index(GONE, store.head(GONE), [b"canary-index", b"canary-piece" * 9_999])
     (job,) = [each for each in claim(store) if each.scope.user == GONE.user]
     store.release([job], error="canary-error")
     return unique
@@ -101,6 +103,18 @@ def test_no_byte_of_it_is_left(store: SqliteStore, tmp_path: Path) -> None:
     assert [each.detail for each in store.check(index_row) if not each.ok] == []
     put(store, BOB, an_entry(99))
     store.rebuild(index_row, steps=[EMBED])
+    store.close()
+    assert found(tmp_path, canaries) == set()
+
+
+def test_no_byte_of_what_an_index_kept_is_left_by_a_wipe(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    fill(store)
+    canaries = [b"canary-index", b"canary-piece"]
+    assert {canary for _, canary in found(tmp_path, canaries)} == set(canaries)
+    store.forget(GONE, [store.events(GONE)[0].id], at=NOON)
+    assert store.wipe(forgotten_before=NOON + timedelta(days=1))
     store.close()
     assert found(tmp_path, canaries) == set()
 

@@ -297,7 +297,7 @@ def test_a_migration_that_is_killed_has_not_begun_or_is_done(tmp_path: Path) -> 
                 shutil.copy(tmp_path / name, there / name)
         return False
 
-    connection.set_progress_handler(copy_as_it_is, 100)
+    connection.set_progress_handler(copy_as_it_is, 5)
     migrate(connection, str(path))
     connection.set_progress_handler(None)
     copy_as_it_is()

@@ -13,6 +13,7 @@ from holdfast.store.postgres import PostgresStore
 from holdfast.store.postgres import __name__ as driver
 from holdfast.store.sql import jobs, ledger
 from holdfast.store.sql.engine import Connection
+from holdfast.store.values import Mark, Webhook
 from holdfast.testing.store_suite import (
     ANN,
     BOB,
@@ -114,6 +115,20 @@ def test_no_erasure_is_told_while_somebody_still_sees_what_was(
         with pytest.raises(StoreBusy, match="still on the disk"):
             store.erase(ANN, at=NOON)
     store.erase(ANN, at=NOON)
+
+
+def test_a_webhook_is_not_noted_for_who_is_being_erased(store: PostgresStore) -> None:
+    put(store, ANN, an_entry(1))
+    store.put_hook(Webhook("w", "home", None, "http://x", ("stored",), NOON, secret=b"s"))
+    marking = threading.Thread(target=store.set_mark, args=("w", ANN, Mark(0, 1, 0)))
+    with psycopg.connect(store._pool.conninfo) as erasing:
+        erasing.execute("DELETE FROM holdfast.webhook_heads")
+        erasing.execute("DELETE FROM holdfast.owners")
+        marking.start()
+        marking.join(1)
+        erasing.commit()
+        marking.join(20)
+        assert erasing.execute("SELECT count(*) FROM holdfast.webhook_heads").fetchone() == (0,)
 
 
 def set_epoch(store: PostgresStore, scope: Scope, epoch: int) -> None:

@@ -49,6 +49,8 @@ def forgetful(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> Postgres
     for scope in (BOB, OTHER_ANN):
         learn(store, scope, a_fact(50), a_fact(51))
         store.note_context(scope, a_note(7))
+    for scope in (ANN, BOB, OTHER_ANN):
+        assert store.keep_index(scope, store.head(scope), [str(scope).encode()])
     store.contexts(BOB)
     translate = connection.translate
 
@@ -84,6 +86,9 @@ def test_what_is_read_is_of_one_owner_all_the_same(forgetful: PostgresStore, sco
     assert {change.id for change in store.changes(scope, after=0)} <= mine
     assert {event.id for event in store.events(scope)} <= mine
     assert {vector.record for vector in store.vectors(scope, 1)} <= mine
+    kept = store.kept_index(scope)
+    assert kept is not None
+    assert kept.pieces == [str(scope).encode()]
     assert {each.id for each in store.happenings(scope, after=Mark(0, 0, 0))} <= mine
     assert {record.id for record in store.listed(scope, tier="fact")} <= mine
     assert sum(grown.learned for grown in store.growth(scope)) <= len(mine)

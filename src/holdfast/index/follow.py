@@ -59,6 +59,11 @@ def head_of(store: Feed, scope: Scope) -> Head:
     return found
 
 
+def goes_on(seen: Head, head: Head) -> bool:
+    """Whether what was read at one head can be brought to another by what changed in between."""
+    return (seen.epoch, seen.history) == (head.epoch, head.history)
+
+
 class Follower(ABC):
     """Something of one owner, kept as the store is. Who looks at it holds `lock`."""
 
@@ -75,9 +80,9 @@ class Follower(ABC):
             # Before anything is read: what is written meanwhile is looked for again.
             head = head_of(store, scope)
             seen = self.seen
-            if seen is not None and head.epoch == seen.epoch and head.change <= seen.change:
+            if seen is not None and goes_on(seen, head) and head.change <= seen.change:
                 return  # Another thread may have come further.
-            if self.seen is None or head.epoch != self.seen.epoch:
+            if self.seen is None or not goes_on(self.seen, head):
                 self.read_all(store, scope)
             else:
                 self.read_changes(store, scope, store.changes(scope, after=self.seen.change))

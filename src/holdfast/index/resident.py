@@ -8,17 +8,19 @@ while one catches up.
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from operator import gt, not_, or_
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from holdfast.index.follow import InUse, Owner, head_of, owner_of
+from holdfast.index.follow import InUse, Owner, goes_on, head_of, owner_of
+from holdfast.index.packed import Followed, PackedFeed, Read, cut_ids, keep, read_feed, recoded
 from holdfast.index.view import (
     ALL,
     LOUD,
@@ -29,10 +31,9 @@ from holdfast.index.view import (
     View,
     ViewPart,
     merge_segments,
-    segment,
     variety,
 )
-from holdfast.store.protocols import FOREVER_US, Change, Feed, Head, Space, Vector
+from holdfast.store.protocols import FOREVER_US, Feed, Head, Space, VectorRows
 from holdfast.types import Scope
 
 __all__ = ["ALL", "LOUD", "IndexCache", "Resident", "View", "ViewPart"]
@@ -40,7 +41,11 @@ __all__ = ["ALL", "LOUD", "IndexCache", "Resident", "View", "ViewPart"]
 #: A segment is merged into its elder once it is at least this share of its size.
 _MERGE_SHARE = 0.25
 #: While more changes than this are loaded, Python does not look for garbage among them.
-_MANY = 20_000
+_MANY = 5_000
+#: Columns that are called alike in the feed, and may change.
+_CHANGING = (
+    "until_us", "known_until_us", "confidence", "at_us", "seen_us", "strength", "quiet", "private",
+)  # fmt: skip
 #: What a document costs besides its postings and vectors: its id, its place in the maps.
 _DOCUMENT_BYTES = 300
 #: Owners count arrivals each for themselves: what is not the asker's own is ordered by when it was
@@ -64,30 +69,33 @@ class _FeedPosition:
     #: Documents whose first source has not been seen yet.
     sought: dict[int, str] = field(default_factory=dict)
 
-    def visible_changes(self, changes: list[Change]) -> list[Change]:
-        """Those that are for the asker."""
+    def visible(self, rows: PackedFeed) -> NDArray[np.bool_]:
+        """Which rows are for the asker."""
         if self.part.tiers is None:
-            return changes
-        shows = self.part.shows
-        return [
-            e for e in changes if shows(tier=e.tier, kind=e.kind, private=e.private, quiet=e.quiet)
-        ]
+            return np.ones(len(rows), dtype=np.bool_)
+        shows, texts, columns = self.part.shows, rows.texts, rows.columns
+        told = (columns[name].tolist() for name in ("tier", "kind", "private", "quiet"))
+        return np.array(
+            [
+                shows(tier=texts[tier], kind=texts[kind], private=private, quiet=quiet)
+                for tier, kind, private, quiet in zip(*told, strict=True)
+            ],
+            dtype=np.bool_,
+        )
 
-    def agents(self, texts: Sequence[str | None]) -> Sequence[str | None]:
+    def agents(self, texts: Sequence[str]) -> Sequence[str | None]:
         """Those of another workspace are none of the asker's, whatever they are called."""
-        if not self.part.shares:
-            return texts
-        return [None if each is None else _ELSEWHERE + each for each in texts]
+        return [_ELSEWHERE + each for each in texts] if self.part.shares else texts
 
-    def sessions(self, texts: Sequence[str | None]) -> Sequence[str | None]:
+    def sessions(self, texts: Sequence[str]) -> Sequence[str | None]:
         """Those of another workspace are not told."""
         return [None] * len(texts) if self.part.shares else texts
 
-    def order(self, columns: Any) -> Iterable[int]:
+    def order(self, rows: PackedFeed) -> NDArray[np.int64]:
         if self.part.tiers is None:
-            arrivals: Iterable[int] = columns.order
-            return arrivals
-        return (known_us - _LOWER for known_us in columns.known_us)
+            return rows.columns["order"]
+        lower: NDArray[np.int64] = rows.columns["known_us"] - _LOWER
+        return lower
 
 
 @dataclass(slots=True)
@@ -98,6 +106,10 @@ class Resident:
     own: ViewPart
     space: Space | None
     variety: Variety
+    #: From which change, and from which change of vectors, on the asker's own is followed.
+    since: tuple[int, int] = (0, 0)
+    #: What is worth it is written down, by somebody who has the time.
+    keep: Callable[[Scope, Read], None] = lambda scope, read: None
     lock: threading.Lock = field(default_factory=threading.Lock)
     latest: View | None = None
     _followed: list[_FeedPosition] = field(default_factory=list)
@@ -107,7 +119,7 @@ class Resident:
     _segments: list[Segment] = field(default_factory=list)
     _vectors: Vectors | None = None
 
-    def follow(self, feed: Feed, parts: Sequence[ViewPart], heads: Sequence[Head]) -> View:
+    def follow(self, feed: Followed, parts: Sequence[ViewPart], heads: Sequence[Head]) -> View:
         """Catch up with the feeds of these owners and give the moment they stand for."""
         with self.lock:
             if not self._can_go_on(parts, heads):
@@ -115,7 +127,12 @@ class Resident:
             # If this is cut short, there is no latest: the next one is made of all there is.
             view, self.latest = self.latest, None
             for part in parts[len(self._followed) :]:
-                self._followed.append(_FeedPosition(part, place=len(self._followed)))
+                change, vector_change = (0, 0) if self._followed else self.since
+                self._followed.append(
+                    _FeedPosition(
+                        part, len(self._followed), change=change, vector_change=vector_change
+                    )
+                )
                 view = None
             for followed, head in zip(self._followed, heads, strict=True):
                 if head != followed.seen and self._catch_up(feed, followed, head):
@@ -135,21 +152,28 @@ class Resident:
         if len(parts) < len(self._followed):
             return False
         return all(
-            each.part == part and each.seen.epoch == head.epoch
+            each.part == part and goes_on(each.seen, head)
             for each, part, head in zip(self._followed, parts, heads, strict=False)
         )
 
-    def _catch_up(self, feed: Feed, followed: _FeedPosition, head: Head) -> bool:
+    def _catch_up(self, feed: Followed, followed: _FeedPosition, head: Head) -> bool:
         """Load what is new of one owner; whether a document changed."""
-        scope = followed.part.scope
+        before = len(self._ids)
         with _no_collection(enough=head.change - followed.change > _MANY):
-            # Vectors first: whatever they belong to is then among the changes.
-            vectors: list[Vector] = []
-            if self.space is not None:
-                vectors = feed.vectors(scope, self.space.id, after=followed.vector_change)
-            moved = self._apply_changes(followed, feed.changes(scope, after=followed.change))
-            moved |= self._apply_vectors(followed, vectors)
+            moved = self._read_changes(feed, followed, head)
+            moved |= self._read_vectors(feed, followed)
+        if len(self._ids) - before > _MANY and _trim is not None:
+            _trim(0)  # What was used while they were read is given back, not kept for next time.
         followed.seen = head
+        return moved
+
+    def _read_changes(self, feed: Followed, followed: _FeedPosition, head: Head) -> bool:
+        scope = followed.part.scope
+        read = read_feed(feed, scope, head, after=followed.change)
+        moved = self._apply_changes(followed, read.rows)
+        followed.change = read.head.change
+        if read.is_worth_keeping:
+            self.keep(scope, read)
         return moved
 
     @property
@@ -159,51 +183,42 @@ class Resident:
         return vectors + postings + _DOCUMENT_BYTES * len(self._ids)
 
     def _start_over(self) -> None:
-        fresh = Resident(self.own, self.space, self.variety)
+        fresh = Resident(self.own, self.space, self.variety, self.since, self.keep)
         for name in self.__slots__:
-            if name not in ("lock", "own", "space", "variety"):
+            if name != "lock":
                 setattr(self, name, getattr(fresh, name))
 
-    def _apply_changes(self, followed: _FeedPosition, changes: list[Change]) -> bool:
-        """Follow the documents among the changes; whether one is new or another now."""
-        if changes:
-            followed.change = changes[-1].change
+    def _apply_changes(self, followed: _FeedPosition, rows: PackedFeed) -> bool:
+        """Follow the documents among the rows; whether one is new or another now."""
+        if not len(rows):
+            return False
         numbers = followed.numbers
-        documents = followed.visible_changes(self.variety.of(changes))
+        documents = followed.visible(rows) & rows.documents(self.variety)
         moved = False
         if numbers:
-            known = [change for change in changes if change.id in numbers]
-            moved = bool(known) and self._update(followed, known, {each.id for each in documents})
-            documents = [change for change in documents if change.id not in numbers]
-        if documents:
-            self._add(followed, documents)
+            known = np.array([id in numbers for id in rows.ids], dtype=np.bool_)
+            moved = bool(known.any()) and self._update(followed, rows.only(known), documents[known])
+            documents &= ~known
+        new = rows.only(documents)
+        if len(new):
+            self._add(followed, new)
             self._find_sources(followed)
-        return moved or bool(documents)
+        return moved or bool(len(new))
 
-    def _update(self, followed: _FeedPosition, changes: list[Change], there: set[str]) -> bool:
+    def _update(self, followed: _FeedPosition, rows: PackedFeed, there: NDArray[np.bool_]) -> bool:
         """What can change without new words or vectors: those raise the epoch. What is not `there`
         is no document for this asker any more."""
-        gone = [change.forgotten or change.id not in there for change in changes]
-        away = [change.archived for change in changes]
-        columns: Any = Change._make(zip(*changes, strict=True))
-        numbers = [followed.numbers[each] for each in columns.id]
-        moved = [
-            self._columns.replace(name, numbers, list(values))
-            for name, values in (
-                ("alive", map(not_, map(or_, gone, away))),
-                ("archived", map(gt, away, gone)),
-                ("until_us", columns.until_us),
-                ("known_until_us", columns.known_until_us),
-                ("confidence", columns.confidence),
-                ("at_us", columns.at_us),
-                ("seen_us", columns.seen_us),
-                ("strength", columns.strength),
-                ("quiet", columns.quiet),
-                ("private", columns.private),
-                ("agents", self._codes_of(followed.agents(columns.agent))),
-                ("origins", self._codes_of(columns.origin)),
-            )
-        ]
+        columns = rows.columns
+        numbers = [followed.numbers[each] for each in rows.ids]
+        gone, away = columns["forgotten"] | ~there, columns["archived"]
+        now = {
+            "alive": ~(gone | away),
+            "archived": away & ~gone,
+            **{name: columns[name] for name in _CHANGING},
+            "agents": self._recoded(rows, "agent", followed.agents),
+            "origins": self._recoded(rows, "origin"),
+        }
+        moved = [self._columns.replace(name, numbers, values) for name, values in now.items()]
         return any(moved)
 
     def _find_sources(self, followed: _FeedPosition) -> None:
@@ -214,74 +229,80 @@ class Resident:
             for doc in found:
                 del sought[doc]
 
-    def _add(self, followed: _FeedPosition, new: list[Change]) -> None:
+    def _add(self, followed: _FeedPosition, new: PackedFeed) -> None:
         first = len(self._ids)
         numbers = range(first, first + len(new))
-        # All rows of a column at once: a large owner has 100,000 of them at the first search.
-        columns: Any = Change._make(zip(*new, strict=True))
-        self._ids.extend(columns.id)
-        followed.numbers.update(zip(columns.id, numbers, strict=True))
-        if any(columns.source):
-            sources = zip(numbers, columns.source, strict=True)
-            followed.sought.update((doc, source) for doc, source in sources if source is not None)
+        columns = new.columns
+        self._ids.extend(new.ids)
+        followed.numbers.update(zip(new.ids, numbers, strict=True))
+        followed.sought.update((first + row, source) for row, source in new.sources.items())
+        source = np.full(len(new), -1, dtype=np.int32)
+        source[[*new.sources]] = -2
         self._columns.extend(
             len(new),
             {
-                "alive": map(not_, map(or_, columns.forgotten, columns.archived)),
-                "order": followed.order(columns),
-                "at_us": columns.at_us,
-                "known_us": columns.known_us,
-                "until_us": columns.until_us,
-                "known_until_us": columns.known_until_us,
-                "confidence": columns.confidence,
-                "lengths": columns.length,
-                "said": map(hash, columns.terms),
-                "roles": self._codes_of(columns.role),
-                "names": self._codes_of(columns.name),
-                "agents": self._codes_of(followed.agents(columns.agent)),
-                "sessions": self._codes_of(followed.sessions(columns.session)),
-                "origins": self._codes_of(columns.origin),
-                "kinds": self._codes_of(columns.kind),
-                "tiers": self._codes_of(columns.tier),
-                "source": (-1 if each is None else -2 for each in columns.source),
-                "seen_us": columns.seen_us,
-                "strength": columns.strength,
-                "quiet": columns.quiet,
-                "archived": map(gt, columns.archived, columns.forgotten),
-                "private": columns.private,
+                "alive": ~(columns["forgotten"] | columns["archived"]),
+                "archived": columns["archived"] & ~columns["forgotten"],
+                "order": followed.order(new),
+                "lengths": columns["length"],
+                **{name: columns[name] for name in ("known_us", "said", *_CHANGING)},
+                "roles": self._recoded(new, "role"),
+                "names": self._recoded(new, "name"),
+                "agents": self._recoded(new, "agent", followed.agents),
+                "sessions": self._recoded(new, "session", followed.sessions),
+                "origins": self._recoded(new, "origin"),
+                "kinds": self._recoded(new, "kind"),
+                "tiers": self._recoded(new, "tier"),
+                "source": source,
                 "owners": followed.place,
             },
         )
-        self._segments.append(segment(numbers, columns.terms))
-        while len(self._segments) > 1 and (
-            self._segments[-1].documents >= _MERGE_SHARE * self._segments[-2].documents
-        ):
-            self._segments[-2:] = [merge_segments(self._segments[-2:])]
+        places = np.arange(first, first + len(new), dtype=np.int32)
+        for each in new.segments:
+            self._segments.append(each.renumbered(places))
+            while len(self._segments) > 1 and (
+                self._segments[-1].documents >= _MERGE_SHARE * self._segments[-2].documents
+            ):
+                self._segments[-2:] = [merge_segments(self._segments[-2:])]
 
-    def _apply_vectors(self, followed: _FeedPosition, vectors: list[Vector]) -> bool:
+    def _read_vectors(self, feed: Followed, followed: _FeedPosition) -> bool:
+        """Follow the vectors up to where all records are known: whatever they belong to is among
+        those. Whether there were any of our documents."""
+        moved = False
+        if self.space is not None:
+            scope, begin = followed.part.scope, followed.vector_change
+            for found in feed.vector_rows(scope, self.space.id, after=begin, until=followed.change):
+                moved |= self._apply_vectors(followed, found)
+                followed.vector_change = found.until
+        return moved
+
+    def _apply_vectors(self, followed: _FeedPosition, found: VectorRows) -> bool:
         """Follow the vectors of our documents; whether there were any."""
-        if not vectors:
-            return False
-        # Those of other documents are passed over for good: what becomes one raises the epoch.
-        followed.vector_change = vectors[-1].change
         numbers = followed.numbers
-        # One of a torn length would shift all that come after it; doctor calls it unusable.
-        size = 4 * self.space.dim if self.space and self.space.dim else len(vectors[0].data)
-        ours = [each for each in vectors if each.record in numbers and len(each.data) == size]
-        if ours:
-            if self._vectors is None:
-                self._vectors = Vectors(size // 4, capacity=max(64, len(ours)))
-            docs = np.array([numbers[vector.record] for vector in ours], dtype=np.int32)
-            self._vectors.extend(docs, b"".join([vector.data for vector in ours]))
-        return bool(ours)
+        # Those of other documents are passed over for good: what becomes one raises the epoch.
+        found_docs = [numbers.get(each, -1) for each in cut_ids(found.records.hex())]
+        docs, data = np.array(found_docs, dtype=np.int32), found.data
+        ours = docs >= 0
+        if not ours.any():
+            return False
+        if not ours.all():
+            rows = np.frombuffer(data, dtype=np.uint8).reshape(len(docs), -1)
+            docs, data = docs[ours], rows[ours].tobytes()
+        if self._vectors is None:
+            # Some have several; room that is never written to costs no memory.
+            capacity = 64 + len(numbers) * 5 // 4
+            self._vectors = Vectors(len(data) // len(docs) // 4, capacity=capacity)
+        self._vectors.extend(docs, data)
+        return True
 
-    def _codes_of(self, texts: Sequence[str | None]) -> Iterator[int]:
-        """Small numbers for texts, the same number for the same text; -1 for None."""
-        for text in sorted(text for text in set(texts) - self._codes.keys() if text is not None):
-            self._codes[text] = len(self._codes)
-        coded: dict[str | None, int] = dict(self._codes.items())
-        coded[None] = -1
-        return map(coded.__getitem__, texts)
+    def _recoded(
+        self,
+        rows: PackedFeed,
+        name: str,
+        shown: Callable[[Sequence[str]], Sequence[str | None]] = lambda texts: texts,
+    ) -> NDArray[np.int32]:
+        """A column of texts under our numbers."""
+        return recoded(rows.columns[name], shown(rows.texts), self._codes)
 
     def _moment(self) -> View:
         columns = {name: self._columns[name] for name, _ in Columns.KINDS}
@@ -304,6 +325,7 @@ class Resident:
             kept={},
             parts=tuple(each.part for each in self._followed),
             numbers_of=numbers,
+            population=None,
             **columns,
         )
 
@@ -321,11 +343,16 @@ def _no_collection(*, enough: bool) -> Iterator[None]:
             gc.enable()
 
 
+#: Where the C library can be asked to: tens of megabytes would stay with it.
+_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
 class IndexCache:
     """The indexes in use, the least used dropped when memory runs short."""
 
     def __init__(self, feed: Feed, *, most_bytes: int) -> None:
         self._feed = feed
+        self._keeping: list[threading.Thread] = []
         self._residents: InUse[tuple[Owner, int, str], Resident] = InUse(
             lambda one: one.size_bytes, most=most_bytes
         )
@@ -340,7 +367,7 @@ class IndexCache:
         own = ViewPart(Scope(scope.workspace, scope.user))
         resident = self._residents.get(
             (owner_of(scope), space.id if space else 0, which),
-            lambda: Resident(own, space, variety(which)),
+            lambda: Resident(own, space, variety(which), keep=self._keep),
         )
         before = resident.latest
         parts = [resident.own, *also]
@@ -358,6 +385,19 @@ class IndexCache:
             resident.go_on(self._feed)
         if residents:
             self._residents.make_room()
+
+    def _keep(self, scope: Scope, read: Read) -> None:
+        """Have what was read written down, while the search goes on."""
+        thread = threading.Thread(
+            target=keep, args=(self._feed, scope, read), name="holdfast-packing", daemon=True
+        )
+        self._keeping = [*(each for each in self._keeping if each.is_alive()), thread]
+        thread.start()
+
+    def settle(self) -> None:
+        """Return once all that is being written down is."""
+        for thread in self._keeping:
+            thread.join()
 
     def usage(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from holdfast.language.terms import term_id
-from holdfast.store.protocols import Change
+from holdfast.store.values import Counted, Frequency, LargeOwner
 from holdfast.types import TEAM, Scope
 
 T = TypeVar("T")
@@ -66,16 +66,55 @@ class Segment:
         arrays = (self.terms, self.starts, self.docs, self.counts)
         return sum(array.nbytes for array in arrays)
 
+    def renumbered(self, numbers: NDArray[np.int32]) -> Segment:
+        """The postings of some documents under other numbers, in the same order: the new number of
+        each by the old one, -1 for those that are left out."""
+        docs = numbers[self.docs]
+        if numbers.min(initial=0) >= 0:
+            return Segment(self.terms, self.starts, docs, self.counts, self.documents)
+        keep = docs >= 0
+        left = np.concatenate([_ZERO, np.cumsum(keep)])[self.starts]
+        is_held = np.diff(left) > 0
+        starts = np.append(left[:-1][is_held], left[-1])
+        documents = int(np.count_nonzero(numbers >= 0))
+        return Segment(self.terms[is_held], starts, docs[keep], self.counts[keep], documents)
+
+
+_ZERO: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+
 
 def segment(numbers: Sequence[int], rows: Sequence[bytes]) -> Segment:
     """Index documents, given their numbers (ascending) and their packed rows."""
-    sizes = np.array([len(row) for row in rows], dtype=np.int64) // _TERM.itemsize
-    flat = np.frombuffer(b"".join(rows), dtype=_TERM)
+    flat, sizes = flat_terms(rows)
     docs = np.repeat(np.asarray(numbers, dtype=np.int32), sizes)
     # Copies: the fields of a packed row lie at odd places.
     return _sorted_segment(
         flat["id"].astype(np.uint64), docs, flat["count"].astype(np.uint8), len(rows)
     )
+
+
+def flat_terms(rows: Sequence[bytes]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The terms of packed rows one after another, and how many are in each row."""
+    sizes = np.array([len(row) for row in rows], dtype=np.int64) // _TERM.itemsize
+    return np.frombuffer(b"".join(rows), dtype=_TERM), sizes
+
+
+def said_alike(rows: Sequence[bytes]) -> NDArray[np.int64]:
+    """A number for each packed row, in every process the same: equal where the rows are."""
+    flat, sizes = flat_terms(rows)
+    ends = np.cumsum(sizes)
+    place = np.arange(len(flat), dtype=np.uint64) - np.repeat(
+        (ends - sizes).astype(np.uint64), sizes
+    )
+    mixed = flat["id"] + _ODD * (place * 256 + flat["count"])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD
+    sums = np.concatenate([_ZERO.view(np.uint64), np.cumsum(mixed ^ (mixed >> np.uint64(32)))])
+    numbers: NDArray[np.int64] = (sums[ends] - sums[ends - sizes]).view(np.int64)
+    return numbers
+
+
+#: It has all its bits spread: what is multiplied by it is, too.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def merge_segments(segments: Iterable[Segment]) -> Segment:
@@ -181,18 +220,22 @@ class VectorView:
         self._by_doc: tuple[NDArray[np.intp], NDArray[np.int32]] | None = None
 
     def by_document(
-        self, query: NDArray[np.float32], documents: int, *, also: NDArray[np.integer]
+        self,
+        query: NDArray[np.float32],
+        documents: int,
+        *,
+        also: Callable[[], NDArray[np.integer]],
     ) -> NDArray[np.float32]:
         """The cosine of each document's best passage; 0 where it is negative or there is none.
 
-        Of a large matrix only the passages near the query and those of the documents in `also`
-        are looked at; the others count as far away.
+        Of a large matrix only the passages near the query and those of the documents that `also`
+        tells are looked at; the others count as far away.
         """
         best = np.zeros(documents, dtype=np.float32)
         if self._bits is None:
             docs, cosines = self._docs, _products(self._rows, query)
         else:
-            passages = np.concatenate([self._near(query, None, 0), self._passages_of(also)])
+            passages = np.concatenate([self._near(query, None, 0), self._passages_of(also())])
             docs, cosines = self._docs[passages], _products(self._rows[passages], query)
         np.maximum.at(best, docs, cosines)
         return best
@@ -326,15 +369,6 @@ class Variety:
     tier: str | None
     most_quiet: int
 
-    def of(self, changes: Sequence[Change]) -> list[Change]:
-        """The documents among some records."""
-        most, tier = self.most_quiet, self.tier
-        # What was only heard is in the graph, not here. An owner may have 100,000: no calls.
-        found = [
-            each for each in changes if each.quiet <= most and (each.terms or each.tier != "graph")
-        ]
-        return found if tier is None else [each for each in found if each.tier == tier]
-
 
 LOUD = "loud"
 ALL = "all"
@@ -346,6 +380,28 @@ def variety(which: str) -> Variety:
     if which == LOUD:
         return Variety(None, 0)
     return Variety(None if which == ALL else which, 1)
+
+
+#: BM25, as in the literature; and what a neighbour's words count in a window, one turn away and two
+#: (docs/decisions/0006).
+K1 = 1.2
+B = 0.75
+BESIDE_SHARES = (0.7, 0.49)
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """What there is of an owner of whom only some documents are in a view."""
+
+    owner: LargeOwner
+    #: By term of the question.
+    holders: Mapping[str, Frequency]
+
+    def of(self, making: str, terms: Sequence[str]) -> tuple[Counted, list[int]]:
+        """How much there is of a making, and how many of them hold each term: "documents",
+        "people", "windows" or "sessions"."""
+        counted = self.owner.every if making == "documents" else getattr(self.owner, making)
+        return counted, [getattr(self.holders[term], making) for term in terms]
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +463,8 @@ class View:
     parts: tuple[ViewPart, ...] = ()
     owners: NDArray[np.int16] = field(default_factory=lambda: _NO_NUMBERS)
     numbers_of: tuple[Mapping[str, int], ...] = ()
+    #: None: all that the asker can see is here.
+    population: Population | None = None
 
     def __len__(self) -> int:
         return len(self.alive)
@@ -476,7 +534,7 @@ class Columns:
             name: np.empty(64, dtype=kind) for name, kind in self.KINDS
         }
 
-    def extend(self, more: int, columns: Mapping[str, Iterable[Any] | int]) -> None:
+    def extend(self, more: int, columns: Mapping[str, NDArray[Any] | int]) -> None:
         """Add `more` rows; a number instead of a column stands in all of them."""
         end = self.count + more
         for name, array in self._arrays.items():
@@ -485,13 +543,10 @@ class Columns:
                 roomy = np.empty(max(end, len(array) * 2), dtype=array.dtype)
                 roomy[: self.count] = array[: self.count]
                 self._arrays[name] = roomy
-            given = columns[name]
-            if not isinstance(given, int):
-                given = np.fromiter(given, array.dtype, count=more)
-            roomy[self.count : end] = given
+            roomy[self.count : end] = columns[name]
         self.count = end
 
-    def replace(self, name: str, numbers: Sequence[int], values: Sequence[Any]) -> bool:
+    def replace(self, name: str, numbers: Sequence[int], values: ArrayLike) -> bool:
         """Put values into a column; whether it is another one now."""
         new = np.asarray(values, dtype=self._arrays[name].dtype)
         if np.array_equal(self._arrays[name][list(numbers)], new):

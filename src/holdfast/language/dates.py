@@ -429,6 +429,12 @@ def _compile(
 
 
 _RULES = _compile(_ANYWHERE + _ENGLISH)
+#: A text of ASCII without any of these names no time: most questions are settled by it.
+_HINT = re.compile(
+    rf"\d|\b(?:{'|'.join(MONTH_STARTS)}|{any_of(SEASONS)}|{'|'.join(WEEKDAY_STARTS)}|yesterday|today"
+    r"|tonight|tomorrow|day|this|last|past|previous|next|coming|ago|back|now)",
+    _FLAGS,
+)
 _RULES_BEYOND_ASCII = _compile(_ANYWHERE + _CHINESE + _ENGLISH)
 
 _PART = re.compile(
@@ -481,6 +487,8 @@ def spans(text: str, now: datetime) -> tuple[TimeSpan, ...]:
 
 def _times(text: str, now: datetime) -> list[Time]:
     """Every expression in the order of the text; where two overlap, the one of the earlier rule."""
+    if text.isascii() and not _HINT.search(text):
+        return []
     taken: set[int] = set()
     found: list[Time] = []
     for pattern, read in _RULES if text.isascii() else _RULES_BEYOND_ASCII:

@@ -42,6 +42,8 @@ _QUOTED = re.compile(
     r"\"([^\"]{1,300})\"|“([^”]{1,300})”|«([^»]{1,300})»|`([^`]{1,300})`"
     r"|(?<!\w)'([^']{1,300})'(?!\w)"
 )
+#: A text without any of these quotes nothing; and one of ASCII without a digit has no number.
+_MARKS, _DIGIT = re.compile("[\"“«`']"), re.compile("[0-9]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Latin accents, Hebrew points, Arabic vowel marks.
 _COMBINING = re.compile(
@@ -94,12 +96,16 @@ def terms(text: str) -> list[str]:
 
 def quoted_strings(query: str) -> list[str]:
     """The strings that the query puts in quotation marks."""
+    if not _MARKS.search(query):
+        return []
     found = [next(filter(None, groups)).strip() for groups in _QUOTED.findall(query[:_LOOKED_AT])]
     return list(dict.fromkeys(text for text in found if text))
 
 
 def words_with_digits(query: str) -> list[str]:
     """The words outside quotation marks that carry a digit: ids, codes, numbers."""
+    if query.isascii() and not _DIGIT.search(query):
+        return []
     found = [
         match.group()
         for match in _tokens(_QUOTED.sub(" ", query[:_LOOKED_AT]))

@@ -279,6 +279,8 @@ def read_at_once(
 
 
 _PAUSE_AFTER_ERROR_SECONDS = 1.0
+#: How often it looks after the indexes of large owners while it is never idle.
+_INDEX_SECONDS = 30.0
 #: How often `drain` looks whether another worker has finished what it holds.
 _LOOK_AGAIN_SECONDS = 0.05
 #: How long a stop waits for what is in hand; then it is handed back.
@@ -349,6 +351,9 @@ class Worker:
         self._hands = Hands()
         #: Whether a thread of it was still at work when it was stopped.
         self.left_behind = False
+        #: Owners with new vectors, some of whom may be too large to be held in memory.
+        self._grown: set[Scope] = set()
+        self._index_next = 0.0
         self.house = House(store, config, clock)
         self.tally = Tally()
 
@@ -453,9 +458,18 @@ class Worker:
         )
 
     def _embed_next(self) -> int:
-        if not (claimed := self._embed_some()):
+        claimed = self._embed_some()
+        if not claimed or time.monotonic() > self._index_next:
+            self._index_next = time.monotonic() + _INDEX_SECONDS
+            self._index_grown()
+        if not claimed:
             self._keep_house()
         return claimed
+
+    def _index_grown(self) -> None:
+        """Let what is new of large owners be named by the store."""
+        while self._grown and not self._stop.is_set():
+            self._store.index_large(self._grown.pop(), self.space, self._config.index)
 
     def _embed_some(self, *, ignore_backoff: bool = False) -> int:
         with self._embedding:
@@ -565,6 +579,8 @@ class Worker:
             # Steps of other workers, for example of an older model, are not ours to wait for.
             counts = self._store.counts(steps=self.steps)
             left = counts.ready + counts.running
+            if not left:
+                self._index_grown()
             late = timeout is not None and time.monotonic() - began > timeout
             late = late or self._stop.is_set()
             if late:
@@ -618,8 +634,10 @@ class Worker:
 
     def _tell(self, jobs: Sequence[Job]) -> None:
         """Whose vectors are new. They are stored: whoever fails to hear it does not undo that."""
+        owners = {Scope(job.scope.workspace, job.scope.user) for job in jobs}
+        self._grown |= owners
         try:
-            self.embedded({Scope(job.scope.workspace, job.scope.user) for job in jobs})
+            self.embedded(owners)
         except Closed:
             raise
         except Exception as error:  # noqa: BLE001 (a listener of any kind)

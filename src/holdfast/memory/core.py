@@ -73,7 +73,8 @@ class Core:
         self.shares = Shares(store, now=self._now)
         self._searcher = Searcher(
             store, embedder, recipe=RECIPE, older_embedder=older_embedder,
-            cache_bytes=config.index_cache_megabytes * MIB, decay=config.decay,
+            cache_bytes=config.index_cache_megabytes * MIB, index=config.index,
+            decay=config.decay,
             reranker=reranker, reader=reader, parts=self.shares.parts,
         )  # fmt: skip
         # What died because the model was away deserves another try now.
@@ -171,6 +172,7 @@ class Core:
             return
         self._closed = True
         self._worker.stop()
+        self._searcher.settle()
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +31,20 @@ if TYPE_CHECKING:
 ReadContent = Callable[[Sequence[int]], Mapping[int, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A document on its way to the answer."""
+#: Of all that have none: nobody writes into notes, whoever adds one makes them anew.
+_NO_NOTES: Mapping[str, Any] = {}
+
+
+class Candidate(NamedTuple):
+    """A document on its way to the answer. Every search makes a hundred: a tuple is made in a third
+    of the time of a dataclass."""
 
     #: Its number in the view.
     doc: int
     #: 0..1, comparable within one call.
     score: float
     #: Stage or source -> what it said of this document.
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = _NO_NOTES
 
     def with_score(self, score: float, stage: str, note: Any) -> Candidate:
         """The same document with another score, and why."""

@@ -165,11 +165,15 @@ def _tier_weights(view: View, query: Query, profile: TaskProfile | None) -> dict
     """w(tier) over the tiers searched; empty where it changes nothing."""
     if profile is None or not view.has_derived:
         return {}
-    names = view.texts()
-    there = [names[code] for code in np.unique(view.tiers).tolist()]
+    there = view.once("tiers", lambda: _tiers_of(view))
     searched = there if query.tiers is None else [tier for tier in there if tier in query.tiers]
     weights = tier_weights(profile, searched)
     return weights if len(set(weights.values())) > 1 else {}
+
+
+def _tiers_of(view: View) -> list[str]:
+    names = view.texts()
+    return [names[code] for code in view.codes_in(view.tiers)]
 
 
 def _weigh_tiers(view: View, scores: Scores, weights: Mapping[str, float]) -> Scores:

@@ -13,6 +13,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +22,27 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.follow import one_look
+from holdfast.index.large import LargeIndexes, Question
 from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.filler import says_nothing
 from holdfast.language.questions import english_only
+from holdfast.language.terms import terms
 from holdfast.models.base import Embedder, embedded, pay_for
 from holdfast.models.reader import LineReader, is_general, is_idle, is_question
 from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose
 from holdfast.recall.query import Query
-from holdfast.recall.sources.graph import reach, with_paths, without_loose
+from holdfast.recall.sources.graph import reach, reached_ids, with_paths, without_loose
 from holdfast.recall.stages.replaced import Standings, standings
 from holdfast.recall.stages.rerank import Reranker
+from holdfast.recall.stages.times import named_times
 from holdfast.records.facts.follow import FactCache
+from holdfast.records.graph.adjacency import Adjacency
 from holdfast.records.graph.follow import Graphs
-from holdfast.settings import DECAY, GENERAL, Decay
+from holdfast.settings import DECAY, GENERAL, Decay, Index
 from holdfast.store.protocols import Space, Store
+from holdfast.store.values import Narrowed
 from holdfast.types import Event, Hits, Record, Scope
 
 log = logging.getLogger("holdfast")
@@ -60,6 +67,7 @@ class Searcher:
         recipe: int,
         older_embedder: Callable[[str], Embedder | None],
         cache_bytes: int,
+        index: Index,
         decay: Decay = DECAY,
         reranker: Reranker | None = None,
         reader: LineReader | None = None,
@@ -71,6 +79,7 @@ class Searcher:
         self._recipe = recipe
         self._older_embedder = older_embedder
         self._indexes = IndexCache(store, most_bytes=cache_bytes)
+        self._large = LargeIndexes(store, index, most_bytes=cache_bytes)
         #: The knowledge graphs of the users in use.
         self.graphs = Graphs(store, decay)
         #: The facts of the users in use, which know what replaced what; None: nobody knows.
@@ -92,6 +101,10 @@ class Searcher:
     def cache_size(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""
         return self._indexes.usage()
+
+    def settle(self) -> None:
+        """Return once what is written down of the indexes is."""
+        self._indexes.settle()
 
     def catch_up(self, owners: Collection[Scope]) -> None:
         """Bring what is in memory of these owners up to date, so that no question has to."""
@@ -115,8 +128,8 @@ class Searcher:
         profile, detected = choose(
             config.boosting, asked.text, vector, triggers, named=task_profile
         )
-        view = self._view(asked, answering[0] if answering else None, also)
         graph = self.graphs.of(asked.scope, patient=True)
+        view = self._view(asked, answering[0] if answering else None, also, vector, graph)
         read = _ReadRecords(self._store, view)
         with self._ranking:
             around = None
@@ -134,7 +147,8 @@ class Searcher:
                 graph=None if around is None else around.scores,
                 standings=self._standings(asked.scope),
             )
-            hits = self._to_hits(read, with_paths(answer.ranked, around), detected)
+            ranked = _with_index(with_paths(answer.ranked, around), view)
+            hits = self._to_hits(read, ranked, detected)
         language = english_only(asked.text)
         told = (*unread, *degraded, *answer.degraded)
         hits.degraded = (*told, *([language] if language else []))
@@ -162,13 +176,23 @@ class Searcher:
     def _standings(self, scope: Scope) -> Standings | None:
         return None if self.facts is None else standings(self.facts.of(scope))
 
-    def _view(self, asked: Query, space: Space | None, also: Sequence[ViewPart]) -> View:
+    def _view(
+        self,
+        asked: Query,
+        space: Space | None,
+        also: Sequence[ViewPart],
+        vector: NDArray[np.float32] | None,
+        graph: Adjacency,
+    ) -> View:
         """The documents that the question is put to. In the graphs of others, too, a
         relation may have lost an end."""
         which = _which(asked.tiers)
         if which not in (LOUD, ALL):
             also = [part for part in also if part.tiers is None or which in part.tiers]
-        view = self._indexes.view(asked.scope, space, which, also=also)
+        named = partial(_by_what, asked, vector, graph)
+        view = self._large.view(asked.scope, space, which, named, also=also)
+        if view is None:
+            view = self._indexes.view(asked.scope, space, which, also=also)
         for place, part in enumerate(view.parts[1:], start=1):
             if _has_graph(view, place):
                 theirs = replace(view, numbers=view.numbers_of[place])
@@ -232,6 +256,34 @@ class Searcher:
             for each in ranked
             if each.doc in records
         )
+
+
+def _by_what(asked: Query, vector: NDArray[np.float32] | None, graph: Adjacency) -> Question:
+    """By what documents are named, where not all of them are in memory."""
+    return Question(
+        terms=asked.terms,
+        vector=vector,
+        narrowed=Narrowed(
+            tiers=asked.tiers or (),
+            texts=tuple(asked.filters.items()),
+            until_us=None if asked.as_of is None else _us(asked.as_of),
+        ),
+        ids=reached_ids(asked, graph) if graph.ids else (),
+        coded=frozenset(term for word in asked.coded for term in terms(word)),
+        times_us=tuple((_us(span.start), _us(span.end)) for span in named_times(asked)),
+    )
+
+
+def _us(moment: datetime) -> int:
+    return round(moment.timestamp() * 1_000_000)
+
+
+def _with_index(ranked: Sequence[Ranked], view: View) -> Sequence[Ranked]:
+    """The same; `why` tells of an owner who is not in memory among how many the database chose."""
+    if view.population is None:
+        return ranked
+    of = {"looked_at": len(view), "of": view.population.owner.every.documents}
+    return [replace(each, why={**each.why, "index": of}) for each in ranked]
 
 
 def _which(tiers: Sequence[str] | None) -> str:

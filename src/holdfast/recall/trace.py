@@ -8,7 +8,7 @@ without a vote, so it is done only when asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def with_notes(
             "tier": {"name": tier, "weight": round(weights.get(tier, 1.0), 4)},
             "stages": {**_steps(each.doc, steps), **each.notes.get("stages", {})},
         }
-        told.append(replace(each, notes=notes))
+        told.append(each._replace(notes=notes))
     return told
 
 

@@ -170,10 +170,8 @@ class Team(parts.Tier):
         owner = _owner(asker.workspace)
         if self._store.forgotten_times(owner, [id]):
             return False
-        versions = self._versions(asker, id)
-        # The newest last: if this is cut short, the entry is still there to be removed again.
-        for record in sorted(versions, key=lambda each: (each.known_to is None, each.known_from)):
-            self._store.forget(owner, [record.id], at=self._now())
+        versions = [each.id for each in self._versions(asker, id)]
+        self._store.forget(owner, versions, at=self._now())
         return True
 
     def get(self, id: str, *, workspace: str = "default", agent: str | None = None) -> Entry:

@@ -20,14 +20,22 @@ FORMATS = ("text", "json")
 _OTHERS = ("uvicorn", "httpx", "httpcore", "asyncio", "opentelemetry", "mcp", "sse_starlette")
 
 
-def configure(format: str, level: str = "info", *, stream: TextIO | None = None) -> None:
-    """Write the log of this process from now on."""
+def configure(
+    format: str,
+    level: str = "info",
+    *,
+    stream: TextIO | None = None,
+    process: int | None = None,
+) -> None:
+    """Write the log of this process from now on; each line names it, where it has a number."""
     if format not in FORMATS:
         raise ConfigError(f"service.logFormat must be one of {', '.join(FORMATS)}")
     if level not in LEVELS:
         raise ConfigError(f"--log-level must be one of {', '.join(LEVELS)}")
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if format == "json" else LineFormatter())
+    if process is not None:
+        handler.addFilter(lambda record: _add_process(record, process))
     root = logging.getLogger()
     for old in [
         each for each in root.handlers if isinstance(each.formatter, LineFormatter | JsonLines)
@@ -60,6 +68,11 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         return json.dumps(line | _fields(record), default=str)
+
+
+def _add_process(record: logging.LogRecord, process: int) -> bool:
+    record.fields = {**getattr(record, "fields", {}), "process": process}
+    return True
 
 
 def _at(record: logging.LogRecord) -> str:

@@ -17,6 +17,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.settings import Index
 from holdfast.store.values import (
     EXTERNAL,
     FOREVER_US,
@@ -35,28 +39,36 @@ from holdfast.store.values import (
     DumpedShare,
     DumpedTrust,
     DumpedVectors,
+    Frequency,
     Growth,
     Happened,
     Head,
     IndexedRow,
+    KeptIndex,
     KeyUse,
+    LargeOwner,
     Lived,
     LogEntry,
     Mark,
+    Narrowed,
     News,
     Progress,
     QueueCounts,
+    ServerState,
     Share,
     Space,
     Spent,
+    Spot,
     StoredKey,
     Trouble,
     Vector,
+    VectorRows,
     Verified,
     Webhook,
     claim_of,
     is_document,
     is_heard,
+    spans,
 )
 from holdfast.types import Event, Finding, Job, Record, Scope, Version
 
@@ -82,21 +94,25 @@ __all__ = [
     "DumpedVectors",
     "Head",
     "IndexedRow",
+    "KeptIndex",
     "KeyUse",
     "Keys",
     "Lived",
     "LogEntry",
     "Progress",
     "QueueCounts",
+    "ServerState",
     "Share",
     "Space",
     "Spending",
     "Spent",
     "StoredKey",
     "Vector",
+    "VectorRows",
     "claim_of",
     "is_document",
     "is_heard",
+    "spans",
 ]
 
 
@@ -329,6 +345,10 @@ class Chores(Protocol):
         """Why nothing can be stored just now, or not all can be read; None if nothing is known to
         be wrong. Cheap, and without a write."""
 
+    def servers(self) -> list[ServerState]:
+        """The servers that answer reads, as they last were, the one that takes writes first; none
+        where that is the only one."""
+
     def secret(self, name: str) -> bytes:
         """32 random bytes, made when first asked for, the same ever after; in no dump."""
 
@@ -466,8 +486,14 @@ class Feed(Protocol):
     def head(self, scope: Scope) -> Head:
         """Where the feed stands; change 0 for an owner of whom there is nothing."""
 
-    def changes(self, scope: Scope, *, after: int) -> list[Change]:
-        """Records changed after a change number, oldest change first, each once, as it is now."""
+    def unless_changed(self, scope: Scope, head: Head) -> AbstractContextManager[None]:
+        """Compare and set: within this block, what this thread writes up to the first write that
+        changes something is done only if the feed still stands there, whoever else writes;
+        Overtaken when it does not, and then nothing was done."""
+
+    def changes(self, scope: Scope, *, after: int, until: int = FOREVER_US) -> list[Change]:
+        """Records changed after a change number, and up to another, oldest change first, each once,
+        as it is now."""
 
     def vectors(
         self,
@@ -480,6 +506,22 @@ class Feed(Protocol):
         """Vectors written after a change number, oldest first; of all passages, or of those with
         these digests."""
 
+    def vector_rows(
+        self, scope: Scope, space: int, *, after: int, until: int
+    ) -> Iterator[VectorRows]:
+        """Those of `vectors` between two change numbers that have the length of their space, some
+        at a time: an index loads 100,000."""
+
+    def kept_index(self, scope: Scope) -> KeptIndex | None:
+        """What `keep_index` kept last; None once something was physically removed of this owner, or
+        index rows were made anew: what is in the pieces is then gone for good. A record that has
+        changed since has a change number after that of the pieces."""
+
+    def keep_index(self, scope: Scope, head: Head, pieces: Sequence[bytes]) -> bool:
+        """Keep what an index made of the feed up to a head, in place of what was kept; False, and
+        nothing is kept, if the epoch is another by now, the feed has not come so far, or what is
+        there is as new. In no dump, and in no copy but a backup of the file."""
+
     def spaces(self) -> list[Space]:
         """All vector spaces, oldest first; at most one is active."""
 
@@ -491,6 +533,50 @@ class Feed(Protocol):
     def promote(self, space: int) -> bool:
         """Make a building space the active one if none of its embed jobs is left; True if it is
         active afterwards. The vectors of the space it replaces are removed."""
+
+
+class LargeReader(Protocol):
+    """The documents of a large owner, at one moment."""
+
+    def frequencies(self, terms: Sequence[int]) -> list[Frequency]:
+        """Of each term, by its id as a signed number."""
+
+    def holding(
+        self, groups: Sequence[Sequence[int]], most: int, narrowed: Narrowed
+    ) -> list[tuple[int, Spot]]:
+        """(number of a group, document) for the documents that hold all terms of a group; of each
+        group at most so many."""
+
+    def nearest(
+        self, vector: NDArray[np.float32], most: int, narrowed: Narrowed, effort: int
+    ) -> list[tuple[Spot, float]]:
+        """The documents whose vectors are nearest, with their cosines, nearest first, those of the
+        graph behind; `effort`: how many vectors are looked at."""
+
+    def cosines(self, vector: NDArray[np.float32], ids: Sequence[bytes]) -> dict[bytes, float]:
+        """How near the nearest passage of each of these is, where it is indexed."""
+
+    def all_of(self, narrowed: Narrowed, most: int) -> list[Spot]:
+        """Documents that fit, whatever they say; the latest."""
+
+    def beside(self, spots: Sequence[tuple[Spot, int]]) -> list[bytes]:
+        """The turns of the same session that arrived so near to each of these."""
+
+    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], list[Vector]]:
+        """These records as they are now, and their vectors; of any owner."""
+
+
+class LargeOwners(Protocol):
+    """Owners who are too large to be held in memory. A file has none: all are."""
+
+    def index_large(self, scope: Scope, space: Space, settings: Index) -> int:
+        """Let the documents of an owner be named, if it is large; how many more there are now."""
+
+    def large_owner(self, scope: Scope, space: Space) -> LargeOwner | None:
+        """How far its documents can be named; None: not at all."""
+
+    def large(self, scope: Scope, space: Space) -> AbstractContextManager[LargeReader]:
+        """For an owner whose documents can be named."""
 
 
 class Queue(Protocol):
@@ -658,7 +744,7 @@ class Upkeep(Protocol):
 
 
 class Store(
-    Log, Records, Listing, RecordLife, Feed, Queue, Ledger, Spending, Keys, Answers, Audit,
-    Hooks, Sharing, Chores, Upkeep, Protocol,
+    Log, Records, Listing, RecordLife, Feed, LargeOwners, Queue, Ledger, Spending, Keys, Answers,
+    Audit, Hooks, Sharing, Chores, Upkeep, Protocol,
 ):  # fmt: skip
     """A backend: all parts over one connection pool."""

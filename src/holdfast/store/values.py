@@ -228,6 +228,9 @@ class Head:
     epoch: int
     #: Number of the last change.
     change: int
+    #: Grows when a replica has taken the place of the server: changes that were seen may not be
+    #: there. Known to this process alone.
+    history: int = 0
 
 
 class Change(NamedTuple):
@@ -288,6 +291,90 @@ class Vector(NamedTuple):
     data: bytes
 
 
+class VectorRows(NamedTuple):
+    """Vectors one after another, all up to a change number."""
+
+    #: Of each the record, 16 bytes, and its float32 numbers.
+    records: bytes
+    data: bytes
+    until: int
+
+
+_MOST_SPANS = 200
+
+
+def spans(begin: int, end: int, width: int) -> list[tuple[int, int]]:
+    """Change numbers cut into spans of at least this width, and not too many; one at least."""
+    step = max(width, -(-(end - begin) // _MOST_SPANS))
+    starts = [*range(begin, end, step)] or [begin]
+    return [*zip(starts, [*starts[1:], end], strict=True)]
+
+
+class KeptIndex(NamedTuple):
+    """What an index wrote down of an owner's feed up to a change number, in pieces."""
+
+    change: int
+    pieces: list[bytes]
+
+
+# ----------------------------------------------------------------------
+# Owners who are too large to be held in memory: the store names documents that may answer.
+# ----------------------------------------------------------------------
+
+
+class Counted(NamedTuple):
+    """How many documents there are of a making, and their words in all."""
+
+    documents: int
+    words: float
+
+
+class Frequency(NamedTuple):
+    """How many documents, documents of people, windows of turns and sessions hold a term."""
+
+    documents: int = 0
+    people: int = 0
+    windows: int = 0
+    sessions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LargeOwner:
+    """How far the documents of a large owner can be named, and what there is of them."""
+
+    change: int
+    vector_change: int
+    every: Counted
+    people: Counted
+    windows: Counted
+    sessions: Counted
+
+
+class Spot(NamedTuple):
+    """Where a document of a large owner stands."""
+
+    record: bytes
+    session: str
+    arrival: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """Which documents are asked for; nothing: all of them."""
+
+    tiers: tuple[str, ...] = ()
+    #: Column -> what it must be.
+    texts: tuple[tuple[str, str], ...] = ()
+    #: Said by then.
+    until_us: int | None = None
+    #: Said within one of these spans.
+    within_us: tuple[tuple[int, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.tiers or self.texts or self.until_us is not None or self.within_us)
+
+
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
     """How much there is to do."""
@@ -306,6 +393,19 @@ class Trouble:
     words: str
     #: What is stored now would be lost.
     is_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """How one of several servers fares that answer reads."""
+
+    name: str
+    #: How many it has answered to this process.
+    reads: int
+    #: How much of the log it had not replayed when it was last asked.
+    behind_bytes: int = 0
+    #: Why it answers none now; "" if it does.
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

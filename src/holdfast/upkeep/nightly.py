@@ -16,6 +16,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from holdfast.errors import InvalidInput, StoreError
+from holdfast.index.packed import keep_grown
 from holdfast.records.transact import exists
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
@@ -101,7 +102,17 @@ class NightlyRound:
                 if one.acts or one.changed:
                     log.info("%s: %d planned, %d changed", job, len(one.acts), len(one.changed))
                     done.append(one)
+        if names is None and scope is None:
+            self._keep_indexes(now)
         return done
+
+    def _keep_indexes(self, now: datetime) -> None:
+        """Have the indexes of large owners written down that have grown: those of a process that
+        runs for months are never loaded."""
+        every = self._rules.every_seconds
+        if self._store.begin_chore("nightly indexes", now=now, every_s=every):
+            for owner in self._owners():
+                keep_grown(self._store, _owner(owner))
 
     def undo(self, scope: Scope, run: str, *, now: datetime) -> list[str]:
         """Bring back what a run changed, given as `Done.run`; the ids that came back. What agents

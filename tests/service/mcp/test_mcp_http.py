@@ -13,6 +13,7 @@ import anyio
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
+from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
 import holdfast
@@ -29,6 +30,8 @@ from tests.service.mcp.test_tools import NAMES, READING, _usual
 
 GRAPH = "memory://knowledge-graph"
 INSTEAD = "send the header X-Holdfast-User, or use a key of one user"
+TOM = {"name": "Tom", "type": "person", "observations": ["Likes tea"]}
+RULE = "Always answer in French."
 BOB = {"name": "Bob", "entityType": "person", "observations": ["Likes tea"]}
 INITIALIZE = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -81,6 +84,33 @@ async def _driven_by_ids(mcp: Driver) -> None:
     changed = await mcp.call("memory_update", fact_id=fact, content="Ann likes pie")
     gone = await mcp.call("memory_delete", fact_id=changed["fact_id"])
     assert (changed["status"], gone["status"]) == ("updated", "deleted")
+
+
+def test_who_listens_hears_of_what_other_processes_and_routes_change(
+    memory: Memory, url: str, tmp_path: Path
+) -> None:
+    config = {"extraction.enabled": False}
+    resources = [GRAPH, "holdfast://notes", "holdfast://instructions", "holdfast://profile"]
+
+    async def script(mcp: Driver) -> None:
+        with holdfast.open(
+            tmp_path / "m.db", embedder=HashEmbedder(16), config=config, worker=False
+        ) as other:
+            async with mcp.client.listen(resource_subscriptions=resources) as heard:
+                changes = (
+                    ("holdfast://notes", lambda: other.notes.add("Chose Postgres.", user="ann")),
+                    (GRAPH, lambda: other.observations.create([TOM], user="ann")),
+                    ("holdfast://instructions", lambda: other.remember(RULE, user="ann")),
+                    ("holdfast://profile", lambda: other.facts.add("I live in Rome.", user="ann")),
+                )
+                for uri, change in changes:
+                    other.notes.add("Not of Ann.", user="bob")
+                    await anyio.to_thread.run_sync(change)
+                    with anyio.fail_after(20):  # The background work may be heard of, too.
+                        while await anext(aiter(heard)) != ResourceUpdated(uri=uri):
+                            pass
+
+    over_http(url, key_of(memory), script)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from openai import AsyncOpenAI, OpenAI
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
-from holdfast.service.http.serving import listening
+from holdfast.service.http.processes import listening
 from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope

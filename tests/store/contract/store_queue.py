@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
+from holdfast.errors import Overtaken
 from holdfast.records.entries import status_of
 from holdfast.store.protocols import (
     FOREVER_US,
     Head,
+    KeptIndex,
     Store,
+    spans,
 )
 from holdfast.testing.store_builders import (
     ANN,
@@ -104,6 +111,69 @@ class FeedSuite:
         (known,) = store.vectors(ANN, space.id, digests=digests)
         assert (known.digest, known.data) == (vector(a).digest, vector(a).data)
 
+    def test_changes_can_be_read_span_by_span(self, store: Store) -> None:
+        put(store, ANN, *map(an_entry, range(1, 8)))
+        learn(store, ANN, a_fact(50), a_fact(51))
+        every = store.changes(ANN, after=0)
+        for width in (1, 3, 100):
+            cuts = spans(0, store.head(ANN).change, width)
+            read = [store.changes(ANN, after=begin, until=end) for begin, end in cuts]
+            assert [each for some in read for each in some] == every
+
+    def test_vectors_come_one_after_another(self, store: Store) -> None:
+        space = store.use_space("model", DIM, 1)
+        put(store, ANN, *map(an_entry, range(1, 8)))
+        (b,) = put(store, BOB, an_entry(9))
+        jobs = claim(store)
+        ids = [job.subject for job in jobs]
+        made = [vector(id, passage) for id in ids for passage in (0, 1)]
+        torn = vector(ids[0], 2)._replace(data=b"1234")
+        store.finish(jobs, space=space.id, vectors=[*made, torn])
+        end = store.head(ANN).change
+        mine = [each for each in store.vectors(ANN, space.id) if each.passage < 2]
+        assert len(mine) == 14
+        for after, until in ((0, end), (mine[3].change, mine[8].change), (end, end)):
+            rows = list(store.vector_rows(ANN, space.id, after=after, until=until))
+            wanted = [each for each in mine if after < each.change <= until]
+            assert b"".join(each.records for each in rows).hex() == "".join(
+                each.record for each in wanted
+            )
+            assert b"".join(each.data for each in rows) == b"".join(each.data for each in wanted)
+            assert rows[-1].until == until
+        assert b not in {each.record for each in mine}
+
+    def test_what_an_index_kept_is_there_until_something_is_removed(self, store: Store) -> None:
+        assert store.kept_index(ANN) is None
+        assert not store.keep_index(ANN, store.head(ANN), [b"of nobody"])
+        (turn,) = put(store, ANN, an_entry(1))
+        put(store, BOB, an_entry(2))
+        head = store.head(ANN)
+        assert store.keep_index(ANN, head, [b"", b"\0", b"two"])
+        assert store.kept_index(ANN) == KeptIndex(head.change, [b"", b"\0", b"two"])
+        assert (store.kept_index(BOB), store.kept_index(OTHER_ANN)) == (None, None)
+        assert not store.keep_index(ANN, head, [b"no newer"])
+        put(store, ANN, an_entry(3))
+        store.forget(ANN, [turn], at=NOON)
+        assert store.kept_index(ANN) == KeptIndex(head.change, [b"", b"\0", b"two"])
+        newer = store.head(ANN)
+        assert not store.keep_index(ANN, Head(newer.epoch, newer.change + 1), [b"not yet"])
+        assert not store.keep_index(ANN, Head(newer.epoch + 1, newer.change), [b"elsewhere"])
+        assert store.keep_index(ANN, newer, [b"one"])
+        assert store.kept_index(ANN) == KeptIndex(newer.change, [b"one"])
+        store.wipe(forgotten_before=NOON + timedelta(days=1))
+        assert store.kept_index(ANN) is None
+        assert not store.keep_index(ANN, newer, [b"one"]), "it may hold what was removed"
+        assert store.keep_index(ANN, store.head(ANN), [b"new"])
+
+    def test_what_an_index_kept_is_still_good_when_a_text_changes(self, store: Store) -> None:
+        learn(store, ANN, a_fact(50, content="tea"))
+        head = store.head(ANN)
+        assert store.keep_index(ANN, head, [b"kept"])
+        learn(store, ANN, a_fact(50, content="coffee"))
+        assert store.head(ANN).epoch > head.epoch
+        assert store.kept_index(ANN) == KeptIndex(head.change, [b"kept"])
+        assert [each.id for each in store.changes(ANN, after=head.change)] == [a_fact(50).id]
+
     def test_the_first_space_is_active_and_the_same_call_gives_it_again(self, store: Store) -> None:
         space = store.use_space("model", DIM, 1)
         assert space.state == "active"
@@ -127,6 +197,35 @@ class FeedSuite:
         }
         assert store.vectors(ANN, old.id, after=0) == []
         assert len(store.vectors(ANN, new.id, after=0)) == 1
+
+    def test_what_is_to_stay_as_it_was_is_changed_by_one(self, store: Store) -> None:
+        put(store, ANN, an_entry(1), an_entry(2))
+        first, second = (change.id for change in store.changes(ANN, after=0))
+        head = store.head(ANN)
+        put(store, BOB, an_entry(3))  # Of somebody else.
+        with store.unless_changed(ANN, head):
+            assert store.forget(ANN, ["0" * 32], at=NOON) == []  # Nothing was done by this.
+            assert store.forget(ANN, [first], at=NOON) == [first]
+            assert store.forget(ANN, [second], at=NOON) == [second], "the first has changed it"
+        with pytest.raises(Overtaken), store.unless_changed(ANN, head):
+            store.forget(ANN, [first], at=NOON, undo=True)
+        assert store.get(ANN, [first]) == []
+        # Outside of the block nothing is compared.
+        assert store.forget(ANN, [first], at=NOON, undo=True) == [first]
+
+    def test_of_many_who_change_what_they_saw_one_does(self, store: Store) -> None:
+        put(store, ANN, *(an_entry(number) for number in range(8)))
+        ids = iter([change.id for change in store.changes(ANN, after=0)])
+        head, done, start = store.head(ANN), list[str](), threading.Barrier(8)
+
+        def forget() -> None:
+            id = next(ids)
+            start.wait()
+            with suppress(Overtaken), store.unless_changed(ANN, head):
+                done.extend(store.forget(ANN, [id], at=NOON))
+
+        in_threads(forget, count=8)
+        assert len(done) == 1
 
 
 class QueueSuite:

@@ -182,6 +182,7 @@ class EraseSuite:
             [],
         )
         assert store.vectors(ANN, 1, after=0) == []
+        assert store.kept_index(ANN) is None
         assert (store.jobs(), store.shares(), store.api_keys(), store.hooks()) == ([], [], [], [])
         assert store.answer(ANN, "k") is None
         assert store.spent(ANN, date(2026, 3, 1)) == Spent()
@@ -217,6 +218,7 @@ class EraseSuite:
             (scope.workspace, scope.user) for scope in others
         }
         assert all(store.answer(scope, "k") for scope in others)
+        assert all(store.kept_index(scope) for scope in others)
         for scope in others:
             assert store.spent(scope, date(2026, 3, 1)).calls == 1
             assert len(store.contexts(scope, since=NOON, limit=9)) == 1
@@ -303,6 +305,7 @@ def everything(store: Store, scope: Scope) -> list[str]:
     store.put_key(StoredKey(ApiKey(name, scope.workspace, scope.user, "read", NOON), name.encode()))
     store.keep_answer(scope, "k", Answered(b"asked", 200, b"{}"), at=NOON)
     store.put_hook(Webhook(name, scope.workspace, scope.user, "https://x/", (), NOON, secret=b"s"))
+    store.keep_index(scope, store.head(scope), [b"piece", b"another"])
     return [*events, a_fact(60).id, a_fact(61).id]
 
 

@@ -121,9 +121,10 @@ _WISH = (
 )
 
 _BARE = (
-    rf"(?![^,.;:]{{0,80}}\b{_AUX})(?:only |just |all ){{0,8}}(?!{_NO_VERB})"
-    rf"(?:(?:of |(?!{_NO_VERB})[\w'-]{{1,20}} )){{0,2}}?"
+    rf"(?:only |just |all ){{0,8}}(?!{_NO_VERB})(?:(?:of |(?!{_NO_VERB})[\w'-]{{1,20}} )){{0,2}}?"
 )
+#: Asked last of all: it takes longer than all that stands before it.
+_NO_AUX = rf"(?![^,.;:]{{0,80}}\b{_AUX})"
 _HOW = (
     r"(?:please|pls|as|in|with|without|for|one per|on top|instead of|rather than|before|over|not"
     r"|at most|max|tops|only|first|=|always (?:as|in|with|like|without))(?= |,|$|\.)"
@@ -270,8 +271,8 @@ _FORMS: tuple[tuple[float | None, str], ...] = (
         r"|let me (?!know|think|see)",
     ),
     # Without a verb: "dates as day, month, year", "three options at most".
-    (1.0, rf"{_BARE}(?:[a-z]{{2,20}}s|spelling|prose|code),? {_HOW}"),
-    (0.5, rf"{_BARE}(?!{_NO_VERB}|{_AUX})[a-z]{{2,20}},? {_HOW}"),
+    (1.0, rf"(?={_BARE}(?:[a-z]{{2,20}}s|spelling|prose|code),? {_HOW}){_NO_AUX}"),
+    (0.5, rf"(?={_BARE}(?!{_NO_VERB}|{_AUX})[a-z]{{2,20}},? {_HOW}){_NO_AUX}"),
 )
 #: All of them in one pattern, a group for each: asked one after another they would take most of the
 #: time in which a text is looked through for rules.
@@ -326,11 +327,11 @@ OWN_LIFE = re.compile(
     r"|policy|motto)"
 )
 
-# A sentence without any of these is no injection; looking them up is twenty times as fast.
-INJECTION_HINTS = word_set("""
-ignor disregard forget overrid bypass disobey follow system assistant developer [ < mode prompt
-above safety content restrictions hidden
-""") | {"you are", "have no", "had no"}
+# A sentence of ASCII without any of these words, and without the marks, is no injection.
+INJECTION_WORDS = word_set("""
+system assistant developer ignore disregard forget override bypass disobey follow now dan mode
+hidden initial everything no safety content restrictions
+""")
 INJECTION = re.compile(
     r"^\W*(?:system|assistant|developer)\s*:|</?(?:system|assistant|instructions?)>|\[/?inst\]"
     r"|<\|[a-z_]+\|>|\bnew system (?:instruction|prompt|message)|\b(?:ignore|disregard|forget"
@@ -374,6 +375,12 @@ _UNASKED = (
 UNASKED = re.compile(rf"\b{_UNASKED}\b")
 ACTS = re.compile(rf"\b{_ACTS}")
 
+# A sentence of ASCII without any of these words grants nothing.
+GRANTING_WORDS = word_set("""
+may can could allowed free authorised authorized permitted ahead permission allow permit authorise
+authorize consent fine ok okay access authority asking checking telling approval ask check
+""")
+
 # The end of an earlier rule, in so many words.
 _TAKES_BACK = (
     r"(?:(?:actually|ok|okay|please|and|now|you can|you may),? )*(?:forget(?: about)?|ignore|scrap"
@@ -393,6 +400,10 @@ ENDS_ALL = re.compile(
     r" i(?:'ve| have)? (?:gave|given|told|set|made|asked)(?: (?:you|for|of|up))*)"
     r"(?:,? (?:so far|until now|till now|up to now|now|please|for good|again|before|earlier))*\W*$"
 )
+# Likewise for ENDS_ALL and ENDS.
+ENDING_WORDS = word_set("""
+forget ignore scrap drop cancel disregard mind undo lift remove delete clear back withdraw revoke
+""")
 REPLACES = re.compile(
     r"\b(?:any ?more|any longer|no longer|again|stop|quit|changed my mind|go back to|instead of"
     r"|no need to|don't (?:have|need) to|enough with|no more)\b"
@@ -446,6 +457,13 @@ CONDITION = re.compile(
     r"|((?:when(?:ever)?|if|unless|every ?time|each time|any ?time|next time i|before|after|while"
     r"|once|as soon as|whatever|for|in|with|on|at|during|instead of)\b[^,:]{0,300})[,:]\s+"
 )
+#: What FILLER, ONWARD, REASON and CONDITION begin with.
+OPENING_WORDS = word_set("""
+ok okay hi hello hey thanks thank also and but so then actually btw anyway oh well yes yeah sorry by
+one for honestly instead do i please pls kindly remember be make don from going in as generally at
+until next since because given when whenever if every each any anytime everytime on with about
+rather should unless before after while once whatever during
+""")
 # Where a second thought of the sentence begins, which may be the request.
 _TURNS = (
     r",? so,? (?:please )?|,? but (?=(?:never|always|don't|no|not|only|keep|use)\b)"
@@ -454,9 +472,12 @@ _TURNS = (
     r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no"
     r"|when(?:ever)?|if|each time|every time|going forward|from now on|in future)\b)"
 )
-TURNS = re.compile(_TURNS)
+# Looked for where one can begin: the first letter settles most places.
+TURNS = re.compile(rf"(?=[ ,;:])(?:{_TURNS})")
+#: Where there is none of these there is no second thought.
+TURN_MARK = re.compile(r"[,;:–—-]| (?:so|but|and|please|pls)\b")
 # Behind what the user says of themselves any verb may begin it: "I hate small talk, get to it".
-REASONED = re.compile(rf"{_TURNS}|, (?=(?:{STYLE_VERB}|get|go|take)\b)")
+REASONED = re.compile(rf"(?=[ ,;:])(?:{_TURNS}|, (?=(?:{STYLE_VERB}|get|go|take)\b))")
 TAIL = re.compile(
     rf"(?<=\s)on (?:{WEEKDAY}s|weekends)\b|(?<=\s)(?:when(?:ever)?"
     r"|if|unless|every (?:single )?time|each time|any ?time|before|while)"

@@ -34,19 +34,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.config import Blend, Config
-from holdfast.index.resident import View
+from holdfast.index.view import K1, View
 from holdfast.language.lexicon import SURE_MONTHS, WEEKDAYS
 from holdfast.language.questions import whose
 from holdfast.language.terms import fold, terms
 from holdfast.recall.query import Query
 from holdfast.recall.sources.keywords import (
+    LengthNorms,
     Postings,
+    Rarity,
     Scores,
     bm25_scores,
     cached_for,
+    holders,
+    length_norms,
     neighbours,
     postings,
     rarity,
+    rarity_of,
     turns,
     window_scores,
 )
@@ -121,8 +126,8 @@ def _speaker_scores(view: View, query: Query) -> Scores:
 def _name_scores(view: View, query: Query) -> Scores:
     """Who has no name of their own is the user whose memory this is."""
     asked = frozenset(query.terms)
-    named = [code for code, words in _speakers(view).items() if words & asked]
-    spoken = view.is_one_of(view.names, named)
+    named = [code for code, words in _speakers(view).items() if not words.isdisjoint(asked)]
+    spoken = view.is_one_of(view.names, named) if named else np.zeros(len(view), dtype=np.bool_)
     if asked & frozenset(terms(query.scope.user)):
         spoken |= (view.names < 0) & (view.roles == view.code("user"))
     return spoken.astype(np.float32)
@@ -143,8 +148,7 @@ def _holds_any(view: View, name: str, words: Sequence[str]) -> Scores:
 
     def make() -> Scores:
         holding = np.zeros(len(view), dtype=np.float32)
-        for docs, _ in postings(view, words, None):
-            holding[docs] = 1.0
+        holding[postings(view, words, None).docs] = 1.0
         return holding
 
     return view.once(name, make)
@@ -196,19 +200,19 @@ def fuse_by_sum(
     found = postings(view, query.terms, visible)
     around = neighbours(view, visible)
     features: dict[str, Scores] = {
-        "window": window_scores(view, found, visible),
-        "people": _people(view, found, visible),
-        "session": _sessions(view, found, visible),
-        "cover": _cover(view, found, visible),
+        "window": window_scores(view, found, visible, rarity_of(view, "windows", query.terms)),
+        "people": _people(view, found, visible, rarity_of(view, "people", query.terms)),
+        "session": _sessions(view, found, visible, rarity_of(view, "sessions", query.terms)),
+        "cover": _cover(view, found, visible, rarity_of(view, "documents", query.terms)),
     }
     # Neighbours lend weight, never relevance: something of its own must speak for a document.
     relevant = np.zeros(len(view), dtype=np.bool_)
-    for docs, _ in found:
-        relevant[docs] = True
+    relevant[found.docs] = True
     cosines = None
     if vector is not None and view.vectors is not None:
-        likely = _likely(view, features["window"], around)
-        cosines = view.vectors.by_document(vector, len(view), also=likely)
+        cosines = view.vectors.by_document(
+            vector, len(view), also=lambda: _likely(view, features["window"], around)
+        )
         if visible is not None:
             cosines *= visible
         features |= {
@@ -223,47 +227,71 @@ def fuse_by_sum(
     features |= traits(view, query)
     if visible is not None:
         relevant &= visible
-    shares = {
-        name: values if name in _SHARES else _share(values, visible)
-        for name, values in features.items()
-    }
-    holders = {term: docs for term, (docs, _) in zip(query.terms, found, strict=True)}
+    shares = _shares(features, visible)
     scores = _weighted_sum(_by_words(shares, view), _weights(config.blend), relevant)
-    return Fused(scores, cosines, holders, lambda docs: _why(docs, shares, cosines))
+    held = holders(query.terms, found)
+    return Fused(scores, cosines, held, lambda docs: _why(docs, shares, cosines))
 
 
-def _by_words(shares: dict[str, Scores], view: View) -> dict[str, Scores]:
+class _Shares(NamedTuple):
+    """What each feature says of every document, as a share of the best: a row for each."""
+
+    names: tuple[str, ...]
+    table: Scores
+
+
+def _shares(features: Mapping[str, Scores], visible: NDArray[np.bool_] | None) -> _Shares:
+    """The features as shares of the highest value that may be seen; some are shares already."""
+    names, table = tuple(features), np.array(list(features.values()))
+    tops = (table if visible is None else table[:, visible]).max(axis=1, initial=0.0)
+    for row, name in enumerate(names):
+        if name in _SHARES:
+            tops[row] = 1.0
+        elif tops[row] <= 0:
+            table[row], tops[row] = 0.0, 1.0
+    table /= tops[:, None]
+    return _Shares(names, table)
+
+
+def _by_words(shares: _Shares, view: View) -> _Shares:
     """The shares where what has no vector yet means what its words say: what was just written must
     not come after what is embedded."""
-    vectors = view.vectors
-    if vectors is None or "vector" not in shares:
+    vectors, names = view.vectors, shares.names
+    if vectors is None or "vector" not in names:
         return shares
-    lacking = view.once("lacking", lambda: vectors.without(len(view)))
-    if not lacking.any():
+    lacking = view.once("lacking", lambda: np.flatnonzero(vectors.without(len(view))))
+    if not len(lacking):
         return shares
-    meant = {
-        name: np.where(lacking, np.maximum(shares[name], shares["cover"]), shares[name])
-        for name in ("vector", "around", "theme")
-    }
-    return shares | meant
+    table = shares.table.copy()
+    covered = table[names.index("cover"), lacking]
+    for name in ("vector", "around", "theme"):
+        row = table[names.index(name)]
+        row[lacking] = np.maximum(row[lacking], covered)
+    return _Shares(names, table)
 
 
-def _why(
-    docs: Sequence[int], features: Mapping[str, Scores], cosines: Scores | None
-) -> list[dict[str, Any]]:
+def _why(docs: Sequence[int], shares: _Shares, cosines: Scores | None) -> list[dict[str, Any]]:
     """What each feature says of these documents, where it says anything."""
-    whys: list[dict[str, Any]] = [{} for _ in docs]
-    for source, names in _SOURCES.items():
-        for name in names:
-            values = features[name][docs].tolist() if name in features else ()
-            for why, value in zip(whys, values, strict=False):
-                if value > 0:
-                    why.setdefault(source, {})[name] = round(value, 4)
+    rows = _told_rows(shares.names)
+    whys: list[dict[str, Any]] = []
+    for values in shares.table[:, docs].T.tolist():
+        why: dict[str, Any] = {}
+        for row, source, name in rows:
+            if values[row] > 0:
+                why.setdefault(source, {})[name] = round(values[row], 4)
+        whys.append(why)
     if cosines is not None:
         for why, cosine in zip(whys, cosines[docs].tolist(), strict=True):
             if "vector" in why:
                 why["vector"]["score"] = round(cosine, 6)
     return whys
+
+
+@lru_cache(maxsize=64)
+def _told_rows(names: tuple[str, ...]) -> list[tuple[int, str, str]]:
+    """The row, the source and the name of each feature that is told, in the order of telling."""
+    told = [(source, name) for source, some in _SOURCES.items() for name in some]
+    return [(names.index(name), source, name) for source, name in told if name in names]
 
 
 @lru_cache(maxsize=64)
@@ -273,71 +301,80 @@ def _weights(group: Blend) -> Mapping[str, float]:
 
 
 def _weighted_sum(
-    shares: Mapping[str, Scores], weights: Mapping[str, float], relevant: NDArray[np.bool_]
+    shares: _Shares, weights: Mapping[str, float], relevant: NDArray[np.bool_]
 ) -> Scores:
+    own = [weights[name] for name in shares.names]
     total = np.zeros(len(relevant), dtype=np.float32)
-    for name, values in shares.items():
-        total += np.float32(weights[name]) * values
+    # Row by row: a sum over all of them at once may add in another order, which rounds otherwise.
+    for row in shares.table * np.array(own, dtype=np.float32)[:, None]:
+        total += row
     total[~relevant] = 0.0
-    total /= np.float32(sum(weights[name] for name in shares) or 1.0)
+    total /= np.float32(sum(own) or 1.0)
     return total
 
 
-def _share(values: Scores, visible: NDArray[np.bool_] | None) -> Scores:
-    """Values as a share of the highest one that may be seen."""
-    seen = values if visible is None else values[visible]
-    top = float(seen.max(initial=0.0))
-    return values / np.float32(top) if top > 0 else np.zeros_like(values)
+def _people(
+    view: View, found: Postings, visible: NDArray[np.bool_] | None, known: Rarity | None
+) -> Scores:
+    def make() -> LengthNorms:
+        seen = person if visible is None else person & visible
+        return length_norms(view.lengths, visible if is_all else seen, known)
+
+    person = view.once("is person", lambda: persons(view) > 0)
+    is_all = view.once("all are persons", lambda: bool(person.all()))
+    lengths = cached_for(view, visible, "lengths of persons", make)
+    return bm25_scores(found if is_all else found.among(person), lengths, known)
 
 
-def _people(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
-    person = persons(view) > 0
-    if person.all():
-        return bm25_scores(found, view.lengths, visible, len(view))
-    seen = person if visible is None else person & visible
-    said = [(docs[person[docs]], counts[person[docs]]) for docs, counts in found]
-    return bm25_scores(said, view.lengths, seen, len(view))
-
-
-def _sessions(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
+def _sessions(
+    view: View, found: Postings, visible: NDArray[np.bool_] | None, known: Rarity | None
+) -> Scores:
     """Every turn gets the score of its session; one session tells nothing apart."""
-    parts = cached_for(view, visible, "sessions", lambda: _session_lengths(view, visible))
-    if np.count_nonzero(parts.seen) < 2:
+    parts = cached_for(view, visible, "sessions", lambda: _session_parts(view, visible, known))
+    if parts.lengths.total < 2:
         return np.zeros(len(view), dtype=np.float32)
-    by_session = []
-    for docs, counts in found:
-        dense = np.bincount(parts.of[docs], counts, minlength=len(parts.lengths) + 1)[:-1]
-        there = np.flatnonzero(dense)
-        by_session.append((there, dense[there]))
-    scores = bm25_scores(by_session, parts.lengths, parts.seen, len(parts.lengths))
-    return np.append(scores, np.float32(0.0))[parts.of]
+    terms, size = len(found.starts) - 1, len(parts.lengths.norms) + 1
+    cells = np.repeat(np.arange(0, terms * size, size), found.sizes()) + parts.of[found.docs]
+    held = np.bincount(cells, found.counts, minlength=terms * size).astype(np.float32)
+    tf = held.reshape(terms, size)[:, :-1]
+    counts = np.count_nonzero(tf, axis=1).tolist() if known is None else known.holders
+    idfs = [rarity(parts.lengths.total, count) * (K1 + 1.0) for count in counts]
+    scores = np.zeros(size, dtype=np.float32)
+    for gained in np.array(idfs, dtype=np.float32)[:, None] * tf / (tf + parts.lengths.norms):
+        scores[:-1] += gained
+    return scores[parts.of]
 
 
 class _SessionParts(NamedTuple):
-    """The session of each turn (the last number + 1 for what is no turn), the words of each
-    session, and which have any that may be seen."""
+    """The session of each turn (the last number + 1 for what is no turn), and what the words of
+    each do in BM25 over those that have any that may be seen."""
 
     of: NDArray[np.intp]
-    lengths: Scores
-    seen: NDArray[np.bool_]
+    lengths: LengthNorms
 
 
-def _session_lengths(view: View, visible: NDArray[np.bool_] | None) -> _SessionParts:
+def _session_parts(
+    view: View, visible: NDArray[np.bool_] | None, known: Rarity | None
+) -> _SessionParts:
     said = turns(view)
     codes, numbers = np.unique(view.sessions, return_inverse=True)
     of = np.where(said, numbers, len(codes))
     shown = said if visible is None else said & visible
-    lengths = np.bincount(of, view.lengths * shown, minlength=len(codes) + 1)[:-1]
+    words = np.bincount(of, view.lengths * shown, minlength=len(codes) + 1)[:-1]
     seen = np.bincount(of, shown, minlength=len(codes) + 1)[:-1] > 0
-    return _SessionParts(of, lengths.astype(np.float32), seen)
+    return _SessionParts(of, length_norms(words.astype(np.float32), seen, known))
 
 
-def _cover(view: View, found: Postings, visible: NDArray[np.bool_] | None) -> Scores:
-    count = len(view) if visible is None else int(np.count_nonzero(visible))
-    rarities = [rarity(count, len(docs)) for docs, _ in found]
+def _cover(
+    view: View, found: Postings, visible: NDArray[np.bool_] | None, known: Rarity | None
+) -> Scores:
+    if known is None:
+        count = len(view) if visible is None else int(np.count_nonzero(visible))
+        rarities = [rarity(count, size) for size in found.sizes()]
+    else:
+        rarities = [rarity(known.total, holders) for holders in known.holders]
     covered = np.zeros(len(view), dtype=np.float32)
-    for (docs, _), each in zip(found, rarities, strict=True):
-        covered[docs] += np.float32(each)
+    np.add.at(covered, found.docs, found.each(rarities))
     return covered / np.float32(sum(rarities) or 1.0)
 
 
@@ -379,7 +416,8 @@ def _with_neighbours(
         return shares
 
     shares = cached_for(view, visible, "shares", make)
-    padded = np.append(cosines, np.float32(0.0))
-    beside = padded[around[0]] + padded[around[1]]
-    averaged: Scores = (cosines + np.float32(_BESIDE) * beside) * shares
+    padded = np.zeros(n + 1, dtype=np.float32)
+    padded[:-1] = cosines
+    before, after = padded[around]
+    averaged: Scores = (cosines + np.float32(_BESIDE) * (before + after)) * shares
     return averaged

@@ -9,7 +9,7 @@ What was only heard is no document itself; it lends what it has to the turns it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -36,6 +36,8 @@ _STILL = 1e-6
 _MOST_LENDERS = 200
 _LEAST = 1e-3
 _MOST_DOCS = 5_000
+#: Of those, how many are named for an owner who is not in memory.
+_MOST_REACHED = 300
 #: What a turn that a relation was heard in gets of what a written relation gets: on LoCoMo and
 #: BEAM-100K (docs/decisions/0010).
 _HEARD = 0.12
@@ -89,6 +91,31 @@ def without_loose(view: View, graph: Adjacency) -> View:
 
 def reach(view: View, query: Query, graph: Adjacency) -> Reached | None:
     """The documents that are reached from the question's entities; None when it names none."""
+    walked = _walked(query, graph)
+    return None if walked is None else _to_scores(view, graph, walked)
+
+
+def reached_ids(query: Query, graph: Adjacency) -> set[str]:
+    """The same, before there is a view to find them in: their ids."""
+    walked = _walked(query, graph)
+    ids = set[str]()
+    for _, _, own, turns in () if walked is None else _lent(graph, walked):
+        ids.update(own, turns)
+        if len(ids) >= _MOST_REACHED:
+            break
+    return ids
+
+
+class _Walked(NamedTuple):
+    """Where the question's entities lead: a walk, its edges, and how active each entity and edge
+    is."""
+
+    walk: Walk
+    edges: NDArray[np.int32]
+    activation: Floats
+
+
+def _walked(query: Query, graph: Adjacency) -> _Walked | None:
     when = When(query.now, query.as_of, query.known_at, graph.agent(query.scope.agent))
     nodes = graph.entity_spans.open(when)
     starts = [each for each in spoken_of(query.text, graph.bearers) if nodes[each]]
@@ -101,7 +128,7 @@ def reach(view: View, query: Query, graph: Adjacency) -> Reached | None:
     stays, flows = spread(graph, found, used)
     if len(flows):  # An entity by itself tells less than what is said of it.
         stays = np.minimum(stays, _ALONE * flows.max())
-    return _to_scores(view, graph, found, used, np.concatenate([stays, flows]))
+    return _Walked(found, used, np.concatenate([stays, flows]))
 
 
 def with_paths(ranked: Sequence[Ranked], found: Reached | None) -> list[Ranked]:
@@ -144,26 +171,16 @@ def spread(graph: Adjacency, found: Walk, used: NDArray[np.int32]) -> tuple[Floa
     return stays, weights * (out[source] + out[target])
 
 
-def _to_scores(
-    view: View, graph: Adjacency, found: Walk, used: NDArray[np.int32], activation: Floats
-) -> Reached:
+def _to_scores(view: View, graph: Adjacency, walked: _Walked) -> Reached:
     """Scores and paths by document. A record has the root of its activation, which falls by half
     with every step: what is two steps away shall still be heard beside words and meaning. A turn
     that an edge was heard in has a share of the edge's, without the root: it speaks for itself."""
-    size, numbers, count = len(view), view.numbers, len(found.nodes)
+    size, numbers = len(view), view.numbers
     scores: dict[int, float] = {}
     lenders: dict[int, Lender] = {}
-    top = float(activation.max(initial=0.0)) or 1.0
-    for each in np.argsort(-activation, kind="stable")[:_MOST_LENDERS].tolist():
-        share = float(activation[each]) / top
-        if share < _LEAST or len(scores) >= _MOST_DOCS:
+    for lender, share, own, turns in _lent(graph, walked):
+        if len(scores) >= _MOST_DOCS:
             break
-        if each >= count:
-            lender = Lender(int(used[each - count]), -1)
-            own, turns = _of_edge(graph, found, lender.edge)
-        else:
-            lender = Lender(-1, int(found.nodes[each]))
-            own, turns = _of_entity(graph, found, lender.node)
         for ids, lent in ((own, share**0.5), (turns, _HEARD * share)):
             for id in ids:
                 doc = numbers.get(id, size)
@@ -172,7 +189,27 @@ def _to_scores(
                     lenders[doc] = lender
     lent_to = np.zeros(size, dtype=np.float32)
     lent_to[list(scores)] = list(scores.values())
-    return Reached(lent_to, lenders, graph, found)
+    return Reached(lent_to, lenders, graph, walked.walk)
+
+
+def _lent(
+    graph: Adjacency, walked: _Walked
+) -> Iterator[tuple[Lender, float, Sequence[str], Sequence[str]]]:
+    """What lends a score, the most active first: its share of the best activation, its own records
+    and the turns that it speaks for."""
+    found, used, activation = walked
+    count = len(found.nodes)
+    top = float(activation.max(initial=0.0)) or 1.0
+    for each in np.argsort(-activation, kind="stable")[:_MOST_LENDERS].tolist():
+        share = float(activation[each]) / top
+        if share < _LEAST:
+            break
+        if each >= count:
+            lender = Lender(int(used[each - count]), -1)
+            yield lender, share, *_of_edge(graph, found, lender.edge)
+        else:
+            lender = Lender(-1, int(found.nodes[each]))
+            yield lender, share, *_of_entity(graph, found, lender.node)
 
 
 def _of_entity(graph: Adjacency, found: Walk, number: int) -> tuple[Sequence[str], Sequence[str]]:

@@ -144,8 +144,7 @@ def search(  # noqa: PLR0913 (what every source may need)
     words, holders = bm25(view, query.terms, seen)
     cosines = None
     if vector is not None and view.vectors is not None:
-        likely = border(words, depth)
-        cosines = view.vectors.by_document(vector, len(view), also=likely[words[likely] > 0])
+        cosines = view.vectors.by_document(vector, len(view), also=lambda: _likely(words, depth))
     rankings: dict[str, Ranking] = {}
     if weights["keyword"]:
         rankings["keyword"] = _ranking(view, words, wanted, depth)
@@ -156,6 +155,11 @@ def search(  # noqa: PLR0913 (what every source may need)
     if weights["graph"] and graph is not None:
         rankings["graph"] = _ranking(view, graph, wanted, depth)
     return SourceScores(rankings, holders, cosines)
+
+
+def _likely(words: NDArray[np.float32], depth: int) -> NDArray[np.intp]:
+    best = border(words, depth)
+    return best[words[best] > 0]
 
 
 def hybrid(

@@ -27,6 +27,7 @@ from holdfast.language.questions import classify
 from holdfast.language.terms import fold, terms
 from holdfast.recall.candidates import Candidate, Moment, ReadContent, by_score
 from holdfast.recall.sources.blend import persons
+from holdfast.recall.sources.keywords import holders as holders_of
 from holdfast.recall.sources.keywords import postings, turns
 
 #: The numbers of the lane: by a grid over the three BEAM sets (docs/decisions/0008).
@@ -328,14 +329,17 @@ def _held_literals(moment: Moment) -> dict[int, HeldLiterals]:
     found: dict[int, HeldLiterals] = {}
     wanted = moment.wanted
     size = len(moment.view) if wanted is None else int(np.count_nonzero(wanted))
+    if moment.view.population is not None:
+        size = moment.view.population.owner.every.documents
     most = max(_FEW, int(_SHARE * size))
     for literal, docs in _literals(moment, size):
         exact = docs.tolist()
         if literal in moment.query.quoted:
             exact = _to_the_letter(exact, literal, most, moment.content)
-        if not exact or len(exact) > most:
+        holding = _all_holding(moment, literal, len(exact))
+        if not exact or holding > most:
             continue
-        weight = math.log(1 + size / len(exact))
+        weight = math.log(1 + size / holding)
         for doc in exact:
             before = found.get(doc, HeldLiterals((), 0.0))
             found[doc] = HeldLiterals((*before.literals, literal), before.weight + weight)
@@ -366,11 +370,27 @@ def _literals(moment: Moment, size: int) -> list[tuple[str, NDArray[np.int32]]]:
     if size >= _LARGE:
         rare = max(1, int(_RARE_SHARE * size))
         for term, docs in moment.holders.items():
-            if 0 < len(docs) <= rare:
+            if len(docs) > 0 and _holders(moment, term) <= rare:
                 found.setdefault(term, docs)
     if wanted is not None:  # Terms were counted over more than the caller's filters let through.
         found = {literal: docs[wanted[docs]] for literal, docs in found.items()}
     return list(found.items())
+
+
+def _holders(moment: Moment, term: str) -> int:
+    """How many documents hold a term of the question, also those that are not here."""
+    population = moment.view.population
+    return len(moment.holders[term]) if population is None else population.holders[term].documents
+
+
+def _all_holding(moment: Moment, literal: str, here: int) -> int:
+    """How many documents hold a literal; of those that are not here, as many as hold its rarest
+    word. What is quoted to the letter is not counted elsewhere."""
+    if moment.view.population is None or literal in moment.query.quoted:
+        return here
+    words = [word for word in (terms(literal) or [literal]) if word in moment.holders]
+    words += [literal] if literal in moment.holders else []
+    return max(here, min((_holders(moment, word) for word in words), default=here))
 
 
 def _newest(moment: Moment) -> NDArray[np.int32]:
@@ -383,8 +403,8 @@ def _holding_all(moment: Moment, words: Sequence[str]) -> NDArray[np.int32]:
     """Documents that hold all these terms."""
     holders = moment.holders
     missing = [word for word in words if word not in holders]
-    found = dict(zip(missing, postings(moment.view, missing, moment.wanted), strict=True))
-    lists = [holders[word] if word in holders else found[word][0] for word in words]
+    found = holders_of(missing, postings(moment.view, missing, moment.wanted))
+    lists = [holders[word] if word in holders else found[word] for word in words]
     lists.sort(key=len)
     docs = lists[0] if lists else np.empty(0, dtype=np.int32)
     for more in lists[1:]:

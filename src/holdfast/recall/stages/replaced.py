@@ -115,7 +115,7 @@ def newest_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]
     query = moment.query
     if moment.standings is None or query.as_of or query.known_at:
         return candidates
-    asked = frozenset(terms(query.text))
+    asked = frozenset(query.terms)
     found: dict[int, tuple[Standing, Successor]] = {}
     for each in candidates[:_LOOKED_AT]:
         standing = moment.standings(moment.view.ids[each.doc])

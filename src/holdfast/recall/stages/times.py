@@ -31,6 +31,7 @@ from holdfast.language.questions import (
 )
 from holdfast.recall.candidates import Candidate, Moment, raise_scores
 from holdfast.recall.query import Query
+from holdfast.store.values import Frequency
 
 Scores = NDArray[np.floating[Any]]
 
@@ -307,5 +308,9 @@ def _shared_weight(new: frozenset[str], old: frozenset[str], moment: Moment) -> 
 
 
 def _rarity(term: str, moment: Moment) -> float:
-    held = moment.holders.get(term)
-    return math.log((len(moment.view) + 1) / (1 if held is None else max(len(held), 1)))
+    population = moment.view.population
+    if population is not None:
+        held, size = population.holders.get(term, Frequency()), population.owner.every.documents
+        return math.log((size + 1) / max(held.documents, 1))
+    docs = moment.holders.get(term)
+    return math.log((len(moment.view) + 1) / (1 if docs is None else max(len(docs), 1)))

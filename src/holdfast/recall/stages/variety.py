@@ -92,8 +92,11 @@ def distinct(
 def _alike(candidates: Sequence[Candidate], said: SpeakerColumns) -> Iterable[list[int]]:
     """Places of candidates of one speaker and the same terms, where there are several."""
     docs = [each.doc for each in candidates]
+    words = said.said[docs].tolist()
+    if len(set(words)) == len(words):
+        return []
     groups: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    columns = (said.roles[docs].tolist(), said.names[docs].tolist(), said.said[docs].tolist())
+    columns = (said.roles[docs].tolist(), said.names[docs].tolist(), words)
     for place, key in enumerate(zip(*columns, strict=True)):
         groups[key].append(place)
     return [places for places in groups.values() if len(places) > 1]

@@ -167,6 +167,8 @@ class OwnerFacts(Follower):
 
     def of_source(self, source: str) -> list[Record]:
         """The facts that were drawn from a turn, ended ones too."""
+        if source not in self._by_source:
+            return []
         with self.lock:
             return [self.records[id] for id in sorted(self._by_source.get(source, ()))]
 
@@ -276,8 +278,10 @@ class FactCache:
     def of(self, scope: Scope) -> OwnerFacts:
         """The owner's facts as the store is now."""
         facts = self._owners.get(owner_of(scope), OwnerFacts)
+        before = facts.seen
         facts.follow(self._store, scope)
-        self._owners.make_room()
+        if facts.seen is not before:
+            self._owners.make_room()
         return facts
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from holdfast.client.remote import Identity
     from holdfast.config import Config
     from holdfast.memory.memory import Memory
+    from holdfast.service.http.processes import Member
     from holdfast.store.protocols import Store
     from holdfast.types import ApiKey
 
@@ -229,6 +230,8 @@ def worker(
         return
     with _Signals() as signals, memory_at(db, config, must_exist=False, here=True) as memory:
         logs.configure(memory.config.service.log_format)
+        if not once:
+            note("working; end with Ctrl-C or SIGTERM")
         done = _work_off(memory, signals) if once else _work(memory, signals)
     if json:
         document(done)
@@ -358,13 +361,39 @@ def serve(
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Ask for no key: everybody is the operator.")
     ] = False,
+    processes: Annotated[
+        int,
+        typer.Option(
+            min=1, max=64, help="So many that answer on one socket, each user by one of them."
+        ),
+    ] = 1,
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
     """Run the HTTP service; on a new store it makes an admin key and prints it once."""
     from holdfast.config import default_db, load_for_command_line  # noqa: PLC0415
 
+    start_together, run = _service()
+    from holdfast.service.cli.opening import check_here  # noqa: PLC0415
+
+    check_here(db or default_db())
+    settings, member = load_for_command_line(config), None
+    if processes > 1:  # With everything imported: they share it.
+        member = start_together(processes, host, port, worker=worker)
+        if member is None:
+            return
+        if member.works:
+            _work_beside(member, db, config)
+            return
+    run(
+        db or default_db(), host=host, port=port, config=settings, worker=worker,
+        log_level=log_level, no_auth=no_auth, member=member,
+    )  # fmt: skip
+
+
+def _service() -> tuple[Any, Any]:
     try:
+        from holdfast.service.http.processes import start_together  # noqa: PLC0415
         from holdfast.service.http.serving import serve as run  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("holdfast"):
@@ -373,14 +402,19 @@ def serve(
             f"the service needs the package {error.name}: install Holdfast with the extra"
             " [server]: in its checkout, pip install '.[server]'"
         ) from error
-    from holdfast.service.cli.opening import check_here  # noqa: PLC0415
+    return start_together, run
 
-    check_here(db or default_db())
-    settings = load_for_command_line(config)
-    run(
-        db or default_db(), host=host, port=port, config=settings, worker=worker,
-        log_level=log_level, no_auth=no_auth,
-    )  # fmt: skip
+
+def _work_beside(member: Member, db: str | None, config: Path | None) -> None:
+    """The background work of a service of several processes, in one of its own."""
+    from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
+
+    with _Signals() as signals, memory_at(db, config, must_exist=False, here=True) as memory:
+        logs.configure(memory.config.service.log_format, process=member.number)
+        member.when_left(signals.end)
+        member.ready()
+        _work(memory, signals)
+    _leave_models(memory)
 
 
 @jobs.callback(invoke_without_command=True)
@@ -564,6 +598,10 @@ class _Signals:
         for each, handler in self._before.items():
             signal.signal(each, handler)
 
+    def end(self) -> None:
+        """As if a signal had come."""
+        self.came = True
+
     def _note(self, number: int, _: FrameType | None) -> None:
         self.came = True
         signal.signal(number, self._before[signal.Signals(number)])
@@ -576,7 +614,6 @@ def _work(memory: Memory, signals: _Signals) -> Drained:
     """Work in a thread (a signal handler must not touch its locks) until a signal comes."""
     began = time.monotonic()
     os.nice(_NICE)
-    note("working; end with Ctrl-C or SIGTERM")
     from holdfast.service.webhooks import Sender  # noqa: PLC0415
 
     with suppress(ModelError):  # What cannot be loaded now is tried again with the first job.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 from ipaddress import ip_address
 
 import anyio.to_thread
@@ -32,6 +33,8 @@ from holdfast.service.http.errors import complaint, fault, fault_of
 from holdfast.service.http.guard import Guard
 from holdfast.service.http.limits import Backlog, LlmQuota
 from holdfast.service.http.observe import HealthCheck, Metrics, ObserveMiddleware, open_tracing
+from holdfast.service.http.processes import Member
+from holdfast.service.http.routing import Router
 from holdfast.service.http.stream import Streams
 from holdfast.service.http.wire import Etags
 from holdfast.service.keys import utc_now
@@ -47,10 +50,12 @@ def _secure(
     hosts: Collection[str],
     clock: Callable[[], datetime],
     no_auth: bool,
+    member: Member | None,
 ) -> None:
     """Put the guard in front of an application, and give it the routes of keys and audit."""
     app.state.clock = clock
-    app.state.keyring = Keyring(memory.store, clock)
+    app.state.member = member
+    app.state.keyring = Keyring(memory.store, clock, member=member)
     app.state.backlog = Backlog(memory.store, memory.config.service.queue_jobs)
     app.state.llm_quota = LlmQuota(memory, clock)
     for routes in (admin.key_routes, audit.routes, admin.sign_in_routes, admin.fetching_routes):
@@ -103,11 +108,12 @@ def create_app(
     hosts: Collection[str] = (),
     clock: Callable[[], datetime] = utc_now,
     no_auth: bool = False,
+    member: Member | None = None,
 ) -> FastAPI:
     """The service over a memory, which stays the caller's to close.
 
     `hosts` are the names it may be called by, besides those of the loopback. With `no_auth`
-    everybody is the operator: for the loopback alone.
+    everybody is the operator: for the loopback alone. `member`: as one of several processes.
     """
     app = FastAPI(
         openapi_url=None,
@@ -129,7 +135,7 @@ def create_app(
     for routes in _DIALECTS:
         app.include_router(routes)
     app.include_router(proxy.router(memory, clock))
-    _secure(app, memory, hosts=hosts, clock=clock, no_auth=no_auth)
+    _secure(app, memory, hosts=hosts, clock=clock, no_auth=no_auth, member=member)
     mount(app, memory)
     app.include_router(admin.transfer_routes)
     app.include_router(schema.routes)
@@ -139,6 +145,10 @@ def create_app(
     app.router.routes[:0] = [each for each in told if "{" not in each.path]
     # Around the guard: what it refuses is seen as well.
     app.add_middleware(ObserveMiddleware, state=app.state)
+    app.state.router = None if member is None else Router(app, member)
+    if member is not None:
+        app.state.router.tell = partial(observe.figures, app.state)
+        app.state.on_stop.append(app.state.router.stop)
     return app
 
 

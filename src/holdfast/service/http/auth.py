@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from holdfast.border import validate
 from holdfast.errors import InvalidInput, ScopeError
 from holdfast.service.http.limits import on_reserved_thread
+from holdfast.service.http.processes import Member
 from holdfast.service.http.wire import QueryString, Scoped
 from holdfast.service.keys import ROLES, digest, is_valid
 from holdfast.store.protocols import Store
@@ -137,8 +138,8 @@ AskedScope = Annotated[Scope, Depends(_read_scope)]
 #
 # A session is a text that this process signed: the id of a key, a time, and an HMAC over both and
 # over the digest of the key's secret. It ends with its time, with the key (revoked, rotated,
-# erased) and with the process: what signs is nowhere but in its memory. In the store it would be in
-# every backup, and whoever reads one could sign in as anybody.
+# erased) and with the service: what signs is nowhere but in the memory of its processes. In the
+# store it would be in every backup, and whoever reads one could sign in as anybody.
 
 SESSION_HOURS = 12
 _BELIEVED_SECONDS = 0.5
@@ -156,11 +157,14 @@ class Keyring:
         clock: Callable[[], datetime],
         *,
         timer: Callable[[], float] = time.monotonic,
+        member: Member | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._timer = timer
-        self._secret = secrets.token_bytes(_SECRET_BYTES)
+        self._secret = secrets.token_bytes(_SECRET_BYTES) if member is None else member.secret
+        self._board = None if member is None else member.board
+        self._epoch = b""
         self._believed: dict[tuple[str, bytes], tuple[ApiKey, float]] = {}
 
     async def of_secret(self, secret: str) -> ApiKey | None:
@@ -178,8 +182,10 @@ class Keyring:
         return key if key is not None and self._is_timely(session) else None
 
     def forget(self) -> None:
-        """Look everything up again: a key was changed here."""
+        """Look everything up again, in every process of this service: a key was changed here."""
         self._believed.clear()
+        if self._board is not None:
+            self._board.renew()
 
     def session(self, key: ApiKey) -> str:
         """A session of a key, from now on."""
@@ -192,12 +198,15 @@ class Keyring:
         self, kind: str, shown: bytes, find: Callable[[bytes], ApiKey | None]
     ) -> ApiKey | None:
         now = self._timer()
+        if self._board is not None and self._epoch != self._board.epoch:
+            self._epoch = self._board.epoch
+            self._believed.clear()
         key, until = self._believed.get((kind, shown), (None, 0.0))
         if now >= until:
             key = await on_reserved_thread(find, shown)
             if key is not None:
                 if len(self._believed) >= _MOST_BELIEVED:
-                    self.forget()
+                    self._believed.clear()
                 # From before the read: what was revoked meanwhile is not believed for longer.
                 self._believed[kind, shown] = (key, now + _BELIEVED_SECONDS)
             else:

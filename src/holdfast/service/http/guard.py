@@ -125,8 +125,9 @@ class Guard:
         self._memory: Memory = state.memory
         named = [*hosts, *(name.strip() for name in service.hosts.split(",") if name.strip())]
         self._hosts = _LOOPBACK | {host.lower().strip("[]") for host in named}
-        self._rates = RateLimit(service.requests_per_minute)
-        self._refusals = RateLimit(_REFUSALS_PER_MINUTE)
+        board = None if state.member is None else state.member.board
+        self._rates = RateLimit(service.requests_per_minute, buckets=board)
+        self._refusals = RateLimit(_REFUSALS_PER_MINUTE, buckets=board, of="refusals ")
         self._under_way = 0
         self._open = ConcurrencyLimit(
             _OPEN_AT_ONCE, "{most} are signing in, which is the limit: try again", status=503

@@ -1,6 +1,7 @@
 """Limits of the service: rates, concurrency, backpressure of the queue, LLM quotas of keys.
 
-Counted on the event loop alone, so without locks; in this process alone, so per process.
+Counted on the event loop alone, so without locks; in this process alone, but for rates, which
+several processes of one service count together.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from holdfast.errors import Closed, StoreError, Throttled
 from holdfast.language.tokens import count_tokens
 from holdfast.memory.memory import Memory
 from holdfast.models.budget import Limit, Price, Size, broken, day_of, until_midnight
+from holdfast.service.http.processes import Board, Bucket
 from holdfast.store.protocols import Spent, Store
 from holdfast.types import ApiKey
 
@@ -240,25 +242,51 @@ _QUEUE_RETRY_SECONDS = "5"
 _PLACE_RETRY_SECONDS = "1"
 
 
-class RateLimit:
-    """A token bucket for each name: so many a minute."""
+class Buckets:
+    """The token buckets of this process; those of several are on a `Board`."""
 
-    def __init__(self, per_minute: int, *, timer: Timer = time.monotonic) -> None:
+    def __init__(self) -> None:
+        self._held: dict[str, Bucket] = {}
+
+    def change(self, who: str, step: Callable[[Bucket | None], Bucket]) -> None:
+        """Put another bucket in the place of one; `step` is given what is there."""
+        self._held[who] = step(self._held.get(who))
+
+
+class RateLimit:
+    """A token bucket for each name: so many a minute. On a board, of all processes together; there
+    `of` tells the names of one limit from those of another."""
+
+    def __init__(
+        self,
+        per_minute: int,
+        *,
+        timer: Timer = time.monotonic,
+        buckets: Board | None = None,
+        of: str = "",
+    ) -> None:
         self.per_minute = per_minute
         self._timer = timer
-        #: By name, what was left, and when that was.
-        self._left: dict[str, tuple[float, float]] = {}
+        self._buckets = Buckets() if buckets is None else buckets
+        self._of = of
 
     def wait(self, who: str) -> float:
         """Take one; 0, or the seconds until there is one to be had."""
         if not self.per_minute:
             return 0.0
-        now, pace = self._timer(), self.per_minute / 60
-        left, at = self._left.get(who, (float(self.per_minute), now))
-        left = min(float(self.per_minute), left + (now - at) * pace)
-        taken = left >= 1
-        self._left[who] = (left - taken, now)
-        return 0.0 if taken else (1 - left) / pace
+        most, pace, seconds = float(self.per_minute), self.per_minute / 60, 0.0
+
+        def take(before: Bucket | None) -> Bucket:
+            nonlocal seconds
+            now = self._timer()
+            left, at = before or (most, now)
+            left = min(most, left + max(0.0, now - at) * pace)
+            taken = left >= 1
+            seconds = 0.0 if taken else (1 - left) / pace
+            return left - taken, max(now, at)
+
+        self._buckets.change(self._of + who, take)
+        return seconds
 
     def check(self, who: str) -> None:
         """Take one, or refuse with the numbers."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import re
 import threading
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ from holdfast.service.http.limits import on_reserved_thread
 from holdfast.service.http.stream import Streams
 from holdfast.service.http.wire import json_response
 from holdfast.service.webhooks import Counts
+from holdfast.store.protocols import Store
 
 # GET /metrics: what the service does and how it fares, as text for Prometheus.
 #
@@ -59,7 +61,14 @@ async def metrics(request: Request) -> Response:
     """What the service does and how it fares."""
     require_role(key_of(request), "admin", whole=True)
     state = request.app.state
-    # What the event loop counts is read there, what is on disk is not.
+    own = [await figures(state)] if state.router is None else await state.router.figures()
+    lines = await run_in_threadpool(lambda: [*_store(state.memory), *_webhooks(state)])
+    return Response(_merged(own) + "".join(lines), media_type=_TYPE)
+
+
+async def figures(state: Any) -> str:
+    """What this process does; of several, each sample says of which it is."""
+    # What the event loop counts is read there.
     lines = [
         *state.metrics.lines(),
         _metric("holdfast_streams", "Clients that listen.", state.streams.count),
@@ -69,9 +78,24 @@ async def metrics(request: Request) -> Response:
             "Calls that the day of a key had nothing left for.",
             state.llm_quota.refused,
         ),
+        *_work(state),
     ]
-    lines += await run_in_threadpool(lambda: [*_store(state.memory), *_webhooks(state)])
-    return Response("".join(lines), media_type=_TYPE)
+    text = "".join(lines)
+    if state.member is None:
+        return text
+    label = f'process="{state.member.number}"'
+    text = re.sub(r"^(\w+)\{", rf"\1{{{label},", text, flags=re.MULTILINE)
+    return re.sub(r"^(\w+) ", rf"\1{{{label}}} ", text, flags=re.MULTILINE)
+
+
+def _merged(texts: Iterable[str]) -> str:
+    """The samples of several processes under one head for each metric, as the format has it."""
+    samples: dict[str, list[str]] = {}
+    for text in texts:
+        for metric in text.split("# HELP ")[1:]:
+            words, kind, *lines = metric.splitlines(keepends=True)
+            samples.setdefault(f"# HELP {words}{kind}", []).extend(lines)
+    return "".join(head + "".join(lines) for head, lines in samples.items())
 
 
 class Metrics:
@@ -117,17 +141,29 @@ class Metrics:
             yield _line(f"{name}_count", {"route": route}, total)
 
 
+def _work(state: Any) -> Iterator[str]:
+    """What the worker, the indexes and the webhooks of this process do."""
+    tally = state.memory.worker.tally
+    done = {"embed": tally.done - tally.read, "extract": tally.read}
+    yield _metric("holdfast_jobs_done_total", "Jobs done by this process.", step=done)
+    yield _metric("holdfast_jobs_died_total", "Jobs given up by this process.", tally.dead)
+    indexes, size = state.memory.cache_size()
+    yield _metric("holdfast_indexes", "Indexes in memory.", indexes)
+    yield _metric("holdfast_index_bytes", "Their size.", size)
+    yield from _servers(state.memory.store)
+    counts = Counts() if state.sender is None else state.sender.counts
+    sent = {"delivered": counts.delivered, "failed": counts.failed}
+    yield _metric("holdfast_webhook_calls_total", "Deliveries from here.", outcome=sent)
+
+
 def _store(memory: Memory) -> Iterator[str]:
-    """How the store and its worker fare. On a worker thread: it reads."""
-    store, now, tally = memory.store, memory.now(), memory.worker.tally
+    """How the store fares. On a worker thread: it reads."""
+    store, now = memory.store, memory.now()
     counts = store.counts()
     jobs = {"ready": counts.ready, "running": counts.running, "dead": counts.dead}
     yield _metric("holdfast_jobs", "Jobs of the queue.", state=jobs)
     age = max(0.0, (now - counts.oldest).total_seconds()) if counts.oldest else 0.0
     yield _metric("holdfast_oldest_job_seconds", "Since when a job could be done.", age)
-    done = {"embed": tally.done - tally.read, "extract": tally.read}
-    yield _metric("holdfast_jobs_done_total", "Jobs done by this process.", step=done)
-    yield _metric("holdfast_jobs_died_total", "Jobs given up by this process.", tally.dead)
     spent = store.spent(None, now.date())
     yield _metric("holdfast_llm_calls_today", "Calls of a language model.", spent.calls)
     tokens = {"prompt": spent.prompt_tokens, "answer": spent.answer_tokens}
@@ -141,9 +177,18 @@ def _store(memory: Memory) -> Iterator[str]:
     yield _metric("holdfast_key_tokens_today", "Tokens that keys are charged.", kind=tokens)
     cost = sum(each.cost for each in by_keys)
     yield _metric("holdfast_key_cost_today", "What they cost.", cost)
-    indexes, size = memory.cache_size()
-    yield _metric("holdfast_indexes", "Indexes in memory.", indexes)
-    yield _metric("holdfast_index_bytes", "Their size.", size)
+
+
+def _servers(store: Store) -> Iterator[str]:
+    """Who answers reads, where there is more than one server."""
+    if states := store.servers():
+        reads = {each.name: each.reads for each in states}
+        yield _metric("holdfast_reads_total", "Reads answered to this process.", server=reads)
+        behind = {each.name: each.behind_bytes for each in states[1:]}
+        words = "How much of the log was not replayed when it was last asked."
+        yield _metric("holdfast_replica_behind_bytes", words, replica=behind)
+        answers = {each.name: int(not each.words) for each in states[1:]}
+        yield _metric("holdfast_replica_answers", "1 if it answers reads.", replica=answers)
 
 
 def _webhooks(state: Any) -> Iterator[str]:
@@ -152,9 +197,6 @@ def _webhooks(state: Any) -> Iterator[str]:
     failing = sum(each.failures > 0 and each.disabled_at is None for each in hooks)
     states = {"ok": len(hooks) - disabled - failing, "failing": failing, "disabled": disabled}
     yield _metric("holdfast_webhooks", "Webhooks.", state=states)
-    counts = Counts() if state.sender is None else state.sender.counts
-    sent = {"delivered": counts.delivered, "failed": counts.failed}
-    yield _metric("holdfast_webhook_calls_total", "Deliveries from here.", outcome=sent)
 
 
 def _process() -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import gc
 import os
 import re
@@ -20,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -30,13 +30,15 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from holdfast.border.validate import without_password
-from holdfast.config import Config, notify_socket
-from holdfast.errors import Closed, ConfigError, ModelError
+from holdfast.config import Config
+from holdfast.errors import Closed, ModelError
 from holdfast.memory.memory import Memory
 from holdfast.service import logs
 from holdfast.service.http.app import check_no_auth, create_app
 from holdfast.service.http.errors import fault
 from holdfast.service.http.guard import security_headers
+from holdfast.service.http.processes import Member, listening, notify, say
+from holdfast.service.http.routing import Router
 from holdfast.service.keys import create_key
 from holdfast.service.webhooks import Sender
 from holdfast.store.protocols import Keys
@@ -45,8 +47,6 @@ from holdfast.wiring import open as open_memory
 # ----------------------------------------------------------------------
 # The HTTP service as a process: its socket, its signals, and its first words.
 # ----------------------------------------------------------------------
-
-_STUCK_MS = 60_000
 
 _WELCOME = """\
 This store is new. Its admin key, shown only this once:
@@ -62,11 +62,15 @@ Try it:
 """
 
 
-def first_words(url: str, db: str, *, worker: bool, mcp: bool, no_auth: bool) -> str:
+def first_words(
+    url: str, db: str, *, worker: bool, mcp: bool, no_auth: bool, member: Member | None = None
+) -> str:
     """Where the service is, and what runs in it."""
+    place = "here" if member is None else "in a process of its own"
     parts = [
         f"memory: {without_password(db)}",
-        "background work: " + ("here" if worker else "left to `holdfast worker`"),
+        "background work: " + (place if worker else "left to `holdfast worker`"),
+        *([] if member is None else [f"processes that answer: {member.count}"]),
         f"MCP: {url}/mcp" if mcp else "MCP: no, the extra [mcp] is not installed",
         *(["no key is asked for"] if no_auth else []),
     ]
@@ -79,37 +83,6 @@ def welcome(store: Keys, url: str) -> str:
         return ""
     _, secret = create_key(store, role="admin", label="made by the first serve")
     return _WELCOME.format(key=secret, url=url)
-
-
-@contextlib.contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A bound socket: a port in use is an error before anything else has happened."""
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        raise ConfigError(_refused(host, port, error)) from error
-    with listener:
-        # Accepted connections inherit it. asyncio sets it only on sockets that name their protocol;
-        # without it every answer waits 40 ms for the client's delayed acknowledgement.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if sys.platform == "linux":
-            # A client that takes nothing of what is sent to it does not hold us for ever.
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STUCK_MS)
-        yield listener
-
-
-def _refused(host: str, port: int, error: OSError | OverflowError) -> str:
-    """Why nobody can listen there, and what to do about it."""
-    match getattr(error, "errno", None):
-        case errno.EADDRINUSE:
-            who = "perhaps by another `holdfast serve`"
-            return f"port {port} of {host} is taken, {who}: choose one with --port"
-        case errno.EADDRNOTAVAIL:
-            return f"{host} is no address of this machine: choose one with --host"
-        case errno.EACCES:
-            return f"port {port} is not open to this user: choose one above 1023 with --port"
-    return f"cannot listen on {host}:{port}: {error}"
 
 
 @contextlib.contextmanager
@@ -167,27 +140,11 @@ def end_at_once() -> NoReturn:
     os._exit(1)
 
 
-def notify(state: str) -> None:
-    """Tell systemd how far we are, if it asked to be told (Type=notify)."""
-    address = notify_socket()
-    if not address:
-        return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, contextlib.suppress(OSError):
-        sender.connect("\0" + address[1:] if address.startswith("@") else address)
-        sender.sendall(state.encode())
-
-
 def url_of(host: str, listener: socket.socket) -> str:
     """Where the service is reached from this machine."""
     port = listener.getsockname()[1]
     shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
-
-
-def say(text: str) -> None:
-    """To the operator, at once: a pipe would keep it back."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 # ----------------------------------------------------------------------
@@ -217,13 +174,17 @@ _SILENT_SECONDS = 5.0
 _LINGER_BYTES = 32 * 1024 * 1024
 
 
-def impatient(seconds: float) -> type[asyncio.Protocol]:
-    """The protocol of connections that have so long to send the head of a request."""
-    return type("Impatient", (_Impatient,), {"seconds": seconds})
+def impatient(seconds: float, router: Router | None = None) -> type[asyncio.Protocol]:
+    """The protocol of connections that have so long to send the head of a request; with a router,
+    of those that another process may answer."""
+    return type("Impatient", (_Impatient,), {"seconds": seconds, "router": router})
 
 
 class _Impatient(H11Protocol):
     seconds: float
+    router: Router | None = None
+    #: What another process has read of this connection.
+    handed = b""
     conn: _Plain
     transport: _Lingering  # type: ignore[assignment]
     _end: asyncio.TimerHandle | None = None
@@ -232,11 +193,15 @@ class _Impatient(H11Protocol):
         super().__init__(*args, **more)
         most = self.config.h11_max_incomplete_event_size
         self.conn = _Plain(h11.SERVER, *([] if most is None else [most]))
+        if self.router is not None:
+            self.app = partial(self.router.answer, self)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         lingering = _Lingering(transport, self.loop, lambda: self.conn.their_state is h11.SEND_BODY)
         super().connection_made(lingering)  # type: ignore[arg-type]
         self._wait()
+        if self.handed:
+            self.data_received(self.handed)
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -428,48 +393,50 @@ def serve(
     worker: bool = True,
     log_level: str = "info",
     no_auth: bool = False,
+    member: Member | None = None,
 ) -> None:
     """Answer requests until SIGTERM or Ctrl-C; port 0 takes a free one and prints it.
 
     A store without any key gets an admin key, which is printed once. `worker=False`: background
     work is left to `holdfast worker`, so that it never delays an answer. `no_auth`: no key is
-    asked for; refused where others than this machine could ask.
+    asked for; refused where others than this machine could ask. A `member` is one of several
+    processes, on the socket of all: the background work is done by another of them.
     """
     if no_auth:
         check_no_auth(host)
+    works_here = worker and member is None
     with (
         exit_on_sigterm(),
         suppress(KeyboardInterrupt),
         leaving() as opened,
-        listening(host, port) as listener,
+        listening(host, port) if member is None else member.listener as listener,
         # The worker starts when the model is loaded and the process that reads is there.
         open_memory(db, config=config, worker=False) as memory,
         ExitStack() as beside,
     ):
         opened.append(memory)
-        logs.configure(memory.config.service.log_format, log_level)
+        number = None if member is None else member.number
+        logs.configure(memory.config.service.log_format, log_level, process=number)
         url = url_of(host, listener)
-        app = create_app(memory, hosts=[host], no_auth=no_auth)
+        app = create_app(memory, hosts=[host], no_auth=no_auth, member=member)
         beside.enter_context(sweeping(lambda: app.state.metrics.begun))
         app.state.on_stop.append(memory.worker.halt)
-        if worker:
+        if works_here:
             app.state.sender = beside.enter_context(Sender(memory))
-        # The first question should not wait for the model to load. It is waited for at the end:
-        # to leave in the middle of it would abort the process.
-        warming = threading.Thread(target=_warm, args=[memory, worker], name=_WARM_UP, daemon=True)
-        warming.start()
-        beside.callback(warming.join, _STOP_SECONDS)
-        if not no_auth:
+        beside.enter_context(_warming(memory, works_here))
+        if not no_auth and not number:
             say(welcome(memory.store, url))
         mcp = app.state.mcp is not None
-        say(first_words(url, str(db), worker=worker, mcp=mcp, no_auth=no_auth))
-        _Server(_settings(app, memory.config), app).run(sockets=[listener])
+        words = first_words(url, str(db), worker=worker, mcp=mcp, no_auth=no_auth, member=member)
+        if member is None:
+            say(words)
+        _Server(_settings(app, memory.config), app, words).run(sockets=[listener])
 
 
 def _settings(app: FastAPI, config: Config) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=impatient(config.service.body_seconds),
+        http=impatient(config.service.body_seconds, app.state.router),
         ws="none",
         # Requests are logged by what is known of them inside; see observe.py.
         access_log=False,
@@ -486,21 +453,65 @@ def _settings(app: FastAPI, config: Config) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """uvicorn, which waits for the requests under way before it stops: so those must end."""
 
-    def __init__(self, settings: uvicorn.Config, app: FastAPI) -> None:
+    def __init__(self, settings: uvicorn.Config, app: FastAPI, words: str) -> None:
         super().__init__(settings)
         self._app = app
+        self._words = words
+        self._router: Router | None = app.state.router
+        self._signalled = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
-        notify("READY=1")
+        if self._router is None:
+            notify("READY=1")
+            return
+        self._router.open(self._connection)
+        member, loop = self._router.member, asyncio.get_running_loop()
+        member.when_left(partial(loop.call_soon_threadsafe, self._stop))
+        member.ready(self._words)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._router is not None:
+            self._router.close()
+        await super().shutdown(sockets=sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self.should_exit:  # The second signal.
+        if self._signalled:  # The second signal.
             end_at_once()
-        notify("STOPPING=1")
+        self._signalled = True
+        self.should_exit = False  # The parent may have been first: this is not the second yet.
+        super().handle_exit(sig, frame)
+        self._stop()
+
+    def _stop(self) -> None:
+        """Let what is under way end, and nothing new begin."""
+        if self._router is None:
+            notify("STOPPING=1")
         for end in self._app.state.on_stop:
             end()
-        super().handle_exit(sig, frame)
+        self.should_exit = True
+
+    def _connection(self, handed: bytes) -> _Impatient:
+        """A connection of which another process has read something."""
+        made = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        assert isinstance(made, _Impatient)
+        made.handed = handed
+        return made
+
+
+@contextmanager
+def _warming(memory: Memory, worker: bool) -> Iterator[None]:
+    """The first question should not wait for the model to load. It is waited for at the end: to
+    leave in the middle of it would abort the process."""
+    arguments = [memory, worker]
+    thread = threading.Thread(target=_warm, args=arguments, name=_WARM_UP, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(_STOP_SECONDS)
 
 
 def _warm(memory: Memory, worker: bool) -> None:

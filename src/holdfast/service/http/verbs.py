@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from typing import Any
@@ -24,8 +23,9 @@ from holdfast.border.ids import cursor_at, place_of
 from holdfast.catalogue.codec import dumps, envelope
 from holdfast.catalogue.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
 from holdfast.catalogue.verbs import ALL
-from holdfast.errors import InvalidInput, ScopeError
+from holdfast.errors import InvalidInput, NotFound, Overtaken, ScopeError
 from holdfast.memory.memory import Memory
+from holdfast.records.transact import attempts
 from holdfast.service.http.audit import is_audited, note_action
 from holdfast.service.http.auth import admit, check_within, key_of, require_role
 from holdfast.service.http.idempotency import answer_once
@@ -260,8 +260,6 @@ _COUNTED = ("remember", "feedback")
 #: Path parameters that are ids of ours.
 _IDS = ("id", "merge_id")
 _SIBLING = {each.path: each for each in ALL if each.method == "GET"}
-#: Between looking whether something is as it was and changing it, nobody else here changes it.
-_COMPARING = threading.Lock()
 _DRAINING = threading.BoundedSemaphore(8)
 _MOST_TOLD = 10_000
 
@@ -378,8 +376,7 @@ def _call_once(
     memory = request.app.state.memory
 
     def act(given: Mapping[str, Any]) -> bytes:
-        with _if_match(request, verb, memory, given):
-            value = verb.of(memory)(**given)
+        value = _call_if_match(request, verb, memory, given)
         if is_audited(verb):
             subject = next((given[name] for name in _IDS if name in given), None)
             subject = subject or getattr(value, "id", None)
@@ -409,25 +406,38 @@ def _items_with_keys(items: Sequence[Any], name: str) -> list[Any]:
     ]
 
 
-@contextmanager
-def _if_match(
+def _call_if_match(
     request: Request, verb: Verb[..., object], memory: Memory, given: Mapping[str, Any]
-) -> Iterator[None]:
-    """Around a change of what `If-Match` says must be as it was; 412 if it is not."""
+) -> Any:
+    """What a verb gives; where `If-Match` says how something must be, only if it still is: 412.
+
+    The store changes it only if nothing of its owner has changed since it was looked at, whichever
+    process wrote. Where something else has, it is looked at again.
+    """
     tag = request.headers.get("if-match")
     if tag is None or verb.method in ("GET", "POST"):
-        yield
-        return
+        return verb.of(memory)(**given)
     sibling = _SIBLING.get(verb.path)
     if sibling is None:
         raise HTTPException(400, "If-Match is for what GET gives under the same path")
     known = {each.name for each in sibling.parameters}
     asked = {name: value for name, value in given.items() if name in known}
-    with _COMPARING:
+    user = None if verb.name.startswith("team.") else given.get("user")
+    owner = Scope(given.get("workspace", "default"), user or TEAM)
+    for _ in attempts(memory.store, owner):
+        head = memory.store.head(owner)
         value = sibling.of(memory)(**asked)
         if not names_etag(tag, etag_of(dumps(envelope(value, sibling.answer)))):
             raise HTTPException(412, "it has changed since: ask for it again")
-        yield
+        try:
+            with memory.store.unless_changed(owner, head):
+                return verb.of(memory)(**given)
+        except Overtaken:
+            continue
+        except (InvalidInput, NotFound):  # Perhaps of what another made of it meanwhile.
+            if memory.store.head(owner) == head:
+                raise
+    raise AssertionError("attempts end with an error")
 
 
 def _check_raw(request: Request) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -36,12 +36,18 @@ from holdfast.service.http.auth import check_within, header_text, key_of
 from holdfast.service.http.errors import fault, fault_of
 from holdfast.service.http.guard import key_presented
 from holdfast.service.http.limits import ConcurrencyLimit
+from holdfast.service.http.processes import Member
+from holdfast.service.http.routing import SESSION, session_at
 from holdfast.service.http.wire import parse_json
 from holdfast.service.mcp.asker import Asker, allow_list, allow_lists, intersection, of_agent
-from holdfast.service.mcp.server import Context, Gate, server
+from holdfast.service.mcp.server import Changes, Context, Gate, Owner, server
+from holdfast.service.mcp.tool import GRAPH, INSTRUCTIONS, NOTES, PROFILE
 from holdfast.service.mcp.tools import ALL
+from holdfast.service.webhooks import microseconds, news_after
 from holdfast.settings import Mcp
+from holdfast.store.values import Happened, Mark
 from holdfast.types import ApiKey
+from holdfast.types import Scope as Owned
 
 # ----------------------------------------------------------------------
 # How many sessions each key has: the SDK counts those of all keys together, and refuses one more.
@@ -54,7 +60,7 @@ from holdfast.types import ApiKey
 # as long a rest as the SDK gives it.
 # ----------------------------------------------------------------------
 
-_NAME = "mcp-session-id"
+_NAME = SESSION
 _RETRY_SECONDS = "60"
 _GONE = {
     "jsonrpc": "2.0",
@@ -203,6 +209,78 @@ def is_named(scope: Scope) -> bool:
     return _NAME in Headers(scope=scope)
 
 
+# ----------------------------------------------------------------------
+# Who follows a resource hears of whatever changes it: another process or machine, another route,
+# the background work. The feeds of those whom somebody follows are looked at four times a second,
+# one tiny read for each, and at once when a tool of this process has written.
+# ----------------------------------------------------------------------
+
+_LOOK_SECONDS = 0.25
+_AT_ONCE = 1000
+
+
+class FeedChanges(Changes):
+    """Followers who are told of what the store's feeds tell. Lives on one event loop."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+        #: How far those who are followed were told.
+        self._told: dict[Owner, Mark] = {}
+        self._wake = anyio.Event()
+
+    async def begin(self, owner: Owner) -> None:
+        if owner not in self._told:
+            mark = await run_in_threadpool(self._head, owner)
+            self._told.setdefault(owner, mark)
+        self._wake.set()
+
+    async def touched(self, owner: Owner, uris: Iterable[str]) -> None:
+        self._wake.set()
+
+    async def watch(self) -> None:
+        """Look at the feeds, as long as the service runs."""
+        while True:
+            with anyio.move_on_after(_LOOK_SECONDS) if self._told else nullcontext():
+                await self._wake.wait()
+            self._wake = anyio.Event()
+            with suppress(HoldfastError):  # The store is busy: it is looked at again.
+                for owner, uris in (await run_in_threadpool(self._news, dict(self._told))).items():
+                    await self.publish(owner, uris)
+            for owner in self._told.keys() - self.followed:
+                del self._told[owner]
+
+    def _head(self, owner: Owner) -> Mark:
+        head = self._memory.store.head(Owned(*owner))
+        return Mark(head.epoch, head.change, microseconds(self._memory.now()))
+
+    def _news(self, told: dict[Owner, Mark]) -> dict[Owner, list[str]]:
+        """Which resources of whom have changed; on a worker thread."""
+        news: dict[Owner, list[str]] = {}
+        for owner, mark in told.items():
+            stand = self._head(owner)
+            if (stand.epoch, stand.change) == (mark.epoch, mark.change):
+                continue
+            _, batch, self._told[owner] = news_after(
+                self._memory.store, Owned(*owner), mark, stand, limit=_AT_ONCE
+            )
+            news[owner] = list(dict.fromkeys(uri for each in batch for uri in _shown_in(each)))
+        return news
+
+
+def _shown_in(happened: Happened) -> Iterator[str]:
+    """The resources that something that happened is seen in."""
+    if happened.action == "used":
+        return
+    if happened.kind == "instruction":
+        yield INSTRUCTIONS
+    if happened.tier in _SHOWN:
+        yield _SHOWN[happened.tier]
+
+
+_SHOWN = {"graph": GRAPH, "note": NOTES, "profile": PROFILE, "fact": PROFILE}
+
+
 USER = "x-holdfast-user"
 AGENT = "x-holdfast-agent"
 
@@ -220,7 +298,8 @@ class McpDoor:
     def __init__(self, memory: Memory) -> None:
         settings = memory.config.mcp
         self._memory = memory
-        self._server = server(memory, _KeyGate(settings))
+        self._changes = FeedChanges(memory)
+        self._server = server(memory, _KeyGate(settings), self._changes)
         self._manager: StreamableHTTPSessionManager | None = None
         #: Streams that last until somebody ends them.
         self._streams: set[anyio.CancelScope] = set()
@@ -242,8 +321,10 @@ class McpDoor:
             # They are counted in `Sessions`, where another one makes room.
             max_sessions=None,
         )
-        async with self._manager.run():
+        async with self._manager.run(), anyio.create_task_group() as tasks:
+            tasks.start_soon(self._changes.watch)
             yield
+            tasks.cancel_scope.cancel()
         self._manager = None
 
     def close(self) -> None:
@@ -252,6 +333,9 @@ class McpDoor:
             each.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        member: Member | None = scope["app"].state.member
+        if member is not None:
+            scope, send = _known_here(scope, member.number), _known_outside(send, member.number)
         request = Request(scope, receive)
         lasts = request.method == "GET"
         with self._places.taken(key_of(request).id) if lasts else nullcontext():
@@ -311,6 +395,28 @@ class McpDoor:
                 self._streams.discard(stream)
         if stream.cancelled_caught and is_open:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _known_here(scope: Scope, number: int) -> Scope:
+    """A request that names a session of this process as the SDK does."""
+    suffix = session_at("", number).encode()
+    named = [(name, value.removesuffix(suffix)) if name == _SESSION else (name, value)
+             for name, value in scope["headers"]]  # fmt: skip
+    return {**scope, "headers": named}
+
+
+def _known_outside(send: Send, number: int) -> Send:
+    """An answer that names a session as its client knows it, of whichever process."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=list(message.get("headers", ())))
+            if (session := headers.get(_NAME)) is not None:
+                headers[_NAME] = session_at(session, number)
+            message = {**message, "headers": headers.raw}
+        await send(message)
+
+    return sending
 
 
 class _KeyGate(Gate):

@@ -103,8 +103,8 @@ async def _send(ctx: Context, level: types.LoggingLevel, told: Any) -> None:
 #
 # There are two ways to ask: `resources/subscribe` (until 2025-11-25) names one resource for a
 # connection, `subscriptions/listen` (since 2026-07-28) opens a stream for several. Both hear of
-# what is done through this process; a notice says which resource to read again and nothing of
-# what is in it.
+# what tools of this process do, and over HTTP of whatever else changes (service/mcp/http.py); a
+# notice says which resource to read again and nothing of what is in it.
 # ----------------------------------------------------------------------
 
 Owner = tuple[str, str]
@@ -122,6 +122,14 @@ class Changes:
         #: By connection whose memory it follows, how it is told, and of what.
         self._followers: OrderedDict[str, tuple[Owner, ServerSession, set[str]]] = OrderedDict()
         self._streams: dict[Owner, tuple[InMemorySubscriptionBus, ListenHandler, int]] = {}
+
+    @property
+    def followed(self) -> set[Owner]:
+        """Whose memory somebody follows."""
+        return {owner for owner, *_ in self._followers.values()} | set(self._streams)
+
+    async def begin(self, owner: Owner) -> None:
+        """Somebody is about to follow this one."""
 
     def follow(self, ctx: Context, owner: Owner, uri: str) -> None:
         """Tell this connection when a resource changes."""
@@ -152,6 +160,10 @@ class Changes:
             *_, count = self._streams.pop(owner)
             if count > 1:
                 self._streams[owner] = bus, handler, count - 1
+
+    async def touched(self, owner: Owner, uris: Iterable[str]) -> None:
+        """A tool has changed these."""
+        await self.publish(owner, uris)
 
     async def publish(self, owner: Owner, uris: Iterable[str]) -> None:
         """Tell everybody who follows."""
@@ -267,11 +279,11 @@ class One(Gate):
 class McpHandlers:
     """The handlers of a server."""
 
-    def __init__(self, memory: Any, gate: Gate) -> None:
+    def __init__(self, memory: Any, gate: Gate, changes: Changes) -> None:
         self._memory = memory
         self._gate = gate
         self._asker = gate.asker
-        self.changes = Changes()
+        self.changes = changes
         self.notices = LogNotices()
 
     async def list_tools(self, ctx: Context, _: object) -> types.ListToolsResult:
@@ -299,7 +311,7 @@ class McpHandlers:
             if tool.name not in _DAILY:
                 subject = sent.get("id") or sent.get("fact_id")
                 await run_sync(self._gate.note, ctx, f"mcp.{tool.name}", subject, user or None)
-            await self.changes.publish((who.workspace, user), tool.touches)
+            await self.changes.touched((who.workspace, user), tool.touches)
         return answer
 
     async def list_resources(self, ctx: Context, _: object) -> types.ListResourcesResult:
@@ -323,6 +335,7 @@ class McpHandlers:
     ) -> types.EmptyResult:
         who, uri = self._asker(ctx), str(params.uri)
         self._check_followed(ctx, who, uri)
+        await self.changes.begin(who.owner)
         self.changes.follow(ctx, who.owner, uri)
         return types.EmptyResult()
 
@@ -338,6 +351,7 @@ class McpHandlers:
         who = self._asker(ctx)
         for uri in params.notifications.resource_subscriptions or ():
             self._check_followed(ctx, who, str(uri))
+        await self.changes.begin(who.owner)
         return await self.changes.listen(ctx, who.owner, params)
 
     async def list_prompts(self, ctx: Context, _: object) -> types.ListPromptsResult:
@@ -364,9 +378,9 @@ class McpHandlers:
         who.certain()
 
 
-def server(memory: Any, gate: Gate) -> Server[Any]:
+def server(memory: Any, gate: Gate, changes: Changes | None = None) -> Server[Any]:
     """An MCP server."""
-    door = McpHandlers(memory, gate)
+    door = McpHandlers(memory, gate, changes or Changes())
     made: Server[Any] = Server(
         NAME,
         version=__version__,

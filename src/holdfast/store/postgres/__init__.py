@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg import errors as pg
 
 from holdfast.errors import NotAStore, SchemaTooNew, StoreBusy, StoreError
+from holdfast.store.postgres.address import read_address
 from holdfast.store.postgres.connection import (
     BUSY_SECONDS,
     LOCKS,
     OLDEST_SERVER,
     PostgresPool,
-    opened_pool,
     to_store_error,
 )
+from holdfast.store.postgres.large import LargeOwners, count_large, vector_schema
+from holdfast.store.postgres.replicas import Reads
 from holdfast.store.postgres.writer import PostgresWriter
 from holdfast.store.sql import SqlStore
 from holdfast.store.sql.copy import OF_OWNER as _OF_OWNER
 from holdfast.store.sql.copy import copy_store
 from holdfast.store.sql.engine import Connection, migrations
+from holdfast.store.sql.feed import Found, T
 from holdfast.store.sql.turns import Turns
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.values import Progress, Trouble
-from holdfast.types import Finding
+from holdfast.store.values import Head, Progress, ServerState, Trouble
+from holdfast.types import Finding, Scope
 
 _ROLES = ("holdfast_serve", "holdfast_work", "holdfast_read")
 #: Of which whoever opens a store must be a member.
@@ -39,33 +45,105 @@ _MIGRATING = 1
 _PACKAGE = "holdfast.store.postgres"
 
 
-class PostgresStore(SqlStore):
+_Read = TypeVar("_Read", bound=Callable[..., Any])
+
+
+def _read(method: _Read, *, by_replica: bool = True) -> _Read:
+    """The method, which only reads, run as a whole: where its connection breaks it is begun
+    anew."""
+
+    @wraps(method)
+    def whole(self: PostgresStore, *given: Any, **named: Any) -> Any:
+        return self._reads.run(lambda: method(self, *given, **named), by_replica=by_replica)
+
+    return cast("_Read", whole)
+
+
+class PostgresStore(LargeOwners, SqlStore):
     """`Store` on a PostgreSQL database, in a schema of its own."""
 
     _errors = (psycopg.Error,)
 
     def __init__(self, url: str) -> None:
-        self._pool: PostgresPool = opened_pool(url)
+        address = read_address(url)
+        self._pool: PostgresPool = PostgresPool(
+            address.conninfo,
+            name=address.name,
+            most=address.connections,
+            is_pooled=address.is_pooled,
+        )
         self._path = self._pool.name
+        self._reads = Reads(self._pool, address)
         try:
             with self._pool.lent() as raw:
                 migrate(raw, self._path)
+                self._vector_schema = vector_schema(raw)
+            self._reads.open()
         except BaseException:
+            self._reads.close()
             self._pool.close()
             raise
         self._writer: PostgresWriter = PostgresWriter(self._pool)
         self._turns = Turns()
 
+    def head(self, scope: Scope) -> Head:
+        history = self._reads.history  # Before: what is read may be of the next one.
+        return replace(self._head(scope), history=history)
+
+    # What only reads, and may be answered by a replica.
+    _head = _read(SqlStore.head)
+    changes = _read(SqlStore.changes)
+    vectors = _read(SqlStore.vectors)
+    kept_index = _read(SqlStore.kept_index)
+    large_owner = _read(LargeOwners.large_owner)
+    spaces = _read(SqlStore.spaces)
+    events = _read(SqlStore.events)
+    get = _read(SqlStore.get)
+    page = _read(SqlStore.page)
+    listed = _read(SqlStore.listed)
+    versions = _read(SqlStore.versions)
+    growth = _read(SqlStore.growth)
+    history = _read(SqlStore.history)
+    forgotten_times = _read(SqlStore.forgotten_times)
+    hidden_records = _read(SqlStore.hidden_records)
+    happenings = _read(SqlStore.happenings)
+    api_keys = _read(SqlStore.api_keys)
+    shares = _read(SqlStore.shares)
+    agent_trust = _read(SqlStore.agent_trust)
+    hooks = _read(SqlStore.hooks)
+    news = _read(SqlStore.news)
+    owners = _read(SqlStore.owners)
+    chores = _read(SqlStore.chores)
+    jobs = _read(SqlStore.jobs)
+    counts = _read(SqlStore.counts)
+    audit = _read(SqlStore.audit)
+    verify_audit = _read(SqlStore.verify_audit)
+    stats = _read(SqlStore.stats)
+
+    # Whether something was done or spent before: the primary alone knows. And what first waits for
+    # its own writes.
+    answer = _read(SqlStore.answer, by_replica=False)
+    events_of_key = _read(SqlStore.events_of_key, by_replica=False)
+    spent = _read(SqlStore.spent, by_replica=False)
+    spent_by_keys = _read(SqlStore.spent_by_keys, by_replica=False)
+    contexts = _read(SqlStore.contexts, by_replica=False)
+
+    def servers(self) -> list[ServerState]:
+        replicas = self._reads.states()
+        return [ServerState("primary", self._reads.by_primary), *replicas] if replicas else []
+
     def trouble(self) -> Trouble | None:
         try:
-            with self._pool.reader() as connection:
-                is_replica = connection.execute("SELECT pg_is_in_recovery()").get
-        except StoreError:
-            return Trouble("the database cannot be reached")
-        if is_replica:
+            with self._pool.lent(patience=0) as raw:
+                row = raw.execute("SELECT pg_is_in_recovery()").fetchone()
+        except (psycopg.Error, StoreError):
+            return Trouble("the database cannot be reached: nothing can be stored")
+        if row == (True,):
             return Trouble("the database is a replica: nothing can be stored")
         if self._pool.unread:
             return Trouble("rows of the store are damaged: run `holdfast doctor`")
+        if any(each.words for each in self.servers()):
+            return Trouble("a replica answers no reads: run `holdfast doctor`")
         return None
 
     def _engine(self, connection: Connection) -> list[Finding]:
@@ -73,6 +151,10 @@ class PostgresStore(SqlStore):
             "SELECT current_setting('server_version'), current_setting('fsync') = 'on'"
             " AND current_setting('synchronous_commit') != 'off'"
         ).fetchone()
+        replicas = [
+            Finding("replica", not each.words, each.words or f"{each.name} can answer reads")
+            for each in self._reads.look()
+        ]
         return [
             Finding("server", True, f"PostgreSQL {version}"),
             Finding(
@@ -82,7 +164,30 @@ class PostgresStore(SqlStore):
                 if synced
                 else "fsync or synchronous_commit is off: acknowledged writes can be lost",
             ),
+            self._large_finding(connection),
+            *replicas,
         ]
+
+    def _large_finding(self, connection: Connection) -> Finding:
+        if self._vector_schema is None:
+            return Finding(
+                "large owners", True, "pgvector is not there: every owner is held in memory"
+            )
+        owners, documents = count_large(connection)
+        detail = f"{owners} with {documents:,} documents are searched in the database"
+        return Finding("large owners", True, f"{detail}, all others in memory")
+
+    def _one_by_one(self, read: Callable[[T], Found], asked: Sequence[T]) -> Iterator[Found]:
+        """The server reads the next while we look at what it read."""
+        if len(asked) == 1:
+            yield read(asked[0])
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="holdfast-reading") as ahead:
+            following = ahead.submit(read, asked[0])
+            for each in asked[1:]:
+                found, following = following.result(), ahead.submit(read, each)
+                yield found
+            yield following.result()
 
     def _loaded(self) -> None:
         """Without statistics the planner joins whole owners with each other."""
@@ -124,6 +229,7 @@ class PostgresStore(SqlStore):
 
     def close(self) -> None:
         self._writer.close()
+        self._reads.close()
         self._pool.close()
 
 
@@ -136,7 +242,8 @@ def _wait_for_older(raw: psycopg.Connection[Any], name: str) -> None:
     while True:
         older = raw.execute(
             "SELECT 1 FROM pg_stat_activity WHERE pid != pg_backend_pid()"
-            " AND backend_xmin IS NOT NULL AND datname = current_database()"
+            " AND backend_xmin IS NOT NULL"
+            " AND (datname = current_database() OR backend_type = 'walsender')"
             " AND age(backend_xmin) > age(%s::xid8::xid) UNION ALL"
             " SELECT 1 FROM pg_replication_slots WHERE xmin IS NOT NULL"
             " AND age(xmin) > age(%s::xid8::xid) LIMIT 1",

@@ -14,22 +14,19 @@ import re
 import select
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import psycopg
 from psycopg import errors as pg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from holdfast.border.validate import without_password
 from holdfast.errors import (
     Closed,
-    ConfigError,
     HoldfastError,
     StoreBusy,
     StoreError,
@@ -46,20 +43,23 @@ OLDEST_SERVER = 150_000
 BUSY_SECONDS = 60
 #: How long we try to reach a server that does not answer.
 LOST_SECONDS = 30
-_MOST_CONNECTIONS = 16
-_LIMIT = 1000
 _ROWS_AT_ONCE = 2000
 _CURSORS = count()
 _ROWS_A_STATEMENT = 64
+#: Change numbers of which the rows are put together: the passages of so many of the largest texts
+#: are less than the gigabyte that a value may have.
+_NUMBERS_JOINED = 128
 _INSERT = re.compile(r"(INSERT INTO [^()]+ \([^()]+\) VALUES )(\([^()]+\))( ON CONFLICT .*)?")
-_OWN_OPTIONS = ("connections", "pooled")
 
 _BEGIN = "SET LOCAL search_path = holdfast"
 #: A few rows by their keys. Without statistics, as after a bulk load, the planner would read whole
 #: owners into a hash for that.
 _BY_KEYS = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
 _BEGIN_READ = f"BEGIN READ ONLY; {_BEGIN}; {_BY_KEYS}"
-_BEGIN_SNAPSHOT = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_BEGIN}"
+#: A span of an index's vectors is sorted in memory: the server's own 4 MB would send it to disk.
+_BEGIN_SNAPSHOT = (
+    f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_BEGIN}; SET LOCAL work_mem = '32MB'"
+)
 #: Numbers of advisory locks begin with it: "hold", as four letters.
 LOCKS = 0x686F6C64
 
@@ -87,15 +87,6 @@ def owner_number(scope: Scope) -> int:
     name = f"{len(scope.workspace)} {scope.workspace} {scope.user}"
     digest = blake2b(name.encode(), digest_size=8, person=b"holdfast owner")
     return int.from_bytes(digest.digest(), "big") >> 2
-
-
-def rollback(raw: psycopg.Connection[Any]) -> None:
-    """Leave a transaction; a connection with which that cannot be done is not used again."""
-    if not raw.closed:
-        try:
-            raw.execute("ROLLBACK")
-        except psycopg.Error:
-            raw.close()
 
 
 class PostgresRows:
@@ -144,13 +135,10 @@ class JobNumbers:
 class PostgresConnection:
     """`Connection` on PostgreSQL, for one transaction."""
 
-    def __init__(
-        self, raw: psycopg.Connection[Any], begin: str, numbers: JobNumbers, unread: set[str]
-    ) -> None:
+    def __init__(self, raw: psycopg.Connection[Any], begin: str, pool: PostgresPool) -> None:
         self._raw = raw
         self._pending = begin
-        self._numbers = numbers
-        self._unread = unread
+        self._pool = pool
         self._writes = not begin.startswith((_BEGIN_READ, _BEGIN_SNAPSHOT))
         #: To whose rows it was narrowed.
         self.owner: int | None = None
@@ -171,7 +159,7 @@ class PostgresConnection:
         cursor.execute(translate(sql, isinstance(values, dict)), values)
         is_change = (cursor.statusmessage or "").startswith(("INSERT", "UPDATE", "DELETE"))
         self._count(cursor.rowcount if is_change else 0)
-        return PostgresRows(cursor, self._unread)
+        return PostgresRows(cursor, self._pool.unread)
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]], /) -> None:
         rows = list(values)
@@ -202,10 +190,22 @@ class PostgresConnection:
         cursor.itersize = _ROWS_AT_ONCE
         cursor.execute(translate(sql), values)
         self._streams = [each for each in self._streams if not each.closed] + [cursor]
-        return PostgresRows(cursor, self._unread)
+        return PostgresRows(cursor, self._pool.unread)
 
     def many(self, sql: str, values: Sequence[Any]) -> list[Any]:
         return self.execute(sql, values).fetchall()
+
+    def joined(
+        self, columns: Sequence[str], source: str, values: Sequence[Any], *, order: Sequence[str]
+    ) -> list[bytes]:
+        """The server puts some rows together at a time: a third of the work of a row each."""
+        by = ", ".join(order)
+        some = f"{order[0]} / {_NUMBERS_JOINED}"
+        joined = ", ".join(f"string_agg({column}, ''::bytea ORDER BY {by})" for column in columns)
+        rows = self.execute(
+            f"SELECT {joined} FROM {source} GROUP BY {some} ORDER BY {some}", values
+        ).fetchall()
+        return [b"".join(each) for each in zip(*rows, strict=True)] or [b""] * len(columns)
 
     def load(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
         self.start()
@@ -216,6 +216,11 @@ class PostgresConnection:
                 copy.write_row(row)
         self._count(cursor.rowcount)
         return self._changes
+
+    def copy(self, table: str, rows: bytes) -> None:
+        """Load rows that are packed as COPY reads them in binary."""
+        with self._raw.cursor().copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copy:
+            copy.write(rows)
 
     def _count(self, rows: int) -> None:
         self._changes = max(rows, 0)
@@ -233,7 +238,7 @@ class PostgresConnection:
             for cursor in self._streams:
                 with suppress(psycopg.Error):
                     cursor.close()
-            rollback(self._raw)
+            self._pool.rollback(self._raw)
 
     def narrow(self, scope: Scope) -> None:
         owner = owner_number(scope)
@@ -263,7 +268,7 @@ class PostgresConnection:
         return owner_number(scope)
 
     def job_ids(self, count: int) -> Sequence[int | None]:
-        return self._numbers.take(count)
+        return self._pool.numbers.take(count)
 
     def lock(self, name: str) -> None:
         number = int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "big", signed=True)
@@ -276,12 +281,15 @@ class PostgresConnection:
     def chain(self, workspace: str) -> str | None:
         return workspace
 
+    def unname(self, owner: int, record: bytes | None) -> None:
+        self.execute("SELECT unname(?, ?)", (owner, record))
+
     def tables(self) -> list[TableShape]:
         found: dict[str, TableShape] = {}
         for table, column, kind in self.execute(
             "SELECT table_name, column_name, data_type FROM information_schema.columns"
-            " WHERE table_schema = 'holdfast' AND table_name != 'set_aside'"
-            " AND is_generated = 'NEVER'"
+            " WHERE table_schema = 'holdfast' AND table_name NOT IN ('set_aside', 'candidates',"
+            " 'frequencies', 'large_owners', 'nearest') AND is_generated = 'NEVER'"
             " ORDER BY table_name, ordinal_position"
         ):
             found.setdefault(table, TableShape(table, {}, [])).columns[column] = kind == "text"
@@ -354,10 +362,16 @@ class PostgresPool:
     """Connections, lent to one thread at a time and kept for the next."""
 
     def __init__(
-        self, conninfo: str, *, most: int = _MOST_CONNECTIONS, is_pooled: bool = False
+        self,
+        conninfo: str,
+        *,
+        name: str,
+        most: int,
+        is_pooled: bool,
+        patience: float = LOST_SECONDS,
     ) -> None:
         options = conninfo_to_dict(conninfo)
-        self.name = without_password(conninfo)
+        self.name = name
         options.setdefault("application_name", "holdfast")
         options.setdefault("connect_timeout", "10")
         # A machine that vanished is noticed within half a minute, not within hours.
@@ -368,8 +382,14 @@ class PostgresPool:
         self.conninfo = make_conninfo("", **options)
         #: A pooler that lends by the transaction cannot keep prepared statements.
         self._prepares = not is_pooled
+        #: For how long a server that was there and is not is waited for.
+        self._patience = patience
         self.unread: set[str] = set()
         self.numbers = JobNumbers()
+        #: Called with every new connection, before it is used.
+        self.greet: Callable[[psycopg.Connection[Any]], None] | None = None
+        #: Called at the end of every transaction with how far the log had come then.
+        self.note_position: Callable[[int], None] | None = None
         self._idle: list[psycopg.Connection[Any]] = []
         self._free = threading.Semaphore(most)
         self._most = most
@@ -377,9 +397,10 @@ class PostgresPool:
         self._closed = False
         self._was_there = False
         self._pid = os.getpid()
+        self._here = _Here()
 
     @contextmanager
-    def lent(self) -> Iterator[psycopg.Connection[Any]]:
+    def lent(self, *, patience: float | None = None) -> Iterator[psycopg.Connection[Any]]:
         """A raw connection; one that is broken afterwards is not kept."""
         if self._closed:
             raise Closed
@@ -388,7 +409,7 @@ class PostgresPool:
         if not self._free.acquire(timeout=BUSY_SECONDS):
             raise StoreBusy(f"all {self._most} connections to {self.name} are in use")
         try:
-            raw = self._idle_one() or self.connect()
+            raw = self._idle_one() or self.connect(patience)
             try:
                 yield raw
             finally:
@@ -416,9 +437,10 @@ class PostgresPool:
         with self._lock:
             self._idle.append(raw)
 
-    def connect(self) -> psycopg.Connection[Any]:
+    def connect(self, patience: float | None = None) -> psycopg.Connection[Any]:
         """A new connection. A server that was there and is not is waited for."""
-        deadline = time.monotonic() + (LOST_SECONDS if self._was_there else 0)
+        patience = self._patience if patience is None else patience
+        deadline = time.monotonic() + (patience if self._was_there else 0)
         while True:
             try:
                 raw = psycopg.connect(
@@ -426,13 +448,22 @@ class PostgresPool:
                     autocommit=True,
                     prepare_threshold=5 if self._prepares else None,
                 )
+                self._was_there = True
+                self._greet(raw)
             except psycopg.Error as error:
                 if time.monotonic() >= deadline or self._closed:
                     raise to_store_error(error, self.name) from None
                 time.sleep(0.1)
             else:
-                self._was_there = True
                 return raw
+
+    def _greet(self, raw: psycopg.Connection[Any]) -> None:
+        if self.greet is not None:
+            try:
+                self.greet(raw)
+            except BaseException:
+                raw.close()
+                raise
 
     def forget_idle(self) -> None:
         """Drop connections that wait: the server they led to is gone."""
@@ -440,6 +471,15 @@ class PostgresPool:
             idle, self._idle = self._idle, []
         for raw in idle:
             raw.close()
+
+    @contextmanager
+    def holding(self, raw: psycopg.Connection[Any]) -> Iterator[None]:
+        """Within this block the reads of this thread are made by that connection."""
+        before, self._here.raw = self._here.raw, raw
+        try:
+            yield
+        finally:
+            self._here.raw = before
 
     @contextmanager
     def reader(self) -> Iterator[PostgresConnection]:
@@ -453,69 +493,60 @@ class PostgresPool:
 
     @contextmanager
     def _reading(self, begin: str) -> Iterator[PostgresConnection]:
-        with self.lent() as raw:
-            connection = PostgresConnection(raw, begin, self.numbers, self.unread)
+        held = self._here.raw
+        with self.lent() if held is None else nullcontext(held) as raw:
+            connection = PostgresConnection(raw, begin, self)
             try:
                 yield connection
             except psycopg.Error as error:
                 if is_lost(error, raw):
                     raw.close()
-                    self.forget_idle()
+                    if held is None:
+                        self.forget_idle()
                 raise to_store_error(error, self.name) from error
             finally:
                 connection.end()
+
+    def finish(self, raw: psycopg.Connection[Any], sql: str) -> None:
+        """Run what ends a transaction, and where somebody wants to know, tell how far the log had
+        come then: in one message."""
+        if self.note_position is None:
+            raw.execute(sql)
+            return
+        cursor = raw.execute(f"{sql}; SELECT {POSITION}")
+        while cursor.nextset():
+            pass
+        row = cursor.fetchone()
+        assert row is not None
+        self.note_position(to_position(row[0]))
+
+    def rollback(self, raw: psycopg.Connection[Any]) -> None:
+        """Leave a transaction; a connection with which that cannot be done is not used again."""
+        if not raw.closed:
+            try:
+                self.finish(raw, "ROLLBACK")
+            except psycopg.Error:
+                raw.close()
 
     def close(self) -> None:
         self._closed = True
         self.forget_idle()
 
 
-_EXAMPLE = "postgresql://user@host:5432/database"
+class _Here(threading.local):
+    """By which connection this thread reads; None: by one of the pool."""
+
+    raw: psycopg.Connection[Any] | None = None
 
 
-def opened_pool(url: str) -> PostgresPool:
-    """The pool for an address. Besides what libpq knows it may say `pooled=true` (a pooler that
-    lends connections by the transaction stands in between) and `connections=16`."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # It may be none.
-        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        rest = [pair for pair in given if pair[0] not in _OWN_OPTIONS]
-        conninfo = parts._replace(query=urlencode(rest)).geturl()
-        _check_names(name for name, _ in rest)
-        conninfo_to_dict(conninfo)
-    except (ValueError, psycopg.ProgrammingError):  # Their words hold what was typed.
-        raise ConfigError(
-            f"this is no address of a PostgreSQL database, which looks like {_EXAMPLE}; signs of a"
-            " password that mean something there are written as % and two digits"
-        ) from None
-    own = [pair for pair in given if pair[0] in _OWN_OPTIONS]
-    return PostgresPool(conninfo, most=_connections(own), is_pooled=_is_pooled(own))
+#: How far the log of a server has come, in SQL: what is on its disk, what a replica has replayed.
+POSITION = (
+    "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
+    " ELSE pg_current_wal_flush_lsn() END"
+)
 
 
-def _check_names(names: Iterable[str]) -> None:
-    known = {each.keyword.decode() for each in psycopg.pq.Conninfo.get_defaults()}
-    for name in names:
-        if name not in known:
-            raise ConfigError(
-                f"{name[:40]!r} is no parameter of an address of PostgreSQL; of ours are"
-                f" {' and '.join(_OWN_OPTIONS)}"
-            )
-
-
-def _connections(own: Sequence[tuple[str, str]]) -> int:
-    values = [value for name, value in own if name == "connections"]
-    if not values:
-        return _MOST_CONNECTIONS
-    if len(values) > 1 or not values[0].isdecimal() or not 1 <= int(values[0]) <= _LIMIT:
-        raise ConfigError(
-            f"connections must be one number in 1..{_LIMIT}, not {', '.join(values)!r}"
-        )
-    return int(values[0])
-
-
-def _is_pooled(own: Sequence[tuple[str, str]]) -> bool:
-    values = [value.lower() for name, value in own if name == "pooled"]
-    if values not in ([], ["true"], ["false"]):
-        raise ConfigError(f"pooled must be true or false, not {', '.join(values)!r}")
-    return values == ["true"]
+def to_position(lsn: str | None) -> int:
+    """A position in the log as a number: "1/2A" is 2**32 + 42."""
+    high, _, low = (lsn or "0/0").partition("/")
+    return (int(high, 16) << 32) + int(low, 16)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
+from holdfast.errors import StoreError
+from holdfast.settings import Index
+from holdfast.store.protocols import LargeReader
 from holdfast.store.sql.access import SqlKeys, SqlSharing
 from holdfast.store.sql.audit import SqlAudit
 from holdfast.store.sql.check import SqlCheck
@@ -13,6 +18,8 @@ from holdfast.store.sql.ledger import SqlLedger, SqlSpending
 from holdfast.store.sql.log import SqlAnswers, SqlLog
 from holdfast.store.sql.records import SqlLife, SqlListing, SqlRecords
 from holdfast.store.sql.transfer import SqlTransfer
+from holdfast.store.values import LargeOwner, ServerState, Space
+from holdfast.types import Scope
 
 
 class SqlStore(
@@ -37,5 +44,19 @@ class SqlStore(
     """All of `Store` but what a driver adds: `backup`, `trouble`, `close`, and the methods that are
     not implemented here."""
 
+    def index_large(self, scope: Scope, space: Space, settings: Index) -> int:
+        """All owners of a file are held in memory."""
+        return 0
+
+    def large_owner(self, scope: Scope, space: Space) -> LargeOwner | None:
+        return None
+
+    def large(self, scope: Scope, space: Space) -> AbstractContextManager[LargeReader]:
+        raise StoreError(f"{self._path}: its documents cannot be named")
+
     def _loaded(self) -> None:
         """Many rows were loaded at once."""
+
+    def servers(self) -> list[ServerState]:
+        """See `Chores`."""
+        return []

@@ -14,8 +14,8 @@ from holdfast.types import Scope
 _SECRET_BYTES = 32
 #: Every table with rows of an owner, the owner itself last.
 _OF_OWNER = (
-    "vectors", "jobs", "journal", "provenance", "contexts", "idempotency", "answers", "spend",
-    "shares", "webhook_heads", "set_aside", "records", "events", "owners",
+    "kept_index", "vectors", "jobs", "journal", "provenance", "contexts", "idempotency", "answers",
+    "spend", "shares", "webhook_heads", "set_aside", "records", "events", "owners",
 )  # fmt: skip
 #: Tables whose rows may name one user of a workspace.
 _OF_USER = ("api_keys", "webhooks")
@@ -105,8 +105,11 @@ def _erase_rows(connection: Connection, scope: Scope) -> dict[str, int]:
     for table in _OF_OWNER:
         connection.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
         removed[table] = connection.changes()
-    if not removed["set_aside"]:  # As nearly always: of no table worth naming.
-        del removed["set_aside"]
+    if owner is not None:
+        connection.unname(owner, None)
+    for table in ("set_aside", "kept_index"):  # Of most owners there is nothing in them.
+        if not removed[table]:
+            del removed[table]
     for table in _OF_USER:
         connection.execute(
             f"DELETE FROM {table} WHERE workspace = ? AND user = ?", (scope.workspace, scope.user)

@@ -261,7 +261,7 @@ def _owned(
 
 def _drop(target: Connection, scope: Scope) -> None:
     owner = target.find_owner(scope)
-    for table in (*reversed(OF_OWNER), "owners") if owner is not None else ():
+    for table in ("kept_index", *reversed(OF_OWNER), "owners") if owner is not None else ():
         target.execute(f"DELETE FROM {table} WHERE owner = ?", (owner,))
 
 

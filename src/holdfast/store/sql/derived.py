@@ -20,6 +20,7 @@ from holdfast.store.sql.rows import (
     marks,
     next_changes,
     owner_of,
+    raise_epoch,
     split_ids,
     to_data,
     to_id,
@@ -293,7 +294,7 @@ def _change(
     if text.is_searched:
         enqueue(connection, owner, raw, writing.steps, writing.known)
     # An index holds the old words and vectors: it must start over.
-    connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
+    raise_epoch(connection, owner, removed=False)
 
 
 def _update(connection: Connection, owner: int, record: bytes, values: dict[str, Any]) -> None:
@@ -522,7 +523,8 @@ def remove(connection: Connection, owner: int, record: bytes, *, whole: bool) ->
         *((("journal", "record"),) if whole and not is_undone else ()),
     ):
         connection.execute(f"DELETE FROM {table} WHERE owner = ? AND {column} = ?", (owner, record))
-    connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
+    connection.unname(owner, record)
+    raise_epoch(connection, owner)
 
 
 def _without_source(connection: Connection, owner: int, event: bytes) -> list[bytes]:

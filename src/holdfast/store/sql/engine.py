@@ -60,6 +60,12 @@ class Connection(Protocol):
     def many(self, sql: str, values: Sequence[Any]) -> list[Any]:
         """All rows, for an index that is loaded by the hundred thousand."""
 
+    def joined(
+        self, columns: Sequence[str], source: str, values: Sequence[Any], *, order: Sequence[str]
+    ) -> list[bytes]:
+        """Columns of bytes, all values of each one after another; the first of `order` is a
+        number that grows with the rows."""
+
     def load(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
         """Insert many rows; how many."""
 
@@ -96,6 +102,9 @@ class Connection(Protocol):
     def chain(self, workspace: str) -> str | None:
         """In which chain of the audit log the lines of a workspace stand; None: there is one."""
 
+    def unname(self, owner: int, record: bytes | None) -> None:
+        """Remove what the driver keeps to find a record of a large owner by; None: all of them."""
+
     def tables(self) -> list[TableShape]: ...
 
     def as_bytes(self, column: str) -> str:
@@ -129,6 +138,10 @@ class TransactionRunner(Protocol):
         """Within this block, do `more` in the transaction of the first work of this thread that
         does something: both, or neither. Blocks do not nest: the note of one would be lost."""
 
+    def provided(self, check: Work[None]) -> AbstractContextManager[None]:
+        """Within this block, do `check` first in the transaction of every work of this thread, up
+        to the one that does something: what it raises undoes the work."""
+
     def later(self, work: Work[None], what: str) -> None:
         """Run `work` soon, without waiting; a failure is logged as that of `what`."""
 
@@ -146,7 +159,7 @@ def readable(convert: Callable[[Any], T], rows: Rows) -> Iterator[T]:
 
 
 class WritesAlong(ABC):
-    """`run` and `along` of a `TransactionRunner`, by what runs one piece of work."""
+    """`run`, `along` and `provided` of a `TransactionRunner`, by what runs one piece of work."""
 
     def __init__(self) -> None:
         self._along = threading.local()
@@ -158,19 +171,21 @@ class WritesAlong(ABC):
     def run(self, work: Work[T], *, alone: bool = False) -> T:
         """See `TransactionRunner`."""
         more: Work[None] | None = getattr(self._along, "work", None)
-        if more is None:
+        check: Work[None] | None = getattr(self._along, "check", None)
+        if more is None and check is None:
             return self.transact(work, alone=alone)
-        note = more
 
-        def both(connection: Connection) -> T:
+        def together(connection: Connection) -> T:
+            if check is not None:
+                check(connection)
             result = work(connection)
-            if _has_done(result):
-                note(connection)
+            if more is not None and _has_done(result):
+                more(connection)
             return result
 
-        result = self.transact(both, alone=alone)
+        result = self.transact(together, alone=alone)
         if _has_done(result):
-            self._along.work = None
+            self._along.work = self._along.check = None
         return result
 
     @contextmanager
@@ -183,6 +198,15 @@ class WritesAlong(ABC):
             yield
         finally:
             self._along.work = None
+
+    @contextmanager
+    def provided(self, check: Work[None]) -> Iterator[None]:
+        """See `TransactionRunner`."""
+        self._along.check = check
+        try:
+            yield
+        finally:
+            self._along.check = None
 
 
 def _has_done(result: object) -> bool:

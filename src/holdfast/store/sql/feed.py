@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
-from holdfast.store.protocols import FOREVER_US, Change, Head, Space, Vector
+from holdfast.errors import Overtaken
+from holdfast.store.protocols import (
+    FOREVER_US,
+    Change,
+    Head,
+    KeptIndex,
+    Space,
+    Vector,
+    VectorRows,
+    spans,
+)
 from holdfast.store.sql.engine import Connection
 from holdfast.store.sql.rows import (
     JOB_NUMBER,
@@ -18,17 +29,23 @@ from holdfast.store.sql.rows import (
 )
 from holdfast.types import Scope
 
+T = TypeVar("T")
+Found = TypeVar("Found")
+
 #: Rows removed per transaction when a space is retired, so that writers are not held up.
 _PURGE = 500
+#: Change numbers of which the vectors are read at a time: 3 MB.
+_NUMBERS_AT_ONCE = 2_048
 #: An index row of a torn length would shift those of all others; doctor calls it stale.
 #: (8 bytes of term id and 1 of count, each.)
 _WHOLE = "length(r.terms) % 9 = 0"
-_TURNS = (
+TURNS = (
     "SELECT r.change, lower(hex(r.id)), r.kind, r.forgotten_at IS NOT NULL, e.arrival,"
     " r.valid_from, r.known_from, e.role, e.name, e.agent, e.session, r.origin, r.length,"
     " r.terms"
     " FROM records r JOIN events e ON e.owner = r.owner AND e.id = r.id"
-    " WHERE r.owner = ? AND r.change > ? AND r.valid_to IS NULL AND r.known_to IS NULL"
+    " WHERE r.owner = ? AND r.change > ? AND r.change <= ?"
+    " AND r.valid_to IS NULL AND r.known_to IS NULL"
     " AND r.confidence = 1.0 AND r.seen IS NULL AND r.archived IS NULL AND r.visibility IS NULL"
     f" AND {_WHOLE} ORDER BY r.change"
 )
@@ -41,7 +58,7 @@ _OWN = ", ".join(
     for column in ("role", "name", "agent", "session")
 )
 # The index is named: without statistics SQLite may go through all turns to find the few others.
-_OTHERS = (
+OTHERS = (
     "SELECT r.change, lower(hex(r.id)), r.kind, r.forgotten_at IS NOT NULL,"
     " coalesce(r.arrival, e.arrival), r.valid_from, coalesce(r.said_from, r.known_from),"
     f" {_OWN}, r.origin, r.length, r.terms, r.tier, coalesce(r.valid_to, {FOREVER_US}),"
@@ -51,14 +68,15 @@ _OTHERS = (
     " coalesce(r.visibility, '') = 'agent_only'"
     " FROM records r INDEXED BY records_other"
     " LEFT JOIN events e ON e.owner = r.owner AND e.id = r.id"
-    " WHERE r.owner = ? AND r.change > ? AND (r.tier != 'session' OR r.valid_to IS NOT NULL"
+    " WHERE r.owner = ? AND r.change > ? AND r.change <= ?"
+    " AND (r.tier != 'session' OR r.valid_to IS NOT NULL"
     " OR r.known_to IS NOT NULL OR r.confidence != 1.0 OR r.seen IS NOT NULL"
     " OR r.archived IS NOT NULL)"
     f" AND (r.content IS NOT NULL OR e.id IS NOT NULL) AND {_WHOLE} ORDER BY r.change"
 )
 
 
-_VECTORS = (
+VECTORS = (
     "SELECT change, lower(hex(record)), passage, digest, data FROM vectors"
     " WHERE owner = ? AND space = ?"
 )
@@ -80,15 +98,21 @@ class SqlFeed(StorePart):
             connection.narrow(scope)
             return Head(*connection.execute(_HEAD, (scope.workspace, scope.user)).fetchone())
 
-    def changes(self, scope: Scope, *, after: int) -> list[Change]:
+    @contextmanager
+    def unless_changed(self, scope: Scope, head: Head) -> Iterator[None]:
+        def check(connection: Connection) -> None:
+            owner_of(connection, scope)  # From here on nobody else changes it.
+            row = connection.execute(_HEAD, (scope.workspace, scope.user)).fetchone()
+            if Head(*row) != head:
+                raise Overtaken
+
+        with self._writer.provided(check):
+            yield
+
+    def changes(self, scope: Scope, *, after: int, until: int = FOREVER_US) -> list[Change]:
         with self._pool.snapshot() as connection:
-            owner = owner_of(connection, scope)
-            rows = connection.many(_TURNS, (owner, after))
-            # Not `_make`, which counts the fields of each: that would take a tenth longer.
-            new = tuple.__new__
-            turns = [new(Change, row + _OF_TURNS + (row[_KNOWN],) + _UNTOUCHED) for row in rows]
-            others = list(map(Change._make, connection.execute(_OTHERS, (owner, after))))
-        return sorted(turns + others, key=itemgetter(0)) if others else turns
+            values = (owner_of(connection, scope), after, until)
+            return as_changes(connection.many(TURNS, values), connection.many(OTHERS, values))
 
     def vectors(
         self,
@@ -101,15 +125,47 @@ class SqlFeed(StorePart):
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             if digests is None:
-                sql = f"{_VECTORS} AND change > ? ORDER BY change, passage"
+                sql = f"{VECTORS} AND change > ? ORDER BY change, passage"
                 return list(map(Vector._make, connection.many(sql, (owner, space, after))))
             found: list[Vector] = []
             for some in chunks(list(digests)):
                 # By its digest, whatever the number: an index has the digests.
-                sql = f"{_VECTORS} AND digest IN ({marks(len(some))}) AND +change > ?"
+                sql = f"{VECTORS} AND digest IN ({marks(len(some))}) AND +change > ?"
                 rows = connection.execute(sql, (owner, space, *some, after))
                 found += map(Vector._make, rows)
         return sorted(found, key=lambda each: (each.change, each.passage))
+
+    def vector_rows(
+        self, scope: Scope, space: int, *, after: int, until: int
+    ) -> Iterator[VectorRows]:
+        def read(span: tuple[int, int]) -> VectorRows:
+            with self._pool.snapshot() as connection:
+                return _vector_rows(connection, scope, space, span)
+
+        return self._one_by_one(read, spans(after, until, _NUMBERS_AT_ONCE))
+
+    def _one_by_one(self, read: Callable[[T], Found], asked: Sequence[T]) -> Iterator[Found]:
+        """What is read for each."""
+        return map(read, asked)
+
+    def kept_index(self, scope: Scope) -> KeptIndex | None:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            # Of another epoch: by a program that knew nothing of what is kept.
+            change = connection.execute(
+                "SELECT k.change FROM kept_index k JOIN owners o ON o.owner = k.owner"
+                " WHERE k.owner = ? AND k.piece = 0 AND k.epoch = o.epoch AND k.change <= o.change",
+                (owner,),
+            ).get
+            if change is None:
+                return None
+            rows = connection.execute(
+                "SELECT data FROM kept_index WHERE owner = ? ORDER BY piece", (owner,)
+            )
+            return KeptIndex(change, [row[0] for row in rows])
+
+    def keep_index(self, scope: Scope, head: Head, pieces: Sequence[bytes]) -> bool:
+        return self._writer.run(lambda c: _keep_index(c, scope, head, pieces))
 
     def spaces(self) -> list[Space]:
         with self._pool.reader() as connection:
@@ -147,6 +203,53 @@ class SqlFeed(StorePart):
         replaced = self._writer.run(lambda c: _promote(c, space), alone=True)
         self._purge(replaced or [])
         return replaced is not None
+
+
+def as_changes(turns: Sequence[Any], others: Sequence[Any]) -> list[Change]:
+    """What `TURNS` and `OTHERS` gave, in the order of change."""
+    # Not `_make`, which counts the fields of each: that would take a tenth longer.
+    new = tuple.__new__
+    changes = [new(Change, row + _OF_TURNS + (row[_KNOWN],) + _UNTOUCHED) for row in turns]
+    changes += map(Change._make, others)
+    return sorted(changes, key=itemgetter(0)) if others else changes
+
+
+def _vector_rows(
+    connection: Connection, scope: Scope, space: int, span: tuple[int, int]
+) -> VectorRows:
+    values = (owner_of(connection, scope), space, *span)
+    which = "owner = ? AND space = ? AND change > ? AND change <= ?"
+    # One of a torn length would shift all that come after it; doctor calls it unusable.
+    size = (
+        "(SELECT coalesce(nullif(4 * s.dim, 0), (SELECT length(data) FROM vectors"
+        f" WHERE {which} ORDER BY change LIMIT 1)) FROM spaces s WHERE s.id = ?)"
+    )
+    records, data = connection.joined(
+        ("record", "data"),
+        f"vectors WHERE {which} AND length(data) = {size} AND length(record) = 16",
+        (*values, *values, space),
+        order=("change", "passage"),
+    )
+    return VectorRows(records, data, span[1])
+
+
+def _keep_index(connection: Connection, scope: Scope, head: Head, pieces: Sequence[bytes]) -> bool:
+    owner = owner_of(connection, scope)
+    is_new = connection.execute(
+        "SELECT 1 FROM owners o WHERE o.owner = ? AND o.epoch = ? AND o.change >= ? AND NOT EXISTS"
+        " (SELECT 1 FROM kept_index k WHERE k.owner = o.owner AND k.piece = 0"
+        "  AND k.epoch = o.epoch AND k.change >= ?)",
+        (owner, head.epoch, head.change, head.change),
+    ).get
+    if not is_new:
+        return False
+    connection.execute("DELETE FROM kept_index WHERE owner = ?", (owner,))
+    for piece, data in enumerate(pieces):
+        connection.execute(
+            "INSERT INTO kept_index (owner, piece, epoch, change, data) VALUES (?, ?, ?, ?, ?)",
+            (owner, piece, head.epoch, head.change, data),
+        )
+    return True
 
 
 def queue_missing(connection: Connection, steps: Sequence[str]) -> int:

@@ -107,7 +107,8 @@ class SqlHooks(StorePart):
 
     def set_mark(self, hook: str, scope: Scope, mark: Mark) -> None:
         def work(connection: Connection) -> None:
-            # Both may be gone by now.
+            # Both may be gone by now; an owner who is being erased is waited for.
+            connection.find_owner(scope)
             connection.execute(
                 "INSERT INTO webhook_heads (webhook, owner, epoch, change, at)"
                 " SELECT w.id, o.owner, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"

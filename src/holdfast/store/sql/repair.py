@@ -21,6 +21,7 @@ from holdfast.store.sql.rows import (
     WRITTEN,
     from_us,
     next_changes,
+    raise_epoch,
     split_ids,
     to_us,
 )
@@ -97,6 +98,8 @@ def set_damage_aside(connection: Connection) -> int:
             _mend(connection, each)
         else:
             connection.execute(f"DELETE FROM {each.table} WHERE {each.where}", each.values)
+    if found:
+        connection.execute("DELETE FROM kept_index")
     return len(found)
 
 
@@ -318,8 +321,8 @@ def index_rows(rows: Sequence[Stale]) -> Callable[[Connection], None]:
                 " WHERE owner = ? AND id = ?",
                 (terms, length, kind, change, owner, record),
             )
-        owners = {(row[3],) for row in rows}
-        connection.executemany("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", owners)
+        for owner in sorted({row[3] for row in rows}):
+            raise_epoch(connection, owner)
 
     return work
 
@@ -393,8 +396,8 @@ def without_vectors(rows: Sequence[tuple[int, bytes]]) -> Callable[[Connection],
 
     def work(connection: Connection) -> None:
         connection.executemany("DELETE FROM vectors WHERE owner = ? AND record = ?", rows)
-        owners = {(owner,) for owner, _ in rows}
-        connection.executemany("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", owners)
+        for owner in sorted({owner for owner, _ in rows}):
+            raise_epoch(connection, owner)
 
     return work
 
@@ -448,6 +451,7 @@ def mend_rows(connection: Connection) -> int:
     if mended:
         # Whoever follows the feed must start over.
         connection.execute("UPDATE owners SET epoch = epoch + 1")
+        connection.execute("DELETE FROM kept_index")
     return mended
 
 

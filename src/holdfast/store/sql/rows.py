@@ -85,6 +85,18 @@ def next_changes(connection: Connection, owner: int, count: int) -> int:
     return last - count + 1
 
 
+def raise_epoch(connection: Connection, owner: int, *, removed: bool = True) -> None:
+    """Every index of an owner starts over. When rows were `removed`, what an index has written down
+    goes with them; where only words changed it is still good, for the feed tells of these."""
+    connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
+    if removed:
+        connection.execute("DELETE FROM kept_index WHERE owner = ?", (owner,))
+    else:
+        connection.execute(
+            "UPDATE kept_index SET epoch = epoch + 1 WHERE owner = ? AND piece = 0", (owner,)
+        )
+
+
 def write_history(  # noqa: PLR0917 (the parts of a line)
     connection: Connection, owner: int, record: bytes, action: str, at: int, note: str = ""
 ) -> int:

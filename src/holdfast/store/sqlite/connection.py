@@ -288,6 +288,13 @@ class SqliteConnection(apsw.Connection):
         except UnicodeDecodeError:
             return list(self.execute(sql, values))
 
+    def joined(
+        self, columns: Sequence[str], source: str, values: Sequence[Any], *, order: Sequence[str]
+    ) -> list[bytes]:
+        sql = f"SELECT {', '.join(columns)} FROM {source} ORDER BY {', '.join(order)}"
+        rows = apsw.Cursor(self).execute(sql, values)
+        return [b"".join(each) for each in zip(*rows, strict=True)] or [b""] * len(columns)
+
     def load(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
         before = self.total_changes()
         marks = ", ".join("?" * len(columns))
@@ -332,6 +339,9 @@ class SqliteConnection(apsw.Connection):
         found = self.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)).fetchall()
         keys = [str(column) for column, _, key in found if key] if without_rowid else ["rowid"]
         return TableShape(name, {str(column): kind == "TEXT" for column, kind, _ in found}, keys)
+
+    def unname(self, owner: int, record: bytes | None) -> None:
+        """Every owner of a file is held in memory."""
 
     def as_bytes(self, column: str) -> str:
         return f"CAST({column} AS BLOB)"
