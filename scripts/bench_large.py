@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -48,6 +49,7 @@ from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from scripts.bench import question, sentence
 from scripts.bench_postgres import started
+from scripts.crash_postgres import stop_and_start
 
 OWNER = Scope("default", "large")
 SESSION = 25
@@ -256,27 +258,53 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--data", type=Path, help="folder of labelled sets; default: made-up words")
+    parser.add_argument("--folder", type=Path, help="keep the server there, and ask it again later")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="holdfast-pg-") as name, started(Path(name)) as server:
-        folder, url = Path(name), server.get_uri()
-        run(url, folder, args.data, args.rows)
+    with ExitStack() as stack:
+        folder = args.folder
+        if folder is None:
+            name = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-pg-"))
+            folder = Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o755)
+        server = stack.enter_context(started(folder))
+        give_memory(server)
+        if not (folder / "indexed").exists():
+            make(server.get_uri(), folder, args.data, args.rows)
+        compare(server.get_uri(), folder, args.rows)
 
 
-def run(url: str, folder: Path, data: Path | None, rows: int) -> None:
+def give_memory(server: Any) -> None:
+    """A quarter of the machine's for its pages, as is usual; it comes with 128 MB."""
+    quarter = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (4 << 20)
+    with psycopg.connect(server.get_uri(), autocommit=True) as raw:
+        raw.execute(f"ALTER SYSTEM SET shared_buffers = '{quarter}MB'")
+    stop_and_start(server)
+
+
+def make(url: str, folder: Path, data: Path | None, rows: int) -> None:
     began = time.perf_counter()
     load(url, folder, data, rows)
     print(f"{rows:,} turns loaded in {time.perf_counter() - began:.0f} s", flush=True)
     began = time.perf_counter()
     store = PostgresStore(url)
-    most = min(Index().resident_memories, rows // 2)
-    store.index_large(OWNER, store.spaces()[-1], Index(resident_memories=most))
+    store.index_large(OWNER, store.spaces()[-1], Index(resident_memories=most_held(rows)))
     print(f"indexed in {time.perf_counter() - began:.0f} s", flush=True)
+    store.close()
+    (folder / "indexed").touch()
+
+
+def most_held(rows: int) -> int:
+    return min(Index().resident_memories, rows // 2)
+
+
+def compare(url: str, folder: Path, rows: int) -> None:
     with psycopg.connect(url) as raw:
         for table in ("records", "vectors", "candidates", "nearest", "frequencies"):
             sql = f"SELECT pg_total_relation_size('holdfast.{table}') / 1e6"
             row = raw.execute(sql).fetchone()
             print(f"  {table:12} {row[0] if row else 0:8,.0f} MB with its indexes")
-    store.close()
+    most = most_held(rows)
     named = in_process(url, folder, most, exact=False)
     whole = in_process(url, folder, 1 << 40, exact=True)
     print(f"{'one owner of ' + format(rows, ','):40} {'named':>10} {'in memory':>10}")

@@ -227,54 +227,65 @@ def fuse_by_sum(
     features |= traits(view, query)
     if visible is not None:
         relevant &= visible
-    shares = _shares(features, visible)
-    scores = _weighted_sum(_by_words(shares, view), _weights(config.blend), relevant)
+    compared = _Compared(features, _tops(features, visible))
+    docs = np.flatnonzero(relevant)
+    scores = np.zeros(len(view), dtype=np.float32)
+    shares = _by_words(compared.shares_of(docs), compared.names, view, docs)
+    scores[docs] = _weighted_sum(shares, compared.names, _weights(config.blend))
     held = holders(query.terms, found)
-    return Fused(scores, cosines, held, lambda docs: _why(docs, shares, cosines))
+    return Fused(scores, cosines, held, lambda some: _why(some, compared, cosines))
 
 
-class _Shares(NamedTuple):
-    """What each feature says of every document, as a share of the best: a row for each."""
+class _Compared(NamedTuple):
+    """What each feature says of every document, and what it is a share of."""
 
-    names: tuple[str, ...]
-    table: Scores
+    features: Mapping[str, Scores]
+    tops: Scores
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.features)
 
-def _shares(features: Mapping[str, Scores], visible: NDArray[np.bool_] | None) -> _Shares:
-    """The features as shares of the highest value that may be seen; some are shares already."""
-    names, table = tuple(features), np.array(list(features.values()))
-    tops = (table if visible is None else table[:, visible]).max(axis=1, initial=0.0)
-    for row, name in enumerate(names):
-        if name in _SHARES:
-            tops[row] = 1.0
-        elif tops[row] <= 0:
-            table[row], tops[row] = 0.0, 1.0
-    table /= tops[:, None]
-    return _Shares(names, table)
+    def shares_of(self, docs: NDArray[np.intp]) -> Scores:
+        """The features of these documents as shares: a row for each feature."""
+        table = np.array([values[docs] for values in self.features.values()])
+        table /= self.tops[:, None]
+        return table
 
 
-def _by_words(shares: _Shares, view: View) -> _Shares:
+def _tops(features: Mapping[str, Scores], visible: NDArray[np.bool_] | None) -> Scores:
+    """The highest value of each feature that may be seen; some are shares already, and where the
+    highest is nothing all are none."""
+    tops = [
+        1.0
+        if name in _SHARES
+        else float((values if visible is None else values[visible]).max(initial=0.0))
+        for name, values in features.items()
+    ]
+    return np.array([top if top > 0 else np.inf for top in tops], dtype=np.float32)
+
+
+def _by_words(shares: Scores, names: tuple[str, ...], view: View, docs: NDArray[np.intp]) -> Scores:
     """The shares where what has no vector yet means what its words say: what was just written must
     not come after what is embedded."""
-    vectors, names = view.vectors, shares.names
+    vectors = view.vectors
     if vectors is None or "vector" not in names:
         return shares
-    lacking = view.once("lacking", lambda: np.flatnonzero(vectors.without(len(view))))
-    if not len(lacking):
-        return shares
-    table = shares.table.copy()
-    covered = table[names.index("cover"), lacking]
-    for name in ("vector", "around", "theme"):
-        row = table[names.index(name)]
-        row[lacking] = np.maximum(row[lacking], covered)
-    return _Shares(names, table)
+    lacking = view.once("lacking", lambda: vectors.without(len(view)))
+    here = np.flatnonzero(lacking[docs]) if lacking.any() else ()
+    if len(here):
+        covered = shares[names.index("cover"), here]
+        for name in ("vector", "around", "theme"):
+            row = shares[names.index(name)]
+            row[here] = np.maximum(row[here], covered)
+    return shares
 
 
-def _why(docs: Sequence[int], shares: _Shares, cosines: Scores | None) -> list[dict[str, Any]]:
+def _why(docs: Sequence[int], compared: _Compared, cosines: Scores | None) -> list[dict[str, Any]]:
     """What each feature says of these documents, where it says anything."""
-    rows = _told_rows(shares.names)
+    rows = _told_rows(compared.names)
     whys: list[dict[str, Any]] = []
-    for values in shares.table[:, docs].T.tolist():
+    for values in compared.shares_of(np.array(docs, dtype=np.intp)).T.tolist():
         why: dict[str, Any] = {}
         for row, source, name in rows:
             if values[row] > 0:
@@ -300,15 +311,12 @@ def _weights(group: Blend) -> Mapping[str, float]:
     return asdict(group)
 
 
-def _weighted_sum(
-    shares: _Shares, weights: Mapping[str, float], relevant: NDArray[np.bool_]
-) -> Scores:
-    own = [weights[name] for name in shares.names]
-    total = np.zeros(len(relevant), dtype=np.float32)
+def _weighted_sum(shares: Scores, names: tuple[str, ...], weights: Mapping[str, float]) -> Scores:
+    own = [weights[name] for name in names]
+    total = np.zeros(shares.shape[1], dtype=np.float32)
     # Row by row: a sum over all of them at once may add in another order, which rounds otherwise.
-    for row in shares.table * np.array(own, dtype=np.float32)[:, None]:
-        total += row
-    total[~relevant] = 0.0
+    for row, weight in zip(shares, own, strict=True):
+        total += row * np.float32(weight)
     total /= np.float32(sum(own) or 1.0)
     return total
 
