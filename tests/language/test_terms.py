@@ -4,7 +4,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import snowballstemmer
+import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -188,7 +188,7 @@ def test_a_term_id_never_changes() -> None:
 def test_threads_do_not_mix_up_their_stems() -> None:
     # The stemmer keeps its word in itself; words no other test has used defeat the cache.
     words = [f"{a}{b}{end}" for a in "bcdfghkl" for b in ("ounting", "arments") for end in "abcde"]
-    plain = snowballstemmer.stemmer("english")
+    plain = Stemmer.Stemmer("english")
     expected = [plain.stemWord(word) for word in words]
     switch = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

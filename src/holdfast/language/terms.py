@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from threading import Lock
 
-import snowballstemmer
+import Stemmer
 
 from holdfast.language.lexicon import word_set
 
@@ -62,7 +62,7 @@ what when where which while who whom why will with would you your yours ll ve re
 dont didnt doesnt isnt wasnt arent cant couldnt wont wouldnt youre thats whats
 """)
 
-_stemmer = snowballstemmer.stemmer("english")
+_stemmer = Stemmer.Stemmer("english")
 _stemming = Lock()  # The stemmer keeps its word in itself: two threads would mix theirs.
 
 
