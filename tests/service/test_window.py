@@ -1,5 +1,9 @@
 """The files of the window: for anybody, and closed against everything that is not theirs."""
 
+import gzip
+import hashlib
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +28,10 @@ POLICY = {
     "base-uri": "'none'",
     "form-action": "'none'",
 }
+SOURCES = Path(__file__).parents[2] / "window"
+#: As window/build.mjs has them, besides all of src/.
+ROOTS = (".npmrc", "build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json")
+MOST_PACKED_BYTES = 500_000
 ASSETS = sorted(path.name for path in (window.FOLDER / "assets").iterdir())
 LARGE = next(name for name in ASSETS if name.startswith("app-") and name.endswith(".js"))
 
@@ -154,3 +162,54 @@ def test_a_page_that_is_built_anew_is_served_anew(
     (tmp_path / "index.html").write_text("another")
     second = client.get("/", headers={"if-none-match": first.headers["etag"]})
     assert (first.text, second.text) == ("one", "another")
+
+
+def sources() -> dict[str, bytes]:
+    paths = [*(SOURCES / name for name in ROOTS), *(SOURCES / "src").rglob("*")]
+    files = [path for path in paths if path.is_file()]
+    return {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in files}
+
+
+def test_the_bundle_was_built_from_these_sources() -> None:
+    digest = hashlib.sha256()
+    for name, content in sorted(sources().items()):
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    built = (window.FOLDER / "sources.sha256").read_text().strip()
+    assert digest.hexdigest() == built, "run `make window` and commit what it writes"
+
+
+def test_the_bundle_is_small() -> None:
+    packed = [gzip.compress(path.read_bytes()) for path in window.FOLDER.rglob("*.*")]
+    assert 10_000 < sum(map(len, packed)) < MOST_PACKED_BYTES
+
+
+def test_no_text_is_ever_read_as_markup() -> None:
+    """Where somebody's words could become code; also in the bundle, but for what Preact has."""
+    ways = re.compile(
+        r"dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write"
+        r"|createContextualFragment|DOMParser|srcdoc|\beval\(|new Function|javascript:"
+    )
+    found = [
+        f"{name}: {match[0]}"
+        for name, content in sources().items()
+        if name.startswith(("src/", "index.html"))
+        for match in ways.finditer(content.decode())
+    ]
+    assert found == []
+
+
+def test_dependencies_have_exact_versions_and_no_address() -> None:
+    package = json.loads((SOURCES / "package.json").read_text())
+    versions = {**package["dependencies"], **package["devDependencies"]}
+    assert versions
+    assert [each for each in versions.values() if not re.fullmatch(r"\d+\.\d+\.\d+", each)] == []
+    locked = json.loads((SOURCES / "package-lock.json").read_text())["packages"]
+    assert {each: locked[f"node_modules/{each}"]["version"] for each in versions} == versions
+    assert [name for name, each in locked.items() if "resolved" in each] == []
+    assert all("integrity" in each for name, each in locked.items() if name)
+
+
+def test_everything_in_the_bundle_has_its_licence() -> None:
+    told = (window.FOLDER / "LICENSES.txt").read_text()
+    assert re.search(r"^preact \S+ \(MIT\)$", told, re.MULTILINE)
+    assert "Permission is hereby granted" in told

@@ -1,7 +1,7 @@
 /** The shell: top bar, navigation, keys, and the view that the address names. */
 import { Component, render, type ComponentChildren, type ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { connection, session, signOut, tryAgainNow, useAction, whoAmI, asApiError, type ApiError } from "./lib/api";
+import { asApiError, connection, lookAlive, session, signOut, tryAgainNow, useAction, whoAmI, type ApiError } from "./lib/api";
 import {
   chooseTheme, currentUser, forgetDrafts, go, href, identity, lookAt, place, recentUsers, theme, useRights, useStore,
   useUser, type Identity, type Theme,
@@ -40,6 +40,7 @@ function Shell({ who }: { who: Identity }) {
   const main = useRef<HTMLElement>(null);
   const view = VIEWS.find((each) => each.id === name);
   useKeys(() => setHelp(true));
+  useHeartbeat();
   useEffect(() => {
     document.title = view ? `${view.title} · Holdfast` : "Holdfast";
   }, [view]);
@@ -323,18 +324,35 @@ function GoneBanner() {
   return back ? <div class="banner good" role="status"><Icon name="check" /><span>The server is back.</span></div> : null;
 }
 
+const HEARTBEAT_MS = 30_000;
+
+/** A revoked key and a server that is gone are noticed without a click. */
+function useHeartbeat(): void {
+  useEffect(() => {
+    const look = () => document.visibilityState === "visible" && lookAlive();
+    const timer = setInterval(look, HEARTBEAT_MS);
+    addEventListener("focus", look);
+    addEventListener("online", look);
+    return () => {
+      clearInterval(timer);
+      removeEventListener("focus", look);
+      removeEventListener("online", look);
+    };
+  }, []);
+}
+
 // Keys
 
 const TYPING = "input, textarea, select, [contenteditable]";
 
 function useKeys(onHelp: () => void): void {
   useEffect(() => {
-    let began = 0;
+    let began = -Infinity;
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if ((event.target as Element).closest?.(TYPING) || document.querySelector(".dialog")) return;
       const follows = event.timeStamp - began < 1500;
-      began = 0;
+      began = -Infinity;
       const view = follows && VIEWS.find((each) => each.letter === event.key);
       if (view) go(view.id);
       else if (event.key === "g") began = event.timeStamp;

@@ -7,7 +7,7 @@
  *   asked again when the server is back. A change fails instead, with words that say what to do.
  */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { createStore, currentUser, identity, type Identity } from "./store";
+import { createStore, currentUser, forgetDrafts, identity, type Identity } from "./store";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Query = Record<string, string | number | boolean | null | undefined | readonly string[]>;
@@ -285,6 +285,7 @@ export async function signIn(key: string): Promise<void> {
   const same = before?.workspace_id === now?.workspace_id && before?.user_id === now?.user_id;
   if (before && !same) {
     // Somebody else: nothing of the one before may stay on the page.
+    forgetDrafts();
     location.hash = "";
     location.reload();
     return;
@@ -293,8 +294,25 @@ export async function signIn(key: string): Promise<void> {
   signingIn = null;
 }
 
+/** Also when the session has ended already. */
 export async function signOut(): Promise<void> {
-  await ask("POST", "/v1/sign-out", "{}", {});
+  try {
+    await ask("POST", "/v1/sign-out", "{}", {});
+  } catch (error) {
+    if (asApiError(error).trouble === "gone") void serverBack();
+    throw error;
+  }
+}
+
+let looking = false;
+
+/** Ask whether the server and the key are still there; `connection` and `session` tell. */
+export function lookAlive(): void {
+  if (looking || session.get() !== "in") return;
+  looking = true;
+  get("/v1/whoami", {}, { scoped: false })
+    .catch(() => undefined) // Slow or busy is alive.
+    .finally(() => (looking = false));
 }
 
 // Hooks

@@ -6,8 +6,9 @@
    (Host: DNS rebinding) is refused, key or not.
 3. A body that is packed, or announced as too long, is refused unread.
 4. Everything but GET /health, sign-in and the files of the window (window.py), which hold no data,
-   needs a valid key, also paths that do not exist; a key has so many requests a minute, and at one time. A web page's session must show, before it changes
-   anything, that the request is the page's own.
+   needs a valid key, also paths that do not exist; a key has so many requests a minute, and at
+   one time. A web page's session must show, before it changes anything, that the request is the
+   page's own.
 5. A body that is too long or too slow is cut off while it is read; sooner where no key is needed.
 6. An error that nobody foresaw becomes a bare 500. Its text may hold somebody's memory: only its
    type and its place are logged.
