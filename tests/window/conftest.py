@@ -245,7 +245,7 @@ class Camera:
         """Light, dark and narrow; nothing may be wider than a narrow screen."""
         taken = []
         for scheme in ("light", "dark"):
-            self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+            self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             taken.append(self(f"{name}-{scheme}"))
         self.page.emulate_media(color_scheme="light", reduced_motion="reduce")
         self.page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})

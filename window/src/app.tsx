@@ -316,7 +316,7 @@ function GoneBanner() {
     return (
       <div class="banner bad" role="alert">
         <Icon name="warning" />
-        <span>The server does not answer. Trying again{seconds ? ` in ${seconds} s` : "…"} Nothing you typed is lost.</span>
+        <span>The server does not answer. Trying again{seconds ? ` in ${seconds} s.` : "…"} Nothing you typed is lost.</span>
         <Button small onClick={tryAgainNow}>Try now</Button>
       </div>
     );
