@@ -9,7 +9,7 @@ LARGE ?= 1000000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test coverage check lint fix eval bench bench-postgres bench-large bench-peers faults trust proof foreign crash powerloss tiny mutants soak release lock clean
+.PHONY: help setup demo serve test coverage check lint fix eval bench bench-postgres bench-large bench-peers faults trust proof foreign crash powerloss tiny mutants soak release lock window clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
 
@@ -34,7 +34,7 @@ serve: .venv/.dev ## run the HTTP service
 	@$(BIN)/holdfast serve
 
 test: .venv/.dev ## run every test suite, slow ones too
-	@scripts/need_debian.sh strace pgbouncer
+	@scripts/need_debian.sh strace pgbouncer chromium
 	@$(BIN)/python scripts/run_suites.py
 
 coverage: .venv/.dev ## which lines the fast tests run, by room
@@ -131,7 +131,15 @@ lock: $(BIN)/pip-compile ## pin the newest allowed dependencies in requirements/
 $(BIN)/pip-compile:
 	@scripts/setup.sh dev
 
+window: window/node_modules/.package-lock.json ## build the web page into src/holdfast/service/window (needs node and npm)
+	@cd window && npm run --silent build
+
+window/node_modules/.package-lock.json: window/package.json window/package-lock.json
+	@command -v npm >/dev/null || { echo "make window needs Node.js 20 or newer with npm." \
+		"On Debian or Ubuntu: apt-get install nodejs npm" >&2; exit 1; }
+	@cd window && npm ci --silent && touch node_modules/.package-lock.json
+
 clean: ## remove .venv and everything that was built
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf src/*.egg-info
+	rm -rf src/*.egg-info window/node_modules
 	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

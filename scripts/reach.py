@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 #: Where modules lie, and what they are called there.
 _ROOMS = {"src/holdfast": "holdfast", "tests": "tests", "scripts": "scripts"}
 #: Tests of the whole that are not run here at all.
-_APART = ("tests/acceptance/", "tests/crash/", "tests/foreign/")
+_APART = ("tests/acceptance/", "tests/crash/", "tests/foreign/", "tests/window/")
 _SECONDS = 80.0
 #: More are not even read in that time.
 _MOST_FILES = 60

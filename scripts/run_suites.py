@@ -29,7 +29,7 @@ from scripts.otherday import drawn
 
 #: A suite that takes longer hangs: its processes tell where they are (faulthandler), and end.
 LONGEST_SECONDS = 1500
-OWN_DIRECTORY = ["tests/acceptance", "tests/crash"]
+OWN_DIRECTORY = ["tests/acceptance", "tests/crash", "tests/window"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ SUITES = [
     Suite("fast", [*UNIT, "-m", "not slow"], other_day),
     Suite("slow", [*UNIT, "-m", "slow"]),
     Suite("acceptance", ["tests/acceptance", "-n2"]),
+    Suite("window", ["tests/window"]),  # alone: one browser and one service fill two cores
     Suite("crash", ["tests/crash"]),  # alone on the machine: it kills and counts processes
 ]
 

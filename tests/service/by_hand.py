@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.service.http import window
 from holdfast.types import Role
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -67,6 +68,7 @@ def _operator(**more: Any) -> Asked:
     return Asked("admin", whole=True, user=False, workspace=False, creates=True, **more)
 
 
+_AN_ASSET = min(path.name for path in (window.FOLDER / "assets").iterdir())
 _NO_SCOPE: Mapping[str, Any] = {"user": False, "workspace": False}
 _DOCUMENT: Mapping[str, Any] = {"version": "1.0", "user": {}, "history": {}, "facts": []}
 _AS_ATOMIC: Mapping[tuple[str, str], Asked] = {
@@ -170,6 +172,10 @@ _AS_OPENAI: Mapping[tuple[str, str], Asked] = {
     **{(method, "/v1/proxy/{path:path}"): _absent() for method in _METHODS},
 }
 _OPERATING: Mapping[tuple[str, str], Asked] = {
+    ("GET", "/"): Asked(open=True, apart=True, **_NO_SCOPE),
+    ("GET", "/assets/{name}"): Asked(
+        open=True, apart=True, subject=_AN_ASSET, creates=True, **_NO_SCOPE
+    ),
     ("GET", "/health"): Asked(open=True, apart=True, **_NO_SCOPE),
     ("GET", "/v1/ready"): Asked(apart=True, **_NO_SCOPE),
     ("GET", "/metrics"): _operator(),

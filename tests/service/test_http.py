@@ -430,7 +430,9 @@ def test_every_route_and_every_caller(memory: Memory, caller: str) -> None:
     assert memory.store.stats()["events"] == (1 if CALLERS[caller][1] == 200 else 0)
 
 
-@pytest.mark.parametrize("path", ["/", "/nothing", "/docs", "/openapi.json", "/health/", INGEST])
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/assets", "/docs", "/openapi.json", "/health/", INGEST]
+)
 def test_without_a_key_no_path_tells_whether_it_exists(memory: Memory, path: str) -> None:
     client = TestClient(create_app(memory), "http://localhost")
     for method in ("GET", "POST", "OPTIONS", "HEAD", "DELETE"):

@@ -27,7 +27,7 @@ from holdfast.service.dialects import (
     deerflow,
 )
 from holdfast.service.dialects.atomic_ingest import WaitingRoom
-from holdfast.service.http import admin, audit, hooks, observe, schema, stream, verbs
+from holdfast.service.http import admin, audit, hooks, observe, schema, stream, verbs, window
 from holdfast.service.http.auth import Keyring
 from holdfast.service.http.errors import complaint, fault, fault_of
 from holdfast.service.http.guard import Guard
@@ -139,6 +139,7 @@ def create_app(
     mount(app, memory)
     app.include_router(admin.transfer_routes)
     app.include_router(schema.routes)
+    app.router.routes.extend(window.routes())
     told = verbs.routes()
     app.router.routes.extend(each for each in told if "{" in each.path)
     # No other route has these paths, and what is asked most is found first: 0.5 ms a request.

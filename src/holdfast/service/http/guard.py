@@ -5,9 +5,10 @@
 2. A request that a foreign web page sent (Origin, Sec-Fetch-Site) or that came for a foreign name
    (Host: DNS rebinding) is refused, key or not.
 3. A body that is packed, or announced as too long, is refused unread.
-4. Everything but GET /health and sign-in needs a valid key, also paths that do not exist; a key
-   has so many requests a minute, and at one time. A web page's session must show, before it changes
-   anything, that the request is the page's own.
+4. Everything but GET /health, sign-in and the files of the window (window.py), which hold no data,
+   needs a valid key, also paths that do not exist; a key has so many requests a minute, and at
+   one time. A web page's session must show, before it changes anything, that the request is the
+   page's own.
 5. A body that is too long or too slow is cut off while it is read; sooner where no key is needed.
 6. An error that nobody foresaw becomes a bare 500. Its text may hold somebody's memory: only its
    type and its place are logged.
@@ -95,7 +96,10 @@ log = logging.getLogger("holdfast.http")
 COOKIE = "holdfast_session"
 #: What needs no key; and no more of a body than a key takes.
 _HEALTH = ("GET", "/health")
-_OPEN = frozenset({_HEALTH, ("POST", "/v1/sign-in")})
+_SIGN_IN = ("POST", "/v1/sign-in")
+_OPEN = frozenset({_HEALTH, _SIGN_IN, ("GET", "/"), ("HEAD", "/")})
+#: What the window is made of needs none, either.
+_ASSETS = "/assets/"
 _OPEN_BODY_BYTES = 4096
 _OPEN_BODY_SECONDS = 2.0
 _OPEN_AT_ONCE = 64
@@ -130,7 +134,9 @@ class Guard:
         self._refusals = RateLimit(_REFUSALS_PER_MINUTE, buckets=board, of="refusals ")
         self._under_way = 0
         self._open = ConcurrencyLimit(
-            _OPEN_AT_ONCE, "{most} are signing in, which is the limit: try again", status=503
+            _OPEN_AT_ONCE,
+            "{most} are signing in or loading the page, which is the limit: try again",
+            status=503,
         )
         most = min(service.connections_per_key or service.connections, service.connections)
         words = "this key has {most} requests under way, which is the limit: try again"
@@ -186,16 +192,16 @@ class Guard:
         asked = (scope["method"], scope["path"])
         headers = Headers(scope=scope)
         most = self._memory.config.service.connections
-        if self._under_way > most and asked not in _OPEN:
+        if self._under_way > most and not _is_open(scope):
             words = f"{most} requests are under way, which is the limit: try again"
             raise HTTPException(503, words, headers={"retry-after": "1"})
         if self._is_foreign(headers, scope["method"]):
             raise HTTPException(403, "this Host or Origin is not served here")
         self._check_body(scope, headers)
         _refuse_former_names(headers)
-        if asked in _OPEN:
+        if _is_open(scope):
             if asked != _HEALTH:
-                places.enter_context(self._open.taken())
+                places.enter_context(self._open.taken("sign-in" if asked == _SIGN_IN else "window"))
             return
         key = self._state.operator or await self._key(scope, headers)
         if key is None:
@@ -285,7 +291,8 @@ def security_headers() -> tuple[tuple[bytes, bytes], ...]:
 
 
 def _is_open(scope: Scope) -> bool:
-    return (scope["method"], scope["path"]) in _OPEN
+    method, path = scope["method"], scope["path"]
+    return (method, path) in _OPEN or (method in ("GET", "HEAD") and path.startswith(_ASSETS))
 
 
 def _refuse_former_names(headers: Headers) -> None:

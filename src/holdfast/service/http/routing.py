@@ -41,7 +41,8 @@ _AT = "-"
 _MCP = "/mcp"
 _USER = "x-holdfast-user"
 #: What is answered by whoever took it.
-_ANYWHERE = frozenset({"/health", "/v1/ready", "/v1/sign-in", "/v1/sign-out", "/metrics"})
+_ANYWHERE = frozenset({"/", "/health", "/v1/ready", "/v1/sign-in", "/v1/sign-out", "/metrics"})
+_ASSETS = "/assets/"
 #: The longest message from one process to another.
 _MOST_BYTES = 160 * 1024
 #: A body that says whose memory is meant is waited for no longer.
@@ -87,7 +88,7 @@ class Router:
     async def _place(self, scope: Scope, body: _Body) -> int | None:
         """The number of the process that should answer; None: any."""
         headers, path = Headers(scope=scope), scope["path"]
-        if path in _ANYWHERE:
+        if path in _ANYWHERE or path.startswith(_ASSETS):
             return None
         if path == _MCP and (session := headers.get(SESSION)) is not None:
             return place_of_session(session, self.member.count)
