@@ -185,7 +185,7 @@ class Index:
     graph_links: int = above_zero(24)
     graph_build_effort: int = above_zero(128)
     #: How many vectors a search looks at.
-    search_effort: int = above_zero(400)
+    search_effort: int = above_zero(1000)
 
 
 @dataclass(frozen=True, slots=True)
