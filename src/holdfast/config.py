@@ -517,6 +517,11 @@ def leaves(node: Any, prefix: str = "") -> Iterator[Leaf]:
             yield Leaf(name, value, each)
 
 
+def per_call(config: Config) -> Iterator[Leaf]:
+    """The settings that one call may override."""
+    return (each for each in leaves(config) if each.name.split(".")[0] in _PER_CALL)
+
+
 def _camel(name: str) -> str:
     return re.sub(r"_(\w)", lambda match: match.group(1).upper(), name)
 

@@ -194,6 +194,8 @@ class Context:
     levels: tuple[str, ...] = ()
     #: Settings of the call that do nothing.
     warnings: tuple[str, ...] = ()
+    #: Tokens of each hit in the text; headings, dates and the frame are beside them.
+    hit_tokens: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,6 +279,17 @@ def test_capabilities_tell_what_is_on(memory: Memory) -> None:
     assert told.limits["message_bytes"] == memory.config.limits.message_bytes
 
 
+def test_capabilities_tell_the_settings_of_one_call_and_no_others(memory: Memory) -> None:
+    told = memory.capabilities().per_call
+    assert told["contextBudgetTokens"] == memory.config.context_budget_tokens
+    assert told["blend.graph"] == memory.config.blend.graph
+    debugging = told["boosting.profiles"][1]
+    assert (debugging["name"], debugging["weights"][0]) == ("debugging", ["session", 2.0])
+    assert not [name for name in told if name.startswith(("extraction", "limits", "embedding"))]
+    for name in set(told) - {"boosting.profiles"}:
+        memory.config.override({name: told[name]})
+
+
 def test_dead_letters_are_listed_and_tried_again(memory: Memory) -> None:
     say(memory, "I like tea.")
     job = memory.jobs(states=["ready"])[0]

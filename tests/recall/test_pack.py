@@ -80,6 +80,8 @@ def test_everything_fits_into_a_large_budget() -> None:
     done = pack(hits, budget_tokens=10_000)
     assert done.hits == tuple(hits)
     assert done.levels == ("full",) * 20
+    assert len(done.hit_tokens) == 20
+    assert 0 < sum(done.hit_tokens) < done.tokens
     assert done.dropped == ()
     assert [each.text for each in safe.parse(done.text)] == [hit.content for hit in hits]
 

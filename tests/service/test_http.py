@@ -612,6 +612,14 @@ def test_an_override_changes_the_answer_of_its_request_alone(client: TestClient)
     assert ask(client, "tea")["citations"] != []
 
 
+def test_an_override_may_name_the_weights_of_a_task_profile(client: TestClient) -> None:
+    name = "boosting.profiles.general.weights.session"
+    answer = override(client, {name: 3})
+    assert answer.headers["X-Holdfast-Config-Override-Keys"] == name
+    effective = load({**AT_ONCE, "boosting.profiles": {"general": {"weights": {"session": 3}}}})
+    assert answer.headers["X-Holdfast-Effective-Config-Hash"] == config_hash(effective)
+
+
 def test_without_an_override_no_header(client: TestClient) -> None:
     empty: dict[str, object] = {}
     for values in (None, empty):
@@ -630,6 +638,14 @@ BAD_OVERRIDES: dict[str, tuple[Any, str]] = {
     "a list": ({"searchTopK": [1]}, "config_override.searchTopK is nested"),
     "a group": ({"rrf": 1}, "rrf holds settings of its own"),
     "a group and its part": ({"rrf": 1, "rrf.k": 2}, "rrf holds settings of its own"),
+    "a weight of no tier": (
+        {"boosting.profiles.general.weights.attic": 2},
+        "boosting.profiles.general.weights",
+    ),
+    "a part that no profile has": (
+        {"boosting.profiles.general.colour": 2},
+        "known: triggers, weights",
+    ),
     "a number beyond sense": ({"rrf.k": 10**400}, "over the limit of 1000000000"),
     "no object": ([1], "config_override must be an object"),
     "a text": ("rrf.k=1", "config_override must be an object"),

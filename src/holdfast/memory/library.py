@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
 from typing import Any, NoReturn, get_args
@@ -15,7 +15,7 @@ from typing import Any, NoReturn, get_args
 from holdfast.border import validate
 from holdfast.border.ids import cursor_at, place_of
 from holdfast.border.origins import whose
-from holdfast.config import leaves
+from holdfast.config import leaves, per_call
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.learn.extract import STEP
 from holdfast.memory import batch
@@ -65,6 +65,8 @@ class Capabilities:
     limits: Mapping[str, int]
     #: What is switched on.
     features: Mapping[str, bool]
+    #: The settings that one call may override, by their full names, as they are in force.
+    per_call: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Library(Core):
@@ -360,6 +362,7 @@ class Library(Core):
                 "webhooks": config.outgoing.webhooks,
                 "mcp": find_spec("mcp") is not None,
             },
+            per_call={each.name: _plain(each.value) for each in per_call(config)},
         )
 
     # Inside

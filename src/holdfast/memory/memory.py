@@ -398,5 +398,5 @@ class Memory(Library):
 def _context(id: str, done: Packed, hits: Hits) -> Context:
     return Context(
         id, done.text, done.tokens, done.hits, done.dropped, hits.task_profile, done.levels,
-        hits.warnings,
+        hits.warnings, done.hit_tokens,
     )  # fmt: skip

@@ -241,9 +241,10 @@ class Searcher:
 
     def _to_hits(self, read: _ReadRecords, ranked: Sequence[Ranked], detected: Detected) -> Hits:
         records = read.records([each.doc for each in ranked])
-        profile = {}
+        profile: dict[str, object] = {}
         if detected.name != GENERAL:
-            profile = {"profile": {"name": detected.name, "score": round(detected.score, 4)}}
+            found = {"name": detected.name, "score": round(detected.score, 4)}
+            profile = {"profile": {**found, "triggers": list(detected.triggers)}}
         events = read.events(records.values())
         return Hits(
             hit(

@@ -194,6 +194,8 @@ class Packed:
     #: How much of each hit is told.
     levels: tuple[Level, ...]
     dropped: tuple[Dropped, ...]
+    #: Tokens of each hit, without the parts that it shares with others.
+    hit_tokens: tuple[int, ...] = ()
 
 
 def pack(  # noqa: PLR0913 (what a context may ask for)
@@ -370,6 +372,7 @@ class _Filling:
                 for place, hit in enumerate(self._hits)
                 if place not in there
             ),
+            tuple(self._inside[place].tokens for place in places),
         )
 
     def _reason(self, place: int) -> str:

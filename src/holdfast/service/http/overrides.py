@@ -23,6 +23,9 @@ _MOST_KEYS = 64
 _MOST_KEY_BYTES = 64
 #: No setting is anywhere near it, and arithmetic with it is safe.
 _LARGEST_NUMBER = 1_000_000_000
+#: Task profiles are one setting; here each of their weights has a name:
+#: boosting.profiles.debugging.weights.session.
+_PROFILES = "boosting.profiles."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,9 @@ def override_for(config: Config, asked: Mapping[str, Any] | None) -> Override:
         return Override(config)
     known = frozenset(names())
     _check(asked, known)
-    applied = {name: value for name, value in asked.items() if name in known}
-    unknown = [name for name in asked if name not in known]
+    ours = {name for name in asked if name in known or name.startswith(_PROFILES)}
+    applied = {name: value for name, value in asked.items() if name in ours}
+    unknown = [name for name in asked if name not in ours]
     try:
         effective = config.override(applied)
     except ConfigError as error:

@@ -17,16 +17,20 @@ from pathlib import Path
 from fastapi import Request, Response
 from starlette.routing import Route
 
+from holdfast import sample
 from holdfast.service.http.errors import fault
 from holdfast.service.http.wire import etag_of, names_etag
 
 FOLDER = Path(__file__).parents[1] / "window"
 _PAGE = "index.html"
+#: The invented conversation that the page offers to load into a memory that is empty.
+_SAMPLE = Path(sample.__file__).with_name("conversation.jsonl")
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".jsonl": "text/plain; charset=utf-8",
 }
 #: Nothing runs, is shown or is asked but what this service gives; styles are in files, too.
 _POLICY = "; ".join(
@@ -67,6 +71,7 @@ def routes() -> list[Route]:
     """The page and its files; for anybody."""
     return [
         Route("/", _page, methods=["GET"], include_in_schema=False),
+        Route("/assets/sample.jsonl", _sample, methods=["GET"], include_in_schema=False),
         Route("/assets/{name}", _asset, methods=["GET"], include_in_schema=False),
     ]
 
@@ -76,6 +81,10 @@ def _page(request: Request) -> Response:
         words = "the window was not built: run `make window` in the checkout"
         return fault(404, words, path=request.scope["path"])
     return _answer(request, FOLDER / _PAGE, _ASK_EACH_TIME)
+
+
+def _sample(request: Request) -> Response:
+    return _answer(request, _SAMPLE, _ASK_EACH_TIME)
 
 
 def _asset(request: Request) -> Response:
