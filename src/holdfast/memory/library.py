@@ -97,8 +97,8 @@ class Library(Core):
         workspace: str = "default",
         agent: str | None = None,
     ) -> Trace:
-        """How present a memory is and when it fades, its versions, the turns it comes from with those
-        around them, and what was derived from it."""
+        """How present a memory is and when it fades, its versions, the turns it comes from with
+        those around them, and what was derived from it."""
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         wanted = validate.record_id(id)
