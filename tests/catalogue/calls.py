@@ -56,6 +56,7 @@ def _memories(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "explain": {**_ANN, "context_id": ids["context"]},
         "status": {**_ANN, "event_id": ids["turn"]},
         "stats": {**_ANN, "session": "monday", "max_context_tokens": 1000},
+        "trace": {**_ANN, "id": ids["turn"]},
         "growth": {**_ANN, "days": 4},
         "fading": {**_ANN, "days": 3000, "limit": 3},
         "reset_source": {**_ANN, "source_site": "mail.example"},

@@ -63,6 +63,8 @@ plain("history", lambda m, k: m.history(k["said"].events[1], **ANN))
 plain("restore", lambda m, k: m.restore(k["said"].events[1], **ANN))
 plain("get", lambda m, k: m.get(k["said"].events[0], **ANN))
 plain("list", lambda m, _: list(m.list(**ANN).memories))
+plain("list", lambda m, _: list(m.list(origin="agent", speaker="assistant", **ANN).memories))
+plain("trace", lambda m, k: m.trace(k["said"].events[1], **ANN))
 
 
 @step("list")

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,79 @@ def test_what_ended_is_shown_if_it_is_wanted(memory: Memory) -> None:
     assert {each.content for each in shown} == {"I live in Rome.", "I live in Paris."}
 
 
+def test_a_list_can_be_of_a_status_an_origin_and_a_speaker(memory: Memory) -> None:
+    fact = memory.facts.add("I live in Paris.", user="ann")
+    memory.facts.update(fact.id, "I live in Rome.", user="ann")
+    memory.remember({"role": "assistant", "content": "Noted.", "name": "Max"}, user="ann")
+
+    def listed(**which: Any) -> list[str]:
+        return [each.content for each in memory.list(user="ann", **which).memories]
+
+    assert listed(status="ended") == ["I live in Paris."]
+    assert sorted(listed(status="all")) == ["I live in Paris.", "I live in Rome.", "Noted."]
+    assert listed(speaker="assistant") == listed(speaker="Max") == ["Noted."]
+    assert listed(origin="agent") == ["Noted."]
+    assert listed(origin="web") == []
+
+
+def test_a_trace_tells_the_turns_around_and_what_was_derived(memory: Memory, clock: Clock) -> None:
+    said = []
+    for text in ("Hello.", "I live in Lisbon.", "It rains."):
+        clock.now += timedelta(minutes=1)
+        said.append(say(memory, text, session="s"))
+    say(memory, "Elsewhere.", session="t")
+    memory.drain()
+    of_turn = memory.trace(said[1], user="ann")
+    assert [each.id for each in of_turn.turns] == said
+    fact = next(each for each in of_turn.derived if each.tier == "fact")
+    assert fact.sources == (said[1],)
+    of_fact = memory.trace(fact.id, user="ann")
+    assert [each.id for each in of_fact.turns] == said
+    assert (of_fact.derived, of_fact.hidden_at, of_fact.uses) == ((), None, 0)
+    with pytest.raises(NotFound, match="there is no memory"):
+        memory.trace(said[1], user="bob")
+
+
+def test_a_trace_tells_all_versions(memory: Memory) -> None:
+    note = memory.notes.add("Chose MySQL.", user="ann")
+    newer = memory.update(note.id, "Chose SQLite.", user="ann")
+    memory.notes.add("Chose tea.", user="ann")
+    for id in (note.id, newer.id):
+        versions = memory.trace(id, user="ann").versions
+        assert [each.id for each in versions] == [note.id, newer.id]
+        assert [each.known_to is None for each in versions] == [False, True]
+    assert memory.trace(say(memory, "Hello."), user="ann").versions == ()
+
+
+def test_a_trace_tells_when_a_note_fades(memory: Memory, clock: Clock) -> None:
+    note = memory.notes.add("Chose Postgres.", user="ann")
+    fresh = memory.trace(note.id, user="ann")
+    clock.now += timedelta(days=9)
+    later = memory.trace(note.id, user="ann")
+    assert fresh.strength == 1.0
+    assert later.strength == pytest.approx(0.76)
+    assert fresh.hidden_at == later.hidden_at == clock.now + timedelta(days=4, hours=16)
+    memory.feedback(note.id, 1, user="ann")
+    praised = memory.trace(note.id, user="ann")
+    assert praised.strength == pytest.approx(0.96)
+    assert praised.seen_at == clock.now
+
+
+def test_a_trace_shows_an_agent_nothing_that_another_keeps_to_itself(memory: Memory) -> None:
+    open_, private = (
+        memory.remember(text, user="ann", session="s", **more).events[0]
+        for text, more in (
+            ("Seen by all.", dict[str, Any]()),
+            ("For a alone.", {"agent": "a", "visibility": "agent_only"}),
+        )
+    )
+    shown = [
+        [each.id for each in memory.trace(open_, user="ann", agent=agent).turns]
+        for agent in (None, "a", "b")
+    ]
+    assert shown == [[open_], [open_, private], [open_]]
+
+
 def test_a_cursor_is_of_one_list(memory: Memory) -> None:
     for number in range(3):
         say(memory, f"This is turn {number}.")
@@ -121,7 +195,9 @@ def test_a_cursor_is_of_one_list(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [({"limit": 0}, "limit"), ({"limit": 1001}, "limit"), ({"tiers": ["attic"]}, "tiers"),
-     ({"since": "soon"}, "since"), ({"cursor": "x"}, "cursor"), ({"kind": " "}, "kind")],
+     ({"since": "soon"}, "since"), ({"cursor": "x"}, "cursor"), ({"kind": " "}, "kind"),
+     ({"origin": "nobody"}, "origin"), ({"status": "lost"}, "status"),
+     ({"speaker": ""}, "speaker")],
 )  # fmt: skip
 def test_a_list_names_what_is_wrong(memory: Memory, wrong: dict[str, object], field: str) -> None:
     with pytest.raises(InvalidInput) as refused:

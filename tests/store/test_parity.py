@@ -133,7 +133,7 @@ class Both(RuleBasedStateMachine):
         self.both(told)
 
     def some_id(self, owner: tuple[str, str], which: int) -> str:
-        records = self.memories[0].store.page(Scope(*owner), now=self.now, limit=50, ended=True)
+        records = self.memories[0].store.page(Scope(*owner), now=self.now, limit=50, status="all")
         return records[which % len(records)].id if records else "0" * 32
 
     @invariant()

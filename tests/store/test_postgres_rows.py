@@ -82,7 +82,7 @@ def test_what_is_read_is_of_one_owner_all_the_same(forgetful: PostgresStore, sco
             mine.add(row.record.id)
         if isinstance(row, DumpedEvent) and _is_of(row, scope):
             mine.add(row.event.id)
-    assert {record.id for record in store.page(scope, now=NOON, limit=1000, ended=True)} <= mine
+    assert {record.id for record in store.page(scope, now=NOON, limit=1000, status="all")} <= mine
     assert {change.id for change in store.changes(scope, after=0)} <= mine
     assert {event.id for event in store.events(scope)} <= mine
     assert {vector.record for vector in store.vectors(scope, 1)} <= mine

@@ -101,6 +101,7 @@ UPDATE = verb(
 FORGET = verb(Memory.forget, "DELETE", "/v1/memories/{id}", role="write", answer="changed")
 RESTORE = verb(Memory.restore, "POST", "/v1/memories/{id}/restore", role="write", answer="changed")
 HISTORY = verb(Memory.history, "GET", "/v1/memories/{id}/history", answer="versions")
+TRACE = verb(Memory.trace, "GET", "/v1/memories/{id}/trace")
 FEEDBACK = verb(
     Memory.feedback, "POST", "/v1/memories/{id}/feedback", role="write", answer="strength",
     names=_KEYED,

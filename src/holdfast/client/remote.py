@@ -381,6 +381,7 @@ class Verbs(VerbGroup[Way]):
     settle = remote(verbs.SETTLE)
     stats = remote(verbs.STATS)
     status = remote(verbs.STATUS)
+    trace = remote(verbs.TRACE)
     update = remote(verbs.UPDATE)
     warm = by(Core.warm, warm)
 

@@ -16,11 +16,14 @@ from holdfast.border import validate
 from holdfast.border.ids import cursor_at, place_of
 from holdfast.border.origins import whose
 from holdfast.config import leaves, per_call
+from holdfast.border.origins import ORIGINS, whose
+from holdfast.config import leaves
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.learn.extract import STEP
 from holdfast.memory import batch
 from holdfast.memory.batch import Batch
 from holdfast.memory.core import Core
+from holdfast.memory.trace import Trace, trace_of
 from holdfast.recall.context.pack import Format
 from holdfast.recall.hits import Kept, Page, to_kept, visible_records
 from holdfast.records.documents.reading import FORMATS
@@ -37,6 +40,7 @@ _MOST_DAYS = 3_660
 _MOST_JOBS = 10_000
 #: Of a queue that belongs to all, so many are looked at for those of one workspace.
 _MOST_LOOKED_AT = 100_000
+_STATUSES = ("current", "ended", "all")
 _JOB_STATES = ("ready", "running", "dead")
 _SCANNED = 1_000
 
@@ -89,6 +93,26 @@ class Library(Core):
             raise NotFound(f"there is no memory {wanted!r} in this scope")
         return to_kept(*found[wanted])
 
+    def trace(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+    ) -> Trace:
+        """How present a memory is and when it fades, its versions, the turns it comes from with
+        those around them, and what was derived from it."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        wanted = validate.record_id(id)
+        found = visible_records(self._store, scope, [wanted], also=self.shares.parts(scope))
+        if wanted not in found:
+            raise NotFound(f"there is no memory {wanted!r} in this scope")
+        return trace_of(
+            self._store, scope, *found[wanted], now=self._now(), decay=self._config.decay
+        )
+
     def list(  # noqa: PLR0913 (the public contract)
         self,
         *,
@@ -98,17 +122,21 @@ class Library(Core):
         session: str | None = None,
         tiers: Collection[str] | None = None,
         kind: str | None = None,
+        origin: str | None = None,
+        speaker: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         ended: bool = False,
+        status: str | None = None,
         cursor: str | None = None,
         limit: int = 100,
     ) -> Page:
         """The memories of a user, those learned last first, page by page.
 
-        `since` and `until` are of the time they were learned; `ended` shows also what holds no
-        longer and what was put aside. What is written meanwhile moves nothing: no memory comes
-        twice and none is passed over.
+        `speaker` is a role or a name. `since` and `until` are of the time they were learned.
+        `status` is current, ended (only what holds no longer or was put aside) or all; `ended` is
+        short for all. What is written meanwhile moves nothing: no memory comes twice and none is
+        passed over.
         """
         self._check_open()
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
@@ -117,9 +145,11 @@ class Library(Core):
             "tiers": None if tiers is None else _tiers(tiers),
             "kind": None if kind is None else validate.word(kind, "kind"),
             "session": None if session is None else validate.word(session, "session"),
+            "origin": None if origin is None else choice(origin, "origin", ORIGINS),
+            "speaker": None if speaker is None else validate.word(speaker, "speaker"),
             "since": None if since is None else validate.moment(since, "since"),
             "until": None if until is None else validate.moment(until, "until"),
-            "ended": ended,
+            "status": _status(status, ended=ended),
         }
         before = None
         if cursor is not None:
@@ -398,6 +428,12 @@ class Library(Core):
 
 def _refuse(record: Record) -> NoReturn:
     raise InvalidInput(_NOT_BY_TEXT[record.tier], field="id")
+
+
+def _status(given: str | None, *, ended: bool) -> str:
+    if given is None:
+        return "all" if ended else "current"
+    return choice(given, "status", _STATUSES)
 
 
 def _tiers(given: object) -> builtins.list[str]:

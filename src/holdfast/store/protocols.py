@@ -128,18 +128,30 @@ class Listing(Protocol):
         tiers: Sequence[str] | None = None,
         kind: str | None = None,
         session: str | None = None,
+        origin: str | None = None,
+        speaker: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         before: tuple[datetime, str] | None = None,
-        ended: bool = False,
+        status: str = "current",
     ) -> list[Record]:
         """Records, those learned last first: in the order of (known_from, id), which no record
         ever changes, and of these those before one.
 
-        `since` and `until` are of the time they were learned. `ended`: also those that hold no
-        longer and those put aside. With an agent in the scope: what it wrote and what no agent
-        wrote; what another keeps to itself is never there.
+        `speaker` is a role or a name. `since` and `until` are of the time they were learned.
+        `status`: "current"; "ended", those that hold no longer and those put aside; "all". With an
+        agent in the scope: what it wrote and what no agent wrote; what another keeps to itself is
+        never there.
         """
+
+    def turns_around(self, scope: Scope, id: str, *, reach: int) -> list[Record]:
+        """A turn with those of its session that arrived up to `reach` places before and after it,
+        in the order they arrived; [] for what is no turn. Whoever the scope names: not filtered by
+        agent."""
+
+    def derived_from(self, scope: Scope, id: str, *, limit: int) -> list[Record]:
+        """What was derived from a turn, those learned first first, also what holds no longer. Not
+        filtered by agent."""
 
     def growth(self, scope: Scope, *, since: datetime | None = None) -> list[Growth]:
         """How many records were learned since a time, or ever, by day (UTC) and tier, in this

@@ -75,7 +75,50 @@ class ListingSuite:
         store.archive(ANN, [ids[2]], at=NOON, reason="")
         store.forget(ANN, [ids[3]], at=NOON)
         assert _numbers(_page(store)) == [6, 5, 4]
-        assert _numbers(_page(store, ended=True)) == [7, 6, 5, 4, 2, 1]
+        assert _numbers(_page(store, status="all")) == [7, 6, 5, 4, 2, 1]
+
+    def test_pages_can_be_of_what_ended_alone(self, store: Store) -> None:
+        learn(store, ANN, *(a_fact(number) for number in range(1, 5)), a_fact(5, valid_to=_LATER))
+        ids = {number: f"{number:032x}" for number in range(1, 6)}
+        store.end(ANN, [ids[1]], at=NOON, valid_to=NOON, reason="")
+        store.archive(ANN, [ids[2]], at=NOON, reason="")
+        store.end(ANN, [ids[3]], at=NOON, valid_to=NOON, reason="")
+        store.forget(ANN, [ids[3]], at=NOON)
+        assert _numbers(_page(store, status="ended")) == [5, 2, 1]
+
+    def test_pages_can_be_of_an_origin_and_a_speaker(self, store: Store) -> None:
+        put(store, ANN, an_entry(1, role="assistant", origin="agent"))
+        put(store, ANN, an_entry(2, role="user", name="Bob"))
+        learn(store, ANN, a_fact(3, origin="web"), a_fact(4))
+        assert _numbers(_page(store, origin="agent")) == [4, 1]
+        assert _numbers(_page(store, origin="web")) == [3]
+        assert _numbers(_page(store, speaker="assistant")) == [1]
+        assert _numbers(_page(store, speaker="Bob")) == [2]
+        assert _numbers(_page(store, tiers=["session"], speaker="user")) == [2]
+        assert _page(store, speaker="bob") == []
+
+    def test_around_a_turn_are_those_of_its_session(self, store: Store) -> None:
+        for number in range(1, 8):
+            _said(store, number, session="other" if number == 3 else "s")
+        store.forget(ANN, [f"{5:032x}"], at=NOON)
+        assert _numbers(store.turns_around(ANN, f"{4:032x}", reach=2)) == [2, 4, 6]
+        assert _numbers(store.turns_around(ANN, f"{3:032x}", reach=9)) == [3]
+        assert store.turns_around(BOB, f"{4:032x}", reach=2) == []
+        learn(store, ANN, a_fact(9))
+        assert store.turns_around(ANN, f"{9:032x}", reach=2) == []
+
+    def test_what_was_derived_from_a_turn(self, store: Store) -> None:
+        _said(store, 1)
+        _said(store, 2)
+        first = f"{1:032x}"
+        learn(store, ANN, a_fact(3, sources=(first,)), a_fact(4, sources=(f"{2:032x}",)))
+        later = NOON + _MINUTE
+        learn(store, ANN, a_fact(5, sources=(f"{2:032x}", first)), at=later)
+        assert _numbers(store.derived_from(ANN, first, limit=9)) == [3, 5]
+        assert _numbers(store.derived_from(ANN, first, limit=1)) == [3]
+        assert store.derived_from(BOB, first, limit=9) == []
+        store.forget(ANN, [f"{3:032x}"], at=NOON)
+        assert _numbers(store.derived_from(ANN, first, limit=9)) == [5]
 
     def test_an_agent_sees_its_own_and_nobodys(self, store: Store) -> None:
         _said(store, 1, agent="a")

@@ -50,6 +50,8 @@ export interface Options {
   once?: string;
   /** More headers, such as `if-match`. */
   headers?: Record<string, string>;
+  /** Told the headers of the answer, such as `etag`. */
+  onHeaders?: (headers: Headers) => void;
 }
 
 // Whether the server answers
@@ -160,6 +162,7 @@ async function call<T>(
       await orAborted(signedInAgain(), options.signal);
       continue;
     }
+    options.onHeaders?.(answer.headers);
     return (await contentOf(answer)) as T;
   }
 }

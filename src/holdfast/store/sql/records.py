@@ -49,14 +49,19 @@ from holdfast.types import Record, Scope, Version
 _FIRST_DAY = date(1970, 1, 1)
 _DAY_US = 86_400_000_000
 #: What a turn takes from its event.
-_AGENT, _SESSION = (
-    f"iif(r.tier = 'session', e.{column}, r.{column})" for column in ("agent", "session")
+_AGENT, _SESSION, _ROLE, _NAME = (
+    f"iif(r.tier = 'session', e.{column}, r.{column})"
+    for column in ("agent", "session", "role", "name")
 )
 #: The same where events are not joined: looked up only for the records that it hangs on.
 _WRITER = (
     "iif(r.tier = 'session',"
     " (SELECT e.agent FROM events e WHERE e.owner = r.owner AND e.id = r.id), r.agent)"
 )
+
+
+#: A condition and its values.
+_Condition = tuple[str, tuple[object, ...]]
 
 
 class SqlListing(StorePart):
@@ -71,22 +76,25 @@ class SqlListing(StorePart):
         tiers: Sequence[str] | None = None,
         kind: str | None = None,
         session: str | None = None,
+        origin: str | None = None,
+        speaker: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         before: tuple[datetime, str] | None = None,
-        ended: bool = False,
+        status: str = "current",
     ) -> list[Record]:
-        which: list[tuple[str, tuple[object, ...]]] = [seen_by(scope, _AGENT)]
+        which: list[_Condition] = [seen_by(scope, _AGENT)]
         if tiers is not None:
             which.append((f"r.tier IN ({marks(len(tiers))})", tuple(tiers)))
         if kind is not None:
             which.append(("r.kind = ?", (kind,)))
         if session is not None:
             which.append((f"{_SESSION} = ?", (session,)))
-        if not ended:
-            holds = "r.known_to IS NULL AND r.archived IS NULL"
-            which.append((f"{holds} AND (r.valid_to IS NULL OR r.valid_to > ?)", (to_us(now),)))
-        which += _between(since, until, before)
+        if origin is not None:
+            which.append(("r.origin = ?", (origin,)))
+        if speaker is not None:
+            which.append((f"({_ROLE} = ? OR {_NAME} = ?)", (speaker, speaker)))
+        which += [*_of_status(status, now), *_between(since, until, before)]
         where = "".join(f" AND {condition}" for condition, _ in which)
         with self._pool.snapshot() as connection:
             rows = connection.execute(
@@ -100,6 +108,43 @@ class SqlListing(StorePart):
                 ),
             )
             return list(readable(to_record, rows))
+
+    def turns_around(self, scope: Scope, id: str, *, reach: int) -> list[Record]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            return [
+                record
+                for raw in known_ids([id])
+                for record in readable(
+                    to_record,
+                    connection.execute(
+                        f"SELECT {RECORD} FROM events t JOIN events n ON n.owner = t.owner"
+                        " AND n.arrival BETWEEN t.arrival - ? AND t.arrival + ?"
+                        " AND n.session IS NOT DISTINCT FROM t.session"
+                        f" JOIN records r ON r.owner = n.owner AND r.id = n.id{EVENT_OF}"
+                        f" WHERE t.owner = ? AND t.id = ? AND{READABLE} ORDER BY n.arrival",
+                        (reach, reach, owner, raw),
+                    ),
+                )
+            ]
+
+    def derived_from(self, scope: Scope, id: str, *, limit: int) -> list[Record]:
+        with self._pool.snapshot() as connection:
+            owner = owner_of(connection, scope)
+            return [
+                record
+                for raw in known_ids([id])
+                for record in readable(
+                    to_record,
+                    connection.execute(
+                        f"SELECT {RECORD} FROM provenance p"
+                        f" JOIN records r ON r.owner = p.owner AND r.id = p.record{EVENT_OF}"
+                        f" WHERE p.owner = ? AND p.event = ? AND p.record != ? AND{READABLE}"
+                        " ORDER BY r.known_from, r.id LIMIT ?",
+                        (owner, raw, raw, limit),
+                    ),
+                )
+            ]
 
     def growth(self, scope: Scope, *, since: datetime | None = None) -> list[Growth]:
         seen, values = seen_by(scope)
@@ -116,7 +161,7 @@ class SqlListing(StorePart):
             return [Growth(_FIRST_DAY + timedelta(days=day), *more) for day, *more in rows]
 
 
-def seen_by(scope: Scope, agent: str = _WRITER) -> tuple[str, tuple[object, ...]]:
+def seen_by(scope: Scope, agent: str = _WRITER) -> _Condition:
     """Which records `r` the asker may see, as a condition and its values: of what an agent keeps to
     itself only its own, and with an agent besides its own only what no agent wrote."""
     not_private = f"(r.visibility IS DISTINCT FROM 'agent_only' OR {agent} IS NOT DISTINCT FROM ?)"
@@ -125,10 +170,20 @@ def seen_by(scope: Scope, agent: str = _WRITER) -> tuple[str, tuple[object, ...]
     return f"{not_private} AND ({agent} IS NULL OR {agent} = ?)", (scope.agent, scope.agent)
 
 
+def _of_status(status: str, now: datetime) -> list[_Condition]:
+    holds = "r.known_to IS NULL AND r.archived IS NULL AND (r.valid_to IS NULL OR r.valid_to > ?)"
+    known: dict[str, list[_Condition]] = {
+        "current": [(holds, (to_us(now),))],
+        "ended": [(f"NOT ({holds})", (to_us(now),))],
+        "all": [],
+    }
+    return known[status]
+
+
 def _between(
     since: datetime | None, until: datetime | None, before: tuple[datetime, str] | None
-) -> list[tuple[str, tuple[object, ...]]]:
-    found: list[tuple[str, tuple[object, ...]]] = []
+) -> list[_Condition]:
+    found: list[_Condition] = []
     if since is not None:
         found.append(("r.known_from >= ?", (to_us(since),)))
     if until is not None:
