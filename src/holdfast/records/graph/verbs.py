@@ -370,8 +370,8 @@ class Graph:
         known_at: datetime | str | None = None,
         faded: bool = False,
     ) -> list[Edge]:
-        """The relations of a user, those learned first first; the times as for `traverse`, and those
-        that faded only if wanted."""
+        """The relations of a user, those learned first first; the times as for `traverse`, and
+        those that faded only if wanted."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         graph = self._graphs.of(scope)
