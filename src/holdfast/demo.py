@@ -128,7 +128,7 @@ def show_graph(console: Console, memory: Memory) -> None:
     console.print(
         f"  {len(everything.nodes)} entities, {len(everything.edges)} relations,"
         f" {len(memory.graph.merges(user=USER))} names merged;"
-        " draw it with: holdfast graph show --user NAME --format svg"
+        " see it drawn: holdfast serve, then Graph in the page that it serves"
     )
 
 

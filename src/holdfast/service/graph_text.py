@@ -1,14 +1,13 @@
 """A graph as text: a table for the screen, Mermaid for a page, JSON for a program.
 
 Pure functions of a `Subgraph`. A name is data: whatever it holds, it cannot end its label, begin a
-line or add a directive. How a graph is drawn is in graph_svg.py.
+line or add a directive. Who wants to see a graph drawn opens the window.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -18,8 +17,8 @@ import orjson
 from holdfast.language.vocabulary import ANY_ENTITY, RELATION_TYPES, label
 from holdfast.types import Edge, Event, Node, Subgraph
 
-#: What no picture may hold: controls, marks that turn the direction of what follows, halves of
-#: characters, and the two code points that XML knows no way to write.
+#: What no text may hold: controls, marks that turn the direction of what follows, halves of
+#: characters, and two code points that are none.
 _UNFIT = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\ufffe\uffff]"
@@ -28,24 +27,22 @@ _REPLACED = "\ufffd"
 
 
 class Colours(NamedTuple):
-    """A type's colours by day and by night."""
+    """A type's colours."""
 
     fill: str
     line: str
-    dark_fill: str
-    dark_line: str
 
 
 COLOURS: Mapping[str, Colours] = {
-    "person": Colours("#e0ecf9", "#1f5fa8", "#17304d", "#6ea8e6"),
-    "team": Colours("#dcf1f0", "#1b807c", "#123b3a", "#5cc4be"),
-    "organization": Colours("#fdecd8", "#c06a12", "#46300f", "#eaa04f"),
-    "place": Colours("#e3f2e1", "#41803f", "#1d3a1d", "#83c480"),
-    "event": Colours("#efe4f4", "#84409c", "#382244", "#c28fd6"),
-    "document": Colours("#f1e9e1", "#835c38", "#3a2c1f", "#c8a17c"),
-    "outcome": Colours("#fae3df", "#b8402f", "#471f19", "#ec8a7b"),
-    "market": Colours("#f6f0cf", "#86700f", "#3a3310", "#d3bb52"),
-    "concept": Colours("#ebedf0", "#6a737d", "#2b3138", "#9ba4ae"),
+    "person": Colours("#e0ecf9", "#1f5fa8"),
+    "team": Colours("#dcf1f0", "#1b807c"),
+    "organization": Colours("#fdecd8", "#c06a12"),
+    "place": Colours("#e3f2e1", "#41803f"),
+    "event": Colours("#efe4f4", "#84409c"),
+    "document": Colours("#f1e9e1", "#835c38"),
+    "outcome": Colours("#fae3df", "#b8402f"),
+    "market": Colours("#f6f0cf", "#86700f"),
+    "concept": Colours("#ebedf0", "#6a737d"),
 }
 
 _LONGEST_NAME = 40
@@ -62,7 +59,7 @@ _AS_IT_IS = re.compile(r"[^\W_]|[ ,']|(?<=[^\W_])-(?=[^\W_])")
 
 
 def plain(text: str) -> str:
-    """On one line, and nothing in it that a terminal, a browser or an XML parser would act on."""
+    """On one line, and nothing in it that a terminal or a browser would act on."""
     return _UNFIT.sub(_REPLACED, " ".join(text.split())) or "?"
 
 
@@ -229,9 +226,3 @@ def _day(moment: datetime | None) -> str:
 
 def _count(things: Sequence[object], one: str, many: str) -> str:
     return f"{len(things):,} {one if len(things) == 1 else many}"
-
-
-def tally(subgraph: Subgraph) -> dict[str, int]:
-    """How many entities of each type, in the order of the colours."""
-    counts = Counter(map(kind, subgraph.nodes))
-    return {each: counts[each] for each in COLOURS if counts[each]}

@@ -122,6 +122,10 @@ def test_faded_edges_are_left_out_unless_wanted_and_come_back_when_seen(heard: H
     every = graph.traverse("Bob", user="ann", faded=True).edges
     assert len(every) == 2
     assert min(edge.strength for edge in every) == pytest.approx(0.5 ** (305 / 90), abs=1e-5)
+    assert [edge.content for edge in graph.edges(user="ann")] == list(told)
+    assert [edge.content for edge in graph.overview(user="ann").edges] == list(told)
+    assert len(graph.edges(user="ann", faded=True)) == 2
+    assert len(graph.overview(user="ann", faded=True).edges) == 2
     # As of a time when it was fresh, it is.
     then = heard.now - 200 * DAY
     assert len(graph.traverse("Bob", user="ann", as_of=then).edges) == 1

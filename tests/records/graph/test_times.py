@@ -100,6 +100,9 @@ def test_what_has_faded_is_walked_from_only_if_wanted(heard: Heard) -> None:
     heard.later(400 * DAY)
     assert around(heard, "a") == []
     assert around(heard, "a", faded=True) == ["a", "b"]
+    assert seen(heard) == ([], [])
+    assert seen(heard, faded=True) == (["a", "b"], ["a supports b"])
+    assert heard.names(faded=True) == ["a", "b"]
 
 
 def test_an_agent_is_told_of_no_turn_of_another(heard: Heard) -> None:

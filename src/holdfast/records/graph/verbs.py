@@ -342,13 +342,15 @@ class Graph:
         limit: int = 100,
         as_of: datetime | str | None = None,
         known_at: datetime | str | None = None,
+        faded: bool = False,
     ) -> list[Node]:
-        """The entities of a user, those learned first first; the times as for `traverse`."""
+        """The entities of a user, those learned first first; the times as for `traverse`, and those
+        that faded only if wanted."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
-        when = self._when(graph, scope, as_of, known_at)
+        when = self._when(graph, scope, as_of, known_at, faded=faded)
         kept = graph.entity_spans.open(when) & entities_begun(graph, when)
         if (typed := graph.typed(graph.entity_types, among)) is not None:
             kept &= typed
@@ -366,12 +368,14 @@ class Graph:
         limit: int = 100,
         as_of: datetime | str | None = None,
         known_at: datetime | str | None = None,
+        faded: bool = False,
     ) -> list[Edge]:
-        """The relations of a user, those learned first first; the times as for `traverse`."""
+        """The relations of a user, those learned first first; the times as for `traverse`, and
+        those that faded only if wanted."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         most = validate.whole_number(limit, "limit", 1, _MOST_LISTED)
         graph = self._graphs.of(scope)
-        when = self._when(graph, scope, as_of, known_at)
+        when = self._when(graph, scope, as_of, known_at, faded=faded)
         found = edges_of(graph, when, check.types(type, "type"), most=most)
         return list(self._own(scope, Subgraph(edges=found)).edges)
 
@@ -385,14 +389,15 @@ class Graph:
         limit: int = 50,
         as_of: datetime | str | None = None,
         known_at: datetime | str | None = None,
+        faded: bool = False,
     ) -> Subgraph:
         """The most connected and most important entities, and all edges between them; the times as
-        for `traverse`."""
+        for `traverse`, and what faded only if wanted."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         most = validate.whole_number(limit, "limit", 1, _MOST_NODES)
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
-        when = self._when(graph, scope, as_of, known_at)
+        when = self._when(graph, scope, as_of, known_at, faded=faded)
         kept = entities_begun(graph, when)
         if (typed := graph.typed(graph.entity_types, among)) is not None:
             kept &= typed

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from holdfast.memory.memory import Memory
 
 #: Format -> how a file of it ends.
-_FORMATS = {"table": ".txt", "mermaid": ".mmd", "svg": ".svg", "json": ".json"}
+_FORMATS = {"table": ".txt", "mermaid": ".mmd", "json": ".json"}
+#: What a drawing would end in; only the window draws.
+_DRAWINGS = (".svg", ".png", ".pdf")
 _USUAL_DEPTH = 2
 _WHEN_PIPED = (120, 24)
 #: An id is shown by its end, and found by it.
@@ -57,7 +59,7 @@ Type = Annotated[str | None, typer.Option(help="Only entities of this type.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="At most so many entities, 1..1000.")]
 Format = Annotated[
     str | None,
-    typer.Option(help="table, mermaid, svg or json. Default: by the ending of --out, else table."),
+    typer.Option(help="table, mermaid or json. Default: by the ending of --out, else table."),
 ]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a new file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
@@ -68,7 +70,7 @@ KnownAt = Annotated[
 
 
 @graph.command(
-    "show", epilog="Example: holdfast graph show --user ann --entity Mara --out mara.svg"
+    "show", epilog="Example: holdfast graph show --user ann --entity Mara --out mara.mmd"
 )
 def _show(  # noqa: PLR0913 (one per option)
     *,
@@ -90,7 +92,8 @@ def _show(  # noqa: PLR0913 (one per option)
 ) -> None:
     """Show entities, the relations between them, and the words they were learned from.
 
-    Without --entity the most connected and most important of all.
+    Without --entity the most connected and most important of all. To see it drawn, run
+    `holdfast serve` and open /#/graph at its address.
     """
     from holdfast.service.cli.opening import is_far, memory_at  # noqa: PLC0415
 
@@ -109,11 +112,10 @@ def _show(  # noqa: PLR0913 (one per option)
         # A service gives turns only as what was found: its table quotes none.
         quoted = chosen == "table" and not is_far(memory)
         turns = _turns(memory, found, asked) if quoted else {}
-    heading = f"{found.nodes[0].name}, and around" if entity else f"Knowledge graph of {user}"
     if not found.nodes:
         (line if chosen == "table" and out is None else note)(_nothing(asked, type))
     if found.nodes or chosen != "table":
-        _hand_over(_draw(found, chosen, turns, heading), chosen, out, force=force)
+        _hand_over(_text(found, chosen, turns), chosen, out, force=force)
 
 
 @command(
@@ -177,13 +179,25 @@ def _merge(done: Merge, call: Call) -> None:
 def _format(given: str | None, out: Path | None, *, json: bool) -> str:
     """What was asked for: by name, by --json, or by the ending of the file."""
     if given is not None and given not in _FORMATS:
-        raise InvalidInput(f"--format must be {_graph_list()}, not {given!r}", field="format")
+        words = f"--format must be {_graph_list()}, not {given!r}"
+        raise InvalidInput(words + _drawn(f".{given.lower()}"), field="format")
     if json:
         if given not in (None, "json"):
             raise InvalidInput(f"--json and --format {given} contradict each other", field="format")
         return "json"
-    endings = {ending: name for name, ending in _FORMATS.items()}
-    return given or (endings.get(out.suffix.lower(), "table") if out else "table")
+    if given is not None or out is None:
+        return given or "table"
+    ending = out.suffix.lower()
+    if ending in _DRAWINGS:
+        words = f"a file that ends in {ending} would need --format {_graph_list()}"
+        raise InvalidInput(words + _drawn(ending), field="out")
+    return {ending: name for name, ending in _FORMATS.items()}.get(ending, "table")
+
+
+def _drawn(ending: str) -> str:
+    """Where to see a drawing, for somebody who asked for one."""
+    is_drawing = ending in _DRAWINGS
+    return ": `holdfast serve` draws the graph, at /#/graph of its address" if is_drawing else ""
 
 
 def _graph_list() -> str:
@@ -237,20 +251,16 @@ def _nothing(asked: dict[str, Any], type: str | None) -> str:
     )
 
 
-def _draw(found: Subgraph, chosen: str, turns: dict[str, Event], heading: str) -> str:
+def _text(found: Subgraph, chosen: str, turns: dict[str, Event]) -> str:
     from holdfast.service import graph_text  # noqa: PLC0415
 
-    if chosen == "svg":
-        from holdfast.service.graph_svg import svg  # noqa: PLC0415
-
-        return svg(found, heading=heading)
     if chosen == "table":
         return graph_text.table(found, turns, width=shutil.get_terminal_size(_WHEN_PIPED).columns)
     return graph_text.mermaid(found) if chosen == "mermaid" else graph_text.as_json(found)
 
 
 def _hand_over(text: str, chosen: str, out: Path | None, *, force: bool) -> None:
-    """To the file, or to stdout; there bytes, so that no terminal's encoding harms a drawing."""
+    """To the file, or to stdout; there bytes, so that no terminal's encoding harms them."""
     if out is None:
         if chosen == "table":
             line(text.rstrip("\n"))

@@ -1,23 +1,19 @@
-"""Pictures of a graph: whatever a name holds, they are well-formed, and what they show is there."""
+"""A graph as text: whatever a name holds, it is well-formed, and what it shows is there."""
 
 import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import combinations
-from xml.etree import ElementTree
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.language.vocabulary import ENTITY_TYPES
-from holdfast.service.graph_svg import svg
-from holdfast.service.graph_text import COLOURS, as_json, mermaid, plain, short, table
+from holdfast.service.graph_text import COLOURS, as_json, mermaid, short, table
 from holdfast.types import Edge, Event, Node, Subgraph
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-SVG = "{http://www.w3.org/2000/svg}"
 
 LABEL = r"(?:[^\W_]|[ ,'-]|#\d+;)+"
 COLOUR = "#[0-9a-f]{6}"
@@ -82,20 +78,6 @@ def a_graph(*names: str, edges: str = "", **given: str) -> Subgraph:
     return Subgraph(tuple(nodes), tuple(told))
 
 
-def a_large_graph(count: int) -> Subgraph:
-    """A tree in which some have many links, and a part of it that hangs on nothing."""
-    linked = count * 5 // 6
-    nodes = [
-        Node(an_id(n), f"Entity {n} of {count}", ENTITY_TYPES[n % len(ENTITY_TYPES)])
-        for n in range(count)
-    ]
-    pairs = [(n * n % 7 % n, n) for n in range(1, linked)] + [
-        (n, n // 2 + 1) for n in range(min(9, count - 1))
-    ]
-    edges = [Edge(an_id(1000 + n), an_id(a), "part_of", an_id(b)) for n, (a, b) in enumerate(pairs)]
-    return Subgraph(tuple(nodes), tuple(edges))
-
-
 def decoded(line: str) -> str:
     """The label of a line of Mermaid."""
     inside = line[line.index('"') + 1 : line.rindex('"')]
@@ -154,132 +136,17 @@ def test_mermaid_keeps_to_what_mermaid_draws() -> None:
     assert set(re.findall(r"n\d+(?= -->)|(?<=\| )n\d+", drawn)) <= shown
 
 
-# SVG
-
-
-@given(st.lists(st.text(max_size=200), min_size=1, max_size=6), st.text(max_size=64))
-@example(["\ud800"], "\udfff")
-@settings(max_examples=100, deadline=None)
-def test_no_name_breaks_the_drawing(names: list[str], said: str) -> None:
-    check_svg(names, said)
-
-
-@pytest.mark.parametrize("name", NASTY)
-def test_no_nasty_name_breaks_the_drawing(name: str) -> None:
-    check_svg([name, "Ann"], name)
-
-
-def check_svg(names: list[str], said: str) -> None:
-    graph = a_graph(*names, edges="00", said=said)
-    drawing = ElementTree.fromstring(svg(graph, heading=names[0]).encode())
-    tags = {each.tag.removeprefix(SVG) for each in drawing.iter()}
-    assert tags <= {"svg", "title", "desc", "style", "rect", "text", "g", "path", "polygon"}
-    attributes = {name for each in drawing.iter() for name in each.attrib}
-    assert not any(name.startswith("on") or "href" in name for name in attributes)
-    tips = [each.text for each in drawing.iter(f"{SVG}title")]
-    assert {f"{plain(name)}, person" for name in names} <= set(tips)
-    assert drawing.findtext(f"{SVG}title") == plain(names[0])
-    # The style sheet is ours alone.
-    blank = svg(Subgraph()).partition("<style>")[2].partition("</style>")[0]
-    assert drawing.findtext(f"{SVG}style") == blank
-
-
-Rectangle = tuple[float, float, float, float]
-
-
-def rectangles(drawing: ElementTree.Element) -> list[Rectangle]:
-    """Left, top, right, bottom of the boxes of entities."""
-    found = []
-    for group in drawing.iter(f"{SVG}g"):
-        for each in group.findall(f"{SVG}rect"):
-            if each.get("class") in COLOURS:
-                x, y, width, height = (float(each.get(a, 0)) for a in ("x", "y", "width", "height"))
-                found.append((x, y, x + width, y + height))
-    return found
-
-
-def words(drawing: ElementTree.Element) -> list[Rectangle]:
-    """The same of the words on lines: each stands on a rectangle of its own."""
-    found = []
-    for each in drawing.findall(f"{SVG}rect"):
-        if each.get("class") == "page" and each.get("rx"):
-            x, y, width, height = (float(each.get(a, 0)) for a in ("x", "y", "width", "height"))
-            found.append((x, y, x + width, y + height))
-    return found
-
-
-def overlap(a: Rectangle, b: Rectangle) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 24, 60, 200])
-def test_nothing_lies_on_anything_else(count: int) -> None:
-    graph = a_large_graph(count)
-    drawing = ElementTree.fromstring(svg(graph))
-    width, height = (float(drawing.get(name, 0)) for name in ("width", "height"))
-    boxes = rectangles(drawing)
-    assert len(boxes) == count
-    assert not any(overlap(a, b) for a, b in combinations(boxes + words(drawing), 2))
-    # The heading above and the legend below stay free.
-    assert all(x >= 0 and right <= width for x, _, right, _ in boxes)
-    assert all(y >= 60 and bottom <= height - 40 for _, y, _, bottom in boxes)
-    assert len(list(drawing.iter(f"{SVG}path"))) == len(graph.edges)
-
-
-def test_most_lines_have_words_and_all_have_a_tooltip() -> None:
-    graph = a_large_graph(60)
-    drawing = ElementTree.fromstring(svg(graph))
-    assert len(words(drawing)) >= 0.9 * len(graph.edges)
-    tips = [each.text for each in drawing.iter(f"{SVG}title")]
-    assert "Entity 0 of 60 is part of Entity 1 of 60" in tips
-    assert sum(" is part of " in (tip or "") for tip in tips) == len(graph.edges)
-
-
-def test_the_same_graph_gives_the_same_drawing() -> None:
-    assert svg(a_large_graph(40)) == svg(a_large_graph(40))
-
-
-@pytest.mark.parametrize("edges", ["00", "00 00 00", "01 01", "01 10", "01 10 01 00 11"])
-def test_lines_that_join_the_same_two_are_drawn_apart(edges: str) -> None:
-    drawing = ElementTree.fromstring(svg(a_graph("Ann", "Bob", edges=edges)))
-    ways = [each.get("d") for each in drawing.iter(f"{SVG}path")]
-    assert len(set(ways)) == len(edges.split())
-    # A line back to its own box rises above it and not into the heading.
-    ordinates = [float(y) for way in ways for y in re.findall(r",(-?[\d.]+)", way or "")]
-    assert min(ordinates) > 0
-
-
-def test_a_drawing_has_colours_by_type_for_day_and_night() -> None:
-    text = svg(a_large_graph(30))
-    drawing = ElementTree.fromstring(text)
-    assert set(COLOURS) == set(ENTITY_TYPES)
-    told = {each.text for each in drawing.iter(f"{SVG}text")}
-    assert {f"{kind} {30 // 9 + (n < 30 % 9)}" for n, kind in enumerate(ENTITY_TYPES)} <= told
-    day, night = text.split("@media (prefers-color-scheme: dark)")
-    for colours in COLOURS.values():
-        assert colours.fill in day
-        assert colours.dark_fill in night
-    assert drawing.get("role") == "img"
-    assert drawing.findtext(f"{SVG}desc", "").startswith("30 entities, 33 relations. Entities by")
-
-
-def test_what_fades_is_paler() -> None:
-    graph = a_graph("Ann", "Bob")
-    faded = replace(graph, nodes=(graph.nodes[0], replace(graph.nodes[1], strength=0.0)))
-    assert re.findall(r'class="person".* opacity="([\d.]+)"', svg(faded)) == ["1.00", "0.40"]
-    assert "paler: not spoken of for a while" in svg(faded)
-    assert "paler" not in svg(graph)
-
-
-def test_a_drawing_of_nothing_says_so() -> None:
-    assert "No entities yet." in svg(Subgraph())
+def test_a_flowchart_of_nothing_is_empty() -> None:
     assert mermaid(Subgraph()) == "flowchart LR\n"
 
 
 def test_edges_without_both_ends_are_left_out() -> None:
     graph = replace(a_graph("Ann", "Bob", edges="01"), nodes=a_graph("Ann").nodes)
-    assert "<path" not in svg(graph)
     assert "-->" not in mermaid(graph)
+
+
+def test_every_type_has_colours() -> None:
+    assert set(COLOURS) == set(ENTITY_TYPES)
 
 
 # Table and JSON

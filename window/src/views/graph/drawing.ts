@@ -1,0 +1,293 @@
+/** The picture: sigma on a canvas. It knows nothing of the page but the box it fills and the tokens of its colours. */
+import { DirectedGraph } from "graphology";
+import Sigma from "sigma";
+import { EdgeArrowProgram, EdgeDoubleArrowProgram, EdgeLineProgram, type NodeHoverDrawingFunction, type NodeLabelDrawingFunction } from "sigma/rendering";
+import { tokenColor } from "../../lib/store";
+import { layOut, type Places } from "./layout";
+import { TYPES, colorToken, relationWords, type Entity, type Net, type Relation } from "./model";
+
+export interface Look {
+  selected: string | null;
+  /** Entities and relations of a way that is shown; null: none is. */
+  way: { nodes: ReadonlySet<string>; edges: ReadonlySet<string> } | null;
+}
+
+export interface Events {
+  onSelect: (id: string | null) => void;
+  onExpand: (id: string) => void;
+  onSettled: () => void;
+}
+
+/** Relations of two entities are one line. */
+interface Line {
+  relations: Relation[];
+  both: boolean;
+}
+
+type Color = [number, number, number];
+
+/** From here on a picture is drawn plainly, so that it moves. */
+const MANY_LINES = 3_000;
+const MANY_NODES = 1_500;
+const LONGEST_LABEL = 34;
+const LONGEST_WORDS = 44;
+/** What is not meant is mixed so far with the ground. */
+const DIM = 0.82;
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class Drawing {
+  private readonly graph = new DirectedGraph<{ x: number; y: number; entity: Entity }, { line: Line; strength: number }>();
+  private readonly sigma: Sigma;
+  private readonly places: Places = new Map();
+  private net: Net | null = null;
+  private look: Look = { selected: null, way: null };
+  private near = new Set<string>();
+  private colors = new Map<string, Color>();
+  private ground: Color = [255, 255, 255];
+  private hoveredNode: string | null = null;
+  private hoveredEdge: string | null = null;
+  private stop = new AbortController();
+
+  /** Fails where the browser has no WebGL. */
+  constructor(private readonly box: HTMLElement, events: Events) {
+    if (!document.createElement("canvas").getContext("webgl2")) throw new Error("no WebGL");
+    this.sigma = new Sigma(this.graph as never, box, {
+      allowInvalidContainer: true, zIndex: true, renderEdgeLabels: true,
+      labelFont: getComputedStyle(document.body).fontFamily, labelSize: 12, labelWeight: "500",
+      edgeLabelFont: getComputedStyle(document.body).fontFamily, edgeLabelSize: 11,
+      labelDensity: 1.2, labelGridCellSize: 90, stagePadding: 44, minCameraRatio: 0.01, maxCameraRatio: 3,
+      edgeProgramClasses: { arrow: EdgeArrowProgram, both: EdgeDoubleArrowProgram, line: EdgeLineProgram },
+      nodeReducer: (id, data) => this.nodeLook(id, (data as { entity: Entity }).entity),
+      edgeReducer: (id, data) => this.edgeLook(id, data as { line: Line; strength: number }),
+      defaultDrawNodeHover: this.drawHover, defaultDrawNodeLabel: drawLabel,
+    });
+    this.sigma.on("clickNode", ({ node }) => events.onSelect(node));
+    this.sigma.on("clickStage", () => events.onSelect(null));
+    this.sigma.on("doubleClickNode", ({ node, preventSigmaDefault }) => {
+      preventSigmaDefault();
+      events.onExpand(node);
+    });
+    this.sigma.on("enterNode", ({ node }) => this.hover(node, null));
+    this.sigma.on("leaveNode", () => this.hover(null, null));
+    this.sigma.on("enterEdge", ({ edge }) => this.hover(null, edge));
+    this.sigma.on("leaveEdge", () => this.hover(null, null));
+    this.settled = events.onSettled;
+    this.recolor();
+  }
+
+  private readonly settled: () => void;
+
+  /** Draw this; what was there keeps its place. `anew`: nothing does. */
+  async show(net: Net, { anew = false }: { anew?: boolean } = {}): Promise<void> {
+    this.stop.abort();
+    const stop = (this.stop = new AbortController());
+    this.net = net;
+    if (anew) this.places.clear();
+    const lines = linesOf(net);
+    const links = [...lines.values()].map(({ relations: [first] }) => [first!.source, first!.target] as const);
+    const ids = [...net.nodes.keys()];
+    const first = !this.graph.order || anew;
+    // The first picture may be watched as it settles, unless nothing should move.
+    const watched = first && !still.matches ? () => this.place(net, lines) : null;
+    await layOut(ids, links, this.places, stop.signal, watched);
+    if (stop.signal.aborted) return;
+    this.place(net, lines);
+    if (first) this.fit();
+    this.settled();
+  }
+
+  private place(net: Net, lines: ReadonlyMap<string, Line>): void {
+    const { graph } = this;
+    for (const id of graph.nodes()) if (!net.nodes.has(id)) graph.dropNode(id);
+    for (const id of graph.edges()) if (!lines.has(id)) graph.dropEdge(id);
+    for (const entity of net.nodes.values()) {
+      const { x, y } = this.places.get(entity.id) ?? { x: 0, y: 0 };
+      graph.mergeNode(entity.id, { x, y, entity });
+    }
+    for (const [id, line] of lines) {
+      const strength = Math.max(...line.relations.map((each) => each.strength));
+      const { source, target } = line.relations[0]!;
+      if (graph.hasEdge(id)) graph.replaceEdgeAttributes(id, { line, strength });
+      else graph.addEdgeWithKey(id, source, target, { line, strength });
+    }
+    const many = graph.size > MANY_LINES;
+    this.sigma.setSettings({
+      enableEdgeEvents: graph.size <= MANY_LINES / 2, hideEdgesOnMove: graph.size > 2 * MANY_LINES,
+      hideLabelsOnMove: graph.order > MANY_NODES, defaultEdgeType: many ? "line" : "arrow",
+      labelRenderedSizeThreshold: graph.order > MANY_NODES ? 6 : graph.order > 150 ? 5 : 0,
+    });
+    this.remember();
+    this.sigma.refresh();
+  }
+
+  setLook(look: Look): void {
+    this.look = look;
+    this.remember();
+    this.sigma.refresh({ skipIndexation: true });
+  }
+
+  /** Whom the look is about. */
+  private remember(): void {
+    const { selected } = this.look;
+    this.near = new Set(selected && this.graph.hasNode(selected) ? [selected, ...this.graph.neighbors(selected)] : []);
+  }
+
+  /** After the theme changed. */
+  recolor(): void {
+    this.colors = new Map(["--text", "--muted", "--accent", "--line-strong", "--raised", ...TYPES.map(colorToken)].map((each) => [each, rgb(tokenColor(each))]));
+    this.ground = rgb(tokenColor("--surface"));
+    this.sigma.setSettings({ labelColor: { color: this.css("--text") }, edgeLabelColor: { color: this.css("--text") } });
+    this.sigma.refresh({ skipIndexation: true });
+  }
+
+  /** Bring somebody into the middle. */
+  center(id: string): void {
+    const at = this.sigma.getNodeDisplayData(id);
+    if (!at) return;
+    const camera = this.sigma.getCamera();
+    const ratio = Math.min(camera.ratio, this.graph.order > MANY_NODES ? 0.15 : 0.5);
+    const state = { x: at.x, y: at.y, ratio };
+    if (still.matches) camera.setState(state);
+    else void camera.animate(state, { duration: 350 });
+  }
+
+  zoom(factor: number): void {
+    const camera = this.sigma.getCamera();
+    const ratio = camera.getBoundedRatio(camera.ratio / factor);
+    if (still.matches) camera.setState({ ratio });
+    else void camera.animate({ ratio }, { duration: 180 });
+  }
+
+  move(x: number, y: number): void {
+    const camera = this.sigma.getCamera();
+    camera.setState({ x: camera.x + x * camera.ratio, y: camera.y + y * camera.ratio });
+  }
+
+  fit(): void {
+    const state = { x: 0.5, y: 0.5, angle: 0, ratio: 1 };
+    if (still.matches) this.sigma.getCamera().setState(state);
+    else void this.sigma.getCamera().animate(state, { duration: 250 });
+  }
+
+  kill(): void {
+    this.stop.abort();
+    this.sigma.kill();
+  }
+
+  // What things look like
+
+  private nodeLook(id: string, entity: Entity) {
+    const { selected, way } = this.look;
+    const meant = way ? way.nodes.has(id) : !selected || this.near.has(id);
+    const many = this.graph.order > MANY_NODES;
+    const size = (many ? 2 : 4) + (many ? 5 : 9) * entity.importance;
+    const pale = 1 - (0.3 + 0.7 * Math.min(1, Math.max(0, entity.strength)));
+    return {
+      label: meant ? short(entity.name, LONGEST_LABEL) : "", color: this.mixed(colorToken(entity.type), meant ? pale : DIM),
+      size: id === selected ? size + 2 : size, zIndex: meant ? 1 : 0, highlighted: id === selected,
+      forceLabel: id === selected || Boolean(way && meant) || (selected !== null && meant && this.near.size < 40),
+    };
+  }
+
+  private edgeLook(id: string, { line, strength }: { line: Line; strength: number }) {
+    const { selected, way } = this.look;
+    const ends = this.graph.extremities(id);
+    const own = selected !== null && ends.includes(selected);
+    const onWay = way ? line.relations.some((each) => way.edges.has(each.id)) : false;
+    const meant = way ? onWay : selected === null || own;
+    const hovered = id === this.hoveredEdge || (this.hoveredNode !== null && ends.includes(this.hoveredNode));
+    const told = hovered || onWay || (!way && own && this.near.size < 30);
+    const many = this.graph.size > MANY_LINES;
+    const strong = hovered || onWay || (own && !way);
+    return {
+      color: strong ? this.mixed("--accent", 0.25) : this.mixed("--line-strong", meant ? (1 - strength) * 0.6 : 0.7),
+      size: strong ? 2 : many ? 0.6 : 1.2, zIndex: strong ? 2 : meant ? 1 : 0,
+      ...(many ? {} : { type: line.both ? "both" : "arrow" }),
+      label: told && this.net ? this.words(line, this.net) : "", forceLabel: told,
+    };
+  }
+
+  private words(line: Line, net: Net): string {
+    return short([...new Set(line.relations.map((each) => relationWords(each, net)))].join(" · "), LONGEST_WORDS);
+  }
+
+  private hover(node: string | null, edge: string | null): void {
+    const touched = new Set<string>();
+    const gather = () => {
+      if (this.hoveredEdge && this.graph.hasEdge(this.hoveredEdge)) touched.add(this.hoveredEdge);
+      if (this.hoveredNode && this.graph.hasNode(this.hoveredNode)) for (const each of this.graph.edges(this.hoveredNode)) touched.add(each);
+    };
+    gather();
+    [this.hoveredNode, this.hoveredEdge] = [node, edge];
+    gather();
+    this.box.classList.toggle("graph-pointing", node !== null);
+    this.sigma.refresh({ partialGraph: { edges: [...touched] }, skipIndexation: true, schedule: true });
+  }
+
+  private drawHover: NodeHoverDrawingFunction = (context, data, settings) => {
+    const size = settings.labelSize;
+    context.font = `600 ${size}px ${settings.labelFont}`;
+    const [x, y, radius] = [data.x, data.y, data.size];
+    context.fillStyle = this.css("--raised");
+    context.shadowColor = "rgb(0 0 0 / 30%)";
+    context.shadowBlur = 8;
+    context.beginPath();
+    if (data.label) context.roundRect(x - radius - 4, y - radius - 4, context.measureText(data.label).width + 2 * radius + 16, 2 * radius + 8, radius + 4);
+    else context.arc(x, y, radius + 4, 0, 2 * Math.PI);
+    context.fill();
+    context.shadowBlur = 0;
+    context.fillStyle = data.color;
+    context.beginPath();
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.fill();
+    if (!data.label) return;
+    context.fillStyle = this.css("--text");
+    context.fillText(data.label, x + radius + 4, y + size / 3);
+  };
+
+  private css(token: string): string {
+    return `rgb(${(this.colors.get(token) ?? [0, 0, 0]).join(" ")})`;
+  }
+
+  /** A colour so far faded into the ground; sigma draws no transparent ones well. */
+  private mixed(token: string, share: number): string {
+    const color = this.colors.get(token) ?? [128, 128, 128];
+    const parts = color.map((each, index) => Math.round(each + ((this.ground[index] ?? 0) - each) * share));
+    return `#${parts.map((each) => each.toString(16).padStart(2, "0")).join("")}`;
+  }
+}
+
+const drawLabel: NodeLabelDrawingFunction = (context, data, settings) => {
+  if (!data.label) return;
+  const color = settings.labelColor.color ?? "#000";
+  context.font = `${settings.labelWeight} ${settings.labelSize}px ${settings.labelFont}`;
+  context.fillStyle = color;
+  context.fillText(data.label, data.x + data.size + 4, data.y + settings.labelSize / 3);
+};
+
+function linesOf(net: Net): Map<string, Line> {
+  const lines = new Map<string, Line>();
+  for (const edge of net.edges.values()) {
+    if (edge.source === edge.target) continue;
+    const id = edge.source < edge.target ? `${edge.source} ${edge.target}` : `${edge.target} ${edge.source}`;
+    const there = lines.get(id);
+    if (!there) lines.set(id, { relations: [edge], both: false });
+    else {
+      there.relations.push(edge);
+      there.both ||= edge.source !== there.relations[0]?.source;
+    }
+  }
+  return lines;
+}
+
+function rgb(color: string): Color {
+  const [r = 0, g = 0, b = 0] = (color.match(/[\d.]+/g) ?? []).map(Number);
+  return [r, g, b];
+}
+
+/** On one line, with a mark where the rest was left out. */
+export function short(text: string, most: number): string {
+  const flat = text.replace(/\s+/g, " ");
+  return [...flat].length <= most ? flat : `${[...flat].slice(0, most - 1).join("").trimEnd()}…`;
+}
