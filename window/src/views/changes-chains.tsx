@@ -71,6 +71,7 @@ export function Chains() {
   const shown = useMemo(
     () => chains.filter((each) => wanted(each, which as Which, search)), [chains, which, search],
   );
+  const texts = useMemo(() => new Map(pages.items.map((each) => [each.id, each.content])), [pages.items]);
   const [editing, setEditing] = useState<Fact | null>(null);
   const numbers = { all: chains.length, changed: chains.filter(isChanged).length, ended: chains.filter(isEnded).length };
   const more = pages.more ? "+" : "";
@@ -90,12 +91,12 @@ export function Chains() {
         <VirtualList
           items={shown} keyOf={(each) => each.id} label="Facts" estimate={92} pages={{ ...pages, items: shown, update: () => undefined }}
           onOpen={(each) => setOpen(each.versions[0]?.id ?? null, { replace: false })}
-          row={(each) => <ChainRow chain={each} write={write} onEdit={setEditing} onHistory={(id) => setOpen(id, { replace: false })} />}
+          row={(each) => <ChainRow chain={each} texts={texts} write={write} onEdit={setEditing} onHistory={(id) => setOpen(id, { replace: false })} />}
           empty={pages.more ? <Loading lines={8} what="Facts" /> : <NoFacts any={chains.length > 0} which={which as Which} search={search} onAll={() => { setWhich("all"); setSearch(null); }} />}
         />
       </div>
       {editing && <EditFact fact={editing} onClose={() => setEditing(null)} />}
-      {open && <History id={open} versions={chains.find((each) => each.versions.some((one) => one.id === open))?.versions ?? []} onClose={() => setOpen(null)} />}
+      {open && <History id={open} texts={texts} versions={chains.find((each) => each.versions.some((one) => one.id === open))?.versions ?? []} onClose={() => setOpen(null)} />}
     </>
   );
 }
@@ -116,8 +117,8 @@ function NoFacts({ any, which, search, onAll }: { any: boolean; which: Which; se
 
 const MOST_SHOWN = 3;
 
-function ChainRow({ chain, write, onEdit, onHistory }: {
-  chain: Chain; write: boolean; onEdit: (fact: Fact) => void; onHistory: (id: string) => void;
+function ChainRow({ chain, texts, write, onEdit, onHistory }: {
+  chain: Chain; texts: ReadonlyMap<string, string>; write: boolean; onEdit: (fact: Fact) => void; onHistory: (id: string) => void;
 }) {
   const [all, setAll] = useState(false);
   const [head, ...before] = chain.versions;
@@ -127,7 +128,7 @@ function ChainRow({ chain, write, onEdit, onHistory }: {
   const short = head.content.slice(0, 60);
   return (
     <article class={cls("changes-chain", before.length > 0 && "changed")}>
-      <VersionLine fact={head} newer={null} head />
+      <VersionLine fact={head} newer={null} texts={texts} head />
       <div class="changes-chain-acts">
         <IconButton small icon="timeline" label={`History of: ${short}`} onClick={() => onHistory(head.id)} />
         {write && head.status === "active" && (
@@ -144,7 +145,7 @@ function ChainRow({ chain, write, onEdit, onHistory }: {
       {shown.length > 0 && (
         <ol class="changes-chain-before" aria-label="Versions before it">
           {shown.map((fact, index) => (
-            <li key={fact.id}><VersionLine fact={fact} newer={enderOf(fact, chain.versions) ?? (index ? shown[index - 1] ?? head : head)} /></li>
+            <li key={fact.id}><VersionLine fact={fact} newer={enderOf(fact, chain.versions) ?? (index ? shown[index - 1] ?? head : head)} texts={texts} /></li>
           ))}
         </ol>
       )}
@@ -162,7 +163,9 @@ export function enderOf(fact: Fact, versions: readonly Fact[]): Fact | null {
   return versions.find((each) => each.replaces.includes(fact.id)) ?? null;
 }
 
-function VersionLine({ fact, newer, head = false }: { fact: Fact; newer: Fact | null; head?: boolean }) {
+function VersionLine({ fact, newer, texts, head = false }: {
+  fact: Fact; newer: Fact | null; texts: ReadonlyMap<string, string>; head?: boolean;
+}) {
   const why = fact.status === "superseded" ? reasonWords(newer?.reason ?? (fact.reason === "told-late" ? fact.reason : "")) : "";
   return (
     <div class={cls("changes-version", head && "head", fact.status !== "active" && "over")}>
@@ -176,16 +179,16 @@ function VersionLine({ fact, newer, head = false }: { fact: Fact; newer: Fact | 
         <Sources ids={fact.sources} of={fact.content} />
       </div>
       {why && <p class="changes-version-why">{why}.</p>}
-      {fact.status === "invalidated" && <TakenBackWhy id={fact.id} />}
+      {fact.status === "invalidated" && <TakenBackWhy id={fact.id} texts={texts} />}
     </div>
   );
 }
 
-function TakenBackWhy({ id }: { id: string }) {
+function TakenBackWhy({ id, texts }: { id: string; texts: ReadonlyMap<string, string> }) {
   const lines = useAnswer(id, (signal) => get<{ versions: HistoryLine[] }>(`/v1/facts/${part(id)}/history`, {}, { signal }));
   const last = lines.data?.versions.filter((each) => each.record === id && each.action === "invalidated").pop();
   if (!last) return null;
-  return <p class="changes-version-why">Taken back <Time at={last.at} />{last.note ? <>: <span dir="auto">{last.note}</span></> : "."}</p>;
+  return <p class="changes-version-why">Taken back <Time at={last.at} />{last.note ? <>: <span dir="auto">{reasonWords(last.note, texts)}</span></> : "."}</p>;
 }
 
 function useFactActs() {
@@ -193,7 +196,7 @@ function useFactActs() {
     const path = `/v1/facts/${part(fact.id)}/invalidate`;
     if (act === "hold") {
       await post(path, { undo: true, reason: "undone in the window" });
-      done("The fact holds again", { text: fact.content, undo: [{ method: "POST", path, body: { reason: "taken back in the window" } }] });
+      done("The fact holds again", { text: fact.content, undo: [{ method: "POST", path, body: { reason: "by hand, in the window" } }] });
       return;
     }
     const sure = await confirm({
@@ -208,7 +211,7 @@ function useFactActs() {
       ),
     });
     if (!sure) return;
-    await post(path, { reason: "taken back in the window" });
+    await post(path, { reason: "by hand, in the window" });
     done("The fact was taken back", { text: fact.content, undo: [{ method: "POST", path, body: { undo: true, reason: "undone in the window" } }] });
   });
 }
@@ -242,7 +245,9 @@ const ACTIONS: Record<string, string> = {
 };
 
 /** Everything that happened to a chain, the last first. */
-function History({ id, versions, onClose }: { id: string; versions: readonly Fact[]; onClose: () => void }) {
+function History({ id, texts, versions, onClose }: {
+  id: string; texts: ReadonlyMap<string, string>; versions: readonly Fact[]; onClose: () => void;
+}) {
   const answer = useAnswer(id, (signal) => get<{ versions: HistoryLine[]; next: string | null }>(`/v1/facts/${part(id)}/history`, { limit: 500 }, { signal }));
   const facts = new Map(versions.map((each) => [each.id, each]));
   return (
@@ -254,7 +259,7 @@ function History({ id, versions, onClose }: { id: string; versions: readonly Fac
               <li key={`${line.at} ${index}`} class={cls("changes-history-line", line.action)}>
                 <div class="changes-history-head"><strong>{ACTIONS[line.action] ?? line.action}</strong> <Time at={line.at} /></div>
                 {line.content !== null && <Prose text={line.content} lines={6} />}
-                {line.note && <p class="changes-version-why" dir="auto">{reasonWords(line.note)}</p>}
+                {line.note && <p class="changes-version-why" dir="auto">{reasonWords(line.note, texts)}</p>}
                 {line.action === "stored" && <Sources ids={facts.get(line.record ?? "")?.sources ?? []} of={line.content ?? ""} />}
               </li>
             ))}

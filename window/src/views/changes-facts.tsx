@@ -57,6 +57,9 @@ export interface HistoryLine {
   record: string | null;
 }
 
+/** From here on it is not worth a word how sure something is. */
+export const CERTAIN = 0.995;
+
 const STATES: Record<Fact["status"], [string, Tone, string]> = {
   active: ["holds", "good", "It holds now"],
   superseded: ["replaced", "neutral", "Another version or fact took its place"],
@@ -94,10 +97,10 @@ const REASONS: Record<string, string> = {
 };
 
 /** Why something happened, in words; what is not known is told as it stands. */
-export const reasonWords = (reason: string | null): string => (reason ? (REASONS[reason] ?? sentence(reason)) : "");
-
-function sentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
+export function reasonWords(reason: string | null, texts: ReadonlyMap<string, string> = new Map()): string {
+  if (!reason) return "";
+  const told = REASONS[reason] ?? reason.replace(/\b[0-9a-f]{32}\b/g, (id) => (texts.has(id) ? `“${texts.get(id)}”` : "another one"));
+  return told.charAt(0).toUpperCase() + told.slice(1);
 }
 
 /** From when to when something held. */

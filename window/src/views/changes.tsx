@@ -43,7 +43,7 @@ export default function Changes() {
         label="What changed" value={shown} onChange={(next) => setTab(next)}
         tabs={[
           { id: "facts", title: "Facts" },
-          { id: "settle", title: <>To settle {count > 0 && <Badge tone="warn" title={`${number} wait for an answer`}>{number}</Badge>}</> },
+          { id: "settle", title: <>To settle {count > 0 && <span class="changes-count"><Badge tone="warn" title={`${number} wait for an answer`}>{number}</Badge></span>}</> },
           { id: "rules", title: "Withdrawn rules" },
         ]}
       />

@@ -2,9 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { del, get, part, put, useAction, useAnswer } from "../lib/api";
 import { href, useDraft, useParam, useRights, useStore, useUser } from "../lib/store";
-import { Answered, Badge, Button, Dialog, Empty, ErrorBox, Field, IconButton, Panel, Prose, Select, Time, confirm, formatDate, formatPercent } from "../lib/ui";
+import { Answered, Badge, Button, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Panel, Prose, Select, Time, confirm, formatDate, formatPercent } from "../lib/ui";
 import { changed, done, type Call } from "./changes-done";
-import { Sources } from "./changes-facts";
+import { CERTAIN, Sources } from "./changes-facts";
 
 interface ProfileField {
   name: string;
@@ -147,12 +147,12 @@ function FieldRow({ field, mayEdit, onEdit }: { field: ProfileField; mayEdit: bo
           ? <Prose text={field.values[0] ?? ""} lines={6} />
           : <ul class="profile-values">{field.values.map((each, index) => <li key={index}><Prose text={each} lines={4} /></li>)}</ul>}
         <div class="changes-side-meta">
-          {field.is_set ? <Badge tone="accent" title="It stands above what facts say">set by hand</Badge> : <Sources ids={field.sources} of={title} none="no turn" />}
+          {field.is_set ? <Badge tone="accent" title="It stands above what facts say">set by hand</Badge> : <Sources ids={field.sources} of={title} none="told by hand" />}
           {field.facts.slice(0, 2).map((id, index) => (
-            <a key={id} class="changes-source-link" href={href("timeline", { id })} aria-label={`Fact ${index + 1} behind ${title}`}>fact{field.facts.length > 1 ? ` ${index + 1}` : ""}</a>
+            <a key={id} class="changes-source-link" href={href("timeline", { id })} aria-label={`Fact ${index + 1} behind ${title}`}><Icon name="link" size={12} />fact{field.facts.length > 1 ? ` ${index + 1}` : ""}</a>
           ))}
-          {field.confidence < 1 && <span title="How sure this is">{formatPercent(field.confidence)} sure</span>}
-          {field.updated_at && <span>since <Time at={field.updated_at} as="date" /></span>}
+          {field.confidence < CERTAIN && <span title="How sure this is">{formatPercent(field.confidence)} sure</span>}
+          {field.updated_at && <span>learned <Time at={field.updated_at} as="date" /></span>}
         </div>
         {clear.error && <ErrorBox error={clear.error} />}
       </dd>

@@ -5,7 +5,7 @@ import { href, useDraft, useParam, useRights, useUser } from "../lib/store";
 import { Badge, Button, Dialog, Empty, ErrorBox, Field, IconButton, Loading, Prose, SearchBox, Switch, Time, cls, confirm, formatPercent } from "../lib/ui";
 import { usePages } from "../lib/virtual";
 import { done, takeBack, useActs, type Act, type Call } from "./changes-done";
-import { Sources, useSteady, type Fact, type Memory } from "./changes-facts";
+import { CERTAIN, Sources, useSteady, type Fact, type Memory } from "./changes-facts";
 
 const PAGE = 100;
 
@@ -85,7 +85,7 @@ function RuleRow({ rule, write, onEdit }: { rule: Memory; write: boolean; onEdit
           {condition && <span class="profile-rule-condition"><span class="profile-rule-when">condition</span> <span dir="auto">{condition}</span></span>}
           <span>since <Time at={rule.created_at} as="date" /></span>
           {rule.agent && <Badge title="Given to this agent">{rule.agent}</Badge>}
-          {rule.confidence < 1 && <Badge tone={rule.confidence < 0.7 ? "warn" : "neutral"} title="How sure the reader is that this is a rule">{formatPercent(rule.confidence)} sure</Badge>}
+          {rule.confidence < CERTAIN && <Badge tone={rule.confidence < 0.7 ? "warn" : "neutral"} title="How sure the reader is that this is a rule">{formatPercent(rule.confidence)} sure</Badge>}
           <Sources ids={rule.sources} of={rule.content} />
         </div>
         {off.error && <ErrorBox error={off.error} />}

@@ -17,7 +17,7 @@ export default function Profile() {
         label="Profile and instructions" value={shown} onChange={(next) => setTab(next)}
         tabs={[
           { id: "document", title: "Profile" },
-          { id: "rules", title: "Standing instructions" },
+          { id: "rules", title: "Instructions" },
           { id: "procedures", title: "Procedures" },
         ]}
       />
