@@ -83,6 +83,47 @@ def test_a_superseded_fact_is_hidden_and_was_so_before(stated: Stated) -> None:
     assert [line.record for line in lines] == [paris.id, paris.id, lisbon.id]
 
 
+def test_what_was_taken_back_can_hold_again(stated: Stated) -> None:
+    fact = stated.add("I run every morning.")
+    stated.later()
+    stated.facts.invalidate(fact.id, reason="a slip", user="ann")
+    back = stated.facts.invalidate(fact.id, undo=True, reason="no slip", user="ann")
+    assert (back.status, back.valid_to, back.known_to) == ("active", None, None)
+    lines = stated.facts.history(fact.id, user="ann")
+    assert [line.action for line in lines] == ["stored", "invalidated", "reopened"]
+    assert lines[-1].note == "no slip"
+    again = stated.facts.invalidate(fact.id, undo=True, user="ann")
+    assert again.status == "active"
+    assert len(stated.facts.history(fact.id, user="ann")) == 3
+
+
+def test_what_was_replaced_does_not_hold_again_by_undo(stated: Stated) -> None:
+    paris = stated.add("I live in Paris.")
+    stated.later()
+    lisbon = stated.add("I live in Lisbon.")
+    with pytest.raises(InvalidInput, match="was replaced, not taken back"):
+        stated.facts.invalidate(paris.id, undo=True, user="ann")
+    stated.later()
+    stated.facts.invalidate(lisbon.id, user="ann")
+    stated.later()
+    stated.add("I live in Porto.")
+    with pytest.raises(InvalidInput, match="another fact holds in the place"):
+        stated.facts.invalidate(lisbon.id, undo=True, user="ann")
+    assert [each.content for each in stated.facts.list(user="ann")] == ["I live in Porto."]
+
+
+def test_an_answer_for_the_old_one_can_be_taken_back(stated: Stated) -> None:
+    stated.add("I live in Paris.")
+    stated.later()
+    unclear = stated.add("Maybe, I live in Porto.")
+    stated.facts.answer(unclear.id, keep="old", user="ann")
+    assert stated.facts.clarifications(user="ann") == []
+    assert stated.facts.invalidate(unclear.id, undo=True, user="ann").status == "unclear"
+    (asked,) = stated.facts.clarifications(user="ann")
+    assert asked.id == unclear.id
+    assert stated.facts.answer(unclear.id, keep="new", user="ann").content == unclear.content
+
+
 def test_an_invalidated_fact_keeps_its_history(stated: Stated) -> None:
     fact = stated.add("I play tennis on Mondays.")
     then = stated.later()

@@ -216,7 +216,7 @@ export function VirtualList<T>({
               onClick={(event) => {
                 setActive(index);
                 // A button or a link in the row is its own.
-                if (!(event.target as Element).closest("button, a, input, select, textarea, label")) onOpen?.(item);
+                if (!isOnControl(event)) onOpen?.(item);
               }}
             >
               {row(item, index)}
@@ -228,6 +228,13 @@ export function VirtualList<T>({
       {pages?.loading && <p class="virtual-more" role="status">Loading more…</p>}
     </div>
   );
+}
+
+/** By the way that the event took: what was clicked may be replaced by now, as a button's icon is. */
+function isOnControl(event: MouseEvent): boolean {
+  const path = event.composedPath();
+  const inside = path.slice(0, path.indexOf(event.currentTarget as EventTarget));
+  return inside.some((each) => each instanceof Element && each.matches("button, a, input, select, textarea, label"));
 }
 
 function offsets<T>(

@@ -248,11 +248,13 @@ class Facts(FactsAfterForget):
         id: str,
         *,
         reason: str = "",
+        undo: bool = False,
         user: str | None = None,
         workspace: str = "default",
         agent: str | None = None,
     ) -> Fact:
-        """Take a fact back: it holds no longer and stays as history. Twice changes nothing."""
+        """Take a fact back: it holds no longer and stays as history. Twice changes nothing. `undo`
+        lets one hold again that was taken back, unless another was told in its place since."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         why: object = reason
         if not isinstance(why, str) or len(why) > _REASON_CHARS:
@@ -261,13 +263,10 @@ class Facts(FactsAfterForget):
             )
         record = self._record(scope, id)
         now = self._now()
-        self._store.end(
-            scope,
-            [record.id],
-            at=now,
-            valid_to=now,
-            reason=validate.storable(reason, "reason", []),
-        )
+        until = None if undo else now
+        if not undo or self._was_taken_back(scope, record):
+            said = validate.storable(reason, "reason", [])
+            self._store.end(scope, [record.id], at=now, valid_to=until, reason=said)
         return self.get(id, user=user, workspace=workspace, agent=agent)
 
     def answer(
@@ -382,6 +381,16 @@ class Facts(FactsAfterForget):
         }
         versions = [each for claim in sorted(claims) for each in self._versions(scope, claim)]
         return [each.id for each in versions if each.known_to is None and not is_unclear(each)]
+
+    def _was_taken_back(self, scope: Scope, record: Record) -> bool:
+        """Whether a fact was taken back and may hold again; False: it holds already."""
+        if record.known_to is None:
+            return False
+        if not was_taken_back(self._store, scope, record):
+            raise InvalidInput(f"{record.id} was replaced, not taken back", field="undo")
+        if not is_unclear(record) and self._shelf.of(scope).is_replaced(record):
+            raise InvalidInput(f"another fact holds in the place of {record.id}", field="undo")
+        return True
 
     def _answered(self, scope: Scope, id: str, keep: str) -> str | None:
         """What holds since this very answer was given before; None: it was not."""

@@ -1,0 +1,124 @@
+/** Rules that hold no longer, and by which words they ended. */
+import { del, part, useAction } from "../lib/api";
+import { href, useRights, useUser } from "../lib/store";
+import { Badge, Button, Empty, ErrorBox, Loading, Prose, Time, confirm } from "../lib/ui";
+import { usePages } from "../lib/virtual";
+import { done } from "./changes-done";
+import { Sources, Span, useAllPages, useSteady, type Memory } from "./changes-facts";
+
+/** Rules and what ended them are told side by side: all of them are needed at once. */
+const MOST_RULES = 5_000;
+
+export interface Ended {
+  rule: Memory;
+  /** What ended it; null: it is not there any more. */
+  by: Memory | null;
+}
+
+/** A rule ends at the moment when what ended it was said, to the same agent. */
+export function endedRules(all: readonly Memory[]): Ended[] {
+  return all
+    .filter((each) => each.kind === "instruction" && (each.valid_to !== null || each.known_to !== null))
+    .map((rule) => ({ rule, by: enderOf(rule, all) }))
+    .sort((a, b) => (b.rule.valid_to ?? "").localeCompare(a.rule.valid_to ?? ""));
+}
+
+function enderOf(rule: Memory, all: readonly Memory[]): Memory | null {
+  const then = all.filter(
+    (each) => each.id !== rule.id && each.created_at === rule.valid_to && each.agent === rule.agent
+      && ["instruction", "release", "doubtful"].includes(each.kind),
+  );
+  const named = then.find((each) => (each.metadata["withdrawn_rules"] as string[] | undefined)?.includes(rule.id));
+  if (named) return named;
+  const said = wordsOf(rule.content);
+  const shared = (each: Memory) => [...wordsOf(each.content)].filter((word) => said.has(word)).length;
+  return then.sort((a, b) => shared(b) - shared(a))[0] ?? null;
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []);
+}
+
+export function Withdrawn() {
+  const user = useUser() ?? "";
+  const pages = useSteady(usePages<Memory>("/v1/memories", "memories", { tiers: ["procedure"], ended: true }, user, { limit: 500 }));
+  useAllPages(pages, MOST_RULES);
+  const ended = endedRules(pages.items);
+  if (pages.error && !ended.length) return <ErrorBox error={pages.error} retry={pages.reload} />;
+  if (!ended.length && (pages.loading || pages.more)) return <Loading lines={6} what="Withdrawn rules" />;
+  if (!ended.length) {
+    return (
+      <Empty icon="changes" title="No rule was withdrawn">
+        A rule ends when the user changes it (“answer in English from now on”) or takes it back (“forget what I said about citing”). It is shown here with the words that ended it.
+      </Empty>
+    );
+  }
+  return (
+    <div class="changes-withdrawn">
+      {pages.error && <ErrorBox error={pages.error} retry={pages.loadMore} />}
+      {ended.map((each) => <WithdrawnRule key={each.rule.id} ended={each} />)}
+      {pages.more && <p class="muted" role="status">Only rules among the last {MOST_RULES} records are shown.</p>}
+    </div>
+  );
+}
+
+function WithdrawnRule({ ended: { rule, by } }: { ended: Ended }) {
+  const { write } = useRights();
+  const again = useAction(async () => {
+    if (!by) return;
+    const replaced = by.kind === "instruction";
+    const sure = await confirm({
+      title: "Let this rule hold again?",
+      yes: "Hold again",
+      words: (
+        <>
+          <Prose text={rule.content} lines={4} />
+          <p class="dialog-words">
+            {replaced ? "The rule that took its place is forgotten:" : "The words that ended it are no longer followed:"}
+          </p>
+          <Prose text={by.content} lines={4} />
+          <p class="dialog-words">You can undo this for 30 days. What was said itself stays in the timeline.</p>
+        </>
+      ),
+    });
+    if (!sure) return;
+    await del(`/v1/memories/${part(by.id)}`);
+    done("The rule holds again", {
+      text: rule.content,
+      undo: [{ method: "POST", path: `/v1/memories/${part(by.id)}/restore` }],
+      note: `What ended it is forgotten; it can be restored for 30 days: “${by.content.slice(0, 120)}”.`,
+    });
+  });
+  return (
+    <article class="changes-card" aria-label={`Withdrawn rule: ${rule.content.slice(0, 60)}`}>
+      <div class="changes-sides">
+        <div class="changes-side old">
+          <header class="changes-side-head">Rule <Badge>{by?.kind === "instruction" ? "replaced" : "withdrawn"}</Badge></header>
+          <div class="changes-struck"><Prose text={rule.content} lines={6} /></div>
+          <div class="changes-side-meta"><Span from={rule.created_at} to={rule.valid_to} /><Sources ids={rule.sources} of={rule.content} /></div>
+        </div>
+        <div class="changes-side new">
+          <header class="changes-side-head">{by ? "Ended by these words" : "Ended"}{rule.valid_to && <span class="muted"><Time at={rule.valid_to} /></span>}</header>
+          {by
+            ? (
+              <>
+                <Prose text={by.content} lines={6} />
+                <div class="changes-side-meta">
+                  {by.kind === "instruction" && (by.valid_to === null && by.known_to === null
+                    ? <a href={href("profile", { tab: "rules" })}>holds now</a>
+                    : <span class="muted">ended since</span>)}
+                  {by.kind === "doubtful" && <Badge tone="warn">not the user’s own words</Badge>}
+                  <Sources ids={by.sources} of={by.content} />
+                </div>
+              </>
+            )
+            : <p class="muted">The words that ended it are not there any more, or an answer ended it.</p>}
+        </div>
+      </div>
+      {write && by && by.kind !== "doubtful" && (
+        <div class="changes-card-acts"><Button small icon="undo" busy={again.busy} aria-label={`Let it hold again: ${rule.content.slice(0, 60)}`} onClick={() => again.run()}>Let it hold again</Button></div>
+      )}
+      {again.error && <ErrorBox error={again.error} />}
+    </article>
+  );
+}
