@@ -40,7 +40,7 @@ export function Meter({ title, used, limit, show }: {
 }
 
 /** Where a memory is shown with its history. */
-export const memoryLink = (id: string) => href("timeline", { memory: id });
+export const memoryLink = (id: string) => href("timeline", { id });
 
 export function NeedsUser({ what, icon = "profile" }: { what: string; icon?: IconName }) {
   return <Empty icon={icon} title="Whose?">{what} is of one user: name one in the box at the top.</Empty>;
