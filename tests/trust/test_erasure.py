@@ -80,6 +80,9 @@ def test_a_receipt_holds_and_is_about_one_user(memory: Memory) -> None:
     assert verify(memory.store, receipt)
     assert verify(memory.store, receipt, user="ann")
     assert not verify(memory.store, receipt, user="bo")
+    over_http = {**receipt, "at": str(receipt["at"]).replace("+00:00", "Z")}
+    assert over_http != receipt
+    assert verify(memory.store, over_http, user="ann")
     assert receipt["at"] == "2026-03-01T10:00:00+00:00"
     assert receipt["removed"]["events"] == 1
 

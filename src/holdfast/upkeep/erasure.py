@@ -72,6 +72,8 @@ def verify(store: Chores, receipt: Mapping[str, Any], *, user: str | None = None
     """Whether this store gave a receipt as it is; with a user, also whether it is about them."""
     told = dict(receipt)
     signature = told.pop("signature", None)
+    if isinstance(at := told.get("at"), str) and at.endswith("Z"):
+        told["at"] = f"{at[:-1]}+00:00"  # As it is written over HTTP; this is how it was signed.
     secret = store.secret(_SECRET)
     expected = _signature(secret, told)
     if not isinstance(signature, str) or expected is None:
