@@ -14,10 +14,8 @@ from typing import Any, NoReturn, get_args
 
 from holdfast.border import validate
 from holdfast.border.ids import cursor_at, place_of
-from holdfast.border.origins import whose
-from holdfast.config import leaves, per_call
 from holdfast.border.origins import ORIGINS, whose
-from holdfast.config import leaves
+from holdfast.config import leaves, per_call
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.learn.extract import STEP
 from holdfast.memory import batch

@@ -1,1 +1,0 @@
-import{C as t,G as i,v as e}from"./chunk-62BDGA5Y.js";function o(){return e(t,{title:"Ask",lead:"What the agent would be told for a message, and why.",children:e(i,{icon:"ask",title:"This view is being built",children:"Nothing is shown here yet."})})}export{o as default};

@@ -1,1 +1,0 @@
-import{C as e,G as i,v as t}from"./chunk-62BDGA5Y.js";function n(){return t(e,{title:"What changed",lead:"Facts and their versions, contradictions, and questions that wait for an answer.",children:t(i,{icon:"changes",title:"This view is being built",children:"Nothing is shown here yet."})})}export{n as default};

@@ -1,1 +1,0 @@
-import{C as e,G as i,v as t}from"./chunk-62BDGA5Y.js";function o(){return t(e,{title:"Get started",lead:"Load the sample conversation, or send the first memory.",children:t(i,{icon:"start",title:"This view is being built",children:"Nothing is shown here yet."})})}export{o as default};

@@ -1,1 +1,0 @@
-import{C as t,G as i,v as e}from"./chunk-62BDGA5Y.js";function h(){return e(t,{title:"Graph",lead:"People, things and how they belong together.",children:e(i,{icon:"graph",title:"This view is being built",children:"Nothing is shown here yet."})})}export{h as default};

@@ -1,1 +1,0 @@
-import{C as t,G as i,v as e}from"./chunk-62BDGA5Y.js";function o(){return e(t,{title:"Operations",lead:"How the service is: queue, spending, speed, growth, keys and the audit log.",children:e(i,{icon:"operations",title:"This view is being built",children:"Nothing is shown here yet."})})}export{o as default};

@@ -1,1 +1,0 @@
-import{C as i,G as e,v as t}from"./chunk-62BDGA5Y.js";function o(){return t(i,{title:"Profile and instructions",lead:"What is known of this user, and the rules that always hold.",children:t(e,{icon:"profile",title:"This view is being built",children:"Nothing is shown here yet."})})}export{o as default};

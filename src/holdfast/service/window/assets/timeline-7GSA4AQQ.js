@@ -1,1 +1,0 @@
-import{C as i,G as t,v as e}from"./chunk-62BDGA5Y.js";function n(){return e(i,{title:"Timeline",lead:"Everything that is remembered, by day and session.",children:e(t,{icon:"timeline",title:"This view is being built",children:"Nothing is shown here yet."})})}export{n as default};
