@@ -102,6 +102,8 @@ class PostgresStore(LargeOwners, SqlStore):
     page = _read(SqlStore.page)
     listed = _read(SqlStore.listed)
     versions = _read(SqlStore.versions)
+    turns_around = _read(SqlStore.turns_around)
+    derived_from = _read(SqlStore.derived_from)
     growth = _read(SqlStore.growth)
     history = _read(SqlStore.history)
     forgotten_times = _read(SqlStore.forgotten_times)
