@@ -84,7 +84,7 @@ function RuleRow({ rule, write, onEdit }: { rule: Memory; write: boolean; onEdit
         <div class="changes-side-meta">
           {condition && <span class="profile-rule-condition"><span class="profile-rule-when">condition</span> <span dir="auto">{condition}</span></span>}
           <span>since <Time at={rule.created_at} as="date" /></span>
-          {rule.agent && <Badge title="Given to this agent">{rule.agent}</Badge>}
+          {rule.agent && <Badge title="Given to this agent"><bdi>{rule.agent}</bdi></Badge>}
           {rule.confidence < CERTAIN && <Badge tone={rule.confidence < 0.7 ? "warn" : "neutral"} title="How sure the reader is that this is a rule">{formatPercent(rule.confidence)} sure</Badge>}
           <Sources ids={rule.sources} of={rule.content} />
         </div>
