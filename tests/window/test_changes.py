@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.window.conftest import NARROW, Camera, Filled, Server, SignIn, Watch
 from tests.window.told import ARABIC, JAPANESE, PAYLOADS, Poison, served, told_store
@@ -109,6 +109,23 @@ def test_chains_are_filtered_and_searched(shown: Server, sign_in: SignIn) -> Non
     expect(heads).to_have_text(["I live in Lisbon now."])
     page.get_by_label("Search in facts").fill("no such thing")
     expect(page.get_by_text("No fact has “no such thing” in it.")).to_be_visible()
+
+
+def test_chains_are_found_and_joined_over_pages(shown: Server, sign_in: SignIn) -> None:
+    page = sign_in(shown, "read", "ask")
+    asked: list[str] = []
+
+    def in_small_pages(route: Route) -> None:
+        asked.append(route.request.url)
+        route.continue_(url=route.request.url.replace("limit=500", "limit=2"))
+
+    page.route("**/v1/facts?*", in_small_pages)
+    page.goto(f"{shown.url}/#/changes?show=changed")
+    # The two versions are on the last two of five pages.
+    row = chain(page, "I live in Lisbon now.")
+    expect(row.locator(".changes-version > .prose")).to_have_count(2)
+    expect(page.get_by_role("button", name="All 8", exact=True)).to_be_visible()
+    assert len(asked) == 5
 
 
 def test_the_history_of_a_fact_by_keyboard_alone(
