@@ -241,7 +241,7 @@ function Summaries({ summaries }: { summaries: Record<string, Summary> }) {
             <section key={name} class="profile-summary">
               <h3 title={hint}>{title}</h3>
               <Prose text={summary.text} />
-              <div class="changes-side-meta"><Sources ids={summary.sources} of={title} none="no turn" /></div>
+              <div class="changes-side-meta"><Sources ids={summary.sources} of={title} none="told by hand" /></div>
             </section>
           );
         })}
