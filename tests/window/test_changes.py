@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.window.conftest import NARROW, Camera, Filled, Server, SignIn, Watch
 from tests.window.told import ARABIC, JAPANESE, PAYLOADS, Poison, served, told_store
@@ -80,12 +80,12 @@ def test_a_chain_shows_its_versions_why_they_ended_and_their_turns(
     expect(row.locator(".badge").first).to_have_text("holds")
     before = row.get_by_role("list", name="Versions before it")
     expect(before).to_contain_text("replaced")
-    expect(before).to_contain_text("5 Jan 2026 → 1 Mar 2026")
+    expect(before).to_contain_text("5 Jan 2026 →until 1 Mar 2026")
     expect(before).to_contain_text("A later word took its place.")
     _, facts = shown.api("admin")("GET", "/v1/facts?status=superseded")
     link = before.get_by_role("link", name=re.compile("^Turn 1 of"))
     expect(link).to_have_attribute("href", f"#/timeline?id={facts['facts'][0]['sources'][0]}")
-    before.get_by_role("button", name=re.compile("^Words that this comes from")).click()
+    before.get_by_role("button", name=re.compile("^Words of")).click()
     expect(before.locator("blockquote")).to_have_text("I live in Paris.")
     expect(before.locator("figcaption")).to_contain_text("Mara")
     camera.every_way("changes")
@@ -109,6 +109,23 @@ def test_chains_are_filtered_and_searched(shown: Server, sign_in: SignIn) -> Non
     expect(heads).to_have_text(["I live in Lisbon now."])
     page.get_by_label("Search in facts").fill("no such thing")
     expect(page.get_by_text("No fact has “no such thing” in it.")).to_be_visible()
+
+
+def test_chains_are_found_and_joined_over_pages(shown: Server, sign_in: SignIn) -> None:
+    page = sign_in(shown, "read", "ask")
+    asked: list[str] = []
+
+    def in_small_pages(route: Route) -> None:
+        asked.append(route.request.url)
+        route.continue_(url=route.request.url.replace("limit=500", "limit=2"))
+
+    page.route("**/v1/facts?*", in_small_pages)
+    page.goto(f"{shown.url}/#/changes?show=changed")
+    # The two versions are on the last two of five pages.
+    row = chain(page, "I live in Lisbon now.")
+    expect(row.locator(".changes-version > .prose")).to_have_count(2)
+    expect(page.get_by_role("button", name="All 8", exact=True)).to_be_visible()
+    assert len(asked) == 5
 
 
 def test_the_history_of_a_fact_by_keyboard_alone(
@@ -400,8 +417,9 @@ def test_nothing_that_is_stored_is_executed(
     api("POST", f"/v1/facts/{gone}/invalidate", {"reason": PAYLOADS[0]})
     sign_in(own, "admin", "changes")
     expect(page.locator(".changes-version.head > .prose")).to_have_count(8)
-    for button in page.get_by_role("button", name=re.compile("^Words")).all():
-        button.click()
+    closed = page.get_by_role("button", name=re.compile("^Words"))
+    while closed.count():
+        closed.first.click()
     expect(page.locator("blockquote").first).to_be_visible()
     page.get_by_role("button", name=re.compile("^History of")).first.click()
     history = page.get_by_role("dialog", name="History of a fact")

@@ -174,8 +174,8 @@ function VersionLine({ fact, newer, texts, head = false }: {
         <StateBadge status={fact.status} />
         <Span from={fact.valid_from} to={fact.valid_to} />
         {head && fact.category !== "context" && fact.category !== "other" && <Badge>{fact.category}</Badge>}
-        {fact.agent && <Badge title="The agent that was told">{fact.agent}</Badge>}
-        {fact.origin !== "user" && <Badge title="Whose word it is">{fact.origin}</Badge>}
+        {fact.agent && <Badge title="The agent that was told"><bdi>{fact.agent}</bdi></Badge>}
+        {fact.origin !== "user" && <Badge title="Whose word it is"><bdi>{fact.origin}</bdi></Badge>}
         <Sources ids={fact.sources} of={fact.content} />
       </div>
       {why && <p class="changes-version-why">{why}.</p>}

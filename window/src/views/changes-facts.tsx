@@ -108,7 +108,7 @@ export function Span({ from, to }: { from: string; to: string | null }) {
   return (
     <span class="changes-span num">
       <Time at={from} as="date" />
-      {to ? <> <span aria-label="until">→</span> <Time at={to} as="date" /></> : <span class="muted"> → now</span>}
+      {to ? <> <span aria-hidden="true">→</span><span class="hidden-text">until</span> <Time at={to} as="date" /></> : <span> <span aria-hidden="true">→</span> <span class="hidden-text">until</span>now</span>}
     </span>
   );
 }
@@ -171,15 +171,16 @@ export function Words({ ids }: { ids: readonly string[] }) {
 /** Where something comes from: a link to each turn, and their words on demand. */
 export function Sources({ ids, of, none = "by hand" }: { ids: readonly string[]; of: string; none?: string }) {
   const [open, setOpen] = useState(false);
-  if (!ids.length) return <span class="changes-sources-none">{none}</span>;
+  if (!ids.length) return <span>{none}</span>;
+  const title = open ? "Hide words" : ids.length === 1 ? "Words" : `Words (${ids.length})`;
   return (
     <>
       <span class="changes-sources">
         <button
-          type="button" class="link-button" aria-expanded={open} aria-label={`Words that this comes from: ${of.slice(0, 60)}`}
+          type="button" class="link-button" aria-expanded={open} aria-label={`${title} of: ${of.slice(0, 60)}`}
           onClick={() => setOpen(!open)}
         >
-          {open ? "Hide words" : ids.length === 1 ? "Words" : `Words (${ids.length})`}
+          {title}
         </button>
         {ids.slice(0, 3).map((id, index) => (
           <a
@@ -206,7 +207,7 @@ export function Side({ title, tone, fact, children }: {
       <Prose text={fact.content} lines={8} />
       <div class="changes-side-meta">
         <Span from={fact.valid_from} to={fact.valid_to} />
-        {fact.origin !== "user" && <Badge>{fact.origin}</Badge>}
+        {fact.origin !== "user" && <Badge><bdi>{fact.origin}</bdi></Badge>}
         <Sources ids={fact.sources} of={fact.content} />
       </div>
       {children}

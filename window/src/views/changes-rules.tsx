@@ -1,4 +1,5 @@
 /** Rules that hold no longer, and by which words they ended. */
+import { useMemo, useState } from "preact/hooks";
 import { del, part, useAction } from "../lib/api";
 import { href, useRights, useUser } from "../lib/store";
 import { Badge, Button, Empty, ErrorBox, Loading, Prose, Time, confirm } from "../lib/ui";
@@ -8,6 +9,8 @@ import { Sources, Span, useAllPages, useSteady, type Memory } from "./changes-fa
 
 /** Rules and what ended them are told side by side: all of them are needed at once. */
 const MOST_RULES = 5_000;
+/** So many stand in the page at first, and come with each "Show more". */
+const STEP = 50;
 
 export interface Ended {
   rule: Memory;
@@ -43,7 +46,8 @@ export function Withdrawn() {
   const user = useUser() ?? "";
   const pages = useSteady(usePages<Memory>("/v1/memories", "memories", { tiers: ["procedure"], ended: true }, user, { limit: 500 }));
   useAllPages(pages, MOST_RULES);
-  const ended = endedRules(pages.items);
+  const [most, setMost] = useState(STEP);
+  const ended = useMemo(() => endedRules(pages.items), [pages.items]);
   if (pages.error && !ended.length) return <ErrorBox error={pages.error} retry={pages.reload} />;
   if (!ended.length && (pages.loading || pages.more)) return <Loading lines={6} what="Withdrawn rules" />;
   if (!ended.length) {
@@ -56,7 +60,8 @@ export function Withdrawn() {
   return (
     <div class="changes-withdrawn">
       {pages.error && <ErrorBox error={pages.error} retry={pages.loadMore} />}
-      {ended.map((each) => <WithdrawnRule key={each.rule.id} ended={each} />)}
+      {ended.slice(0, most).map((each) => <WithdrawnRule key={each.rule.id} ended={each} />)}
+      {ended.length > most && <Button class="changes-more" onClick={() => setMost(most + STEP)}>Show {Math.min(STEP, ended.length - most)} more of {ended.length}</Button>}
       {pages.more && <p class="muted" role="status">Only rules among the last {MOST_RULES} records are shown.</p>}
     </div>
   );

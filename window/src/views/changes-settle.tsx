@@ -208,7 +208,7 @@ function AgentsDisagree({ conflict }: { conflict: Conflict }) {
     <article class="changes-card" aria-label={`Conflict: ${conflict.facts.map((each) => each.content.slice(0, 40)).join(" / ")}`}>
       <div class="changes-sides">
         {conflict.facts.map((fact, index) => (
-          <Side key={fact.id} title={<>Told to <Badge tone="accent">{conflict.agents[index] ?? "no agent"}</Badge></>} fact={fact}>
+          <Side key={fact.id} title={<>Told to <Badge tone="accent"><bdi>{conflict.agents[index] ?? "no agent"}</bdi></Badge></>} fact={fact}>
             {write && (
               <div class="changes-card-acts">
                 <Button small busy={settle.busy} aria-label={`Keep this one: ${fact.content.slice(0, 60)}`} onClick={() => settle.run(fact.id)}>Keep this one</Button>

@@ -143,25 +143,27 @@ function FieldRow({ field, mayEdit, onEdit }: { field: ProfileField; mayEdit: bo
     <div class="profile-field">
       <dt dir="auto">{title}</dt>
       <dd>
-        {field.values.length === 1
-          ? <Prose text={field.values[0] ?? ""} lines={6} />
-          : <ul class="profile-values">{field.values.map((each, index) => <li key={index}><Prose text={each} lines={4} /></li>)}</ul>}
-        <div class="changes-side-meta">
-          {field.is_set ? <Badge tone="accent" title="It stands above what facts say">set by hand</Badge> : <Sources ids={field.sources} of={title} none="told by hand" />}
-          {field.facts.slice(0, 2).map((id, index) => (
-            <a key={id} class="changes-source-link" href={href("timeline", { id })} aria-label={`Fact ${index + 1} behind ${title}`}><Icon name="link" size={12} />fact{field.facts.length > 1 ? ` ${index + 1}` : ""}</a>
-          ))}
-          {field.confidence < CERTAIN && <span title="How sure this is">{formatPercent(field.confidence)} sure</span>}
-          {field.updated_at && <span>learned <Time at={field.updated_at} as="date" /></span>}
+        <div class="profile-value">
+          {field.values.length === 1
+            ? <Prose text={field.values[0] ?? ""} lines={6} />
+            : <ul class="profile-values">{field.values.map((each, index) => <li key={index}><Prose text={each} lines={4} /></li>)}</ul>}
+          <div class="changes-side-meta">
+            {field.is_set ? <Badge tone="accent" title="It stands above what facts say">set by hand</Badge> : <Sources ids={field.sources} of={title} none="told by hand" />}
+            {field.facts.slice(0, 2).map((id, index) => (
+              <a key={id} class="changes-source-link" href={href("timeline", { id })} aria-label={`Fact ${index + 1} behind ${title}`}><Icon name="link" size={12} />fact{field.facts.length > 1 ? ` ${index + 1}` : ""}</a>
+            ))}
+            {field.confidence < CERTAIN && <span title="How sure this is">{formatPercent(field.confidence)} sure</span>}
+            {field.updated_at && <span>learned <Time at={field.updated_at} as="date" /></span>}
+          </div>
+          {clear.error && <ErrorBox error={clear.error} />}
         </div>
-        {clear.error && <ErrorBox error={clear.error} />}
+        {mayEdit && (
+          <div class="profile-acts">
+            <IconButton small icon="edit" label={`Edit ${title}`} onClick={() => onEdit(field)} />
+            {field.is_set && <IconButton small icon="trash" label={`Clear ${title}`} busy={clear.busy} onClick={() => clear.run()} />}
+          </div>
+        )}
       </dd>
-      {mayEdit && (
-        <div class="profile-acts">
-          <IconButton small icon="edit" label={`Edit ${title}`} onClick={() => onEdit(field)} />
-          {field.is_set && <IconButton small icon="trash" label={`Clear ${title}`} busy={clear.busy} onClick={() => clear.run()} />}
-        </div>
-      )}
     </div>
   );
 }
@@ -239,7 +241,7 @@ function Summaries({ summaries }: { summaries: Record<string, Summary> }) {
             <section key={name} class="profile-summary">
               <h3 title={hint}>{title}</h3>
               <Prose text={summary.text} />
-              <div class="changes-side-meta"><Sources ids={summary.sources} of={title} none="no turn" /></div>
+              <div class="changes-side-meta"><Sources ids={summary.sources} of={title} none="told by hand" /></div>
             </section>
           );
         })}

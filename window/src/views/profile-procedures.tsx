@@ -36,7 +36,7 @@ export function Procedures() {
     <>
       <div class="changes-bar">
         <SearchBox label="Search in procedures" value={search} onInput={setSearch} />
-        {tag && <Button small icon="close" aria-label={`Show all tags, not only ${tag}`} onClick={() => setTag(null)}><span dir="auto">#{tag}</span></Button>}
+        {tag && <Button small icon="close" aria-label={`#${tag}: show all tags again`} onClick={() => setTag(null)}><span dir="auto">#{tag}</span></Button>}
       </div>
       {pages.error && <ErrorBox error={pages.error} retry={pages.items.length ? pages.loadMore : pages.reload} />}
       {loading && <Loading lines={6} what="Procedures" />}
@@ -77,7 +77,7 @@ function ProcedureCard({ procedure, onTag }: { procedure: Procedure; onTag: (tag
   return (
     <article class="changes-card profile-procedure" aria-label={procedure.title}>
       <header class="profile-procedure-head">
-        <h3 dir="auto">{procedure.title}</h3>
+        <h2 dir="auto">{procedure.title}</h2>
         <span class="profile-strength" title={`Strength ${percent}: higher for what worked`}>
           <meter min={0} max={1} value={procedure.strength} aria-label={`Strength ${percent}`} /><span class="num">{percent}</span>
         </span>
@@ -92,8 +92,8 @@ function ProcedureCard({ procedure, onTag }: { procedure: Procedure; onTag: (tag
       </Disclosure>
       <div class="changes-side-meta">
         <Badge>{procedure.kind}</Badge>
-        {procedure.tags.map((each) => <button key={each} type="button" class="profile-tag" dir="auto" aria-label={`Only with the tag ${each}`} onClick={() => onTag(each)}>#{each}</button>)}
-        {procedure.origin !== "user" && <span>by {procedure.agent ?? procedure.origin}</span>}
+        {procedure.tags.map((each) => <button key={each} type="button" class="profile-tag" dir="auto" aria-label={`#${each}: only with this tag`} onClick={() => onTag(each)}>#{each}</button>)}
+        {procedure.origin !== "user" && <span>by <bdi>{procedure.agent ?? procedure.origin}</bdi></span>}
         <span>version {procedure.version}</span>
         <span>worked {procedure.worked}×{procedure.failed > 0 && <>, failed {procedure.failed}×</>}</span>
         <span>since <Time at={procedure.created_at} as="date" /></span>

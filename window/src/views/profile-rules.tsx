@@ -84,7 +84,7 @@ function RuleRow({ rule, write, onEdit }: { rule: Memory; write: boolean; onEdit
         <div class="changes-side-meta">
           {condition && <span class="profile-rule-condition"><span class="profile-rule-when">condition</span> <span dir="auto">{condition}</span></span>}
           <span>since <Time at={rule.created_at} as="date" /></span>
-          {rule.agent && <Badge title="Given to this agent">{rule.agent}</Badge>}
+          {rule.agent && <Badge title="Given to this agent"><bdi>{rule.agent}</bdi></Badge>}
           {rule.confidence < CERTAIN && <Badge tone={rule.confidence < 0.7 ? "warn" : "neutral"} title="How sure the reader is that this is a rule">{formatPercent(rule.confidence)} sure</Badge>}
           <Sources ids={rule.sources} of={rule.content} />
         </div>
@@ -121,8 +121,8 @@ const LONGEST_MS = 60_000;
  * once by its wording, else a moment later by the model that reads. What is taken for a part of a
  * text that was handed over is confirmed: whoever types here means it.
  */
-async function giveRule(text: string): Promise<{ turn: string; rule: string }> {
-  const receipt = await post<{ events: string[] }>("/v1/memories", { messages: [{ role: "user", content: text }], session_id: "window" });
+async function giveRule(text: string, agent: string | null): Promise<{ turn: string; rule: string }> {
+  const receipt = await post<{ events: string[] }>("/v1/memories", { messages: [{ role: "user", content: text }], session_id: "window", ...(agent ? { agent_id: agent } : {}) });
   const turn = receipt.events[0] ?? "";
   for (const began = Date.now(); Date.now() - began < LONGEST_MS; await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))) {
     const { state } = await get<{ state: string }>(`/v1/events/${part(turn)}`);
@@ -144,7 +144,7 @@ async function giveRule(text: string): Promise<{ turn: string; rule: string }> {
 function EditRule({ known, onClose }: { known: Memory | null; onClose: () => void }) {
   const [text, setText, clear] = useDraft(`rule.${known?.id ?? "new"}`, known?.content ?? "");
   const save = useAction(async () => {
-    const { turn, rule } = await giveRule(text.trim());
+    const { turn, rule } = await giveRule(text.trim(), known?.agent ?? null);
     const undo: Call[] = [{ method: "DELETE", path: `/v1/memories/${part(turn)}` }];
     if (known && known.id !== rule) {
       const old = await get<Memory>(`/v1/memories/${part(known.id)}`);
