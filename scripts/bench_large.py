@@ -214,15 +214,14 @@ def ask(url: str, folder: Path, most: int, *, exact: bool) -> dict[str, Any]:
 
 
 def nearest(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:
+    """As a search finds them."""
     store = memory._store
+    (index,) = memory._searcher._large._kept._kept.values()
+    known = store.large_owner(OWNER, store.spaces()[-1])
+    assert known is not None
     with store.large(OWNER, store.spaces()[-1]) as reader:
-        return [
-            [
-                spot.record.hex()
-                for spot, _ in reader.nearest(v, 10, Narrowed(), Index().search_effort)
-            ]
-            for v in vectors
-        ]
+        by_vector = index._by_vector(reader, known, store.head(OWNER).epoch, Index())
+        return [[spot.record.hex() for spot, _ in by_vector(v, Narrowed())[:10]] for v in vectors]
 
 
 def nearest_exact(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:

@@ -184,8 +184,11 @@ class Index:
     build_effort: int = above_zero(32)
     graph_links: int = above_zero(24)
     graph_build_effort: int = above_zero(128)
-    #: How many vectors a search looks at.
+    #: How many vectors a search looks at in it.
     search_effort: int = above_zero(1000)
+    #: Of an owner with up to so many documents all vectors are compared by the signs of their
+    #: dimensions, which are held in memory (64 bytes a vector); of a larger one by that index.
+    compared_memories: int = above_zero(2_000_000)
 
 
 @dataclass(frozen=True, slots=True)

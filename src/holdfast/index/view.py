@@ -176,11 +176,11 @@ class Vectors:
         self._rows[self.count : end] = rows
         self._docs[self.count : end] = docs
         if self._bits is not None:
-            self._bits[:, self.count : end] = _sign_bits(rows)
+            self._bits[:, self.count : end] = sign_bits(rows)
         self.count = end
         if self._bits is None and end > EXACT_UP_TO:
             self._bits = np.empty((_words(self.dim), len(self._docs)), dtype=np.uint64)
-            self._bits[:, :end] = _sign_bits(self._rows[:end])
+            self._bits[:, :end] = sign_bits(self._rows[:end])
 
     def view(self) -> VectorView:
         """What is there now, unaffected by what comes later."""
@@ -301,7 +301,7 @@ class VectorView:
         """The passages whose sign bits differ least from the query's."""
         bits = self._bits
         assert bits is not None  # The caller looked.
-        probe = _sign_bits(query[None, :])[:, 0]
+        probe = sign_bits(query[None, :])[:, 0]
         distance = np.bitwise_count(bits ^ probe[:, None]).sum(axis=0, dtype=np.uint16)
         if wanted is not None:
             distance[~wanted[self._docs]] = np.iinfo(np.uint16).max
@@ -322,7 +322,7 @@ def _words(dim: int) -> int:
     return (dim + 63) // 64
 
 
-def _sign_bits(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
+def sign_bits(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
     """(words, rows): the sign of each dimension as one bit."""
     bits = np.packbits(rows > 0, axis=1)
     padded = np.zeros((len(rows), _words(rows.shape[1]) * 8), dtype=np.uint8)

@@ -56,6 +56,7 @@ from holdfast.store.values import (
     QueueCounts,
     ServerState,
     Share,
+    SignRows,
     Space,
     Spent,
     Spot,
@@ -567,6 +568,15 @@ class LargeReader(Protocol):
 
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[bytes]) -> dict[bytes, float]:
         """How near the nearest passage of each of these is, where it is indexed."""
+
+    def compared(
+        self, vector: NDArray[np.float32], ids: Sequence[bytes]
+    ) -> list[tuple[Spot, float]]:
+        """These documents with their cosines, nearest first."""
+
+    def signs(self, after: int, until: int) -> SignRows:
+        """The sign of each dimension of the vectors that came after one change and until another:
+        those that are indexed."""
 
     def all_of(self, narrowed: Narrowed, most: int) -> list[Spot]:
         """Documents that fit, whatever they say; the latest."""

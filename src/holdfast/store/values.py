@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from holdfast.types import TEAM, ApiKey, Event, Metadata, Record, Role, Scope
 
 # ----------------------------------------------------------------------
@@ -357,6 +360,15 @@ class Spot(NamedTuple):
     session: str
     arrival: int
     length: int
+
+
+class SignRows(NamedTuple):
+    """The signs of vectors: of which documents, 16 bytes each; whether of the knowledge graph; and
+    a row of packed bits each, 1 where a dimension is above zero."""
+
+    records: bytes
+    is_graph: NDArray[np.bool_]
+    bits: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from holdfast.store.values import (
     Frequency,
     LargeOwner,
     Narrowed,
+    SignRows,
     Space,
     Spot,
     Vector,
@@ -572,6 +573,40 @@ class LargeReader:
             (_literal(vector), self._owner, self._space.id, _ids(ids)),
         )
         return dict(rows)
+
+    def compared(
+        self, vector: NDArray[np.float32], ids: Sequence[bytes]
+    ) -> list[tuple[Spot, float]]:
+        """These documents and their cosines, nearest first."""
+        cosines = self.cosines(vector, ids)
+        rows = self._connection.many(
+            f"SELECT {_SPOT} FROM candidates c WHERE c.owner = ?"
+            " AND c.record = ANY(CAST(? AS bytea[]))",
+            (self._owner, _ids(list(cosines))),
+        )
+        spots = [Spot._make(row) for row in rows]
+        return sorted(((spot, cosines[spot.record]) for spot in spots), key=lambda each: -each[1])
+
+    def signs(self, after: int, until: int) -> SignRows:
+        """The signs of the vectors that came after one change and until another."""
+        # The signs first: with the vectors themselves it would be sorted on the disk.
+        found = (
+            "SELECT v.change, v.passage, n.record, CASE WHEN n.is_graph THEN '\\x01'::bytea"
+            f" ELSE '\\x00'::bytea END AS graph, bit_send({self._schema}.binary_quantize(n.data))"
+            " AS signs FROM vectors v JOIN nearest n ON n.owner = v.owner AND n.space = v.space"
+            " AND n.record = v.record AND n.passage = v.passage WHERE v.owner = ? AND v.space = ?"
+            " AND v.change > ? AND v.change <= ? OFFSET 0"
+        )
+        records, graph, signs = self._connection.joined(
+            ("record", "graph", "signs"),
+            f"({found}) AS found",
+            (self._owner, self._space.id, after, until),
+            order=("change", "passage"),
+        )
+        # Each is sent behind the number of its bits.
+        size = (self._space.dim + 7) // 8
+        table = np.frombuffer(signs, dtype=np.uint8).reshape(-1, 4 + size)[:, 4:]
+        return SignRows(records, np.frombuffer(graph, dtype=np.bool_), table)
 
     def _distance(self) -> str:
         """SQL, as it stands in the index."""
