@@ -168,9 +168,9 @@ def test_sliders_re_rank_live_and_the_difference_is_shown(
     expect(page.locator(".ask-tokens-head")).to_contain_text("of 600 tokens")
     answered(page)
     assert len(sent) <= 2, "each step of a slider asked"
-    told = context(server, CABINETS, budget_tokens=600)
-    assert block(page).text_content() == told["text"]
-    gone = {hit["id"] for hit in before["hits"]} - {hit["id"] for hit in told["hits"]}
+    small = context(server, CABINETS, budget_tokens=600)
+    assert block(page).text_content() == small["text"]
+    gone = {hit["id"] for hit in before["hits"]} - {hit["id"] for hit in small["hits"]}
     expect(page.locator(".ask-diff")).to_contain_text(f"{len(gone)} gone")
     expect(page.get_by_label("Gone against the default")).to_contain_text("the budget was full")
     expect(page.locator(".ask-tokens-head")).to_contain_text(f"by default {before['tokens']:,}")
@@ -179,6 +179,11 @@ def test_sliders_re_rank_live_and_the_difference_is_shown(
     expect(page.locator(".ask-hit").first).to_contain_text("instruction")
     answered(page)
     camera.every_way("ask-tuned")
+    cut = page.locator(".ask-hit").filter(has_text="headline only").first
+    cut.locator(".ask-hit-head").click()
+    told = cut.locator(".ask-told .prose").text_content() or ""
+    assert "[…]" in told
+    assert told in (block(page).text_content() or "")
     page.get_by_role("tab", name=re.compile("Left out")).click()
     expect(page.locator(".ask-dropped").first).to_contain_text("the budget was full")
     camera.every_way("ask-left-out")
