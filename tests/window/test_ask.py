@@ -59,6 +59,21 @@ def slide(page: Page, label: str, value: float) -> None:
     )
 
 
+def settled(server: Server) -> None:
+    """What was just told is embedded and read: it keeps its place among the hits."""
+    for _ in range(20):
+        if not server.api("write")("POST", "/v1/jobs/drain", {"timeout": 10})[1]["pending"]:
+            return
+    pytest.fail("the background work does not end")
+
+
+def everything(page: Page) -> None:
+    """All hits, not the first twenty alone."""
+    more = page.get_by_role("button", name=re.compile(r"Show \d+ more"))
+    if more.count():
+        more.click()
+
+
 def copied(page: Page) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
@@ -405,6 +420,7 @@ def test_nothing_that_is_remembered_or_asked_is_ever_run(
         message = {"content": f"The poison {number} reads {payload}", "name": payload[:60]}
         body = {"messages": [message], "session_id": payload[:60]}
         assert api("POST", "/v1/memories", body)[0] < 300
+    settled(own_server)
     page = sign_in(own_server, "read")
     dialogs: list[Dialog] = []
     page.on("dialog", lambda one: (dialogs.append(one), one.dismiss()))
@@ -431,10 +447,12 @@ def test_long_right_to_left_and_chinese_texts_have_their_place(
     texts = [long, "אני גר בחיפה ליד המגדלור Vuurduin", "我住在灯塔 Vuurduin 旁边,喜欢喝茶。"]
     for text in texts:
         assert api("POST", "/v1/memories", {"messages": text})[0] < 300
+    settled(own_server)
     page = sign_in(own_server, "read")
     ask(page, "Who lives near the lighthouse Vuurduin?")
     expect(block(page)).to_contain_text("המגדלור")
     expect(block(page)).to_contain_text("灯塔")
+    everything(page)
     rows = page.locator(".ask-hit")
     hebrew = rows.filter(has_text="בחיפה").locator(".ask-hit-text")
     assert hebrew.first.evaluate("(element) => element.matches(':dir(rtl)')")
