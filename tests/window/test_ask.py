@@ -27,7 +27,8 @@ PAYLOADS = (
 
 def ask(page: Page, question: str) -> None:
     page.get_by_label("Message", exact=True).fill(question)
-    page.get_by_label("Message", exact=True).press("Enter")
+    with page.expect_response("**/v1/context"):
+        page.get_by_label("Message", exact=True).press("Enter")
     answered(page)
 
 
@@ -423,7 +424,12 @@ def test_nothing_that_is_remembered_or_asked_is_ever_run(
     settled(own_server)
     page = sign_in(own_server, "read")
     dialogs: list[Dialog] = []
-    page.on("dialog", lambda one: (dialogs.append(one), one.dismiss()))
+
+    def note(dialog: Dialog) -> None:
+        dialogs.append(dialog)
+        dialog.dismiss()
+
+    page.on("dialog", note)
     for payload in PAYLOADS:
         ask(page, f"What is the poison that reads {payload}?")
     expect(block(page)).to_contain_text("poison")
@@ -431,6 +437,9 @@ def test_nothing_that_is_remembered_or_asked_is_ever_run(
     for place in range(5):
         heads.nth(place).click()
     expect(page.locator(".ask-why")).to_have_count(5)
+    expect(page.get_by_role("link", name="Open in Timeline").first).to_have_attribute(
+        "href", re.compile(r"#/timeline\?id=[0-9a-f]{32}$")
+    )
     page.get_by_role("tab", name="Recall").click()
     expect(page.locator(".ask-hit-text").first).to_contain_text("<")
     camera("ask-injection")

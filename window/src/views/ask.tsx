@@ -213,7 +213,7 @@ function Question({ question, busy, onAsk, onAgain }: {
         <span class="ask-keys"><Kbd>Enter</Kbd> asks, <Kbd>Shift Enter</Kbd> begins a line, <Kbd>/</Kbd> comes back here</span>
         {question && typed.trim() !== question && <span class="ask-of">not asked yet</span>}
         {question && <Button kind="quiet" onClick={() => { onAsk(""); box.current?.focus(); }}>Clear</Button>}
-        <Button kind="primary" type="submit" icon="ask" busy={busy} disabled={!typed.trim()}>Ask</Button>
+        <Button kind="primary" type="submit" icon="ask" busy={busy && typed.trim() === question} disabled={!typed.trim()}>Ask</Button>
       </div>
     </form>
   );

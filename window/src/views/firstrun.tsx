@@ -32,11 +32,11 @@ function Starting({ lead, onAsk }: { lead: ComponentChildren; onAsk?: (() => voi
           ? <Sample onDone={setLoaded} onAsk={onAsk} />
           : (
             <Panel title="The sample conversation">
-              <p class="notice"><Icon name="info" /> This key may only read. To load the sample, sign in with a key that may write: <code>holdfast keys create --role write</code></p>
+              <p class="notice"><Icon name="info" /><span>This key may only read. To load the sample, sign in with a key that may write: <code>holdfast keys create --role write</code></span></p>
             </Panel>
           )}
         <Snippets />
-        <Next loaded={loaded} onAsk={onAsk} />
+        <Next loaded={loaded} hasSample={write} onAsk={onAsk} />
       </div>
     </Page>
   );
@@ -58,6 +58,7 @@ type Step =
 function Sample({ onDone, onAsk }: { onDone: (whose: { user?: string }) => void; onAsk: (() => void) | undefined }) {
   const own = useStore(identity)?.user_id ?? null;
   const looked = useUser();
+  const { admin } = useRights();
   const [name, setName] = useDraft("firstrun.user", looked ?? SAMPLE_USER);
   const [step, setStep] = useState<Step>({ at: "idle" });
   const target = own ?? (name.trim() || SAMPLE_USER);
@@ -84,7 +85,7 @@ function Sample({ onDone, onAsk }: { onDone: (whose: { user?: string }) => void;
             {(id) => <input id={id} class="input firstrun-user" value={name} disabled={busy} dir="auto" autocomplete="off" spellcheck={false} onInput={(event) => setName(event.currentTarget.value)} />}
           </Field>
         )}
-        {own !== null && <p class="field-hint">It is remembered as <bdi>{own}</bdi>, the user of this key. Forget it memory by memory in Timeline, or erase the user in Operations.</p>}
+        {own !== null && <p class="field-hint">It is remembered as <bdi>{own}</bdi>, the user of this key. It can be forgotten in Timeline{admin && ", and the user erased in Operations"}.</p>}
         {step.at !== "idle" && <Progress step={step} failed={load.error !== null} />}
         {load.error && <ErrorBox title="The sample is not complete" error={`${load.error.message} What is stored stays; trying again stores nothing twice.`} />}
         <div class="row">
@@ -227,18 +228,20 @@ const VIEWS: { view: string; icon: IconName; title: string; words: string }[] = 
   { view: "profile", icon: "profile", title: "Profile", words: "who the user is, and the rules they gave" },
 ];
 
-function Next({ loaded, onAsk }: { loaded: { user?: string } | null; onAsk: (() => void) | undefined }) {
+function Next({ loaded, hasSample, onAsk }: { loaded: { user?: string } | null; hasSample: boolean; onAsk: (() => void) | undefined }) {
   return (
     <Panel title="What to try next" class={cls("firstrun-next", loaded !== null && "ready")}>
       <div class="firstrun-next-body">
-        <div>
-          <h3>Ask about the sample</h3>
-          <ul class="firstrun-questions">
-            {QUESTIONS.map((each) => (
-              <li key={each}><a href={href("ask", { q: each, ...loaded })} onClick={() => onAsk?.()}>{each}</a></li>
-            ))}
-          </ul>
-        </div>
+        {hasSample && (
+          <div>
+            <h3>Ask about the sample</h3>
+            <ul class="firstrun-questions">
+              {QUESTIONS.map((each) => (
+                <li key={each}><a href={href("ask", { q: each, ...loaded })} onClick={() => onAsk?.()}>{each}</a></li>
+              ))}
+            </ul>
+          </div>
+        )}
         <div>
           <h3>Look around</h3>
           <ul class="firstrun-views">

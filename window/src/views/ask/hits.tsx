@@ -171,7 +171,7 @@ export function LeftOut({ dropped }: { dropped: readonly Dropped[] }) {
                 {hit && <TierBadge tier={hit.tier} />}
                 {hit && <Time at={hit.created_at} as="date" />}
                 <span class="num">{formatNumber(each.tokens)} tokens in full</span>
-                <a class="link-button" href={href("timeline", { memory: each.id })}>Open in Timeline</a>
+                <a class="link-button" href={href("timeline", { id: each.id })}>Open in Timeline</a>
               </p>
             </li>
           );
