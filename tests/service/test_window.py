@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdfast
+from holdfast import sample
 from holdfast.memory.memory import Memory
 from holdfast.service.http import window
 from holdfast.service.http.app import create_app
@@ -105,6 +106,16 @@ def test_what_is_long_is_packed_for_those_who_can_unpack_it(client: TestClient) 
     coding, packed = size("br, gzip")
     assert coding == "gzip"
     assert packed < whole / 2
+
+
+def test_the_sample_conversation_is_there_for_a_page_that_has_nothing_to_show(
+    client: TestClient,
+) -> None:
+    answer = client.get("/assets/sample.jsonl")
+    assert [json.loads(line) for line in answer.text.splitlines()] == sample.turns()
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-cache"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
 def test_a_real_socket_gives_head_no_body_and_leads_nowhere_by_dots(memory: Memory) -> None:

@@ -27,7 +27,8 @@ PAYLOADS = (
 
 def ask(page: Page, question: str) -> None:
     page.get_by_label("Message", exact=True).fill(question)
-    page.get_by_label("Message", exact=True).press("Enter")
+    with page.expect_response("**/v1/context"):
+        page.get_by_label("Message", exact=True).press("Enter")
     answered(page)
 
 
@@ -57,6 +58,21 @@ def slide(page: Page, label: str, value: float) -> None:
         }""",
         value,
     )
+
+
+def settled(server: Server) -> None:
+    """What was just told is embedded and read: it keeps its place among the hits."""
+    for _ in range(20):
+        if not server.api("write")("POST", "/v1/jobs/drain", {"timeout": 10})[1]["pending"]:
+            return
+    pytest.fail("the background work does not end")
+
+
+def everything(page: Page) -> None:
+    """All hits, not the first twenty alone."""
+    more = page.get_by_role("button", name=re.compile(r"Show \d+ more"))
+    if more.count():
+        more.click()
 
 
 def copied(page: Page) -> str:
@@ -168,9 +184,9 @@ def test_sliders_re_rank_live_and_the_difference_is_shown(
     expect(page.locator(".ask-tokens-head")).to_contain_text("of 600 tokens")
     answered(page)
     assert len(sent) <= 2, "each step of a slider asked"
-    told = context(server, CABINETS, budget_tokens=600)
-    assert block(page).text_content() == told["text"]
-    gone = {hit["id"] for hit in before["hits"]} - {hit["id"] for hit in told["hits"]}
+    small = context(server, CABINETS, budget_tokens=600)
+    assert block(page).text_content() == small["text"]
+    gone = {hit["id"] for hit in before["hits"]} - {hit["id"] for hit in small["hits"]}
     expect(page.locator(".ask-diff")).to_contain_text(f"{len(gone)} gone")
     expect(page.get_by_label("Gone against the default")).to_contain_text("the budget was full")
     expect(page.locator(".ask-tokens-head")).to_contain_text(f"by default {before['tokens']:,}")
@@ -179,6 +195,11 @@ def test_sliders_re_rank_live_and_the_difference_is_shown(
     expect(page.locator(".ask-hit").first).to_contain_text("instruction")
     answered(page)
     camera.every_way("ask-tuned")
+    cut = page.locator(".ask-hit").filter(has_text="headline only").first
+    cut.locator(".ask-hit-head").click()
+    told = cut.locator(".ask-told .prose").text_content() or ""
+    assert "[…]" in told
+    assert told in (block(page).text_content() or "")
     page.get_by_role("tab", name=re.compile("Left out")).click()
     expect(page.locator(".ask-dropped").first).to_contain_text("the budget was full")
     camera.every_way("ask-left-out")
@@ -400,9 +421,15 @@ def test_nothing_that_is_remembered_or_asked_is_ever_run(
         message = {"content": f"The poison {number} reads {payload}", "name": payload[:60]}
         body = {"messages": [message], "session_id": payload[:60]}
         assert api("POST", "/v1/memories", body)[0] < 300
+    settled(own_server)
     page = sign_in(own_server, "read")
     dialogs: list[Dialog] = []
-    page.on("dialog", lambda one: (dialogs.append(one), one.dismiss()))
+
+    def note(dialog: Dialog) -> None:
+        dialogs.append(dialog)
+        dialog.dismiss()
+
+    page.on("dialog", note)
     for payload in PAYLOADS:
         ask(page, f"What is the poison that reads {payload}?")
     expect(block(page)).to_contain_text("poison")
@@ -410,6 +437,9 @@ def test_nothing_that_is_remembered_or_asked_is_ever_run(
     for place in range(5):
         heads.nth(place).click()
     expect(page.locator(".ask-why")).to_have_count(5)
+    expect(page.get_by_role("link", name="Open in Timeline").first).to_have_attribute(
+        "href", re.compile(r"#/timeline\?id=[0-9a-f]{32}$")
+    )
     page.get_by_role("tab", name="Recall").click()
     expect(page.locator(".ask-hit-text").first).to_contain_text("<")
     camera("ask-injection")
@@ -426,10 +456,12 @@ def test_long_right_to_left_and_chinese_texts_have_their_place(
     texts = [long, "אני גר בחיפה ליד המגדלור Vuurduin", "我住在灯塔 Vuurduin 旁边,喜欢喝茶。"]
     for text in texts:
         assert api("POST", "/v1/memories", {"messages": text})[0] < 300
+    settled(own_server)
     page = sign_in(own_server, "read")
     ask(page, "Who lives near the lighthouse Vuurduin?")
     expect(block(page)).to_contain_text("המגדלור")
     expect(block(page)).to_contain_text("灯塔")
+    everything(page)
     rows = page.locator(".ask-hit")
     hebrew = rows.filter(has_text="בחיפה").locator(".ask-hit-text")
     assert hebrew.first.evaluate("(element) => element.matches(':dir(rtl)')")

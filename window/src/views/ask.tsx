@@ -118,6 +118,7 @@ function Asking({ sizes, defaults }: { sizes: Record<string, number>; defaults: 
   const weights = { ...defaults.numbers, ...live.numbers };
   const error = (isTuned ? tuned.error : null) ?? base.error;
   const retry = () => (isTuned && tuned.error ? tuned.reload() : base.reload());
+  const canRetry = error !== null && error.trouble !== "refused";
 
   return (
     <Page title="Ask" lead={LEAD} wide>
@@ -127,7 +128,7 @@ function Asking({ sizes, defaults }: { sizes: Record<string, number>; defaults: 
           <Tuning tune={now} defaults={defaults} detected={detected} sizes={sizes} onTune={(tune) => setTune(tidy(tune))} />
         </aside>
         <div class="ask-answer">
-          {error && <ErrorBox title={refusedTitle(error.field)} error={error} retry={retry} />}
+          {error && <ErrorBox title={refusedTitle(error.field)} error={error} retry={canRetry ? retry : undefined} />}
           {!key && <Examples onAsk={ask} />}
           {key && !shown && !error && <Panel title="Context block"><Loading lines={8} what="The answer" /></Panel>}
           {key && shown && (
@@ -153,7 +154,7 @@ function Asking({ sizes, defaults }: { sizes: Record<string, number>; defaults: 
                   {tab === "recall" && <RecallList question={question} live={live} more={more} weights={weights} defaults={defaults} />}
                   {tab !== "out" && tab !== "recall" && (
                     <HitList
-                      hits={shown.hits} before={compared?.hits ?? null} levels={shown.levels} tokens={shown.hit_tokens} weights={weights}
+                      hits={shown.hits} before={compared?.hits ?? null} levels={shown.levels} tokens={shown.hit_tokens} text={shown.text} weights={weights}
                       fusion={defaults.fusion} reasons={new Map(shown.dropped.map((each) => [each.id, reasonInWords(each.reason)]))}
                       empty="No memory would be told for this message."
                     />
@@ -169,6 +170,7 @@ function Asking({ sizes, defaults }: { sizes: Record<string, number>; defaults: 
 }
 
 function refusedTitle(field: string | null): string {
+  if (field === "query" || field === "messages") return "The service refuses this message";
   return field ? `The service refuses ${field}` : "The question could not be answered";
 }
 
@@ -211,13 +213,13 @@ function Question({ question, busy, onAsk, onAgain }: {
         <span class="ask-keys"><Kbd>Enter</Kbd> asks, <Kbd>Shift Enter</Kbd> begins a line, <Kbd>/</Kbd> comes back here</span>
         {question && typed.trim() !== question && <span class="ask-of">not asked yet</span>}
         {question && <Button kind="quiet" onClick={() => { onAsk(""); box.current?.focus(); }}>Clear</Button>}
-        <Button kind="primary" type="submit" icon="ask" busy={busy} disabled={!typed.trim()}>Ask</Button>
+        <Button kind="primary" type="submit" icon="ask" busy={busy && typed.trim() === question} disabled={!typed.trim()}>Ask</Button>
       </div>
     </form>
   );
 }
 
-const EXAMPLES = ["What do you know about me?", "How should I write my answers to you?", "What have we decided lately?", "I get an error, why is it failing?"];
+const EXAMPLES = ["What do you know about me?", "Draft an answer the way I like it.", "What have we decided lately?", "I get an error, why is it failing?"];
 
 function Examples({ onAsk }: { onAsk: (text: string) => void }) {
   return (

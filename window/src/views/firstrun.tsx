@@ -23,19 +23,20 @@ export function GetStarted({ onAsk }: { onAsk?: () => void }) {
 
 function Starting({ lead, onAsk }: { lead: ComponentChildren; onAsk?: (() => void) | undefined }) {
   const { write } = useRights();
-  const [loaded, setLoaded] = useState(false);
+  /** Parameters of addresses that lead to whom the sample was given. */
+  const [loaded, setLoaded] = useState<{ user?: string } | null>(null);
   return (
-    <Page title="Get started" lead={lead}>
+    <Page title="Get started" lead={loaded ? "The sample is there: ask about it, or look around." : lead}>
       <div class="firstrun">
         {write
-          ? <Sample onDone={() => setLoaded(true)} onAsk={onAsk} />
+          ? <Sample onDone={setLoaded} onAsk={onAsk} />
           : (
             <Panel title="The sample conversation">
-              <p class="notice"><Icon name="info" /> This key may only read. To load the sample, sign in with a key that may write: <code>holdfast keys create --role write</code></p>
+              <p class="notice"><Icon name="info" /><span>This key may only read. To load the sample, sign in with a key that may write: <code>holdfast keys create --role write</code></span></p>
             </Panel>
           )}
         <Snippets />
-        <Next loaded={loaded} onAsk={onAsk} />
+        <Next loaded={loaded} hasSample={write} onAsk={onAsk} />
       </div>
     </Page>
   );
@@ -54,21 +55,22 @@ type Step =
   | { at: "reading"; left: number | null }
   | { at: "done"; turns: number };
 
-function Sample({ onDone, onAsk }: { onDone: () => void; onAsk: (() => void) | undefined }) {
+function Sample({ onDone, onAsk }: { onDone: (whose: { user?: string }) => void; onAsk: (() => void) | undefined }) {
   const own = useStore(identity)?.user_id ?? null;
   const looked = useUser();
+  const { admin } = useRights();
   const [name, setName] = useDraft("firstrun.user", looked ?? SAMPLE_USER);
   const [step, setStep] = useState<Step>({ at: "idle" });
   const target = own ?? (name.trim() || SAMPLE_USER);
+  const whose = own ? {} : { user: target };
   const load = useAction(async () => {
     const turns = await loadSample(own ? {} : { user_id: target }, setStep);
     setStep({ at: "done", turns });
-    onDone();
-    if (!own && looked !== target) go("start", { user: target });
+    onDone(whose);
   });
   const busy = load.busy;
   const askFirst = () => {
-    go("ask", { q: QUESTIONS[0], ...(own ? {} : { user: target }) });
+    go("ask", { q: QUESTIONS[0], ...whose });
     onAsk?.();
   };
   return (
@@ -83,7 +85,7 @@ function Sample({ onDone, onAsk }: { onDone: () => void; onAsk: (() => void) | u
             {(id) => <input id={id} class="input firstrun-user" value={name} disabled={busy} dir="auto" autocomplete="off" spellcheck={false} onInput={(event) => setName(event.currentTarget.value)} />}
           </Field>
         )}
-        {own !== null && <p class="field-hint">It is remembered as <bdi>{own}</bdi>, the user of this key. Forget it memory by memory in Timeline, or erase the user in Operations.</p>}
+        {own !== null && <p class="field-hint">It is remembered as <bdi>{own}</bdi>, the user of this key. It can be forgotten in Timeline{admin && ", and the user erased in Operations"}.</p>}
         {step.at !== "idle" && <Progress step={step} failed={load.error !== null} />}
         {load.error && <ErrorBox title="The sample is not complete" error={`${load.error.message} What is stored stays; trying again stores nothing twice.`} />}
         <div class="row">
@@ -183,7 +185,7 @@ function Snippets() {
           label="Language" value={name} onChange={setName}
           tabs={[{ id: "python", title: "Python" }, { id: "curl", title: "curl" }, { id: "mcp", title: "MCP" }]}
         />
-        <pre class="firstrun-code" tabIndex={0} aria-label={`${SNIPPETS[name].title} example`}>{shown}</pre>
+        <pre class="firstrun-code" role="region" tabIndex={0} aria-label={`${SNIPPETS[name].title} example`}>{shown}</pre>
         <p class="field-hint">{SNIPPETS[name].hint}</p>
         <Field
           label="Fill in your key" error={key.trim() && !fits ? "A key begins with rk_ and is made of letters, digits, - and _." : undefined}
@@ -226,23 +228,25 @@ const VIEWS: { view: string; icon: IconName; title: string; words: string }[] = 
   { view: "profile", icon: "profile", title: "Profile", words: "who the user is, and the rules they gave" },
 ];
 
-function Next({ loaded, onAsk }: { loaded: boolean; onAsk: (() => void) | undefined }) {
+function Next({ loaded, hasSample, onAsk }: { loaded: { user?: string } | null; hasSample: boolean; onAsk: (() => void) | undefined }) {
   return (
-    <Panel title="What to try next" class={cls("firstrun-next", loaded && "ready")}>
+    <Panel title="What to try next" class={cls("firstrun-next", loaded !== null && "ready")}>
       <div class="firstrun-next-body">
-        <div>
-          <h3>Ask about the sample</h3>
-          <ul class="firstrun-questions">
-            {QUESTIONS.map((each) => (
-              <li key={each}><a href={href("ask", { q: each })} onClick={() => onAsk?.()}>{each}</a></li>
-            ))}
-          </ul>
-        </div>
+        {hasSample && (
+          <div>
+            <h3>Ask about the sample</h3>
+            <ul class="firstrun-questions">
+              {QUESTIONS.map((each) => (
+                <li key={each}><a href={href("ask", { q: each, ...loaded })} onClick={() => onAsk?.()}>{each}</a></li>
+              ))}
+            </ul>
+          </div>
+        )}
         <div>
           <h3>Look around</h3>
           <ul class="firstrun-views">
             {VIEWS.map((each) => (
-              <li key={each.view}><Icon name={each.icon} /><a href={href(each.view)}>{each.title}</a><span class="muted">{each.words}</span></li>
+              <li key={each.view}><Icon name={each.icon} /><a href={href(each.view, { ...loaded })}>{each.title}</a><span class="muted">{each.words}</span></li>
             ))}
           </ul>
         </div>

@@ -27,7 +27,7 @@ export function Block({ context, budget, before, format, formats, stale, onForma
       <div class={cls("ask-block-body", stale && "stale")} aria-busy={stale}>
         <TokenBar context={context} budget={budget} before={before} />
         {context.text
-          ? <pre class="ask-block" tabIndex={0} aria-label="Context block as it is injected">{context.text}</pre>
+          ? <pre class="ask-block" role="region" tabIndex={0} aria-label="Context block as it is injected">{context.text}</pre>
           : <p class="ask-nothing">Nothing would be injected{context.dropped.length ? ": no memory fits into this budget." : ": no memory speaks to this message."}</p>}
       </div>
     </Panel>

@@ -19,12 +19,14 @@ interface Props extends Weighed {
   before: readonly Hit[] | null;
   levels?: readonly string[];
   tokens?: readonly number[];
+  /** The block, to tell what of a shortened memory stands there. */
+  text?: string;
   /** Why each id that is gone is gone. */
   reasons?: ReadonlyMap<string, string>;
   empty: string;
 }
 
-export function HitList({ hits, before, levels, tokens, reasons, empty, ...weighed }: Props) {
+export function HitList({ hits, before, levels, tokens, text, reasons, empty, ...weighed }: Props) {
   const [all, setAll] = useState(false);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const moves = before ? movesOf(hits, before) : null;
@@ -43,7 +45,7 @@ export function HitList({ hits, before, levels, tokens, reasons, empty, ...weigh
         {shown.map((hit, place) => (
           <HitRow
             key={hit.id} hit={hit} place={place + 1} share={hit.score / best} move={moves?.[place] ?? null}
-            level={levels?.[place]} tokens={tokens?.[place]} open={open.has(hit.id)} onToggle={() => toggle(hit.id)} {...weighed}
+            level={levels?.[place]} tokens={tokens?.[place]} told={text && levels?.[place] !== "full" ? lineOf(text, place + 1) : null} open={open.has(hit.id)} onToggle={() => toggle(hit.id)} {...weighed}
           />
         ))}
       </ol>
@@ -64,6 +66,12 @@ export function HitList({ hits, before, levels, tokens, reasons, empty, ...weigh
   );
 }
 
+/** The line of a memory in the block of the safe format, which begins with its number. */
+function lineOf(text: string, place: number): string | null {
+  const line = text.split("\n").find((each) => each.startsWith(`${place} `));
+  return line?.slice(`${place} `.length) ?? null;
+}
+
 /** Arrow keys, j and k go from one to the next. */
 function move(event: KeyboardEvent): void {
   const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
@@ -81,19 +89,20 @@ interface RowProps extends Weighed {
   move: Move | null;
   level: string | undefined;
   tokens: number | undefined;
+  told: string | null;
   open: boolean;
   onToggle: () => void;
 }
 
-function HitRow({ hit, place, share, move: moved, level, tokens, open, onToggle, weights, fusion }: RowProps) {
+function HitRow({ hit, place, share, move: moved, level, tokens, told, open, onToggle, weights, fusion }: RowProps) {
   const replaced = hit.why["replaced"] as { until?: string } | undefined;
   return (
     <li class={cls("ask-hit", open && "open")}>
-      <button type="button" class="ask-hit-head" aria-expanded={open} aria-label={`Why ${place}: ${hit.content.slice(0, 80)}`} onClick={onToggle}>
+      <button type="button" class="ask-hit-head" aria-expanded={open} onClick={onToggle}>
         <span class="ask-place num">{place}</span>
         <span class="ask-hit-text" dir="auto">{hit.content.length > 400 ? `${hit.content.slice(0, 400)}…` : hit.content}</span>
         <span class="ask-score"><span class="ask-score-track"><span style={{ width: `${100 * share}%` }} /></span><span class="num">{hit.score.toFixed(3)}</span></span>
-        <Icon name="chevron" size={12} />
+        <span class="ask-why-mark"><span>why</span><Icon name="chevron" size={12} /></span>
       </button>
       <p class="ask-meta">
         {moved && <MoveMark move={moved} />}
@@ -108,6 +117,12 @@ function HitRow({ hit, place, share, move: moved, level, tokens, open, onToggle,
       {open && (
         <div class="ask-open">
           {hit.content.length > 200 && <Prose text={hit.content} lines={12} />}
+          {told && (
+            <div class="ask-told">
+              <p class="ask-quote-label">Cut by the budget: all that the block tells of it</p>
+              <p class="prose" dir="auto">{told}</p>
+            </div>
+          )}
           <WhyBox hit={hit} weights={weights} fusion={fusion} />
         </div>
       )}
@@ -156,7 +171,7 @@ export function LeftOut({ dropped }: { dropped: readonly Dropped[] }) {
                 {hit && <TierBadge tier={hit.tier} />}
                 {hit && <Time at={hit.created_at} as="date" />}
                 <span class="num">{formatNumber(each.tokens)} tokens in full</span>
-                <a class="link-button" href={href("timeline", { memory: each.id })}>Open in Timeline</a>
+                <a class="link-button" href={href("timeline", { id: each.id })}>Open in Timeline</a>
               </p>
             </li>
           );

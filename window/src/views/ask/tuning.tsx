@@ -176,7 +176,7 @@ function AsConfig({ tune, defaults, detected }: Pick<Props, "tune" | "defaults" 
         <h3>As configuration</h3>
         {any && <CopyButton text={text} label="Copy as config" />}
       </div>
-      {any && <pre class="ask-json" tabIndex={0} aria-label="Configuration">{text}</pre>}
+      {any && <pre class="ask-json" role="region" tabIndex={0} aria-label="Configuration">{text}</pre>}
       {any && <p class="field-hint">JSON is YAML too: put it into <code>holdfast.yml</code> and start the service again.</p>}
       {others.length > 0 && (
         <p class="field-hint"><Icon name="info" size={12} /> {others.join(", ")}: {others.length > 1 ? "fields" : "a field"} of a call, not of the configuration.</p>

@@ -6,8 +6,8 @@ import { CopyButton, ErrorBox, Icon, Prose, Skeleton, Time, formatPercent } from
 import { GROUPS, sharesOf, type Hit, type Why } from "./model";
 
 const NAMES: Record<string, string> = {
-  window: "keywords, with the turns beside", people: "keywords of people", session: "keywords of the session",
-  cover: "words of the question", vector: "meaning", around: "meaning, with the turns beside", theme: "meaning of the session",
+  window: "keywords, turns beside", people: "keywords of people", session: "keywords of the session",
+  cover: "words of the question", vector: "meaning", around: "meaning, turns beside", theme: "meaning of the session",
   role: "said by those asked for", speaker: "said by who is named", time: "tells a time", taste: "tells a taste",
   length: "has something to say", graph: "reached in the graph",
 };
@@ -35,7 +35,7 @@ export function WhyBox({ hit, weights, fusion }: { hit: Hit } & Weighed) {
       <footer class="ask-why-foot">
         <span class="mono ask-id">{hit.id}</span>
         <CopyButton text={hit.id} label="Copy id" />
-        <a class="link-button" href={href("timeline", { memory: hit.id })}>Open in Timeline</a>
+        <a class="link-button" href={href("timeline", { id: hit.id })}>Open in Timeline</a>
       </footer>
     </div>
   );
@@ -211,7 +211,7 @@ function Memory({ id, label }: { id: string; label?: string }) {
           <p class="ask-meta">
             <bdi>{found.data.name ?? found.data.role ?? found.data.tier}</bdi>
             {found.data.session && <> · <bdi>{found.data.session}</bdi></>} · <Time at={found.data.created_at} /> ·{" "}
-            <a href={href("timeline", { memory: id })}>open</a>
+            <a href={href("timeline", { id })}>open</a>
           </p>
         </>
       )}
