@@ -129,15 +129,17 @@ async function look(id: string, signal: AbortSignal): Promise<Found> {
   return { kept: null, etag, history: history.value.versions };
 }
 
-export function MemoryDrawer({ id, onClose, onChanged }: {
+export function MemoryDrawer({ id, known, onClose, onChanged }: {
   id: string; onClose: () => void;
+  /** As far as the caller knows it: shown until the server has answered. */
+  known?: Kept | undefined;
   /** Another version or none stands now where `old` stood. */
   onChanged?: (old: string, now: Kept | null) => void;
 }) {
   const found = useAnswer(id, (signal) => look(id, signal));
-  const trace = useAnswer(found.data?.kept ? id : null, (signal) => get<Trace>(`/v1/memories/${part(id)}/trace`, {}, { signal }));
+  const trace = useAnswer(id, (signal) => get<Trace>(`/v1/memories/${part(id)}/trace`, {}, { signal }));
   const gone = useStore(forgottenHere).some((each) => each.id === id);
-  const kept = found.data?.kept ?? null;
+  const kept = found.data ? found.data.kept : found.error ? null : (known ?? null);
   const again = () => {
     found.reload();
     trace.reload();
@@ -151,6 +153,12 @@ export function MemoryDrawer({ id, onClose, onChanged }: {
         <Empty icon="search" title="There is no such memory">
           Nothing of this user has the id <span class="mono">{id.slice(0, 64)}</span>. It may have been forgotten more than 30 days ago, or be of somebody else.
         </Empty>
+      )}
+      {!found.data && found.loading && kept && (
+        <article class="memory">
+          <Marks kept={kept} faded={false} />
+          <div class="memory-text"><Prose text={kept.content} lines={24} /></div>
+        </article>
       )}
       {!found.data && found.loading && <Loading lines={8} what="This memory" />}
       {found.data && (gone || !kept) && <Gone id={id} history={found.data.history} onBack={() => { again(); }} onChanged={onChanged} />}
@@ -234,12 +242,7 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
 
   return (
     <article class="memory">
-      <div class="memory-marks">
-        <TierBadge tier={kept.tier} />
-        {kept.kind !== kept.tier && <Badge>{kept.kind}</Badge>}
-        <StatusBadge status={status} faded={faded} />
-        <span class="memory-said muted">{speaker(kept)} · <Time at={kept.created_at} /></span>
-      </div>
+      <Marks kept={kept} faded={faded} />
       {status === "ended" && newest && newest.id !== kept.id && (
         <p class="notice"><Icon name="info" /><span>This is an old version. <a href={memoryHref(newest.id)}>Open the one that holds now</a>.</span></p>
       )}
@@ -286,6 +289,17 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
 }
 
 const speaker = (kept: Kept) => <bdi>{kept.name ? `${kept.name} (${kept.role})` : kept.role}</bdi>;
+
+function Marks({ kept, faded }: { kept: Kept; faded: boolean }) {
+  return (
+    <div class="memory-marks">
+      <TierBadge tier={kept.tier} />
+      {kept.kind !== kept.tier && <Badge>{kept.kind}</Badge>}
+      <StatusBadge status={statusOf(kept)} faded={faded} />
+      <span class="memory-said muted">{speaker(kept)} · <Time at={kept.created_at} /></span>
+    </div>
+  );
+}
 
 function StatusBadge({ status, faded }: { status: Ended | null; faded: boolean }) {
   if (status !== null) return <Badge tone="warn">{status}</Badge>;
@@ -355,7 +369,7 @@ function Editor({ kept, etag, original, draft, setDraft, onDone }: {
           />
         )}
       </Field>
-      {theirs && <Conflict mine={draft} theirs={theirs} base={original} />}
+      {theirs && <Conflict mine={draft} theirs={theirs} />}
       {save.error && <ErrorBox title="It was not saved; what you typed is still here" error={save.error} />}
       <div class="row">
         {theirs ? (
@@ -383,7 +397,7 @@ async function newest(id: string): Promise<Theirs> {
   return { kept, etag };
 }
 
-function Conflict({ mine, theirs }: { mine: string; theirs: Theirs; base: string }) {
+function Conflict({ mine, theirs }: { mine: string; theirs: Theirs }) {
   const other = editable(theirs.kept) ?? theirs.kept.content;
   return (
     <section class="memory-conflict" role="alert" aria-label="Conflict">
@@ -507,7 +521,7 @@ function VersionTitle({ number, kept, shown }: { number: number; kept: Kept; sho
 
 function Sources({ kept, turns }: { kept: Kept; turns: Kept[] }) {
   if (!turns.length) {
-    return kept.tier === "session" ? null : <Section title="Sources"><p class="muted">It was written by hand, not read from a conversation; or what it was read from is forgotten.</p></Section>;
+    return kept.tier === "session" ? null : <Section title="Sources"><p class="muted">{kept.sources.length ? "What it was read from is forgotten." : "Written by hand, not read from a conversation."}</p></Section>;
   }
   return (
     <Section title={kept.tier === "session" ? "Around it" : "Sources, with the turns around them"}>
