@@ -76,13 +76,14 @@ def test_scrolling_brings_every_memory_once(
     sign_in(large_server, "read", "timeline")
     expect(page.get_by_text("5,000 memories, what was learned last first.")).to_be_visible()
     expect(rows(page).first).to_contain_text("Turn 4999 of many.")
-    end = page.get_by_text("That is all.")
-    for _ in range(200):
-        page.locator(".timeline-scroll").evaluate("box => { box.scrollTop = box.scrollHeight; }")
-        page.wait_for_timeout(50)
-        if end.count():
-            break
+    end, box = page.get_by_text("That is all."), page.locator(".timeline-scroll")
+    for _ in range(400):
+        is_last = end.count() > 0
+        box.evaluate("box => { box.scrollTop = box.scrollHeight; }")
         assert rows(page).count() < 100
+        if is_last:
+            break
+        page.wait_for_timeout(50)
     expect(rows(page).last).to_contain_text("Turn 0 of many.")
     expect(page.locator(".timeline-row").last).to_have_attribute("aria-setsize", str(MANY))
     expect(page.locator(".timeline-present")).to_contain_text("session 0")
