@@ -157,7 +157,9 @@ def test_search_is_recall_and_says_what_does_not_count(
     told = page.locator(".timeline-told")
     expect(told).to_contain_text("best for “gas pipe behind the plaster”")
     expect(told).to_contain_text("the other filters do not count here")
+    page.get_by_role("button", name="Filters").click()
     expect(page.get_by_label("Origin")).to_be_disabled()
+    page.get_by_role("button", name="Filters").click()
     page.get_by_role("group", name="Tiers").get_by_role("button", name="fact").click()
     expect(page.locator(".timeline-row .tier-session")).to_have_count(0)
     expect(rows(page).first).to_be_visible()
@@ -355,6 +357,7 @@ def test_forget_asks_and_can_be_undone(
     question = page.get_by_role("dialog", name="Forget this memory?")
     expect(question).to_contain_text("can be restored for 30 days")
     question.get_by_role("button", name="Cancel").click()
+    expect(forget).to_be_focused()
     assert api("GET", f"/v1/memories/{id}")[0] == 200
     forget.click()
     camera("memory-forget")
@@ -365,6 +368,8 @@ def test_forget_asks_and_can_be_undone(
     page.get_by_role("button", name="Undo").click()
     expect(shown.locator(".memory-text")).to_have_text("Bob owes me a book.")
     assert api("GET", f"/v1/memories/{id}")[0] == 200
+    page.keyboard.press("Escape")
+    expect(shown).to_have_count(0)
 
 
 def test_a_forgotten_one_is_restored_by_its_address(

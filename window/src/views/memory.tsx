@@ -1,6 +1,6 @@
 /** One memory with everything about it: a drawer that any view can open by `#/timeline?id=...`. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, asApiError, del, get, newKey, part, post, put, useAction, useAnswer, type Json } from "../lib/api";
 import { createStore, currentUser, href, place, setParams, useDraft, useRights, useStore } from "../lib/store";
 import {
@@ -172,9 +172,17 @@ export function MemoryDrawer({ id, known, onClose, onChanged }: {
   );
 }
 
+/** When the button that had the focus is gone, the drawer has it: keys go on working. */
+function useFocusKept(): void {
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>(".dialog-backdrop.side > .dialog")?.focus();
+  });
+}
+
 function Gone({ id, history, onBack, onChanged }: {
   id: string; history: HistoryLine[]; onBack: () => void; onChanged: ((old: string, now: Kept | null) => void) | undefined;
 }) {
+  useFocusKept();
   const { write } = useRights();
   const since = [...history].reverse().find((each) => each.action === "forgotten")?.at ?? new Date().toISOString();
   const until = new Date(new Date(since).getTime() + 30 * 86_400_000);
@@ -219,8 +227,8 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
     toast(`${value > 0 ? "Praised" : "Blamed"}: its strength is now ${formatPercent(strength)}`);
     again();
   });
+  useFocusKept();
   const forget = useAction(async () => {
-    if (!(await confirm({ title: "Forget this memory?", words: <ForgetWords kept={kept} trace={trace} />, yes: "Forget", danger: true }))) return;
     await del(`/v1/memories/${part(kept.id)}`);
     noteForgotten(kept);
     onChanged?.(kept.id, null);
@@ -239,6 +247,11 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
     });
     again();
   });
+  // Asked before it is busy: the focus goes back to the button.
+  const askToForget = async () => {
+    const words = <ForgetWords kept={kept} trace={trace} />;
+    if (await confirm({ title: "Forget this memory?", words, yes: "Forget", danger: true })) await forget.run();
+  };
 
   return (
     <article class="memory">
@@ -266,7 +279,7 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
             <Button small icon="up" busy={judge.busy} aria-label="Useful: praise this memory" title="Useful: it decides near-ties in favour of this" onClick={() => judge.run(1)}>Useful</Button>
             <Button small icon="down" busy={judge.busy} aria-label="Not useful: blame this memory" title="Not useful: it decides near-ties against this" onClick={() => judge.run(-1)}>Not useful</Button>
             {original !== null && status === null && !editing && <Button small icon="edit" onClick={() => setEditing(true)}>Edit</Button>}
-            <Button small icon="trash" busy={forget.busy} onClick={() => forget.run()}>Forget</Button>
+            <Button small icon="trash" busy={forget.busy} onClick={askToForget}>Forget</Button>
           </>
         )}
         <span class="memory-copies">
@@ -340,6 +353,8 @@ function Editor({ kept, etag, original, draft, setDraft, onDone }: {
   kept: Kept; etag: string; original: string; draft: string; setDraft: (text: string) => void; onDone: (now: Kept | null) => void;
 }) {
   const [theirs, setTheirs] = useState<Theirs | null>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => box.current?.focus(), []);
   const save = useAction(async (over: Theirs | null) => {
     const target = over ?? { kept, etag };
     try {
@@ -361,7 +376,7 @@ function Editor({ kept, etag, original, draft, setDraft, onDone }: {
       <Field label="Text" hint="Saving makes a new version; the old one stays in the history.">
         {(id) => (
           <textarea
-            id={id} class="input" rows={Math.min(16, Math.max(3, draft.split("\n").length + Math.floor(draft.length / 80)))} dir="auto" autofocus
+            id={id} class="input" rows={Math.min(16, Math.max(3, draft.split("\n").length + Math.floor(draft.length / 80)))} dir="auto" ref={box}
             value={draft} onInput={(event) => setDraft(event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);

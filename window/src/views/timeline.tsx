@@ -274,7 +274,7 @@ function FilterBar({ filters, stats, rows, gone }: { filters: Filters; stats: St
           </button>
         ))}
       </div>
-      {(open || more > 0 || filters.session) && (
+      {(open || (!off && (more > 0 || filters.session))) && (
         <fieldset class="timeline-filter-row timeline-more-filters" disabled={off} aria-label="More filters">
           <ChoiceBox label="Kind" name="kind" value={filters.kind} known={[...KINDS, ...rows.map((each) => each.kind)]} />
           <label class="timeline-field">
@@ -338,7 +338,7 @@ function DayBox({ label, name, value }: { label: string; name: string; value: st
 function Told({ filters, count, more, loading, narrowed }: { filters: Filters; count: number; more: boolean; loading: boolean; narrowed: boolean }) {
   if (!narrowed || (loading && !count)) return null;
   const others = [filters.kind, filters.origin, filters.speaker, filters.session, filters.from, filters.to].some(Boolean);
-  let words = `${formatNumber(count)}${more ? " loaded, more below" : ""}`;
+  let words = `${formatNumber(count)} ${count === 1 ? "memory" : "memories"}${more ? " loaded, more below" : ""}`;
   if (filters.q) {
     words = `The ${formatNumber(count)} best for “${filters.q.slice(0, 80)}”, as recall finds them: what holds now.`;
     if (others || filters.status !== "current") words += " Only the tiers narrow a search; the other filters do not count here.";
