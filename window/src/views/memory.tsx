@@ -1,6 +1,6 @@
 /** One memory with everything about it: a drawer that any view can open by `#/timeline?id=...`. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, asApiError, del, get, newKey, part, post, put, useAction, useAnswer, type Json } from "../lib/api";
 import { createStore, currentUser, href, place, setParams, useDraft, useRights, useStore } from "../lib/store";
 import {
@@ -129,15 +129,17 @@ async function look(id: string, signal: AbortSignal): Promise<Found> {
   return { kept: null, etag, history: history.value.versions };
 }
 
-export function MemoryDrawer({ id, onClose, onChanged }: {
+export function MemoryDrawer({ id, known, onClose, onChanged }: {
   id: string; onClose: () => void;
+  /** As far as the caller knows it: shown until the server has answered. */
+  known?: Kept | undefined;
   /** Another version or none stands now where `old` stood. */
   onChanged?: (old: string, now: Kept | null) => void;
 }) {
   const found = useAnswer(id, (signal) => look(id, signal));
-  const trace = useAnswer(found.data?.kept ? id : null, (signal) => get<Trace>(`/v1/memories/${part(id)}/trace`, {}, { signal }));
+  const trace = useAnswer(id, (signal) => get<Trace>(`/v1/memories/${part(id)}/trace`, {}, { signal }));
   const gone = useStore(forgottenHere).some((each) => each.id === id);
-  const kept = found.data?.kept ?? null;
+  const kept = found.data ? found.data.kept : found.error ? null : (known ?? null);
   const again = () => {
     found.reload();
     trace.reload();
@@ -152,6 +154,12 @@ export function MemoryDrawer({ id, onClose, onChanged }: {
           Nothing of this user has the id <span class="mono">{id.slice(0, 64)}</span>. It may have been forgotten more than 30 days ago, or be of somebody else.
         </Empty>
       )}
+      {!found.data && found.loading && kept && (
+        <article class="memory">
+          <Marks kept={kept} faded={false} />
+          <div class="memory-text"><Prose text={kept.content} lines={24} /></div>
+        </article>
+      )}
       {!found.data && found.loading && <Loading lines={8} what="This memory" />}
       {found.data && (gone || !kept) && <Gone id={id} history={found.data.history} onBack={() => { again(); }} onChanged={onChanged} />}
       {found.data && kept && !gone && (
@@ -164,9 +172,17 @@ export function MemoryDrawer({ id, onClose, onChanged }: {
   );
 }
 
+/** When the button that had the focus is gone, the drawer has it: keys go on working. */
+function useFocusKept(): void {
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>(".dialog-backdrop.side > .dialog")?.focus();
+  });
+}
+
 function Gone({ id, history, onBack, onChanged }: {
   id: string; history: HistoryLine[]; onBack: () => void; onChanged: ((old: string, now: Kept | null) => void) | undefined;
 }) {
+  useFocusKept();
   const { write } = useRights();
   const since = [...history].reverse().find((each) => each.action === "forgotten")?.at ?? new Date().toISOString();
   const until = new Date(new Date(since).getTime() + 30 * 86_400_000);
@@ -211,8 +227,8 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
     toast(`${value > 0 ? "Praised" : "Blamed"}: its strength is now ${formatPercent(strength)}`);
     again();
   });
+  useFocusKept();
   const forget = useAction(async () => {
-    if (!(await confirm({ title: "Forget this memory?", words: <ForgetWords kept={kept} trace={trace} />, yes: "Forget", danger: true }))) return;
     await del(`/v1/memories/${part(kept.id)}`);
     noteForgotten(kept);
     onChanged?.(kept.id, null);
@@ -231,15 +247,15 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
     });
     again();
   });
+  // Asked before it is busy: the focus goes back to the button.
+  const askToForget = async () => {
+    const words = <ForgetWords kept={kept} trace={trace} />;
+    if (await confirm({ title: "Forget this memory?", words, yes: "Forget", danger: true })) await forget.run();
+  };
 
   return (
     <article class="memory">
-      <div class="memory-marks">
-        <TierBadge tier={kept.tier} />
-        {kept.kind !== kept.tier && <Badge>{kept.kind}</Badge>}
-        <StatusBadge status={status} faded={faded} />
-        <span class="memory-said muted">{speaker(kept)} · <Time at={kept.created_at} /></span>
-      </div>
+      <Marks kept={kept} faded={faded} />
       {status === "ended" && newest && newest.id !== kept.id && (
         <p class="notice"><Icon name="info" /><span>This is an old version. <a href={memoryHref(newest.id)}>Open the one that holds now</a>.</span></p>
       )}
@@ -263,7 +279,7 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
             <Button small icon="up" busy={judge.busy} aria-label="Useful: praise this memory" title="Useful: it decides near-ties in favour of this" onClick={() => judge.run(1)}>Useful</Button>
             <Button small icon="down" busy={judge.busy} aria-label="Not useful: blame this memory" title="Not useful: it decides near-ties against this" onClick={() => judge.run(-1)}>Not useful</Button>
             {original !== null && status === null && !editing && <Button small icon="edit" onClick={() => setEditing(true)}>Edit</Button>}
-            <Button small icon="trash" busy={forget.busy} onClick={() => forget.run()}>Forget</Button>
+            <Button small icon="trash" busy={forget.busy} onClick={askToForget}>Forget</Button>
           </>
         )}
         <span class="memory-copies">
@@ -286,6 +302,17 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
 }
 
 const speaker = (kept: Kept) => <bdi>{kept.name ? `${kept.name} (${kept.role})` : kept.role}</bdi>;
+
+function Marks({ kept, faded }: { kept: Kept; faded: boolean }) {
+  return (
+    <div class="memory-marks">
+      <TierBadge tier={kept.tier} />
+      {kept.kind !== kept.tier && <Badge>{kept.kind}</Badge>}
+      <StatusBadge status={statusOf(kept)} faded={faded} />
+      <span class="memory-said muted">{speaker(kept)} · <Time at={kept.created_at} /></span>
+    </div>
+  );
+}
 
 function StatusBadge({ status, faded }: { status: Ended | null; faded: boolean }) {
   if (status !== null) return <Badge tone="warn">{status}</Badge>;
@@ -326,6 +353,8 @@ function Editor({ kept, etag, original, draft, setDraft, onDone }: {
   kept: Kept; etag: string; original: string; draft: string; setDraft: (text: string) => void; onDone: (now: Kept | null) => void;
 }) {
   const [theirs, setTheirs] = useState<Theirs | null>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => box.current?.focus(), []);
   const save = useAction(async (over: Theirs | null) => {
     const target = over ?? { kept, etag };
     try {
@@ -347,7 +376,7 @@ function Editor({ kept, etag, original, draft, setDraft, onDone }: {
       <Field label="Text" hint="Saving makes a new version; the old one stays in the history.">
         {(id) => (
           <textarea
-            id={id} class="input" rows={Math.min(16, Math.max(3, draft.split("\n").length + Math.floor(draft.length / 80)))} dir="auto" autofocus
+            id={id} class="input" rows={Math.min(16, Math.max(3, draft.split("\n").length + Math.floor(draft.length / 80)))} dir="auto" ref={box}
             value={draft} onInput={(event) => setDraft(event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
@@ -355,7 +384,7 @@ function Editor({ kept, etag, original, draft, setDraft, onDone }: {
           />
         )}
       </Field>
-      {theirs && <Conflict mine={draft} theirs={theirs} base={original} />}
+      {theirs && <Conflict mine={draft} theirs={theirs} />}
       {save.error && <ErrorBox title="It was not saved; what you typed is still here" error={save.error} />}
       <div class="row">
         {theirs ? (
@@ -383,7 +412,7 @@ async function newest(id: string): Promise<Theirs> {
   return { kept, etag };
 }
 
-function Conflict({ mine, theirs }: { mine: string; theirs: Theirs; base: string }) {
+function Conflict({ mine, theirs }: { mine: string; theirs: Theirs }) {
   const other = editable(theirs.kept) ?? theirs.kept.content;
   return (
     <section class="memory-conflict" role="alert" aria-label="Conflict">
@@ -507,7 +536,7 @@ function VersionTitle({ number, kept, shown }: { number: number; kept: Kept; sho
 
 function Sources({ kept, turns }: { kept: Kept; turns: Kept[] }) {
   if (!turns.length) {
-    return kept.tier === "session" ? null : <Section title="Sources"><p class="muted">It was written by hand, not read from a conversation; or what it was read from is forgotten.</p></Section>;
+    return kept.tier === "session" ? null : <Section title="Sources"><p class="muted">{kept.sources.length ? "What it was read from is forgotten." : "Written by hand, not read from a conversation."}</p></Section>;
   }
   return (
     <Section title={kept.tier === "session" ? "Around it" : "Sources, with the turns around them"}>

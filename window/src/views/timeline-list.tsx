@@ -11,7 +11,8 @@ export interface Heading {
   /** What tells groups apart. */
   key: string;
   day: string;
-  session: ComponentChildren;
+  /** `again`: it stands there a second time, beside the one that keys reach. */
+  session: (again: boolean) => ComponentChildren;
 }
 
 type Line<T> = { heading: Heading; newDay: boolean } | { item: T; index: number };
@@ -37,8 +38,8 @@ function useNarrow(): boolean {
 export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, label, selected, empty }: {
   items: readonly T[]; pages: Pick<Pages<T>, "more" | "loading" | "error" | "loadMore" | "reload">;
   keyOf: (item: T) => string; hrefOf: (item: T) => string;
-  /** The group of an item; null: no headings. */
-  headingOf: ((item: T) => Heading) | null;
+  /** The group of an item; null: none. */
+  headingOf: (item: T) => Heading | null;
   row: (item: T) => ComponentChildren; label: string; selected: string | null; empty: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
@@ -53,7 +54,7 @@ export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, l
     const lineOf = new Uint32Array(items.length);
     let [group, day]: [string | null, string | null] = [null, null];
     items.forEach((item, index) => {
-      const heading = headingOf?.(item);
+      const heading = headingOf(item);
       if (heading && heading.key !== group) {
         lines.push({ heading, newDay: heading.day !== day });
         [group, day] = [heading.key, heading.day];
@@ -97,7 +98,7 @@ export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, l
     setActive(to);
     if (!element) return;
     // The heading that stays in sight must not cover the row.
-    const [top, end] = [(tops[line] ?? 0) - (headingOf ? HEADING : 0), tops[line + 1] ?? 0];
+    const [top, end] = [(tops[line] ?? 0) - (lines.length > items.length ? HEADING : 0), tops[line + 1] ?? 0];
     if (top < element.scrollTop) element.scrollTop = Math.max(0, top);
     else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight;
     setView({ top: element.scrollTop, height: element.clientHeight });
@@ -148,7 +149,7 @@ export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, l
   return (
     <div class="timeline-box">
       <div ref={box} class="timeline-scroll">
-        {present && <div class="timeline-present" aria-hidden="true"><div class="timeline-heading"><HeadingLine heading={present} newDay inert /></div></div>}
+        {present && <div class="timeline-present" aria-hidden="true"><div class="timeline-heading"><HeadingLine heading={present} newDay again /></div></div>}
         <div class="timeline-all" role="list" aria-label={label} style={{ height: `${total}px` }}>
           {lines.slice(first, last).map((line, offset) => {
             const style = { transform: `translateY(${tops[first + offset] ?? 0}px)` };
@@ -184,11 +185,11 @@ export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, l
   );
 }
 
-function HeadingLine({ heading, newDay, inert = false }: { heading: Heading; newDay: boolean; inert?: boolean }) {
+function HeadingLine({ heading, newDay, again = false }: { heading: Heading; newDay: boolean; again?: boolean }) {
   return (
     <>
       <span class={newDay ? "timeline-day" : "hidden-text"}>{heading.day}</span>
-      <span class="timeline-session" {...(inert ? { inert: true } : {})}>{heading.session}</span>
+      <span class="timeline-session">{heading.session(again)}</span>
     </>
   );
 }

@@ -32,6 +32,7 @@ interface Row {
   ended: string | null;
   /** Whether `when` is a day, not a time of day. */
   dated: boolean;
+  heading: Heading | null;
 }
 
 interface Faded {
@@ -144,13 +145,13 @@ export default function Timeline() {
         <div class="timeline-list">
           <TimelineList
             items={rows} pages={pages} keyOf={(row) => row.id} hrefOf={hrefOf} selected={id} label="Memories"
-            headingOf={listing && !faded ? headingOf : null}
+            headingOf={headingOf}
             row={(row) => <RowLine row={row} />}
             empty={<Nothing filters={filters} narrowed={narrowed} />}
           />
         </div>
       </div>
-      {id && <MemoryDrawer key={id} id={id} onClose={close} onChanged={changed} />}
+      {id && <MemoryDrawer key={id} id={id} known={kept.items.find((each) => each.id === id)} onClose={close} onChanged={changed} />}
     </Page>
   );
 }
@@ -159,38 +160,47 @@ export default function Timeline() {
 
 const speakerOf = (role: string, name: string | null) => name || role;
 
+/** Rows are made once: of 100,000 that are here only the new ones are put into words. */
+const rowsMade = new WeakMap<Kept, Row>();
+
 function rowOfKept(kept: Kept): Row {
-  const { id, content, tier, kind } = kept;
-  return { id, content, tier, kind, kept, speaker: speakerOf(kept.role, kept.name), when: formatClock(kept.created_at), ended: statusOf(kept), dated: false };
+  let row = rowsMade.get(kept);
+  if (!row) {
+    const { id, content, tier, kind } = kept;
+    const [speaker, when] = [speakerOf(kept.role, kept.name), formatClock(kept.created_at)];
+    row = { id, content, tier, kind, kept, speaker, when, ended: statusOf(kept), dated: false, heading: headingOfKept(kept) };
+    rowsMade.set(kept, row);
+  }
+  return row;
 }
 
 function rowOfHit(hit: Hit): Row {
   const { id, content, tier, kind } = hit;
-  return { id, content, tier, kind, kept: null, speaker: speakerOf(hit.role, hit.name), when: formatDate(hit.created_at), ended: null, dated: true };
+  return { id, content, tier, kind, kept: null, speaker: speakerOf(hit.role, hit.name), when: formatDate(hit.created_at), ended: null, dated: true, heading: null };
 }
 
 function rowOfFaded(each: Faded): Row {
   const { id, content, tier, kind } = each;
-  return { id, content, tier, kind, kept: null, speaker: formatPercent(each.strength), when: formatDate(each.hidden_at), ended: "faded", dated: true };
+  return { id, content, tier, kind, kept: null, speaker: formatPercent(each.strength), when: formatDate(each.hidden_at), ended: "faded", dated: true, heading: null };
 }
 
 function rowOfGone(each: { id: string; tier: string; kind: string; at: string }): Row {
-  return { id: each.id, content: "The text is withheld while it is forgotten.", tier: each.tier, kind: each.kind, kept: null, speaker: "", when: formatClock(each.at), ended: "forgotten", dated: false };
+  return { id: each.id, content: "The text is withheld while it is forgotten.", tier: each.tier, kind: each.kind, kept: null, speaker: "", when: formatClock(each.at), ended: "forgotten", dated: false, heading: null };
 }
 
+const headingOf = (row: Row) => row.heading;
+
 /** By the day it was learned, and inside it by session. */
-function headingOf(row: Row): Heading {
-  const kept = row.kept;
-  if (!kept) return { key: "", day: "", session: null };
+function headingOfKept(kept: Kept): Heading {
   const day = formatDay(kept.known_from);
   const said = formatDate(kept.created_at);
   return {
     key: `${day}\0${kept.session ?? ""}`,
     day,
-    session: kept.session === null ? <span>no session</span> : (
+    session: (again) => kept.session === null ? <span>no session</span> : (
       <>
         <button
-          type="button" class="timeline-session-name" dir="auto" title="Show this session alone"
+          type="button" class="timeline-session-name" dir="auto" title="Show this session alone" tabIndex={again ? -1 : 0}
           onClick={() => setParams({ session: kept.session }, { replace: false })}
         >
           {kept.session}
@@ -236,11 +246,11 @@ function FilterBar({ filters, stats, rows, gone }: { filters: Filters; stats: St
   const tiersOff = filters.status === "faded" || (filters.status === "forgotten" && !searching);
   const more = [filters.kind, filters.origin, filters.speaker, filters.from, filters.to].filter(Boolean).length;
   const statuses: { value: Status; title: string; label?: string }[] = [
-    { value: "current", title: "Current", label: "What holds now" },
-    { value: "ended", title: "Ended", label: "What holds no longer, or was put aside" },
-    { value: "all", title: "All", label: "What holds and what does not" },
-    { value: "faded", title: "Faded", label: "Hidden because nobody needed it for long" },
-    ...(gone || filters.status === "forgotten" ? [{ value: "forgotten" as Status, title: `Forgotten (${gone})`, label: "Forgotten in this tab" }] : []),
+    { value: "current", title: "Current", label: "Current: what holds now" },
+    { value: "ended", title: "Ended", label: "Ended: what holds no longer, or was put aside" },
+    { value: "all", title: "All", label: "All: what holds and what does not" },
+    { value: "faded", title: "Faded", label: "Faded: hidden because nobody needed it for long" },
+    ...(gone || filters.status === "forgotten" ? [{ value: "forgotten" as Status, title: `Forgotten (${gone})`, label: "Forgotten: in this tab" }] : []),
   ];
   return (
     <div class="timeline-filters">
@@ -264,7 +274,7 @@ function FilterBar({ filters, stats, rows, gone }: { filters: Filters; stats: St
           </button>
         ))}
       </div>
-      {(open || more > 0 || filters.session) && (
+      {(open || (!off && (more > 0 || filters.session))) && (
         <fieldset class="timeline-filter-row timeline-more-filters" disabled={off} aria-label="More filters">
           <ChoiceBox label="Kind" name="kind" value={filters.kind} known={[...KINDS, ...rows.map((each) => each.kind)]} />
           <label class="timeline-field">
@@ -328,7 +338,7 @@ function DayBox({ label, name, value }: { label: string; name: string; value: st
 function Told({ filters, count, more, loading, narrowed }: { filters: Filters; count: number; more: boolean; loading: boolean; narrowed: boolean }) {
   if (!narrowed || (loading && !count)) return null;
   const others = [filters.kind, filters.origin, filters.speaker, filters.session, filters.from, filters.to].some(Boolean);
-  let words = `${formatNumber(count)}${more ? " loaded, more below" : ""}`;
+  let words = `${formatNumber(count)} ${count === 1 ? "memory" : "memories"}${more ? " loaded, more below" : ""}`;
   if (filters.q) {
     words = `The ${formatNumber(count)} best for “${filters.q.slice(0, 80)}”, as recall finds them: what holds now.`;
     if (others || filters.status !== "current") words += " Only the tiers narrow a search; the other filters do not count here.";
