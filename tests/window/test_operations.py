@@ -76,7 +76,7 @@ def test_the_overview_tells_state_spending_and_growth(
     expect(page.get_by_role("figure", name=re.compile("of 7 days"))).to_be_visible()
     camera.every_way("operations-overview")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         page.screenshot(path=camera.folder / f"operations-overview-full-{scheme}.png")
     page.locator(".operations-chart").scroll_into_view_if_needed()
     camera("operations-growth-dark")
