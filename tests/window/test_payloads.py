@@ -183,7 +183,7 @@ def test_no_payload_runs_in_any_view(hostile_server: Server, sign_in: SignIn, tr
         tour(page, view, trap.look, steps=30)
     assert len(trap.places) >= 2 * len(VIEWS)
     # They were there to run: text of a list that is long is on the page while it is in sight.
-    assert len(trap.seen) >= 100, f"only {len(trap.seen)} were shown"
+    assert len(trap.seen) >= COUNT * 9 // 10, f"only {len(trap.seen)} were shown"
 
 
 def test_no_payload_runs_as_the_name_of_a_user(
