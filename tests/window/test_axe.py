@@ -42,7 +42,7 @@ def test_a_view_has_nothing_serious(
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
     found: dict[str, None] = {}
     tour(page, view, lambda where: found.update(dict.fromkeys(findings(page, where))), steps=2)
-    assert list(found) == []
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -64,7 +64,7 @@ def test_the_shell_has_nothing_serious(
     page.keyboard.press("Escape")
     go(page, View("nowhere", "Not found", False))
     found += findings(page, "no view")
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def test_a_narrow_page_has_nothing_serious(server: Server, sign_in: SignIn) -> None:
@@ -75,7 +75,7 @@ def test_a_narrow_page_has_nothing_serious(server: Server, sign_in: SignIn) -> N
         go(page, view)
         found += findings(page, f"{view.id}, narrow")
     page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def test_axe_finds_what_is_wrong(server: Server, sign_in: SignIn) -> None:

@@ -76,7 +76,7 @@ def test_the_overview_tells_state_spending_and_growth(
     expect(page.get_by_role("figure", name=re.compile("of 7 days"))).to_be_visible()
     camera.every_way("operations-overview")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         page.screenshot(path=camera.folder / f"operations-overview-full-{scheme}.png")
     page.locator(".operations-chart").scroll_into_view_if_needed()
     camera("operations-growth-dark")
@@ -166,6 +166,7 @@ def test_speed_is_watched_while_it_is_open(server: Server, sign_in: SignIn, came
 
 def test_the_store_is_looked_at(server: Server, sign_in: SignIn, camera: Camera) -> None:
     page = sign_in(server, "operator", "operations", tab="store")
+    page.get_by_role("button", name="Check the store").click()
     expect(page.get_by_text(re.compile(r"All \d+ checks hold"))).to_be_visible()
     page.get_by_role("button", name="Every check").click()
     expect(page.get_by_text("the file is sound")).to_be_visible()
@@ -399,6 +400,8 @@ def test_a_section_that_fails_offers_to_try_again(
             ),
         )
         open_tab(page, tab)
+        if tab == "Store":
+            page.get_by_role("button", name="Check the store").click()
         problem = page.get_by_role("alert")
         expect(problem).to_contain_text("A defect.")
         page.unroute(pattern)

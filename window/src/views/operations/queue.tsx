@@ -104,7 +104,8 @@ function JobRow({ job, chosen, busy, onChoose, onReplay }: {
   return (
     <div class="operations-job">
       {dead && (
-        <label class="operations-check">
+        // The row must not hear of the click: drawn anew before the change is told, it would take the tick back.
+        <label class="operations-check" onClick={(event) => event.stopPropagation()}>
           <input type="checkbox" checked={chosen} aria-label={`Choose job ${job.id}`} onChange={(event) => onChoose(event.currentTarget.checked)} />
         </label>
       )}

@@ -1,4 +1,5 @@
 /** Whether the store is sound, what the processes take, and the servers it lies on. */
+import { useState } from "preact/hooks";
 import { get, useAnswer } from "../../lib/api";
 import { useRights } from "../../lib/store";
 import { Answered, Badge, Button, Disclosure, ErrorBox, Icon, Loading, Panel, formatBytes, formatNumber } from "../../lib/ui";
@@ -37,11 +38,15 @@ export function StoreHealth() {
   );
 }
 
+/** On demand: with 100,000 memories it takes half a minute, and the processor with it. */
 function Doctor() {
-  const doctor = useAnswer("doctor", (signal) =>
+  const [asked, setAsked] = useState(false);
+  const doctor = useAnswer(asked ? "doctor" : null, (signal) =>
     get<{ findings: Finding[] }>("/v1/doctor", { limit: 200 }, { scoped: false, signal, timeoutMs: DOCTOR_MS }));
+  const look = () => (asked ? doctor.reload() : setAsked(true));
   return (
-    <Panel title="Doctor" actions={<Button small kind="quiet" icon="refresh" busy={doctor.loading} onClick={doctor.reload}>Look again</Button>}>
+    <Panel title="Doctor" actions={<Button small icon="check" busy={doctor.loading} onClick={look}>{asked ? "Check again" : "Check the store"}</Button>}>
+      {!asked && <p class="muted">Looks at every invariant of the store: whether the file is sound, nothing is left over or missing, the audit chain holds. It reads everything once: with 100,000 memories that takes half a minute.</p>}
       <Answered answer={doctor} what="Looking at every invariant of the store" lines={6}>
         {({ findings }) => <Findings findings={findings} />}
       </Answered>
