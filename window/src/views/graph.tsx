@@ -118,7 +118,7 @@ export default function Graph() {
         <>
           <Select<Show>
             label="How many are shown" value={show as Show} onChange={setShow}
-            options={[{ value: "300", title: "300 most connected" }, { value: "1000", title: "1,000 most connected" }, { value: "all", title: "Everything" }]}
+            options={[{ value: "300", title: "Top 300" }, { value: "1000", title: "Top 1,000" }, { value: "all", title: "Everything" }]}
           />
           <Button icon="changes" onClick={() => setParams({ from: ways ? null : selected?.id ?? "?", to: null })} aria-pressed={ways}>Path</Button>
           <Button icon="link" onClick={() => setMerges(true)}>Merges</Button>
@@ -360,7 +360,9 @@ function Stage({ net, nothing, day, busy, progress, look, drawing, onSelect, onE
         <div class="graph-tools">
           <IconButton icon="plus" label="Zoom in" onClick={() => drawing.current?.zoom(1.5)} />
           <Button kind="quiet" class="icon-only" aria-label="Zoom out" title="Zoom out" onClick={() => drawing.current?.zoom(1 / 1.5)}>−</Button>
-          <IconButton icon="auto" label="Show all of it" onClick={() => drawing.current?.fit()} />
+          <Button kind="quiet" class="icon-only" aria-label="Show all of it" title="Show all of it" onClick={() => drawing.current?.fit()}>
+            <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M2.5 6V2.500H6M10 2.500h3.500V6M13.500 10v3.500H10M6 13.500H2.500V10" /></svg>
+          </Button>
           <IconButton icon="refresh" label="Find new places" onClick={() => { setState("settling"); void drawing.current?.show(net, { anew: true }); }} />
         </div>
       )}
