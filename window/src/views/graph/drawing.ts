@@ -4,6 +4,7 @@ import Sigma from "sigma";
 import { EdgeArrowProgram, EdgeDoubleArrowProgram, EdgeLineProgram, type NodeHoverDrawingFunction, type NodeLabelDrawingFunction } from "sigma/rendering";
 import { tokenColor } from "../../lib/store";
 import { layOut, type Places } from "./layout";
+import { Pan } from "./pan";
 import { TYPES, colorToken, relationWords, type Entity, type Net, type Relation } from "./model";
 
 export interface Look {
@@ -47,6 +48,7 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 export class Drawing {
   private graph = new Drawn();
   private readonly sigma: Sigma;
+  private readonly pan: Pan;
   private readonly places: Places = new Map();
   private net: Net | null = null;
   private look: Look = { selected: null, way: null };
@@ -79,11 +81,12 @@ export class Drawing {
       preventSigmaDefault();
       events.onExpand(node);
     });
-    this.sigma.on("enterNode", ({ node }) => this.hover(node, null));
+    this.sigma.on("enterNode", ({ node, event }) => !dragging(event.original) && this.hover(node, null));
     this.sigma.on("leaveNode", () => this.hover(null, null));
-    this.sigma.on("enterEdge", ({ edge }) => this.hover(null, edge));
+    this.sigma.on("enterEdge", ({ edge, event }) => !dragging(event.original) && this.hover(null, edge));
     this.sigma.on("leaveEdge", () => this.hover(null, null));
     this.settled = events.onSettled;
+    this.pan = new Pan(this.sigma, box);
     this.recolor();
   }
 
@@ -120,10 +123,11 @@ export class Drawing {
     this.graph = graph;
     [this.hoveredNode, this.hoveredEdge] = [null, null];
     const many = graph.size > MANY_LINES;
+    this.pan.active = many || graph.order > MANY_NODES;
     this.sigma.setSettings({
       enableEdgeEvents: graph.size <= MANY_LINES / 2, hideEdgesOnMove: graph.size > 2 * MANY_LINES,
       hideLabelsOnMove: graph.order > MANY_NODES, defaultEdgeType: many ? "line" : "arrow",
-      labelRenderedSizeThreshold: graph.order > MANY_NODES ? 6 : graph.order > 150 ? 5 : 0,
+      labelDensity: graph.order > MANY_NODES ? 0.4 : 2, labelRenderedSizeThreshold: graph.order > MANY_NODES ? 4 : graph.order > 150 ? 5 : 0,
     });
     this.remember();
     this.sigma.setGraph(graph as never);
@@ -180,6 +184,7 @@ export class Drawing {
 
   kill(): void {
     this.stop.abort();
+    this.pan.kill();
     this.sigma.kill();
   }
 
@@ -227,6 +232,7 @@ export class Drawing {
       if (this.hoveredNode && this.graph.hasNode(this.hoveredNode)) for (const each of this.graph.edges(this.hoveredNode)) touched.add(each);
     };
     gather();
+    if (node === this.hoveredNode && edge === this.hoveredEdge) return;
     [this.hoveredNode, this.hoveredEdge] = [node, edge];
     gather();
     this.box.classList.toggle("graph-pointing", node !== null);
@@ -279,6 +285,9 @@ export class Drawing {
     return `#${parts.map((each) => each.toString(16).padStart(2, "0")).join("")}`;
   }
 }
+
+/** Whoever moves the picture points at nobody. */
+const dragging = (event: MouseEvent | TouchEvent) => "buttons" in event && event.buttons > 0;
 
 function linesOf(net: Net): Map<string, Line> {
   const lines = new Map<string, Line>();

@@ -149,7 +149,7 @@ function inRows(alone: readonly string[], others: readonly string[], places: Pla
   if (!others.length) [left, right, bottom, top] = [0, 0, 0, 0];
   const columns = Math.max(1, Math.min(alone.length, Math.ceil(Math.sqrt(alone.length * 1.2))));
   const width = Math.max(right - left, (top - bottom) * 1.3, columns * SPREAD);
-  const step = (width * 1.1) / columns;
+  const step = Math.min((width * 1.1) / columns, others.length ? width / 5 : Infinity);
   const begin = (left + right) / 2 - (step * (columns - 1)) / 2;
   alone.forEach((each, index) => {
     const row = Math.floor(index / columns);
