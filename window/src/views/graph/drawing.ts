@@ -1,7 +1,7 @@
 /** The picture: sigma on a canvas. It knows nothing of the page but the box it fills and the tokens of its colours. */
 import { DirectedGraph } from "graphology";
 import Sigma from "sigma";
-import { EdgeArrowProgram, EdgeDoubleArrowProgram, EdgeLineProgram, type NodeHoverDrawingFunction, type NodeLabelDrawingFunction } from "sigma/rendering";
+import { EdgeArrowProgram, EdgeDoubleArrowProgram, EdgeLineProgram, type EdgeLabelDrawingFunction, type NodeHoverDrawingFunction, type NodeLabelDrawingFunction } from "sigma/rendering";
 import { tokenColor } from "../../lib/store";
 import { layOut, type Places } from "./layout";
 import { Pan } from "./pan";
@@ -49,6 +49,7 @@ export class Drawing {
   private graph = new Drawn();
   private readonly sigma: Sigma;
   private readonly pan: Pan;
+  private readonly sized: ResizeObserver;
   private readonly places: Places = new Map();
   private net: Net | null = null;
   private look: Look = { selected: null, way: null };
@@ -72,7 +73,7 @@ export class Drawing {
       edgeProgramClasses: { arrow: EdgeArrowProgram, both: EdgeDoubleArrowProgram, line: EdgeLineProgram },
       nodeReducer: (id, data) => this.nodeLook(id, data as Spot),
       edgeReducer: (id, data) => this.edgeLook(id, data as { line: Line; strength: number }),
-      defaultDrawNodeHover: this.drawHover, defaultDrawNodeLabel: this.drawLabel,
+      defaultDrawNodeHover: this.drawHover, defaultDrawEdgeLabel: this.drawWords, defaultDrawNodeLabel: this.drawLabel,
     });
     this.sigma.on("beforeRender", () => (this.taken = []));
     this.sigma.on("clickNode", ({ node }) => events.onSelect(node));
@@ -87,6 +88,8 @@ export class Drawing {
     this.sigma.on("leaveEdge", () => this.hover(null, null));
     this.settled = events.onSettled;
     this.pan = new Pan(this.sigma, box);
+    this.sized = new ResizeObserver(() => this.sigma.resize().scheduleRender());
+    this.sized.observe(box);
     this.recolor();
   }
 
@@ -127,7 +130,7 @@ export class Drawing {
     this.sigma.setSettings({
       enableEdgeEvents: graph.size <= MANY_LINES / 2, hideEdgesOnMove: graph.size > 2 * MANY_LINES,
       hideLabelsOnMove: graph.order > MANY_NODES, defaultEdgeType: many ? "line" : "arrow",
-      labelDensity: graph.order > MANY_NODES ? 0.4 : 2, labelRenderedSizeThreshold: graph.order > MANY_NODES ? 4 : graph.order > 150 ? 5 : 0,
+      labelDensity: graph.order > MANY_NODES ? 0.4 : 2, labelRenderedSizeThreshold: graph.order > MANY_NODES ? 2.5 : graph.order > 150 ? 5 : 0,
     });
     this.remember();
     this.sigma.setGraph(graph as never);
@@ -185,6 +188,7 @@ export class Drawing {
   kill(): void {
     this.stop.abort();
     this.pan.kill();
+    this.sized.disconnect();
     this.sigma.kill();
   }
 
@@ -194,7 +198,7 @@ export class Drawing {
     const { selected, way } = this.look;
     const meant = way ? way.nodes.has(id) : !selected || this.near.has(id);
     const many = this.graph.order > MANY_NODES;
-    const size = (many ? 2 : 4) + (many ? 5 : 9) * entity.importance;
+    const size = (many ? 1.2 : 4) + (many ? 3.6 : 9) * entity.importance;
     const pale = 1 - (0.3 + 0.7 * Math.min(1, Math.max(0, entity.strength)));
     return {
       x, y, label: meant ? short(entity.name, LONGEST_LABEL) : "", color: this.mixed(colorToken(entity.type), meant ? pale : DIM),
@@ -249,29 +253,51 @@ export class Drawing {
     const bottom = top + size;
     if (!data.forceLabel && this.taken.some((each) => left < each[1] && right > each[0] && top < each[3] && bottom > each[2])) return;
     this.taken.push([left, right, top, bottom]);
+    // A rim in the colour of the ground, so that it can be read over lines and dots.
+    context.lineJoin = "round";
+    context.lineWidth = 3;
+    context.strokeStyle = `rgb(${this.ground.join(" ")})`;
+    context.strokeText(data.label, left + 2, bottom - 1);
     context.fillStyle = settings.labelColor.color ?? "#000";
     context.fillText(data.label, left + 2, bottom - 1);
   };
 
+  /** A ring around the dot, and its name on a ground of its own. */
   private drawHover: NodeHoverDrawingFunction = (context, data, settings) => {
     const size = settings.labelSize;
-    context.font = `600 ${size}px ${settings.labelFont}`;
     const [x, y, radius] = [data.x, data.y, data.size];
-    context.fillStyle = this.css("--raised");
-    context.shadowColor = "rgb(0 0 0 / 30%)";
-    context.shadowBlur = 8;
+    context.font = `600 ${size}px ${settings.labelFont}`;
+    context.lineWidth = 2;
+    context.strokeStyle = this.css("--accent");
     context.beginPath();
-    if (data.label) context.roundRect(x - radius - 4, y - radius - 4, context.measureText(data.label).width + 2 * radius + 16, 2 * radius + 8, radius + 4);
-    else context.arc(x, y, radius + 4, 0, 2 * Math.PI);
-    context.fill();
-    context.shadowBlur = 0;
-    context.fillStyle = data.color;
-    context.beginPath();
-    context.arc(x, y, radius, 0, 2 * Math.PI);
-    context.fill();
+    context.arc(x, y, radius + 3, 0, 2 * Math.PI);
+    context.stroke();
     if (!data.label) return;
+    const half = context.measureText(data.label).width / 2;
+    const top = y + radius + 5;
+    context.fillStyle = this.css("--raised");
+    context.strokeStyle = this.css("--control-line");
+    context.lineWidth = 1;
+    context.beginPath();
+    context.roundRect(x - half - 7, top, 2 * half + 14, size + 8, 6);
+    context.fill();
+    context.stroke();
     context.fillStyle = this.css("--text");
-    context.fillText(data.label, x + radius + 4, y + size / 3);
+    context.fillText(data.label, x - half, top + size + 2);
+  };
+
+  /** In the middle of its line, level, however short the line is. */
+  private drawWords: EdgeLabelDrawingFunction = (context, edge, source, target, settings) => {
+    if (!edge.label) return;
+    const size = settings.edgeLabelSize;
+    context.font = `500 ${size}px ${settings.edgeLabelFont}`;
+    const [x, y] = [(source.x + target.x) / 2 - context.measureText(edge.label).width / 2, (source.y + target.y) / 2 + size / 3];
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    context.strokeStyle = `rgb(${this.ground.join(" ")})`;
+    context.strokeText(edge.label, x, y);
+    context.fillStyle = this.css("--accent");
+    context.fillText(edge.label, x, y);
   };
 
   private css(token: string): string {
