@@ -166,15 +166,15 @@ def test_expand_asks_for_what_lies_around(empty_server: Server, sign_in: SignIn)
     ]
     write(empty_server, relations=hub)
     write(
-        empty_server, relations=[{"source": "Leaf 399", "type": "supports", "target": "Far away"}]
+        empty_server, relations=[{"source": "Leaf 399", "type": "supports", "target": "Zeta far"}]
     )
     page = sign_in(empty_server, "read", "graph")
     settled(page)
     expect(page.locator(".lead")).to_contain_text("300 entities")
     expect(page.locator(".lead")).to_contain_text("(there are more)")
-    page.get_by_label("Find an entity").fill("Far away")
+    page.get_by_label("Find an entity").fill("Zeta far")
     page.get_by_role("button", name="Look in the whole graph").click()
-    expect(card(page, "Far away")).to_contain_text("Leaf 399 supports Far away")
+    expect(card(page, "Zeta far")).to_contain_text("Leaf 399 supports Zeta far")
     page.get_by_role("button", name="Go to Leaf 399").click()
     card(page, "Leaf 399").get_by_role("button", name="Expand").click()
     relations = card(page, "Leaf 399").get_by_role("region", name="Relations")

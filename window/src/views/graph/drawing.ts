@@ -124,7 +124,9 @@ export class Drawing {
       graph.addEdgeWithKey(id, source, target, { line, strength });
     }
     this.graph = graph;
+    this.remember();
     [this.hoveredNode, this.hoveredEdge] = [null, null];
+    this.sigma.setGraph(graph as never);
     const many = graph.size > MANY_LINES;
     this.pan.active = many || graph.order > MANY_NODES;
     this.sigma.setSettings({
@@ -132,8 +134,6 @@ export class Drawing {
       hideLabelsOnMove: graph.order > MANY_NODES, defaultEdgeType: many ? "line" : "arrow",
       labelDensity: graph.order > MANY_NODES ? 0.4 : 2, labelRenderedSizeThreshold: graph.order > MANY_NODES ? 2.5 : graph.order > 150 ? 5 : 0,
     });
-    this.remember();
-    this.sigma.setGraph(graph as never);
   }
 
   setLook(look: Look): void {
