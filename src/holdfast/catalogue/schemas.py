@@ -102,7 +102,7 @@ _OF_VERB: Mapping[str, Mapping[str, Bounds]] = {
     "facts.update": {"category": _one_of(CATEGORIES)},
     "fading": {"days": _number(0, 3_660), "limit": _number(1, 1_000)},
     "feedback": {"value": _one_of((1, -1))},
-    "graph.overview": {"limit": _number(1, 1_000)},
+    "graph.overview": {"limit": _number(1, 5_000)},
     "graph.traverse": {"limit": _number(1, 1_000)},
     "graph.write": {"entities": _list(MOST_ENTITIES), "relations": _list(MOST_RELATIONS)},
     "growth": {"days": _number(1, 3_660)},

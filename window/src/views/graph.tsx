@@ -7,12 +7,13 @@ import { VirtualList } from "../lib/virtual";
 import { Card } from "./graph/card";
 import { Drawing } from "./graph/drawing";
 import { MergeDialog, MergesDialog } from "./graph/merges";
-import { FIRST, Net, TYPES, bears, folded, loadGraph, relationWords, traverse, wayBetween, type Asked, type Entity, type Step, type Subgraph } from "./graph/model";
+import { Net, TYPES, bears, folded, loadGraph, relationWords, traverse, wayBetween, type Asked, type Entity, type Step, type Subgraph } from "./graph/model";
 import { Dot, typeWords } from "./graph/pick";
 import { WayPanel } from "./graph/way";
 import { TimeBar } from "./graph/time";
 
-type Show = "300" | "1000" | "all";
+/** How many entities can be shown: the least at first, the most that the service gives. */
+type Show = "300" | "1000" | "5000";
 
 export default function Graph() {
   const user = useUser();
@@ -28,14 +29,13 @@ export default function Graph() {
   const [to, setTo] = useParam("to");
   const [merges, setMerges] = useState(false);
   const [merging, setMerging] = useState<Entity | null>(null);
-  const [progress, setProgress] = useState("");
   const [extra, setExtra] = useState<Net | null>(null);
   const expanded = useRef<string[]>([]);
   const drawing = useRef<Drawing | null>(null);
 
-  const asked: Asked = { day, faded: faded === "1", most: show === "all" ? null : show === "1000" ? 1_000 : FIRST };
+  const asked: Asked = { day, faded: faded === "1", most: show === "5000" ? 5_000 : show === "1000" ? 1_000 : 300 };
   const answer = useAnswer<Net>(JSON.stringify([user, asked]), (signal) =>
-    loadGraph(asked, expanded.current, signal, setProgress));
+    loadGraph(asked, expanded.current, signal));
   useEffect(() => setExtra(null), [answer.data]);
   const whole = useMemo(() => Net.of(answer.data, extra), [answer.data, extra]);
   const hidden = useMemo(() => new Set(hide ? hide.split(",") : []), [hide]);
@@ -118,7 +118,7 @@ export default function Graph() {
         <>
           <Select<Show>
             label="How many are shown" value={show as Show} onChange={setShow}
-            options={[{ value: "300", title: "300 most connected" }, { value: "1000", title: "1,000 most connected" }, { value: "all", title: "Everything" }]}
+            options={[{ value: "300", title: "Top 300" }, { value: "1000", title: "Top 1,000" }, { value: "5000", title: "Top 5,000" }]}
           />
           <Button icon="changes" onClick={() => setParams({ from: ways ? null : selected?.id ?? "?", to: null })} aria-pressed={ways}>Path</Button>
           <Button icon="link" onClick={() => setMerges(true)}>Merges</Button>
@@ -127,7 +127,7 @@ export default function Graph() {
     >
       {answer.error && <ErrorBox error={answer.error} retry={answer.reload} />}
       {!answer.data && answer.loading && (
-        <><Loading lines={8} what="The graph" />{progress && <p class="muted" role="status">{progress}</p>}</>
+        <Loading lines={8} what="The graph" />
       )}
       {nothing && !day && !asked.faded && <NothingYet onFaded={() => setFaded("1")} />}
       {answer.data && !(nothing && !day && !asked.faded) && (
@@ -141,7 +141,7 @@ export default function Graph() {
               />
             )}
             <Stage
-              net={net} nothing={!net.nodes.size} day={day} busy={answer.loading} progress={asked.most === null ? progress : ""} look={{ selected: node || null, way }}
+              net={net} nothing={!net.nodes.size} day={day} busy={answer.loading} look={{ selected: node || null, way }}
               drawing={drawing} onSelect={clickedNode} onExpand={expand.run} onNow={() => setDay(null)}
             />
             <TimeBar user={user} net={answer.data} day={day} onDay={setDay} busy={answer.loading}>
@@ -289,8 +289,8 @@ function Legend({ whole, hidden, onHide }: { whole: Net; hidden: ReadonlySet<str
 
 // The picture
 
-function Stage({ net, nothing, day, busy, progress, look, drawing, onSelect, onExpand, onNow }: {
-  net: Net; nothing: boolean; day: string; busy: boolean; progress: string;
+function Stage({ net, nothing, day, busy, look, drawing, onSelect, onExpand, onNow }: {
+  net: Net; nothing: boolean; day: string; busy: boolean;
   look: { selected: string | null; way: { nodes: ReadonlySet<string>; edges: ReadonlySet<string> } | null };
   drawing: { current: Drawing | null }; onSelect: (id: string | null) => void; onExpand: (id: string) => void; onNow: () => void;
 }) {
@@ -354,13 +354,15 @@ function Stage({ net, nothing, day, busy, progress, look, drawing, onSelect, onE
         </div>
       )}
       {(busy || (state === "settling" && !nothing)) && (
-        <p class="graph-busy" role="status"><span class="spinner" aria-hidden="true" /> {busy ? `Asking${progress ? `: ${progress}` : "…"}` : "Finding places…"}</p>
+        <p class="graph-busy" role="status"><span class="spinner" aria-hidden="true" /> {busy ? "Asking…" : "Finding places…"}</p>
       )}
       {state !== "none" && (
         <div class="graph-tools">
           <IconButton icon="plus" label="Zoom in" onClick={() => drawing.current?.zoom(1.5)} />
           <Button kind="quiet" class="icon-only" aria-label="Zoom out" title="Zoom out" onClick={() => drawing.current?.zoom(1 / 1.5)}>−</Button>
-          <IconButton icon="auto" label="Show all of it" onClick={() => drawing.current?.fit()} />
+          <Button kind="quiet" class="icon-only" aria-label="Show all of it" title="Show all of it" onClick={() => drawing.current?.fit()}>
+            <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M2.5 6V2.500H6M10 2.500h3.500V6M13.500 10v3.500H10M6 13.500H2.500V10" /></svg>
+          </Button>
           <IconButton icon="refresh" label="Find new places" onClick={() => { setState("settling"); void drawing.current?.show(net, { anew: true }); }} />
         </div>
       )}

@@ -211,6 +211,8 @@ def _entity_named(graph: Adjacency, scope: Scope, name: str) -> str:
 
 _MOST_DEPTH = 5
 _MOST_NODES = 1_000
+#: Of an overview: as many as the window draws.
+_MOST_SHOWN = 5_000
 _MOST_LISTED = 10_000
 #: Edges in an answer for each entity it may hold.
 _EDGES_A_NODE = 20
@@ -394,7 +396,7 @@ class Graph:
         """The most connected and most important entities, and all edges between them; the times as
         for `traverse`, and what faded only if wanted."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
-        most = validate.whole_number(limit, "limit", 1, _MOST_NODES)
+        most = validate.whole_number(limit, "limit", 1, _MOST_SHOWN)
         among = check.types(type, "type")
         graph = self._graphs.of(scope)
         when = self._when(graph, scope, as_of, known_at, faded=faded)

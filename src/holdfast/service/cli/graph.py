@@ -56,7 +56,12 @@ Entity = Annotated[
 ]
 Depth = Annotated[int | None, typer.Option(help="Steps around --entity, 1..5. Default: 2.")]
 Type = Annotated[str | None, typer.Option(help="Only entities of this type.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="At most so many entities, 1..1000.")]
+Limit = Annotated[
+    int,
+    typer.Option(
+        "--limit", "-n", help="At most so many entities, 1..5000; 1..1000 around --entity."
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(help="table, mermaid or json. Default: by the ending of --out, else table."),

@@ -1,9 +1,10 @@
 /** The picture: sigma on a canvas. It knows nothing of the page but the box it fills and the tokens of its colours. */
 import { DirectedGraph } from "graphology";
 import Sigma from "sigma";
-import { EdgeArrowProgram, EdgeDoubleArrowProgram, EdgeLineProgram, type NodeHoverDrawingFunction, type NodeLabelDrawingFunction } from "sigma/rendering";
+import { EdgeArrowProgram, EdgeDoubleArrowProgram, EdgeLineProgram, type EdgeLabelDrawingFunction, type NodeHoverDrawingFunction, type NodeLabelDrawingFunction } from "sigma/rendering";
 import { tokenColor } from "../../lib/store";
 import { layOut, type Places } from "./layout";
+import { Pan } from "./pan";
 import { TYPES, colorToken, relationWords, type Entity, type Net, type Relation } from "./model";
 
 export interface Look {
@@ -24,12 +25,20 @@ interface Line {
   both: boolean;
 }
 
+interface Spot {
+  x: number;
+  y: number;
+  entity: Entity;
+}
+
+class Drawn extends DirectedGraph<Spot, { line: Line; strength: number }> {}
+
 type Color = [number, number, number];
 
 /** From here on a picture is drawn plainly, so that it moves. */
 const MANY_LINES = 3_000;
 const MANY_NODES = 1_500;
-const LONGEST_LABEL = 34;
+const LONGEST_LABEL = 26;
 const LONGEST_WORDS = 44;
 /** What is not meant is mixed so far with the ground. */
 const DIM = 0.82;
@@ -37,14 +46,18 @@ const DIM = 0.82;
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Drawing {
-  private readonly graph = new DirectedGraph<{ x: number; y: number; entity: Entity }, { line: Line; strength: number }>();
+  private graph = new Drawn();
   private readonly sigma: Sigma;
+  private readonly pan: Pan;
+  private readonly sized: ResizeObserver;
   private readonly places: Places = new Map();
   private net: Net | null = null;
   private look: Look = { selected: null, way: null };
   private near = new Set<string>();
   private colors = new Map<string, Color>();
   private ground: Color = [255, 255, 255];
+  /** Where labels stand in this frame: left, right, top, bottom. */
+  private taken: [number, number, number, number][] = [];
   private hoveredNode: string | null = null;
   private hoveredEdge: string | null = null;
   private stop = new AbortController();
@@ -56,23 +69,27 @@ export class Drawing {
       allowInvalidContainer: true, zIndex: true, renderEdgeLabels: true,
       labelFont: getComputedStyle(document.body).fontFamily, labelSize: 12, labelWeight: "500",
       edgeLabelFont: getComputedStyle(document.body).fontFamily, edgeLabelSize: 11,
-      labelDensity: 1.2, labelGridCellSize: 90, stagePadding: 44, minCameraRatio: 0.01, maxCameraRatio: 3,
+      labelDensity: 2, labelGridCellSize: 90, stagePadding: 44, minCameraRatio: 0.01, maxCameraRatio: 3,
       edgeProgramClasses: { arrow: EdgeArrowProgram, both: EdgeDoubleArrowProgram, line: EdgeLineProgram },
-      nodeReducer: (id, data) => this.nodeLook(id, (data as { entity: Entity }).entity),
+      nodeReducer: (id, data) => this.nodeLook(id, data as Spot),
       edgeReducer: (id, data) => this.edgeLook(id, data as { line: Line; strength: number }),
-      defaultDrawNodeHover: this.drawHover, defaultDrawNodeLabel: drawLabel,
+      defaultDrawNodeHover: this.drawHover, defaultDrawEdgeLabel: this.drawWords, defaultDrawNodeLabel: this.drawLabel,
     });
+    this.sigma.on("beforeRender", () => (this.taken = []));
     this.sigma.on("clickNode", ({ node }) => events.onSelect(node));
     this.sigma.on("clickStage", () => events.onSelect(null));
     this.sigma.on("doubleClickNode", ({ node, preventSigmaDefault }) => {
       preventSigmaDefault();
       events.onExpand(node);
     });
-    this.sigma.on("enterNode", ({ node }) => this.hover(node, null));
+    this.sigma.on("enterNode", ({ node, event }) => !dragging(event.original) && this.hover(node, null));
     this.sigma.on("leaveNode", () => this.hover(null, null));
-    this.sigma.on("enterEdge", ({ edge }) => this.hover(null, edge));
+    this.sigma.on("enterEdge", ({ edge, event }) => !dragging(event.original) && this.hover(null, edge));
     this.sigma.on("leaveEdge", () => this.hover(null, null));
     this.settled = events.onSettled;
+    this.pan = new Pan(this.sigma, box);
+    this.sized = new ResizeObserver(() => this.sigma.resize().scheduleRender());
+    this.sized.observe(box);
     this.recolor();
   }
 
@@ -98,27 +115,25 @@ export class Drawing {
   }
 
   private place(net: Net, lines: ReadonlyMap<string, Line>): void {
-    const { graph } = this;
-    for (const id of graph.nodes()) if (!net.nodes.has(id)) graph.dropNode(id);
-    for (const id of graph.edges()) if (!lines.has(id)) graph.dropEdge(id);
-    for (const entity of net.nodes.values()) {
-      const { x, y } = this.places.get(entity.id) ?? { x: 0, y: 0 };
-      graph.mergeNode(entity.id, { x, y, entity });
-    }
+    // A new one: sigma follows every change of the one it shows, one by one.
+    const graph = new Drawn();
+    for (const entity of net.nodes.values()) graph.addNode(entity.id, { ...(this.places.get(entity.id) ?? { x: 0, y: 0 }), entity });
     for (const [id, line] of lines) {
       const strength = Math.max(...line.relations.map((each) => each.strength));
       const { source, target } = line.relations[0]!;
-      if (graph.hasEdge(id)) graph.replaceEdgeAttributes(id, { line, strength });
-      else graph.addEdgeWithKey(id, source, target, { line, strength });
+      graph.addEdgeWithKey(id, source, target, { line, strength });
     }
+    this.graph = graph;
+    this.remember();
+    [this.hoveredNode, this.hoveredEdge] = [null, null];
+    this.sigma.setGraph(graph as never);
     const many = graph.size > MANY_LINES;
+    this.pan.active = many || graph.order > MANY_NODES;
     this.sigma.setSettings({
       enableEdgeEvents: graph.size <= MANY_LINES / 2, hideEdgesOnMove: graph.size > 2 * MANY_LINES,
       hideLabelsOnMove: graph.order > MANY_NODES, defaultEdgeType: many ? "line" : "arrow",
-      labelRenderedSizeThreshold: graph.order > MANY_NODES ? 6 : graph.order > 150 ? 5 : 0,
+      labelDensity: graph.order > MANY_NODES ? 0.4 : 2, labelRenderedSizeThreshold: graph.order > MANY_NODES ? 2.5 : graph.order > 150 ? 5 : 0,
     });
-    this.remember();
-    this.sigma.refresh();
   }
 
   setLook(look: Look): void {
@@ -135,7 +150,7 @@ export class Drawing {
 
   /** After the theme changed. */
   recolor(): void {
-    this.colors = new Map(["--text", "--muted", "--accent", "--line-strong", "--raised", ...TYPES.map(colorToken)].map((each) => [each, rgb(tokenColor(each))]));
+    this.colors = new Map(["--text", "--muted", "--accent", "--control-line", "--raised", ...TYPES.map(colorToken)].map((each) => [each, rgb(tokenColor(each))]));
     this.ground = rgb(tokenColor("--surface"));
     this.sigma.setSettings({ labelColor: { color: this.css("--text") }, edgeLabelColor: { color: this.css("--text") } });
     this.sigma.refresh({ skipIndexation: true });
@@ -172,19 +187,21 @@ export class Drawing {
 
   kill(): void {
     this.stop.abort();
+    this.pan.kill();
+    this.sized.disconnect();
     this.sigma.kill();
   }
 
   // What things look like
 
-  private nodeLook(id: string, entity: Entity) {
+  private nodeLook(id: string, { x, y, entity }: Spot) {
     const { selected, way } = this.look;
     const meant = way ? way.nodes.has(id) : !selected || this.near.has(id);
     const many = this.graph.order > MANY_NODES;
-    const size = (many ? 2 : 4) + (many ? 5 : 9) * entity.importance;
+    const size = (many ? 1.2 : 4) + (many ? 3.6 : 9) * entity.importance;
     const pale = 1 - (0.3 + 0.7 * Math.min(1, Math.max(0, entity.strength)));
     return {
-      label: meant ? short(entity.name, LONGEST_LABEL) : "", color: this.mixed(colorToken(entity.type), meant ? pale : DIM),
+      x, y, label: meant ? short(entity.name, LONGEST_LABEL) : "", color: this.mixed(colorToken(entity.type), meant ? pale : DIM),
       size: id === selected ? size + 2 : size, zIndex: meant ? 1 : 0, highlighted: id === selected,
       forceLabel: id === selected || Boolean(way && meant) || (selected !== null && meant && this.near.size < 40),
     };
@@ -201,7 +218,7 @@ export class Drawing {
     const many = this.graph.size > MANY_LINES;
     const strong = hovered || onWay || (own && !way);
     return {
-      color: strong ? this.mixed("--accent", 0.25) : this.mixed("--line-strong", meant ? (1 - strength) * 0.6 : 0.7),
+      color: strong ? this.mixed("--accent", 0.25) : this.mixed("--control-line", meant ? (many ? 0.72 : 0.35) + (1 - strength) * 0.3 : 0.86),
       size: strong ? 2 : many ? 0.6 : 1.2, zIndex: strong ? 2 : meant ? 1 : 0,
       ...(many ? {} : { type: line.both ? "both" : "arrow" }),
       label: told && this.net ? this.words(line, this.net) : "", forceLabel: told,
@@ -219,31 +236,68 @@ export class Drawing {
       if (this.hoveredNode && this.graph.hasNode(this.hoveredNode)) for (const each of this.graph.edges(this.hoveredNode)) touched.add(each);
     };
     gather();
+    if (node === this.hoveredNode && edge === this.hoveredEdge) return;
     [this.hoveredNode, this.hoveredEdge] = [node, edge];
     gather();
     this.box.classList.toggle("graph-pointing", node !== null);
     this.sigma.refresh({ partialGraph: { edges: [...touched] }, skipIndexation: true, schedule: true });
   }
 
+  /** Below its dot, unless another label stands there. */
+  private drawLabel: NodeLabelDrawingFunction = (context, data, settings) => {
+    if (!data.label) return;
+    const size = settings.labelSize;
+    context.font = `${settings.labelWeight} ${size}px ${settings.labelFont}`;
+    const half = context.measureText(data.label).width / 2 + 2;
+    const [left, right, top] = [data.x - half, data.x + half, data.y + data.size + 3];
+    const bottom = top + size;
+    if (!data.forceLabel && this.taken.some((each) => left < each[1] && right > each[0] && top < each[3] && bottom > each[2])) return;
+    this.taken.push([left, right, top, bottom]);
+    // A rim in the colour of the ground, so that it can be read over lines and dots.
+    context.lineJoin = "round";
+    context.lineWidth = 3;
+    context.strokeStyle = `rgb(${this.ground.join(" ")})`;
+    context.strokeText(data.label, left + 2, bottom - 1);
+    context.fillStyle = settings.labelColor.color ?? "#000";
+    context.fillText(data.label, left + 2, bottom - 1);
+  };
+
+  /** A ring around the dot, and its name on a ground of its own. */
   private drawHover: NodeHoverDrawingFunction = (context, data, settings) => {
     const size = settings.labelSize;
-    context.font = `600 ${size}px ${settings.labelFont}`;
     const [x, y, radius] = [data.x, data.y, data.size];
-    context.fillStyle = this.css("--raised");
-    context.shadowColor = "rgb(0 0 0 / 30%)";
-    context.shadowBlur = 8;
+    context.font = `600 ${size}px ${settings.labelFont}`;
+    context.lineWidth = 2;
+    context.strokeStyle = this.css("--accent");
     context.beginPath();
-    if (data.label) context.roundRect(x - radius - 4, y - radius - 4, context.measureText(data.label).width + 2 * radius + 16, 2 * radius + 8, radius + 4);
-    else context.arc(x, y, radius + 4, 0, 2 * Math.PI);
-    context.fill();
-    context.shadowBlur = 0;
-    context.fillStyle = data.color;
-    context.beginPath();
-    context.arc(x, y, radius, 0, 2 * Math.PI);
-    context.fill();
+    context.arc(x, y, radius + 3, 0, 2 * Math.PI);
+    context.stroke();
     if (!data.label) return;
+    const half = context.measureText(data.label).width / 2;
+    const top = y + radius + 5;
+    context.fillStyle = this.css("--raised");
+    context.strokeStyle = this.css("--control-line");
+    context.lineWidth = 1;
+    context.beginPath();
+    context.roundRect(x - half - 7, top, 2 * half + 14, size + 8, 6);
+    context.fill();
+    context.stroke();
     context.fillStyle = this.css("--text");
-    context.fillText(data.label, x + radius + 4, y + size / 3);
+    context.fillText(data.label, x - half, top + size + 2);
+  };
+
+  /** In the middle of its line, level, however short the line is. */
+  private drawWords: EdgeLabelDrawingFunction = (context, edge, source, target, settings) => {
+    if (!edge.label) return;
+    const size = settings.edgeLabelSize;
+    context.font = `500 ${size}px ${settings.edgeLabelFont}`;
+    const [x, y] = [(source.x + target.x) / 2 - context.measureText(edge.label).width / 2, (source.y + target.y) / 2 + size / 3];
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    context.strokeStyle = `rgb(${this.ground.join(" ")})`;
+    context.strokeText(edge.label, x, y);
+    context.fillStyle = this.css("--accent");
+    context.fillText(edge.label, x, y);
   };
 
   private css(token: string): string {
@@ -258,13 +312,8 @@ export class Drawing {
   }
 }
 
-const drawLabel: NodeLabelDrawingFunction = (context, data, settings) => {
-  if (!data.label) return;
-  const color = settings.labelColor.color ?? "#000";
-  context.font = `${settings.labelWeight} ${settings.labelSize}px ${settings.labelFont}`;
-  context.fillStyle = color;
-  context.fillText(data.label, data.x + data.size + 4, data.y + settings.labelSize / 3);
-};
+/** Whoever moves the picture points at nobody. */
+const dragging = (event: MouseEvent | TouchEvent) => "buttons" in event && event.buttons > 0;
 
 function linesOf(net: Net): Map<string, Line> {
   const lines = new Map<string, Line>();

@@ -113,7 +113,7 @@ async function settle(
   const rounds = count < 400 ? 500 : count < 2_000 ? 250 : 110;
   const settings = {
     linLogMode: false, outboundAttractionDistribution: false, adjustSizes: false, edgeWeightInfluence: 0,
-    scalingRatio: 10, strongGravityMode: true, gravity: 0.05, slowDown: 1 + Math.log(count),
+    scalingRatio: 10, strongGravityMode: true, gravity: count < 100 ? 0.6 : 0.08, slowDown: 1 + Math.log(count),
     barnesHutOptimize: count > 800, barnesHutTheta: 0.7,
   };
   const pause = count > 1_000 ? 600 : 60;
@@ -147,14 +147,14 @@ function inRows(alone: readonly string[], others: readonly string[], places: Pla
     [bottom, top] = [Math.min(bottom, place.y), Math.max(top, place.y)];
   }
   if (!others.length) [left, right, bottom, top] = [0, 0, 0, 0];
-  const columns = Math.max(1, Math.min(alone.length, Math.ceil(Math.sqrt(alone.length * 1.6))));
+  const columns = Math.max(1, Math.min(alone.length, Math.ceil(Math.sqrt(alone.length * 1.2))));
   const width = Math.max(right - left, (top - bottom) * 1.3, columns * SPREAD);
-  const step = (width * 1.1) / columns;
+  const step = Math.min((width * 1.1) / columns, others.length ? width / 5 : Infinity);
   const begin = (left + right) / 2 - (step * (columns - 1)) / 2;
   alone.forEach((each, index) => {
     const row = Math.floor(index / columns);
     const shift = row % 2 ? step / 2 : 0;
-    places.set(each, { x: begin + (index % columns) * step + shift - step / 4, y: bottom - step * (0.9 + row * 0.55) });
+    places.set(each, { x: begin + (index % columns) * step + shift - step / 4, y: bottom - step * (0.75 + row * 0.5) });
   });
 }
 

@@ -114,7 +114,7 @@ export function MergeDialog({ entity, net, onClose, onDone }: {
               <p class="graph-name"><Dot type={each.type} /><strong dir="auto">{each.name}</strong></p>
               <p class="muted">{typeWords(each)}{each.aliases.length > 0 && <>, also <span dir="auto">{each.aliases.join(", ")}</span></>}</p>
               <ul>{(net.at.get(each.id) ?? []).slice(0, 4).map((edge) => <li key={edge.id} dir="auto">{edge.content}</li>)}</ul>
-              <p class="muted">{net.degree(each.id)} relations, {each.sources.length} turns</p>
+              <p class="muted">Relations: {net.degree(each.id)}. Turns: {each.sources.length}.</p>
             </div>
           ))}
         </div>

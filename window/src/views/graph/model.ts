@@ -133,50 +133,22 @@ export interface Asked {
   /** The end of this day, as of which the graph is shown; "" is now. */
   day: string;
   faded: boolean;
-  /** How many of the most connected; null: all. */
-  most: number | null;
+  /** How many of the most connected. */
+  most: number;
 }
 
-/** Entities of the first view. */
-export const FIRST = 300;
-const PAGE = 2_000;
-/** More than this is no picture any more. */
-export const MOST_ENTITIES = 10_000;
-const MOST_RELATIONS = 50_000;
+/** A large graph on a busy server. */
+const TIMEOUT_MS = 60_000;
 
 export const asOf = (day: string) => (day ? `${day}T23:59:59Z` : null);
 
-export async function loadGraph(
-  asked: Asked, expanded: readonly string[], signal: AbortSignal, progress: (words: string) => void,
-): Promise<Net> {
+export async function loadGraph(asked: Asked, expanded: readonly string[], signal: AbortSignal): Promise<Net> {
   const times = { as_of: asOf(asked.day), faded: asked.faded };
   const around = Promise.all(expanded.map((id) => traverse(id, asked, { signal })));
-  if (asked.most !== null) {
-    const found = await get<Subgraph>("/v1/graph", { limit: asked.most, ...times }, { signal });
-    const net = Net.of(found, ...(await around));
-    net.truncated = found.truncated;
-    return net;
-  }
-  const nodes = await everything<Entity>("entities", times, MOST_ENTITIES, signal, progress);
-  const edges = await everything<Relation>("edges", times, MOST_RELATIONS, signal, progress);
-  const net = Net.of({ nodes: nodes.items, edges: edges.items, truncated: false }, ...(await around));
-  net.truncated = nodes.more || edges.more;
+  const found = await get<Subgraph>("/v1/graph", { limit: asked.most, ...times }, { signal, timeoutMs: TIMEOUT_MS });
+  const net = Net.of(found, ...(await around));
+  net.truncated = found.truncated;
   return net;
-}
-
-async function everything<T>(
-  what: "entities" | "edges", times: { as_of: string | null; faded: boolean }, most: number, signal: AbortSignal,
-  progress: (words: string) => void,
-): Promise<{ items: T[]; more: boolean }> {
-  const items: T[] = [];
-  for (let cursor: string | null = null; ;) {
-    const query = { limit: PAGE, cursor, ...times };
-    const page: { entities?: T[]; edges?: T[]; next: string | null } = await get(`/v1/graph/${what}`, query, { signal });
-    items.push(...(page[what] ?? []));
-    progress(`${items.length.toLocaleString()} ${what === "edges" ? "relations" : what}`);
-    cursor = page.next;
-    if (!cursor || items.length >= most) return { items, more: cursor !== null };
-  }
 }
 
 export function traverse(

@@ -48,11 +48,11 @@ export function TimeBar({ user, net, day, onDay, busy, children }: {
         id={id} type="range" min={begin - 1} max={today} step={1} value={value} aria-valuetext={words} disabled={begin >= today}
         onInput={(event) => setHeld(Number(event.currentTarget.value))}
       />
+      <output for={id} class="graph-words" aria-busy={busy}>{words}</output>
       <input
         type="date" class="input graph-day" aria-label="Day" value={value >= today ? "" : dayOf(value * DAY_MS)} max={dayOf(today * DAY_MS)}
         onChange={(event) => /^\d{4}-\d\d-\d\d$/.test(event.currentTarget.value) && onDay(event.currentTarget.value)}
       />
-      <output for={id} class="graph-words" aria-busy={busy}>{words}</output>
       {day && <Button small icon="undo" onClick={() => onDay(null)}>Now</Button>}
       {children}
     </div>

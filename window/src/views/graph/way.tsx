@@ -13,7 +13,7 @@ export function WayPanel({ net, from, to, onFrom, onTo, steps, busy, error, retr
   const [first, setFirst] = useState(name(from));
   const [second, setSecond] = useState(name(to));
   useEffect(() => { if (from) setFirst(name(from)); }, [from, net]);
-  useEffect(() => setSecond(name(to)), [to, net]);
+  useEffect(() => { if (to) setSecond(name(to)); }, [to, net]);
   return (
     <section class="graph-way" aria-label="Path between two">
       <div class="graph-way-ends">
