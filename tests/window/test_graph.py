@@ -396,7 +396,7 @@ def test_names_types_and_relations_are_only_text(
     camera("graph-payloads")
     page.get_by_role("button", name="Path", exact=True).click()
     page.get_by_role("combobox", name="To").fill("script")
-    expect(page.get_by_role("option").first).to_be_visible()
+    expect(page.get_by_role("listbox", name="To").get_by_role("option").first).to_be_visible()
     assert page.evaluate("window.hurt") is None
     found = "main :is(script, iframe, img, [onload], [onerror], [onmouseover])"
     assert page.locator(found).count() == 0
