@@ -316,11 +316,11 @@ def test_a_key_that_reads_is_offered_no_merge(server: Server, sign_in: SignIn) -
     opened = card(page, "Jonas Abbering")
     expect(opened.get_by_role("region", name="Taken for one")).to_contain_text("given name")
     expect(opened.get_by_role("button", name="Merge with")).to_have_count(0)
-    expect(page.get_by_role("button", name="Part")).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("^Part "))).to_have_count(0)
     page.get_by_role("button", name="Merges").click()
     merges = page.get_by_role("dialog", name="Names taken for one")
     expect(merges).to_contain_text("Jonas")
-    expect(merges.get_by_role("button", name="Part ")).to_have_count(0)
+    expect(merges.get_by_role("button", name=re.compile("^Part "))).to_have_count(0)
 
 
 def test_an_empty_graph_says_how_it_fills(
@@ -382,11 +382,13 @@ def test_names_types_and_relations_are_only_text(
     page = sign_in(empty_server, "write", "graph")
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
     settled(page)
-    for index in range(len(PAYLOADS)):
+    for index in range(rows(page).count()):
         rows(page).nth(index).click()
         expect(page.locator(".graph-card h2")).to_be_visible()
         page.locator(".graph-card .graph-when").first.hover()
-    assert {each["name"] for each in things} == names(page)
+    _, told = empty_server.api("read")("GET", "/v1/graph")
+    assert {each["name"] for each in told["nodes"]} == names(page)
+    assert f"{PAYLOADS[0]} 0" in names(page)
     box = page.locator(".graph-canvas").bounding_box()
     assert box is not None
     for step in range(12):
@@ -394,7 +396,7 @@ def test_names_types_and_relations_are_only_text(
     camera("graph-payloads")
     page.get_by_role("button", name="Path", exact=True).click()
     page.get_by_role("combobox", name="To").fill("script")
-    expect(page.get_by_role("option").first).to_be_visible()
+    expect(page.get_by_role("listbox", name="To").get_by_role("option").first).to_be_visible()
     assert page.evaluate("window.hurt") is None
     found = "main :is(script, iframe, img, [onload], [onerror], [onmouseover])"
     assert page.locator(found).count() == 0
