@@ -258,7 +258,7 @@ function Row({ entity, net }: { entity: Entity; net: Net }) {
           {typeWords(entity)}{first && other && <> · {first.source === entity.id ? `${relationWords(first, net)} ${other.name}` : `${other.name} ${relationWords(first, net)}`}</>}
         </span>
       </span>
-      <span class="graph-row-count num" aria-label={`${relations.length} relations`}>{relations.length || ""}</span>
+      <span class="graph-row-count num" title={`${relations.length} relations`}>{relations.length || ""}</span>
     </div>
   );
 }
