@@ -1,13 +1,15 @@
-"""How fast the window is over 100,000 memories: first paint, every view, the size of the bundle.
+"""How fast the window is over many memories: first paint, every view, the size of the bundle.
 
 The goals are those of the product, on a machine that does nothing else: first paint within 1 s, an
 interaction within 100 ms, each the median of 10. Machines that run tests are busy, so what is
-asserted is twice as lax; the figures are printed (`pytest -s`) and are what to quote.
+asserted is twice as lax; the figures are printed (`pytest -s`) and are what to quote, those of
+100,000 memories (HOLDFAST_WINDOW_MEMORIES=100000, which takes minutes to fill).
 """
 
 from __future__ import annotations
 
 import gzip
+import os
 import statistics
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -25,7 +27,7 @@ from tests.window.touring import VIEWS, View, ask, go, settle
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-MEMORIES = 100_000
+MEMORIES = int(os.environ.get("HOLDFAST_WINDOW_MEMORIES", "20000"))
 TIMES = 10
 GOAL_PAINT_MS, GOAL_ACT_MS, GOAL_BUNDLE_BYTES = 1000, 100, 500_000
 LAX = 2
@@ -79,7 +81,7 @@ class Stock(LocalEmbedder):
 
 @pytest.fixture(scope="module")
 def large_server(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The sample conversation and 100,000 turns of the same user, over a year."""
+    """The sample conversation and many turns of the same user, over a year."""
     db = filled.copy(tmp_path_factory.mktemp("large"))
     began = datetime.now(UTC) - timedelta(days=365)
     with holdfast.open(db, worker=False, embedder=Stock()) as memory:
