@@ -173,6 +173,7 @@ _AS_OPENAI: Mapping[tuple[str, str], Asked] = {
 }
 _OPERATING: Mapping[tuple[str, str], Asked] = {
     ("GET", "/"): Asked(open=True, apart=True, **_NO_SCOPE),
+    ("GET", "/assets/sample.jsonl"): Asked(open=True, apart=True, **_NO_SCOPE),
     ("GET", "/assets/{name}"): Asked(
         open=True, apart=True, subject=_AN_ASSET, creates=True, **_NO_SCOPE
     ),
