@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { asApiError, connection, lookAlive, session, signOut, tryAgainNow, useAction, whoAmI, type ApiError } from "./lib/api";
 import {
   chooseTheme, currentUser, forgetDrafts, go, href, identity, lookAt, place, recentUsers, theme, useRights, useStore,
-  useUser, type Identity, type Theme,
+  shownOnce, useUser, type Identity, type Theme,
 } from "./lib/store";
 import { Badge, Button, Confirmations, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Kbd, Loading, Page, Segmented, Toasts, cls, formatTime } from "./lib/ui";
 import { SignInAgain, SignInPage } from "./signin";
@@ -13,6 +13,7 @@ import { VIEWS, type View } from "./views/index";
 function App() {
   const state = useStore(session);
   const who = useStore(identity);
+  const once = useStore(shownOnce);
   const [error, setError] = useState<ApiError | null>(null);
   const start = () => {
     setError(null);
@@ -26,7 +27,7 @@ function App() {
       {!error && state === "unknown" && <main class="boot"><span class="boot-name">Holdfast</span></main>}
       {state === "out" && <SignInPage />}
       {who && state !== "out" && <Shell who={who} />}
-      {state === "ended" && <SignInAgain />}
+      {state === "ended" && !once && <SignInAgain />}
       <Confirmations />
       <Toasts />
     </>

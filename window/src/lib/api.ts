@@ -7,7 +7,7 @@
  *   asked again when the server is back. A change fails instead, with words that say what to do.
  */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { createStore, currentUser, forgetDrafts, identity, type Identity } from "./store";
+import { createStore, currentUser, forgetDrafts, identity, isAnothers, type Identity } from "./store";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Query = Record<string, string | number | boolean | null | undefined | readonly string[]>;
@@ -42,6 +42,9 @@ export interface Options {
   signal?: AbortSignal | undefined;
   /** Default 30 s. */
   timeoutMs?: number;
+  /** Whose memory, where that is not whoever is looked at when it is sent: an undo, the second step
+   * of something that takes a while. */
+  user?: string | undefined;
   /** `false`: leave out user_id (the routes of an operator: keys, audit, jobs, metrics). */
   scoped?: boolean;
   /** A POST that changes nothing (recall, context, traverse): it waits for a server that is gone. */
@@ -141,7 +144,8 @@ async function call<T>(
   body: object | undefined,
   options: Options,
 ): Promise<T> {
-  const user = options.scoped === false || identity.get()?.user_id ? null : currentUser();
+  const looked = options.scoped === false || identity.get()?.user_id ? null : currentUser();
+  const user = options.user ?? looked;
   const whose = user ? { user_id: user } : {};
   const sent = body === undefined ? undefined : JSON.stringify({ ...whose, ...body });
   const target = path + queryText(body === undefined ? { ...whose, ...query } : query);
@@ -159,7 +163,12 @@ async function call<T>(
       continue;
     }
     if (answer.status === 401) {
+      const before = identity.get()?.key_id;
       await orAborted(signedInAgain(), options.signal);
+      if (!options.reads && identity.get()?.key_id !== before) {
+        const words = "You signed in with another key, so this was not done. Do it again if it is still wanted.";
+        throw new ApiError(words, "refused", 401);
+      }
       continue;
     }
     options.onHeaders?.(answer.headers);
@@ -257,8 +266,9 @@ function signedInAgain(): Promise<void> {
   return signingIn.promise;
 }
 
-/** Who we are, by the cookie; asked once at the start. */
-export async function whoAmI(): Promise<void> {
+/** Who we are, by the cookie; asked once at the start. True: somebody else than before, so that the
+ * page is being loaded anew, without what this tab kept. */
+export async function whoAmI(): Promise<boolean> {
   for (;;) {
     let answer: Response;
     try {
@@ -270,11 +280,17 @@ export async function whoAmI(): Promise<void> {
     }
     if (answer.status === 401) {
       session.set("out");
-      return;
+      return false;
     }
-    identity.set((await contentOf(answer)) as Identity);
+    const who = (await contentOf(answer)) as Identity;
+    if (isAnothers(who)) {
+      location.hash = "";
+      location.reload();
+      return true;
+    }
+    identity.set(who);
     session.set("in");
-    return;
+    return false;
   }
 }
 
@@ -283,7 +299,7 @@ export async function signIn(key: string): Promise<void> {
   const answer = await ask("POST", "/v1/sign-in", JSON.stringify({ key }), { timeoutMs: 10_000 });
   if (!answer.ok) await contentOf(answer);
   const before = identity.get();
-  await whoAmI();
+  if (await whoAmI()) return;
   const now = identity.get();
   const same = before?.workspace_id === now?.workspace_id && before?.user_id === now?.user_id;
   if (before && !same) {
@@ -307,13 +323,23 @@ export async function signOut(): Promise<void> {
   }
 }
 
+/** Another tab may have signed in as somebody else: all tabs have one session. */
+function onlyIfTheSame(now: Identity): void {
+  const before = identity.get();
+  if (!before || (before.workspace_id === now.workspace_id && before.user_id === now.user_id)) return;
+  forgetDrafts();
+  location.hash = "";
+  location.reload();
+}
+
 let looking = false;
 
 /** Ask whether the server and the key are still there; `connection` and `session` tell. */
 export function lookAlive(): void {
   if (looking || session.get() !== "in") return;
   looking = true;
-  get("/v1/whoami", {}, { scoped: false })
+  get<Identity>("/v1/whoami", {}, { scoped: false })
+    .then(onlyIfTheSame)
     .catch(() => undefined) // Slow or busy is alive.
     .finally(() => (looking = false));
 }
@@ -338,8 +364,9 @@ export interface Answer<T> {
  *     const stats = useAnswer(`stats ${user}`, (signal) => get<Stats>("/v1/stats", {}, { signal }));
  */
 export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>): Answer<T> {
-  const [state, setState] = useState<{ data: T | null; error: ApiError | null; loading: boolean }>({
+  const [state, setState] = useState<{ data: T | null; of: string | null; error: ApiError | null; loading: boolean }>({
     data: null,
+    of: null,
     error: null,
     loading: key !== null,
   });
@@ -348,23 +375,25 @@ export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => P
   latest.current = ask;
   useEffect(() => {
     if (key === null) {
-      setState({ data: null, error: null, loading: false });
+      setState({ data: null, of: null, error: null, loading: false });
       return;
     }
     const stop = new AbortController();
     setState((before) => ({ ...before, loading: true }));
     latest.current(stop.signal).then(
-      (data) => stop.signal.aborted || setState({ data, error: null, loading: false }),
+      (data) => stop.signal.aborted || setState({ data, of: key, error: null, loading: false }),
       (error: unknown) => {
         if (stop.signal.aborted || isAbort(error)) return;
-        setState((before) => ({ ...before, error: asApiError(error), loading: false }));
+        // The answer to another question is none to this one.
+        setState(({ data, of }) => ({ data: of === key ? data : null, of, error: asApiError(error), loading: false }));
       },
     );
     return () => stop.abort();
   }, [key, turn]);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
-  const set = useCallback((data: T) => setState({ data, error: null, loading: false }), []);
-  return { ...state, reload, set };
+  const set = useCallback((data: T) => setState({ data, of: key, error: null, loading: false }), [key]);
+  const { data, error, loading } = state;
+  return { data, error, loading, reload, set };
 }
 
 export interface Action<A extends unknown[], R> {

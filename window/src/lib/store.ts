@@ -54,6 +54,32 @@ export interface Identity {
 /** Null until we know; `signedIn` tells whether we asked. */
 export const identity = createStore<Identity | null>(null);
 
+/** How many things are on the page that are shown once and never again: a secret, a receipt. */
+export const shownOnce = createStore(0);
+
+/** While this is mounted nothing lies over it, not even the box to sign in again. */
+export function useShownOnce(): void {
+  useEffect(() => {
+    shownOnce.set(shownOnce.get() + 1);
+    return () => shownOnce.set(shownOnce.get() - 1);
+  }, []);
+}
+
+const WHO = "holdfast.who";
+
+/** Whether what this tab keeps (drafts, what was done) is of somebody else; from now on it is theirs. */
+export function isAnothers({ workspace_id, user_id }: Identity): boolean {
+  const now = JSON.stringify([workspace_id, user_id]);
+  try {
+    const before = sessionStorage.getItem(WHO);
+    if (before !== null && before !== now) sessionStorage.clear();
+    sessionStorage.setItem(WHO, now);
+    return before !== null && before !== now;
+  } catch {
+    return false; // Nothing is kept.
+  }
+}
+
 export interface Rights {
   /** Change, forget, restore, correct. */
   write: boolean;

@@ -545,7 +545,8 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 31_557_600], ["month", 2_629_800], ["week", 604_800], ["day", 86_400], ["hour", 3_600], ["minute", 60],
 ];
 
-export const formatDate = (at: string | Date) => DATE.format(new Date(at));
+/** A day without a time ("2026-03-01") is that day everywhere, not the evening before it in the west. */
+export const formatDate = (at: string | Date) => DATE.format(new Date(typeof at === "string" && at.length === 10 ? `${at}T12:00` : at));
 export const formatTime = (at: string | Date) => DATE_TIME.format(new Date(at));
 export const formatClock = (at: string | Date) => CLOCK.format(new Date(at));
 export const formatDay = (at: string | Date) => LONG_DAY.format(new Date(at));

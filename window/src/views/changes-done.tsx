@@ -62,11 +62,11 @@ export function useActs(): Act[] {
 }
 
 /** Note what was done, and say so with an "Undo" where it can be undone. */
-export function done(words: string, about: { text?: string; undo?: Call[]; note?: string; rule?: string } = {}): void {
+export function done(words: string, about: { user?: string; text?: string; undo?: Call[]; note?: string; rule?: string } = {}): void {
   const act: Act = {
     id: `${Date.now()}-${Math.random().toString(36).slice(2)}`,
     at: new Date().toISOString(),
-    user: currentUser() ?? "",
+    user: about.user ?? currentUser() ?? "",
     words,
     text: (about.text ?? "").slice(0, 300),
     undo: about.undo ?? [],
@@ -85,9 +85,11 @@ export function done(words: string, about: { text?: string; undo?: Call[]; note?
 }
 
 export async function takeBack(act: Act): Promise<void> {
+  // Of whom it was done, whoever is looked at by now.
+  const options = { user: act.user || undefined };
   for (const { method, path, body = {} } of act.undo) {
-    if (method === "DELETE") await del(path);
-    else await (method === "PUT" ? put : post)(path, body);
+    if (method === "DELETE") await del(path, {}, options);
+    else await (method === "PUT" ? put : post)(path, body, options);
   }
   drop(act);
   touched();

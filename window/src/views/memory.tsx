@@ -97,8 +97,8 @@ function noteRestored(id: string): void {
   forgottenHere.set(forgottenHere.get().filter((each) => each.id !== id));
 }
 
-async function restore(id: string): Promise<void> {
-  await post(`/v1/memories/${part(id)}/restore`);
+async function restore(id: string, user = currentUser()): Promise<void> {
+  await post(`/v1/memories/${part(id)}/restore`, {}, { user: user ?? undefined });
   noteRestored(id);
 }
 
@@ -122,8 +122,13 @@ async function look(id: string, signal: AbortSignal): Promise<Found> {
   const lines = get<{ versions: HistoryLine[] }>(`/v1/memories/${part(id)}/history`, { limit: 1000 }, { signal });
   const one = get<Kept>(`/v1/memories/${part(id)}`, {}, { signal, onHeaders: (headers) => (etag = headers.get("etag") ?? "") });
   const [kept, history] = await Promise.allSettled([one, lines]);
-  if (history.status === "rejected") throw kept.status === "rejected" ? kept.reason : history.reason;
-  if (kept.status === "fulfilled") return { kept: kept.value, etag, history: history.value.versions };
+  if (kept.status === "fulfilled") {
+    if (history.status === "fulfilled") return { kept: kept.value, etag, history: history.value.versions };
+    // What others share can be seen, and its history is theirs.
+    if (asApiError(history.reason).status !== 404) throw history.reason;
+    return { kept: kept.value, etag, history: [] };
+  }
+  if (history.status === "rejected") throw kept.reason;
   const missing = kept.reason instanceof ApiError && kept.reason.status === 404;
   if (!missing) throw kept.reason;
   return { kept: null, etag, history: history.value.versions };
@@ -229,13 +234,14 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
   });
   useFocusKept();
   const forget = useAction(async () => {
+    const user = currentUser();
     await del(`/v1/memories/${part(kept.id)}`);
     noteForgotten(kept);
     onChanged?.(kept.id, null);
     toast("Forgotten. It can be restored for 30 days.", "good", {
       title: "Undo",
       run: () => {
-        restore(kept.id).then(
+        restore(kept.id, user).then(
           () => {
             onChanged?.(kept.id, kept);
             toast("Restored: it counts again");

@@ -1,7 +1,7 @@
 /** Standing instructions: with their condition, since when, from which words; switched off and on, edited, added. */
 import { useState } from "preact/hooks";
-import { ApiError, del, get, part, post, useAction } from "../lib/api";
-import { href, useDraft, useParam, useRights, useUser } from "../lib/store";
+import { ApiError, del, get, part, post, useAction, type Options } from "../lib/api";
+import { currentUser, href, useDraft, useParam, useRights, useUser } from "../lib/store";
 import { Badge, Button, Dialog, Empty, ErrorBox, Field, IconButton, Loading, Prose, SearchBox, Switch, Time, cls, confirm, formatPercent } from "../lib/ui";
 import { usePages } from "../lib/virtual";
 import { done, takeBack, useActs, type Act, type Call } from "./changes-done";
@@ -121,43 +121,45 @@ const LONGEST_MS = 60_000;
  * once by its wording, else a moment later by the model that reads. What is taken for a part of a
  * text that was handed over is confirmed: whoever types here means it.
  */
-async function giveRule(text: string, agent: string | null): Promise<{ turn: string; rule: string }> {
-  const receipt = await post<{ events: string[] }>("/v1/memories", { messages: [{ role: "user", content: text }], session_id: "window", ...(agent ? { agent_id: agent } : {}) });
+async function giveRule(text: string, agent: string | null, whose: Options): Promise<{ turn: string; rule: string }> {
+  const receipt = await post<{ events: string[] }>("/v1/memories", { messages: [{ role: "user", content: text }], session_id: "window", ...(agent ? { agent_id: agent } : {}) }, whose);
   const turn = receipt.events[0] ?? "";
   for (const began = Date.now(); Date.now() - began < LONGEST_MS; await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))) {
-    const { state } = await get<{ state: string }>(`/v1/events/${part(turn)}`);
-    const { memories } = await get<{ memories: Memory[] }>("/v1/memories", { tiers: ["procedure"], limit: 100 });
+    const { state } = await get<{ state: string }>(`/v1/events/${part(turn)}`, {}, whose);
+    const { memories } = await get<{ memories: Memory[] }>("/v1/memories", { tiers: ["procedure"], limit: 100 }, whose);
     const own = memories.filter((each) => each.sources.includes(turn));
     const rule = own.find((each) => each.kind === "instruction");
     if (rule) return { turn, rule: rule.id };
     const asked = own.find((each) => each.kind === "doubtful");
     if (asked) {
-      const made = await post<Fact>(`/v1/clarifications/${part(asked.id)}/answer`, { keep: "new" });
+      const made = await post<Fact>(`/v1/clarifications/${part(asked.id)}/answer`, { keep: "new" }, whose);
       return { turn, rule: made.id };
     }
     if (state === "done" || state === "failed" || state === "dead") break;
   }
-  await del(`/v1/memories/${part(turn)}`);
+  await del(`/v1/memories/${part(turn)}`, {}, whose);
   throw new ApiError("This was not understood as a rule, and nothing was kept of it. Say it as an order, such as “Always …”, “Never …” or “When I ask for …, …”.", "refused", 422);
 }
 
 function EditRule({ known, onClose }: { known: Memory | null; onClose: () => void }) {
   const [text, setText, clear] = useDraft(`rule.${known?.id ?? "new"}`, known?.content ?? "");
   const save = useAction(async () => {
-    const { turn, rule } = await giveRule(text.trim(), known?.agent ?? null);
+    const user = currentUser() ?? "";
+    const whose = { user: user || undefined };
+    const { turn, rule } = await giveRule(text.trim(), known?.agent ?? null, whose);
     const undo: Call[] = [{ method: "DELETE", path: `/v1/memories/${part(turn)}` }];
     if (known && known.id !== rule) {
-      const old = await get<Memory>(`/v1/memories/${part(known.id)}`);
+      const old = await get<Memory>(`/v1/memories/${part(known.id)}`, {}, whose);
       if (old.valid_to === null && old.known_to === null) {
         // The new words do not end the old rule by themselves.
-        await del(`/v1/memories/${part(known.id)}`);
+        await del(`/v1/memories/${part(known.id)}`, {}, whose);
         undo.push({ method: "POST", path: `/v1/memories/${part(known.id)}/restore` });
       }
     }
     clear();
     onClose();
     done(known ? "The instruction has new words" : "The instruction was added", {
-      text: text.trim(), undo, note: known ? "Undo forgets the new words; those before hold again." : "",
+      user, text: text.trim(), undo, note: known ? "Undo forgets the new words; those before hold again." : "",
     });
   });
   const same = !text.trim() || text.trim() === known?.content;

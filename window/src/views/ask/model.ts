@@ -242,8 +242,11 @@ export function asConfig(tune: Tune, defaults: Defaults, detected: string): Reco
 
 function put(tree: Record<string, unknown>, path: string[], value: unknown): void {
   const [first = "", ...rest] = path;
-  if (!rest.length) tree[first] = value;
-  else put((tree[first] ??= {}) as Record<string, unknown>, rest, value);
+  // Names may come from an address that somebody was sent.
+  if (first === "__proto__") return;
+  if (rest.length && !Object.hasOwn(tree, first)) tree[first] = {};
+  if (rest.length) put(tree[first] as Record<string, unknown>, rest, value);
+  else tree[first] = value;
 }
 
 /** What of a tune no configuration file can say: it belongs to one call. */

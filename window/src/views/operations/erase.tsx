@@ -1,7 +1,7 @@
 /** Remove everything of a user for good, and keep the receipt. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { post, useAction } from "../../lib/api";
-import { identity, useDraft, useStore, useUser } from "../../lib/store";
+import { identity, useDraft, useShownOnce, useStore, useUser } from "../../lib/store";
 import { Button, CopyButton, ErrorBox, Field, Icon, Panel, Time, confirm, formatNumber } from "../../lib/ui";
 
 interface Receipt {
@@ -58,6 +58,7 @@ export function Erase() {
 }
 
 function ReceiptPanel({ user, receipt }: { user: string; receipt: Receipt }) {
+  useShownOnce();
   const text = JSON.stringify(receipt, null, 2);
   const [address, setAddress] = useState<string>();
   useEffect(() => {

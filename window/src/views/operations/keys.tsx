@@ -1,7 +1,7 @@
 /** The keys of the workspace: made, given another secret, revoked. A secret is shown once. */
 import { useState } from "preact/hooks";
 import { del, get, newKey, part, post, useAction, useAnswer } from "../../lib/api";
-import { identity, useDraft, useStore } from "../../lib/store";
+import { identity, useDraft, useShownOnce, useStore } from "../../lib/store";
 import {
   Answered, Badge, Button, CopyButton, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Panel, Segmented, Select, Switch, Time, confirm, formatShort, toast, type Tone,
 } from "../../lib/ui";
@@ -174,6 +174,7 @@ function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKe
 }
 
 function Secret({ made, onClose }: { made: NewKey; onClose: () => void }) {
+  useShownOnce();
   return (
     <Dialog title="Copy the key now" stubborn onClose={onClose} footer={<Button kind="primary" onClick={onClose}>I have it</Button>}>
       <p class="notice warn"><Icon name="warning" /><span>It is shown this once. The store keeps only a digest: nobody can tell it to you again.</span></p>
