@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.window.conftest import NARROW, Camera, Filled, Server, SignIn, Watch
+from tests.window.conftest import GONE, NARROW, Camera, Filled, Server, SignIn, Watch
 from tests.window.told import ARABIC, JAPANESE, PAYLOADS, Poison, served, told_store
 
 pytestmark = pytest.mark.slow
@@ -64,7 +65,7 @@ def waiting(server: Server, what: str = "clarifications") -> int:
 def undo(page: Page) -> None:
     """By the word at the edge of the page."""
     page.locator(".toast").get_by_role("button", name="Undo").last.click()
-    expect(page.locator(".toast", has_text="Taken back.").last).to_be_visible()
+    expect(page.locator(".toast", has_text="Undone.").last).to_be_visible()
 
 
 # Chains
@@ -126,6 +127,23 @@ def test_chains_are_found_and_joined_over_pages(shown: Server, sign_in: SignIn) 
     expect(row.locator(".changes-version > .prose")).to_have_count(2)
     expect(page.get_by_role("button", name="All 8", exact=True)).to_be_visible()
     assert len(asked) == 5
+
+
+def test_a_list_of_facts_that_is_cut_says_so(shown: Server, sign_in: SignIn) -> None:
+    page = sign_in(shown, "read", "ask")
+    _, told = shown.api("read")("GET", "/v1/facts?status=all")
+    (fact, *_) = told["facts"]
+
+    def many(route: Route) -> None:
+        facts = [fact | {"id": f"{n:032x}", "claim": f"{n:032x}"} for n in range(10_000)]
+        route.fulfill(json={"facts": facts, "count": 10_000, "next": None})
+
+    page.route("**/v1/facts?*", many)
+    page.goto(f"{shown.url}/#/changes")
+    expect(page.get_by_role("button", name="All 10000+", exact=True)).to_be_visible()
+    expect(page.get_by_text("These are the last 10,000 facts")).to_be_visible()
+    page.get_by_label("Search in facts").fill("no such thing")
+    expect(page.get_by_text("None of the last 10,000 facts has “no such thing”")).to_be_visible()
 
 
 def test_the_history_of_a_fact_by_keyboard_alone(
@@ -241,6 +259,57 @@ def test_a_contradiction_is_settled_by_a_click(own: Server, sign_in: SignIn) -> 
     assert statuses(own)["I've never been to Japan."] == "active"
 
 
+def test_both_sides_of_a_contradiction_can_be_so(own: Server, sign_in: SignIn) -> None:
+    page = sign_in(own, "write", "changes", tab="settle")
+    pair = card(page, "Contradiction: I've never been to Japan.")
+    pair.get_by_role("button", name="Both are so").click()
+    expect(pair).to_have_count(0)
+    assert waiting(own, "contradictions") == 0
+    found = statuses(own)
+    assert found["I've never been to Japan."] == "active"
+    assert found["When I was in Japan I ate ramen."] == "active"
+    undo(page)
+    expect(pair).to_be_visible()
+    assert waiting(own, "contradictions") == 1
+
+
+def test_who_settles_one_far_down_stays_there_and_is_told_what_else_is_answered(
+    own: Server, sign_in: SignIn
+) -> None:
+    page = sign_in(own, "write", "ask")
+
+    def many(route: Route) -> None:
+        """120 contradictions, of which the last is the one that is there."""
+        (real,) = own.api("write")("GET", "/v1/contradictions")[1]["contradictions"] or (None,)
+        query = parse_qs(urlsplit(route.request.url).query)
+        start, most = int(query.get("cursor", ["0"])[0]), int(query["limit"][0])
+        found = []
+        for n in range(120):
+            earlier = {"id": f"{n:032x}", "content": f"The claim {n}."}
+            later = {"contradicts": ["a", "b", "c"]}
+            found.append({"earlier": sides["earlier"] | earlier, "later": sides["later"] | later})
+        found += [real] if real else []
+        rest = str(start + most) if start + most < len(found) else None
+        shown = found[start : start + most]
+        route.fulfill(json={"contradictions": shown, "count": len(shown), "next": rest})
+
+    (sides,) = own.api("write")("GET", "/v1/contradictions")[1]["contradictions"]
+    page.route("**/v1/contradictions?*", many)
+    page.goto(f"{own.url}/#/changes?tab=settle")
+    group = page.get_by_role("region", name="Contradictions")
+    cards = group.get_by_role("article")
+    expect(cards).to_have_count(50)
+    expect(cards.first).to_contain_text("“Both are so” answers for all of them.")
+    for count in (100, 121):
+        group.get_by_role("button", name="Show more").click()
+        expect(cards).to_have_count(count)
+    last = card(page, "Contradiction: I've never been to Japan.")
+    expect(last).not_to_contain_text("answers for all of them")
+    last.get_by_role("button", name="This one holds: When I was in Japan").click()
+    expect(last).to_have_count(0)
+    expect(cards).to_have_count(120)
+
+
 def test_a_conflict_between_agents_is_settled_and_told_in_words(
     own: Server, sign_in: SignIn
 ) -> None:
@@ -312,6 +381,41 @@ def test_a_withdrawn_rule_is_shown_with_the_words_that_ended_it_and_can_hold_aga
     assert "Always cite sources when I ask about history." not in rules(own)
 
 
+def test_what_ended_a_rule_is_told_by_the_server_and_else_guessed_and_not_undone(
+    own: Server, sign_in: SignIn
+) -> None:
+    """Two rules of one turn ended two others: which ended which is in the server's words."""
+    api = own.api("write")
+    olds = ("Always write dates as day/month/year.", "Always give prices in euros.")
+    news = "Write dates as year-month-day from now on. Give prices in dollars from now on."
+    for content, at in (*((each, "2026-07-01T09:00:00Z") for each in olds),
+                        (news, "2026-07-02T09:00:00Z")):  # fmt: skip
+        said = {"role": "user", "content": content, "at": at}
+        assert api("POST", "/v1/memories", {"messages": [said], "session_id": "chat"})[0] == 200
+    page = sign_in(own, "write", "changes", tab="rules")
+    for old, new in zip(olds, ("year-month-day", "dollars"), strict=True):
+        ended = card(page, f"Withdrawn rule: {old}")
+        expect(ended.locator(".changes-side.new")).to_contain_text(new)
+        expect(ended.get_by_role("button", name="Let it hold again")).to_be_visible()
+
+    def unnamed(route: Route) -> None:
+        answer = route.fetch()
+        found = answer.json()
+        for each in found["memories"]:
+            each["metadata"].pop("ended_rules", None)
+            each["metadata"].pop("withdrawn_rules", None)
+        route.fulfill(response=answer, json=found)
+
+    page.route("**/v1/memories?*", unnamed)
+    page.reload()
+    for old in olds:
+        ended = card(page, f"Withdrawn rule: {old}")
+        expect(ended).to_contain_text("probably by these words")
+        expect(ended.get_by_role("button", name="Let it hold again")).to_have_count(0)
+    french = card(page, "Withdrawn rule: Always answer in French.")
+    expect(french.get_by_role("button", name="Let it hold again")).to_be_visible()
+
+
 # Who may not, what is not there, what goes wrong
 
 
@@ -364,7 +468,7 @@ def test_an_error_offers_another_try(shown: Server, sign_in: SignIn, watch: Watc
 def test_what_was_typed_outlives_a_server_that_is_gone_and_a_reload(
     own: Server, sign_in: SignIn, watch: Watch
 ) -> None:
-    watch.allow("ERR_CONNECTION|ERR_EMPTY_RESPONSE|status of 401")
+    watch.allow(GONE)
     page = sign_in(own, "write", "changes")
     chain(page, "I live in Lisbon now.").get_by_role("button", name="Edit").click()
     dialog = page.get_by_role("dialog", name="Edit the fact")

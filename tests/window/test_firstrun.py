@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from holdfast import sample
-from tests.window.conftest import USER, Camera, Server, SignIn, Watch
+from tests.window.conftest import GONE, USER, Camera, Server, SignIn, Watch
 from tests.window.test_shell import stored
 
 pytestmark = pytest.mark.slow
@@ -21,11 +21,6 @@ pytestmark = pytest.mark.slow
 #: A store, three sessions and what is read of them, on a busy machine.
 _LOADED_MS = 60_000
 TURNS = len(sample.turns())
-
-
-@pytest.fixture(autouse=True)
-def clipboard(page: Page) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
 
 
 def tiers(server: Server, user: str = USER) -> dict[str, int]:
@@ -203,7 +198,7 @@ def test_the_examples_run_as_they_stand(empty_server: Server, sign_in: SignIn, u
 def test_a_server_that_goes_while_the_sample_loads_is_waited_for(
     empty_server: Server, sign_in: SignIn, watch: Watch
 ) -> None:
-    watch.allow("ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|status of 401")
+    watch.allow(GONE)
     page = sign_in(empty_server, "write")
     expect(page.get_by_role("button", name="Load the sample")).to_be_visible()
     empty_server.stop()

@@ -2,16 +2,19 @@
 
 import random
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from holdfast.language.vocabulary import ENTITY_TYPES
-from tests.service.live import Api
-from tests.window.conftest import NARROW, Camera, Server, SignIn, Watch
+from tests.service.live import Api, wait_until
+from tests.window.conftest import NARROW, USER, Camera, Filled, Server, SignIn, Watch
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +35,16 @@ PEOPLE: dict[str, list[dict[str, Any]]] = {
         {"source": "Harbour Works", "type": "is located in", "target": "Gdańsk", "at": DAYS[0]},
     ],
 }  # fmt: skip
+
+
+#: In the page, so that several may be under way at a time, and end when nobody wants them.
+SLOWER = """([path, ms]) => {
+    const real = window.fetch;
+    window.fetch = async (target, options) => {
+        if (String(target).includes(path)) await new Promise((resolve) => setTimeout(resolve, ms));
+        return real(target, options);
+    };
+}"""
 
 
 def write(server: Server, **graph: list[dict[str, Any]]) -> None:
@@ -201,6 +214,53 @@ def test_a_path_is_told_in_words(family: Server, sign_in: SignIn, camera: Camera
     expect(way).to_contain_text("No path leads from Ada Nowak to Zofia within five steps")
     page.get_by_role("button", name="Close the path").click()
     expect(way).to_have_count(0)
+
+
+def test_a_path_is_of_its_ends_and_none_is_claimed_where_not_all_was_looked_at(
+    family: Server, sign_in: SignIn
+) -> None:
+    page = sign_in(family, "read", "graph")
+    settled(page)
+    page.evaluate(SLOWER, ["/v1/graph/traverse", 1_000])
+    page.get_by_role("button", name="Path", exact=True).click()
+    pick(page, "From", "ada n", "Ada Nowak")
+    pick(page, "To", "zof", "Zofia")
+    way = page.get_by_role("region", name="Path between two")
+    expect(way).to_contain_text("Looking for a path")
+    pick(page, "To", "gda", "Gdańsk")
+    expect(way).to_contain_text("3 steps:")
+    page.wait_for_timeout(1_200)
+    expect(way).to_contain_text("3 steps:")
+    expect(way).not_to_contain_text("No path")
+
+    def cut(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"truncated": True})
+
+    page.route("**/v1/graph/traverse", cut)
+    pick(page, "To", "zof", "Zofia")
+    expect(way).to_contain_text("No path from Ada Nowak to Zofia was found among the 1,000")
+
+
+def test_a_card_tells_of_its_own_entity_while_its_data_are_loading(
+    server: Server, sign_in: SignIn
+) -> None:
+    page = sign_in(server, "read", "graph", node="Jonas")
+    settled(page)
+    jonas = card(page, "Jonas Abbering")
+    expect(jonas.get_by_role("region", name="Facts")).to_contain_text("cello")
+    expect(jonas.get_by_role("region", name="Taken for one")).to_be_visible()
+    page.evaluate(SLOWER, ["/v1/", 2_000])
+    jonas.get_by_role("button", name="Go to Mara").first.press("Enter")
+    other = page.locator(".graph-card")
+    expect(other).to_have_accessible_name("About Mara")
+    told = other.text_content() or ""
+    assert "cello" not in told
+    assert "Facts…" in told
+    assert "Sources…" in told
+    assert "Taken for one" not in told
+    assert other.evaluate("card => card.contains(document.activeElement)")
+    expect(other.get_by_role("region", name="Facts").get_by_role("link").first).to_be_visible()
 
 
 def test_a_path_may_lead_over_those_not_shown(empty_server: Server, sign_in: SignIn) -> None:
@@ -466,3 +526,75 @@ def test_a_large_graph_can_be_moved(empty_server: Server, sign_in: SignIn, camer
     cuts = quantiles(frames, n=20)
     print(f"\n{len(frames)} frames: p50 {cuts[9]:.0f} ms, p95 {cuts[18]:.0f} ms")
     assert cuts[18] <= MOST_MS
+    # By keyboard the same way: what is drawn moves at once, and is drawn anew when the key rests.
+    canvas = page.locator(".graph-canvas")
+    expect(canvas).not_to_have_attribute("style", re.compile("translate"))
+    canvas.evaluate("""box => {
+        window.moved = [];
+        const note = () => moved.push(box.style.transform);
+        new MutationObserver(note).observe(box, { attributeFilter: ["style"] });
+    }""")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => moved.some((each) => /^translate\\(-[\\d.]+px, /.test(each))")
+    expect(canvas).not_to_have_attribute("style", re.compile("translate"))
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+    """The address that a command opened in the browser, which is a script here."""
+    noted = tmp_path / "opened"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$1" > {noted}.part && mv {noted}.part {noted}\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{script} %s")
+
+    def wait() -> str:
+        wait_until(noted.exists, 60)
+        return noted.read_text().strip()
+
+    return wait
+
+
+COMMAND = [sys.executable, "-m", "holdfast.service.cli", "graph", "show", "--open"]
+
+
+def test_the_command_line_draws_the_graph_of_a_file(
+    filled: Filled, tmp_path: Path, page: Page, opened: Callable[[], str]
+) -> None:
+    db = filled.copy(tmp_path)
+    command = [*COMMAND, "--user", USER, "--entity", "Kadewerk", "--db", str(db)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as ended:
+        try:
+            page.goto(address := opened())
+            page.get_by_label("Key", exact=True).fill(filled.keys["operator"])
+            page.get_by_role("button", name="Sign in").click()
+            expect(page.locator(".graph-card h2")).to_have_text("Kadewerk")
+            page.close()  # Before the service goes, which it would tell.
+        finally:
+            ended.terminate()
+        said, noted = ended.communicate(timeout=60)
+    assert ended.returncode == 0, noted
+    assert "Holdfast listens on http://127.0.0.1:" in said
+    assert address.endswith(f"/#/graph?user={USER}&node=Kadewerk")
+    assert f"opening {address}\n" in noted
+
+
+def test_the_command_line_opens_the_window_of_a_service(
+    server: Server, opened: Callable[[], str]
+) -> None:
+    command = [*COMMAND, "--user", "ann b", "--as-of", "2026-03-01T00Z", "--db", f"{server.url}/"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert opened() == f"{server.url}/#/graph?user=ann+b&at=2026-03-01"
+    assert ended.stdout == ""
+
+
+def test_serve_opens_the_window(tmp_path: Path, opened: Callable[[], str]) -> None:
+    command = [*COMMAND[:3], "serve", "--open", "--port", "0", "--db", str(tmp_path / "m.db")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ended:
+        address = opened()
+        ended.terminate()
+        said, _ = ended.communicate(timeout=60)
+    assert f"Holdfast listens on {address}\n" in said.decode()

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 import holdfast
+from holdfast.types import Scope
 from holdfast.upkeep.erasure import verify
 from tests.window.conftest import NARROW, USER, WIDE, Camera, Filled, Server, SignIn, Watch
 
@@ -61,6 +62,18 @@ def test_a_key_is_offered_what_it_may_do(server: Server, sign_in: SignIn, who: s
         assert server.api(who)("GET", "/v1/keys")[0] == 403
 
 
+def test_a_browser_that_keeps_no_cookies_is_told_so(server: Server, page: Page) -> None:
+    def without(route: Route) -> None:
+        route.fulfill(status=204)
+
+    page.route("**/v1/sign-in", without)
+    page.goto(server.url)
+    page.get_by_label("Key", exact=True).fill(server.keys["read"])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".sign-in-form")).to_contain_text("keeps no cookies for this page")
+    expect(page.get_by_role("button", name="Sign in")).to_be_enabled()
+
+
 def test_the_overview_tells_state_spending_and_growth(
     server: Server, sign_in: SignIn, camera: Camera
 ) -> None:
@@ -80,6 +93,23 @@ def test_the_overview_tells_state_spending_and_growth(
         page.screenshot(path=camera.folder / f"operations-overview-full-{scheme}.png")
     page.locator(".operations-chart").scroll_into_view_if_needed()
     camera("operations-growth-dark")
+
+
+def test_a_budget_is_of_the_user_and_what_all_took_is_told_beside_it(
+    burying_server: Server, sign_in: SignIn
+) -> None:
+    with holdfast.open(burying_server.db, worker=False) as memory:
+        for user, many in ((USER, 3), ("eve", 990)):
+            memory.store.charge(Scope("default", user), datetime.now(UTC).date(), calls=many)
+    page = sign_in(burying_server, "operator", "operations")
+    calls = page.get_by_role("meter", name="Calls")
+    expect(calls).to_have_attribute("aria-valuetext", "3 of 1,000")
+    figure = page.locator(".operations-figure").filter(has_text="Calls of all users")
+    expect(figure).to_contain_text("993")
+    box = page.get_by_label("User whose memory is shown")
+    box.fill("eve")
+    box.press("Enter")
+    expect(calls).to_have_attribute("aria-valuetext", "990 of 1,000")
 
 
 def test_an_operator_without_a_user_is_told_to_name_one(server: Server, sign_in: SignIn) -> None:
@@ -108,7 +138,13 @@ def test_dead_letters_say_why_and_are_tried_again(
     rows.first.get_by_role("button", name=re.compile("Replay job")).click()
     expect(page.get_by_text("1 dead letter will be tried again")).to_be_visible()
     expect(rows).to_have_count(2)
-    page.get_by_role("checkbox", name=re.compile("Choose job")).first.check()
+    # The first click ticks, also in a row that was not the active one.
+    boxes = page.get_by_role("checkbox", name=re.compile("Choose job"))
+    for box in (boxes.last, boxes.first):
+        box.click()
+        expect(box).to_be_checked()
+    boxes.last.click()
+    expect(boxes.last).not_to_be_checked()
     page.get_by_role("button", name="Replay 1", exact=True).click()
     expect(rows).to_have_count(1)
     page.get_by_role("button", name=re.compile("Replay all")).click()
@@ -232,6 +268,23 @@ def test_a_turn_that_is_remembered_meanwhile_is_seen(
     expect(panel).not_to_contain_text("otter")
     page.get_by_role("button", name="Go on").click()
     expect(panel).to_contain_text("The otter swims")
+
+
+def test_the_words_of_what_is_forgotten_go_from_the_feed(
+    own_server: Server, sign_in: SignIn
+) -> None:
+    page = sign_in(own_server, "read", "operations", tab="live")
+    panel = page.get_by_role("tabpanel", name="Live")
+    expect(panel.get_by_text("listening", exact=True)).to_be_visible()
+    api = own_server.api("write")
+    said = {"messages": "The heron stands in the reeds.", "extract": False}
+    id = api("POST", "/v1/memories", said)[1]["events"][0]
+    expect(panel).to_contain_text("heron")
+    api("DELETE", f"/v1/memories/{id}")
+    expect(panel.get_by_text("forgotten", exact=True)).to_be_visible()
+    expect(panel).not_to_contain_text("heron")
+    api("POST", f"/v1/memories/{id}/restore")
+    expect(panel).to_contain_text("heron")
 
 
 def test_the_feed_rests_while_the_tab_is_hidden_and_tells_what_was_missed(

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from itertools import cycle
 from urllib.parse import quote, urlsplit
 
 import pytest
-from playwright.sync_api import Dialog, Page, Request, expect
+from playwright.sync_api import Dialog, Locator, Page, Request, expect
 
 import holdfast
 from holdfast.memory.memory import Memory
+from holdfast.records.profile_fields import SECTIONS
 from holdfast.service.keys import create_key
 from tests.window.conftest import USER, Server, SignIn, Watch
 from tests.window.payloads import COUNT, payloads
-from tests.window.touring import VIEWS, go, scroll, settle, tour
+from tests.window.touring import DIALOGS, VIEWS, go, scroll, settle, tour
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +47,24 @@ _REMAINS = """() => {
   }
   return found;
 }"""
+
+
+_TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+#: Scrolls a list by most of what is in sight; whether it moved.
+_DOWN = """async (box) => {
+  const before = box.scrollTop;
+  box.scrollTop += box.clientHeight * 0.8;
+  await new Promise((done) => setTimeout(done, 25));
+  return box.scrollTop > before;
+}"""
+#: So many events are listed, and those in sight have their words, not only their ids.
+_HAS_WORDS = """(most) => {
+  const rows = [...document.querySelectorAll('.main .virtual-row')];
+  const words = (row) => (row.querySelector('a')?.textContent ?? '').length;
+  return rows.length > 0 && rows.every((row) => words(row) > 8)
+    && Number(document.querySelector('.main [aria-setsize]')?.getAttribute('aria-setsize')) >= most;
+}"""
+TYPED_GROUPS = 10
 
 
 @dataclass
@@ -97,8 +119,10 @@ def trap(page: Page) -> Trap:
 def _fill_user(memory: Memory, all_of_them: list[str]) -> None:
     for index, text in enumerate(all_of_them):
         turn = {"content": text, "name": text[:100], "metadata": {f"m{index}": text, text[:60]: 1}}
-        memory.remember([turn], user=USER, session=text[:120], agent=None, extract=False)
-        memory.notes.add(text, category="decision", user=USER, metadata={"of": text})
+        memory.remember([turn], user=USER, session=text[:120], agent=text[:60], extract=False)
+        memory.notes.add(
+            text, category="decision", user=USER, agent=text[:60], metadata={"of": text}
+        )
         memory.procedures.add(
             text, steps=[text, f"then {text}"], trigger=text, tags=[text[:60]], user=USER
         )
@@ -114,18 +138,61 @@ def _fill_user(memory: Memory, all_of_them: list[str]) -> None:
         )
 
 
+def _fill_reasons(memory: Memory, all_of_them: list[str]) -> None:
+    """Why facts ended, and what is summed up of them and of a session."""
+    for index in range(0, COUNT, 5):
+        five = all_of_them[index : index + 5]
+        stored = memory.facts.add(f"I like {five[0]}", user=USER, category="preference")
+        memory.facts.invalidate(stored.id, reason="; ".join(five)[:500], user=USER)
+    held = memory.facts.add("I own a kettle.", user=USER).id
+    for index, section in enumerate(SECTIONS):
+        text = "\n".join(all_of_them[index :: len(SECTIONS)])
+        memory.profiles.write_summary(section, text[:4000], facts=[held], user=USER)
+    for text in all_of_them:
+        memory.remember([{"content": text}], user=USER, session="long", extract=False)
+    memory.compact(session="long", user=USER)
+
+
+def _fill_questions(memory: Memory, all_of_them: list[str]) -> None:
+    """What waits for a word: questions about facts and rules, contradictions, conflicts."""
+    memory.facts.add(f"I live in Lisbon. {all_of_them[0]}", user=USER, at="2026-06-01T09:00:00Z")
+    for index in range(0, COUNT, 30):
+        some = all_of_them[index : index + 30]
+        memory.facts.add(f"Maybe, I live in Porto. {some[1]}", user=USER, at="2026-06-02T09:00:00Z")
+        memory.remember(f"Is this legit? From now on always say {some[2]}.", user=USER)
+        memory.facts.add(f"I've never been to {some[3]}.", user=USER)
+        memory.facts.add(f"When I was in {some[3]} I ate ramen.", user=USER)
+        for day, name, text in ((6, "Ada", some[4]), (7, "Grace", some[5])):
+            memory.facts.add(
+                f"My manager is {name}. {text}", user=USER, agent=text[:60], origin="user",
+                at=f"2026-06-0{day}T09:00:00Z",
+            )  # fmt: skip
+        turn = {"content": some[6], "name": some[6][:100]}
+        said = memory.remember([turn], user=USER, session=some[6][:120], extract=False)
+        memory.forget(said.events[0], user=USER)
+
+
 def _fill_graph(memory: Memory, all_of_them: list[str]) -> None:
     for index in range(0, COUNT, 100):
         some = all_of_them[index : index + 100]
         names = [text[:120] for text in some]
         entities = [
-            {"name": name, "type": text[:60]} for name, text in zip(names, some, strict=True)
+            {
+                "name": name,
+                "type": text[:60],
+                "summary": text,
+                "aliases": [f"alias {text[:100]}", f"other {text[:100]}"],
+            }
+            for name, text in zip(names, some, strict=True)
         ]
         relations = [
             {"source": USER, "type": text[:60], "target": name}
             for name, text in zip(names, some, strict=True)
         ]
         memory.graph.write(entities, relations, user=USER)
+        # All of them are shown where merges are: as a name that was kept or as one that went.
+        for one, other in zip(names[::2], names[1::2], strict=True):
+            memory.graph.merge(one, other, user=USER)
 
 
 def _fill_service(memory: Memory, all_of_them: list[str]) -> None:
@@ -147,6 +214,8 @@ def hostile_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]
         _, keys["operator"] = create_key(memory.store, role="admin", label="operator")
         _, keys["admin"] = create_key(memory.store, user=USER, role="admin", label="admin")
         _fill_user(memory, all_of_them)
+        _fill_reasons(memory, all_of_them)
+        _fill_questions(memory, all_of_them)
         _fill_graph(memory, all_of_them)
         _fill_service(memory, all_of_them)
         memory.remember(f"Never say {all_of_them[0]}.", user=USER)
@@ -186,6 +255,42 @@ def test_no_payload_runs_in_any_view(hostile_server: Server, sign_in: SignIn, tr
     assert len(trap.seen) >= COUNT * 9 // 10, f"only {len(trap.seen)} were shown"
 
 
+def test_no_payload_runs_in_what_waits_for_a_word(
+    hostile_server: Server, sign_in: SignIn, trap: Trap
+) -> None:
+    page = sign_in(hostile_server, "operator", "changes", tab="settle")
+    for title in ("Questions", "Contradictions", "Conflicts between agents"):
+        group = page.get_by_role("region", name=title)
+        cards = group.get_by_role("article")
+        expect(cards.nth(4)).to_be_visible()
+        shown = group.text_content() or ""
+        assert sum(each in shown for each in payloads()) >= 5, title
+    settle(page)
+    closed = page.locator(".changes-settle").get_by_role("button", name=re.compile("^Words of"))
+    for _ in range(min(8, closed.count())):
+        closed.first.click()
+    settle(page)
+    scroll(page, 30)
+    trap.look("what waits")
+    page.get_by_role("region", name="Contradictions").get_by_role(
+        "button", name=re.compile("^This one holds")
+    ).first.click()
+    expect(page.locator(".toast")).to_contain_text("One of two was kept")
+    trap.look("settled")
+
+
+def test_no_payload_runs_in_what_is_forgotten(
+    hostile_server: Server, sign_in: SignIn, trap: Trap, watch: Watch
+) -> None:
+    watch.allow("status of 404")  # Its text is withheld.
+    page = sign_in(hostile_server, "operator", "timeline", status="forgotten")
+    expect(page.locator(".timeline-link")).to_have_count(COUNT // 30)
+    trap.look("forgotten")
+    page.locator(".timeline-link").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("its text is withheld")
+    trap.look("a forgotten one")
+
+
 def test_no_payload_runs_as_the_name_of_a_user(
     hostile_server: Server, sign_in: SignIn, trap: Trap
 ) -> None:
@@ -202,17 +307,89 @@ def test_no_payload_runs_as_the_name_of_a_user(
         trap.look(f"{view.id} of such a user")
 
 
+def _type_all(page: Page, trap: Trap, box: Locator, where: str) -> None:
+    """All payloads into one box: in groups, and all at once; what comes of each is looked at."""
+    texts = payloads()
+    for index in range(0, COUNT, COUNT // TYPED_GROUPS):
+        box.fill("\n".join(texts[index : index + COUNT // TYPED_GROUPS]))
+    box.fill("\n".join(texts))
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    trap.look(where)
+    box.fill("")  # What is typed is kept, and would narrow what is found afterwards.
+
+
+def _boxes(page: Page) -> Locator:
+    return page.locator(
+        "input:not([type]):visible, input[type=text]:visible, input[type=search]:visible,"
+        " input[type=password]:visible, textarea:visible"
+    )
+
+
+def test_no_payload_runs_that_is_typed(
+    hostile_server: Server, sign_in: SignIn, trap: Trap, watch: Watch
+) -> None:
+    watch.allow(r"status of 4\d\d")  # What is looked for is too long, and no key begins so.
+    page = sign_in(hostile_server, "operator")
+    typed = 0
+    places: list[tuple[str, Callable[[], object]]] = [
+        (name, partial(opens, page, hostile_server))
+        for name, opens in DIALOGS.items()
+        if name not in ("edit", "forget")  # Of the first fact, which is over here.
+    ]
+    places += [(view.id, partial(go, page, view)) for view in VIEWS]
+    for where, opens in places:
+        opens()
+        settle(page)
+        on_top = page.locator(".dialog").count()
+        boxes = _boxes(page).and_(page.locator(".dialog *")) if on_top else _boxes(page)
+        for index in range(boxes.count()):
+            _type_all(page, trap, boxes.nth(index), f"{where}, box {index + 1}")
+            typed += 1
+        while page.locator(".dialog").count():
+            page.keyboard.press("Escape")
+    assert typed >= 2 * len(VIEWS), typed
+
+
+def test_no_payload_runs_in_the_live_feed(
+    hostile_server: Server, sign_in: SignIn, trap: Trap
+) -> None:
+    page = sign_in(hostile_server, "operator", "operations", tab="live")
+    expect(page.get_by_text("listening", exact=True)).to_be_visible()
+    # Of many at once only the last thirty get their words, and of each the beginning.
+    groups = ["\n".join(payloads()[index : index + 3]) for index in range(0, COUNT, 3)]
+    shown: set[str] = set()
+    box = page.locator(".main .virtual").first
+    for index in range(0, len(groups), 15):
+        said = [
+            {"role": "user", "name": each[:60], "content": each} for each in groups[index:][:15]
+        ]
+        body = {"user_id": USER, "session_id": "feed", "messages": said, "extract": False}
+        assert hostile_server.api()("POST", "/v1/memories", body)[0] in (200, 201, 202)
+        page.wait_for_function(_HAS_WORDS, arg=index + len(said), polling=50)
+        box.evaluate("(box) => { box.scrollTop = 0; }")
+        is_end = False
+        while not is_end:
+            words = page.locator(".main").text_content() or ""
+            shown.update(each for each in payloads() if each in words)
+            is_end = not box.evaluate(_DOWN)
+    trap.look("live feed")
+    assert len(shown) >= COUNT * 9 // 10, f"only {len(shown)} were shown"
+
+
 def test_no_payload_runs_out_of_the_address(
     hostile_server: Server, sign_in: SignIn, trap: Trap, watch: Watch
 ) -> None:
     watch.allow(r"status of 4\d\d")
     page = sign_in(hostile_server, "admin")
     names = ("tab", "id", "q", "tier", "kind", "node", "state", "days", "session", "tag", "at")
+    # Each time another one under each name: all of them are somewhere in an address.
+    texts = cycle(payloads())
     for view in VIEWS:
-        for index, text in enumerate(payloads()[:: COUNT // 6]):
-            query = "&".join(f"{name}={quote(text)}" for name in names)
+        for index in range(5):
+            query = "&".join(f"{name}={quote(next(texts))}" for name in names)
             page.evaluate("(hash) => { location.hash = hash; }", f"#/{view.id}?{query}")
-            page.wait_for_timeout(60)
+            page.evaluate(_TWO_FRAMES)
+            settle(page)
             trap.look(f"{view.id} {index}")
     page.evaluate("(text) => { location.hash = `#/${text}`; }", payloads()[1])
     expect(page.get_by_text("There is no such view")).to_be_visible()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.window.conftest import Camera, Filled, Server, SignIn, Watch
+from tests.window.conftest import GONE, Camera, Filled, Server, SignIn, Watch
 from tests.window.told import ARABIC, JAPANESE, PAYLOADS, Poison, served, told_store
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ def rules(server: Server) -> set[str]:
 
 def undo(page: Page) -> None:
     page.locator(".toast").get_by_role("button", name="Undo").last.click()
-    expect(page.locator(".toast", has_text="Taken back.").last).to_be_visible()
+    expect(page.locator(".toast", has_text="Undone.").last).to_be_visible()
 
 
 # The document
@@ -190,6 +190,71 @@ def test_an_instruction_is_switched_off_and_on(
     assert ENGLISH in rules(own)
 
 
+def test_an_instruction_that_was_switched_off_elsewhere_is_shown_without_its_words(
+    own: Server, sign_in: SignIn
+) -> None:
+    api = own.api("write")
+    _, found = api("GET", "/v1/memories?tiers=procedure&kind=instruction")
+    id = next(each["id"] for each in found["memories"] if each["content"] == ENGLISH)
+    assert api("DELETE", f"/v1/memories/{id}")[0] == 200
+    page = sign_in(own, "write", "profile", tab="rules")
+    off = page.get_by_role("region", name="Switched off")
+    expect(off).to_contain_text("Text withheld, forgotten on")
+    expect(off).to_contain_text("of 9 Mar 2026")
+    expect(off).not_to_contain_text(ENGLISH)
+    switch = off.get_by_role("switch", name="Follow the instruction of 9 Mar 2026 again")
+    switch.focus()
+    page.keyboard.press("Space")
+    expect(rule(page, ENGLISH)).to_be_visible()
+    expect(off).to_have_count(0)
+    assert ENGLISH in rules(own)
+
+
+def test_cancel_keeps_nothing_of_what_is_being_read(own: Server, sign_in: SignIn) -> None:
+    page = sign_in(own, "write", "profile", tab="rules")
+    expect(rule(page, ENGLISH)).to_be_visible()
+    # It is read for as long as that.
+    page.route("**/v1/events/*", lambda _: None)
+    said = "Always use metric units when I ask about cooking."
+    page.get_by_role("button", name="Add an instruction").click()
+    dialog = page.get_by_role("dialog", name="Add an instruction")
+    box = dialog.get_by_label("In the user’s words")
+    box.fill(said)
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(dialog.get_by_role("status")).to_contain_text("Cancel keeps nothing of it")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".toast")).to_contain_text("Cancelled: nothing was kept")
+    assert rules(own) == {ENGLISH}
+    page.unroute("**/v1/events/*")
+    page.get_by_role("button", name="Add an instruction").click()
+    expect(box).to_have_value(said)
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(rule(page, said)).to_have_count(1)
+    _, found = own.api("admin")("GET", "/v1/memories?tiers=session")
+    assert [each["content"] for each in found["memories"]].count(said) == 1
+
+
+def test_an_instruction_that_is_sent_again_is_stored_once(
+    own: Server, sign_in: SignIn, watch: Watch
+) -> None:
+    watch.allow("status of 500")
+    page = sign_in(own, "write", "profile", tab="rules")
+    expect(rule(page, ENGLISH)).to_be_visible()
+    page.route("**/v1/events/*", lambda route: route.fulfill(
+        status=500, body='{"error": "a defect"}', content_type="application/json"))  # fmt: skip
+    said = "Always use metric units when I ask about cooking."
+    page.get_by_role("button", name="Add an instruction").click()
+    dialog = page.get_by_role("dialog", name="Add an instruction")
+    dialog.get_by_label("In the user’s words").fill(said)
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("A defect.")
+    page.unroute("**/v1/events/*")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(dialog).to_have_count(0)
+    _, found = own.api("admin")("GET", "/v1/memories?tiers=session")
+    assert [each["content"] for each in found["memories"]].count(said) == 1
+
+
 def test_an_instruction_gets_new_words_and_those_before_come_back(
     own: Server, sign_in: SignIn
 ) -> None:
@@ -304,7 +369,7 @@ def test_an_empty_memory_says_what_will_be_here(
 def test_what_was_typed_outlives_a_slow_and_a_gone_server(
     own: Server, sign_in: SignIn, watch: Watch, slowly: Callable[[str, float], None]
 ) -> None:
-    watch.allow("ERR_CONNECTION|ERR_EMPTY_RESPONSE|status of 401|ERR_FAILED")
+    watch.allow(GONE + "|ERR_FAILED")
     page = sign_in(own, "write", "profile")
     page.get_by_role("button", name="Set a field").click()
     dialog = page.get_by_role("dialog", name="Set a field")

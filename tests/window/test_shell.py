@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.window.conftest import NARROW, USER, Camera, Server, SignIn, Watch
+from tests.window.conftest import GONE, NARROW, USER, Camera, Server, SignIn, Watch
 
 pytestmark = pytest.mark.slow
 
@@ -91,6 +91,8 @@ def test_an_operator_chooses_whose_memory_is_shown(
 ) -> None:
     page = sign_in(server, "operator", user="")
     expect(page.get_by_role("heading", name="Whose memory?")).to_be_visible()
+    expect(page.get_by_role("button", name="mara", exact=True)).to_be_visible()
+    expect(page.locator("#known-users option[value=mara]")).to_have_count(1)
     camera.every_way("whose-memory")
     page.get_by_label("User", exact=True).fill("mara")
     page.get_by_role("button", name="Show").click()
@@ -189,7 +191,7 @@ def test_an_address_that_leads_nowhere_says_so(server: Server, sign_in: SignIn) 
 def test_a_server_that_is_gone_is_told_and_found_again(
     own_server: Server, sign_in: SignIn, watch: Watch, camera: Camera
 ) -> None:
-    watch.allow("ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|status of 401")
+    watch.allow(GONE)
     page = sign_in(own_server, "write")
     own_server.stop()
     page.evaluate("dispatchEvent(new Event('focus'))")
@@ -237,7 +239,7 @@ def test_somebody_else_who_signs_in_finds_nothing_of_the_one_before(
     page.get_by_label("User", exact=True).fill("half a na")
     own_server.stop()
     own_server.start()
-    watch.allow("ERR_CONNECTION")
+    watch.allow(GONE)
     page.evaluate("dispatchEvent(new Event('focus'))")
     again = page.get_by_role("dialog", name="Sign in again")
     again.get_by_label("Key", exact=True).fill(own_server.keys["read"])
@@ -249,7 +251,7 @@ def test_somebody_else_who_signs_in_finds_nothing_of_the_one_before(
 def test_no_server_at_sign_in_keeps_the_key_in_the_box(
     own_server: Server, page: Page, watch: Watch
 ) -> None:
-    watch.allow("ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE")
+    watch.allow(GONE)
     page.goto(own_server.url)
     key = page.get_by_label("Key", exact=True)
     key.fill(own_server.keys["write"])

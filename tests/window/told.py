@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Dialog, Page, Route
 
 import holdfast
-from tests.window.conftest import USER, Filled, Server, _with_keys
+from tests.window.conftest import USER, Filled, Server, _with_keys, made_once
 
 ARABIC = "أعيش في القاهرة منذ عام 2019."
 JAPANESE = "私は東京の小さな本屋で働いています。"
@@ -53,7 +53,8 @@ PAYLOADS = tuple(carrier.format(each) for each in _VECTORS for carrier in _CARRI
 _KEPT = {
     "id", "sources", "claim", "replaces", "contradicts", "facts", "record", "next", "status",
     "kind", "tier", "action", "at", "created_at", "updated_at", "valid_from", "valid_to",
-    "known_from", "known_to", "expires_at", "role", "user_id", "workspace_id",
+    "known_from", "known_to", "forgotten_at", "until", "expires_at", "role", "user_id",
+    "workspace_id",
 }  # fmt: skip
 
 
@@ -110,7 +111,11 @@ class Poison:
 
 def told_store(folder: Path) -> Filled:
     """A store in which all of the above was told and read."""
-    made = _with_keys(folder / "m.db", fill=False)
+    return made_once(folder.parent, "told", _told)
+
+
+def _told(db: Path) -> Filled:
+    made = _with_keys(db, fill=False)
     with holdfast.open(made.db, worker=False) as memory:
         for at, said in TURNS:
             message = {"role": "user", "name": "Mara", "content": said, "at": at}

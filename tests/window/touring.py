@@ -7,8 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from tests.window.conftest import USER, Server
+
+#: Opens a dialog or a form; what is visible then.
+Opens = Callable[[Page, Server], Locator]
 _TABLE = Path(__file__).parents[2] / "window" / "src" / "views" / "index.ts"
 _MOST_ROWS = 2
 _MOST_DISCLOSURES = 4
@@ -71,19 +75,29 @@ def scroll(page: Page, steps: int = 12) -> None:
     page.evaluate(_SCROLL, steps)
 
 
-def tour(page: Page, view: View, look: Callable[[str], None], *, steps: int = 12) -> None:
+def tour(
+    page: Page,
+    view: View,
+    look: Callable[[str], None],
+    *,
+    steps: int = 12,
+    question: str = "What do I like?",
+) -> None:
     """A view with all its tabs, some of what opens, and its answer to a question.
 
     `look` is called with words for where we are, whenever there is something new to see.
     """
     go(page, view)
-    ask(page)
-    tabs = page.locator(".main .page > * [role=tab], .main [role=tab]")
+    ask(page, question)
+    tabs = page.locator(".main [role=tab]")
+    chosen = page.locator(".main [role=tab][aria-selected=true]").all_inner_texts()
     _look_around(page, view, view.id, look, steps)
     for index in range(tabs.count()):
         if index >= tabs.count():
             break  # What tabs there are may depend on the one that is open.
         name = tabs.nth(index).inner_text().strip()
+        if index == 0 and chosen[:1] == [name]:
+            continue  # It was open.
         tabs.nth(index).click()
         settle(page)
         _look_around(page, view, f"{view.id}, {name}", look, steps)
@@ -105,11 +119,13 @@ def _look_around(
     look(where)
     address = page.url
     closed = page.locator(".main [aria-expanded=false]:visible")
-    for _ in range(min(_MOST_DISCLOSURES, closed.count())):
+    opens = min(_MOST_DISCLOSURES, closed.count())
+    for _ in range(opens):
         if closed.count():
             closed.first.click()
             settle(page)
-    look(f"{where}, opened")
+    if opens:
+        look(f"{where}, opened")
     page.keyboard.press("Escape")
     rows = page.locator(".main .virtual-row.opens:visible")
     for index in range(min(_MOST_ROWS, rows.count())):
@@ -123,3 +139,56 @@ def _look_around(
         if page.url != address:
             page.evaluate("(address) => { location.href = address; }", address)
             settle(page)
+
+
+# What opens on top of a view
+
+
+def _fact(page: Page, server: Server) -> None:
+    _, found = server.api()("GET", f"/v1/memories?user_id={USER}&tiers=fact&limit=1")
+    go(page, BY_ID["timeline"], id=found["memories"][0]["id"])
+
+
+def _edit(page: Page, server: Server) -> Locator:
+    _fact(page, server)
+    page.get_by_role("button", name="Edit", exact=True).click()
+    return page.get_by_label("Text", exact=True)
+
+
+def _forget(page: Page, server: Server) -> Locator:
+    _fact(page, server)
+    page.get_by_role("button", name="Forget", exact=True).click()
+    return page.get_by_role("dialog", name=re.compile("^Forget"))
+
+
+def _merge(page: Page, server: Server) -> Locator:
+    go(page, BY_ID["graph"])
+    page.locator(".graph-row-name").first.click()
+    page.locator(".graph-card").get_by_role("button", name="Merge with").click()
+    page.get_by_role("combobox", name="The other entity").fill("a")
+    page.locator(".graph-offers [role=option]").first.click()
+    return page.get_by_role("dialog", name="Merge two entities")
+
+
+def _opened_by(view: str, button: str, dialog: str, **params: str) -> Opens:
+    def opens(page: Page, server: Server) -> Locator:
+        go(page, BY_ID[view], **params)
+        page.locator(".main").get_by_role("button", name=button).first.click()
+        return page.get_by_role("dialog", name=dialog)
+
+    return opens
+
+
+BY_ID = {view.id: view for view in VIEWS}
+#: By a name for each; what they open is left with Escape.
+DIALOGS: dict[str, Opens] = {
+    "edit": _edit,
+    "forget": _forget,
+    "merge": _merge,
+    "merges": _opened_by("graph", "Merges", "Names taken for one"),
+    "erase": _opened_by("operations", "Erase…", f"Erase everything of {USER}?", tab="erase"),
+    "new-key": _opened_by("operations", "New key", "New key", tab="keys"),
+    "rotate": _opened_by("operations", "Rotate", "", tab="keys"),
+    "field": _opened_by("profile", "Set a field", "Set a field"),
+    "instruction": _opened_by("profile", "Add an instruction", "Add an instruction", tab="rules"),
+}

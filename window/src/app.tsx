@@ -1,12 +1,13 @@
 /** The shell: top bar, navigation, keys, and the view that the address names. */
 import { Component, render, type ComponentChildren, type ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { asApiError, connection, lookAlive, session, signOut, tryAgainNow, useAction, whoAmI, type ApiError } from "./lib/api";
+import { asApiError, connection, get, leftElsewhere, lookAlive, session, signOut, tryAgainNow, useAction, whoAmI, type ApiError } from "./lib/api";
+import { held, isHere } from "./lib/deeds";
 import {
-  chooseTheme, currentUser, forgetDrafts, go, href, identity, lookAt, place, recentUsers, theme, useRights, useStore,
-  shownOnce, useUser, type Identity, type Theme,
+  chooseTheme, currentUser, forgetDrafts, go, href, identity, knownUsers, lookAt, place, recentUsers, theme, useRights, useStore,
+  shownOnce, useDraft, useUser, type Identity, type Theme,
 } from "./lib/store";
-import { Badge, Button, Confirmations, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Kbd, Loading, Page, Segmented, Toasts, cls, formatTime } from "./lib/ui";
+import { Badge, Button, Confirmations, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Kbd, Loading, Page, Segmented, Toasts, cls, dismissAll, formatTime } from "./lib/ui";
 import { SignInAgain, SignInPage } from "./signin";
 import { VIEWS, type View } from "./views/index";
 
@@ -14,6 +15,14 @@ function App() {
   const state = useStore(session);
   const who = useStore(identity);
   const once = useStore(shownOnce);
+  const kept = useStore(held).filter((each) => !each.busy);
+  useStore(place);
+  // Who signed out, in any tab, sees nothing of a memory any more, but for what is shown once. What was typed is kept as drafts.
+  const left = useStore(leftElsewhere);
+  const shown = state !== "ended" || !left || once > 0 || kept.some(isHere);
+  useEffect(() => {
+    if (!shown) dismissAll();
+  }, [shown]);
   const [error, setError] = useState<ApiError | null>(null);
   const start = () => {
     setError(null);
@@ -26,8 +35,8 @@ function App() {
       {error && <main class="boot"><ErrorBox title="The window could not start" error={error} retry={start} /></main>}
       {!error && state === "unknown" && <main class="boot"><span class="boot-name">Holdfast</span></main>}
       {state === "out" && <SignInPage />}
-      {who && state !== "out" && <Shell who={who} />}
-      {state === "ended" && !once && <SignInAgain />}
+      {who && state !== "out" && shown && <Shell who={who} />}
+      {state === "ended" && !once && <SignInAgain kept={kept} />}
       <Confirmations />
       <Toasts />
     </>
@@ -54,7 +63,8 @@ function Shell({ who }: { who: Identity }) {
         {!view && <NoView name={name} />}
         {view && view.ofUser && !user && <WhoseMemory />}
         {view && (!view.ofUser || user) && (
-          <Boundary key={`${view.id} ${user ?? ""}`}><Lazy view={view} /></Boundary>
+          // The first run names a user itself, and goes on.
+          <Boundary key={view.listed ? `${view.id} ${user ?? ""}` : view.id}><Lazy view={view} /></Boundary>
         )}
       </main>
       {help && <KeysHelp onClose={() => setHelp(false)} />}
@@ -81,10 +91,26 @@ function TopBar({ who, onHelp }: { who: Identity; onHelp: () => void }) {
   );
 }
 
+const MOST_OFFERED = 200;
+const MOST_SHOWN = 12;
+
 function UserBox({ who }: { who: Identity }) {
   const user = useUser();
   const [text, setText] = useState(user ?? "");
+  const offered = useOfferedUsers();
   useEffect(() => setText(user ?? ""), [user]);
+  useEffect(() => {
+    if (who.user_id !== null) return;
+    const leaving = new AbortController();
+    get<{ users: string[] }>("/v1/users", { limit: MOST_OFFERED }, { signal: leaving.signal, scoped: "workspace" }).then(
+      ({ users }) => knownUsers.set(users),
+      () => undefined, // Who is not offered can be typed.
+    );
+    return () => {
+      leaving.abort();
+      knownUsers.set([]);
+    };
+  }, [who.key_id]);
   if (who.user_id !== null) {
     return (
       <div class="whose">
@@ -106,13 +132,19 @@ function UserBox({ who }: { who: Identity }) {
       <span class="whose-slash" aria-hidden="true">/</span>
       <input
         class="whose-input" aria-label="User whose memory is shown" placeholder="user…" value={text} dir="auto"
-        list="recent-users" spellcheck={false} autocomplete="off" autocapitalize="off"
+        list="known-users" spellcheck={false} autocomplete="off" autocapitalize="off"
         onInput={(event) => setText(event.currentTarget.value)} onBlur={look}
         onKeyDown={(event) => event.key === "Escape" && (setText(user ?? ""), event.currentTarget.blur())}
       />
-      <datalist id="recent-users">{recentUsers().map((each) => <option key={each} value={each} />)}</datalist>
+      <datalist id="known-users">{offered.map((each) => <option key={each} value={each} />)}</datalist>
     </form>
   );
+}
+
+/** The users of a workspace, as far as they are offered: those looked at before, and the first of all. */
+function useOfferedUsers(): string[] {
+  const users = useStore(knownUsers);
+  return [...new Set([...recentUsers(), ...users])];
 }
 
 function ThemeSwitch() {
@@ -213,10 +245,11 @@ function NoView({ name }: { name: string }) {
 }
 
 function WhoseMemory() {
-  const [text, setText] = useState("");
-  const recent = recentUsers();
+  const [text, setText, clear] = useDraft("whose");
+  const known = useOfferedUsers();
   const submit = (event: Event) => {
     event.preventDefault();
+    clear();
     if (text.trim()) lookAt(text.trim());
   };
   return (
@@ -227,7 +260,7 @@ function WhoseMemory() {
           {(id) => (
             <input
               id={id} class="input" data-search value={text} spellcheck={false} autocomplete="off" autocapitalize="off"
-              dir="auto" onInput={(event) => setText(event.currentTarget.value)}
+              dir="auto" list="known-users" onInput={(event) => setText(event.currentTarget.value)}
             />
           )}
         </Field>
@@ -235,8 +268,10 @@ function WhoseMemory() {
           <Button kind="primary" type="submit" disabled={!text.trim()}>Show</Button>
           <a class="button" href={href("start")}><span class="button-text">I have no data yet</span></a>
         </div>
-        {recent.length > 0 && (
-          <p class="recent">Looked at before: {recent.map((each) => <Button key={each} small onClick={() => lookAt(each)}>{each}</Button>)}</p>
+        {known.length > 0 && (
+          <p class="recent">Who has a memory here: {known.slice(0, MOST_SHOWN).map((each) => <Button key={each} small onClick={() => lookAt(each)}><bdi>{each.slice(0, 60)}</bdi></Button>)}
+            {known.length > MOST_SHOWN && <span class="muted">and others: type a part of the name</span>}
+          </p>
         )}
       </form>
     </Page>

@@ -1,6 +1,8 @@
 /** Asks for a key: as a page of its own, or on top of a view whose session has ended. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { asApiError, signIn, type ApiError } from "./lib/api";
+import type { Held } from "./lib/deeds";
+import { href } from "./lib/store";
 import { Button, Dialog, Field, Icon } from "./lib/ui";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -20,11 +22,14 @@ export function SignInPage() {
   );
 }
 
-/** The view below stays as it is: nothing that was typed there is lost. */
-export function SignInAgain() {
+/** The view comes back with what was typed there. `kept`: what is shown once and was not seen yet. */
+export function SignInAgain({ kept }: { kept: readonly Held[] }) {
   return (
     <Dialog title="Sign in again" onClose={() => undefined} stubborn>
       <p class="dialog-words">Your session has ended, or the key was revoked. What you typed is still here.</p>
+      {kept.map((each) => (
+        <p key={each.title} class="notice warn"><Icon name="warning" /><span><a href={href(each.view, each.params)}>{each.title}</a> was not seen yet, and is lost when somebody else signs in.</span></p>
+      ))}
       <SignInForm />
     </Dialog>
   );
@@ -83,7 +88,8 @@ function SignInForm() {
         {wait > 0 ? `Try again in ${wait} s` : "Sign in"}
       </Button>
       <p class="sign-in-help">
-        No key yet? On the machine of the server: <code>holdfast keys create --role admin</code>
+        No key yet? “holdfast serve” prints one when its store is new. Another, with the store that it was given:{" "}
+        <code>holdfast keys create --role admin --db FILE</code>
       </p>
     </form>
   );

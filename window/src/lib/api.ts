@@ -45,8 +45,8 @@ export interface Options {
   /** Whose memory, where that is not whoever is looked at when it is sent: an undo, the second step
    * of something that takes a while. */
   user?: string | undefined;
-  /** `false`: leave out user_id (the routes of an operator: keys, audit, jobs, metrics). */
-  scoped?: boolean;
+  /** `false`: leave out whose it is (the routes of an operator: keys, audit, metrics); "workspace": tell that alone. */
+  scoped?: boolean | "workspace";
   /** A POST that changes nothing (recall, context, traverse): it waits for a server that is gone. */
   reads?: boolean;
   /** Sent as Idempotency-Key: the change may be sent again without being made twice. */
@@ -137,6 +137,16 @@ export function newKey(): string {
   return Array.from(bytes, (each) => each.toString(16).padStart(2, "0")).join("");
 }
 
+/**
+ * Whose memory is meant, as this tab shows it. It is told with a key of one user, too: if another tab
+ * signed in with another key meanwhile, the server refuses what would be done to somebody else.
+ */
+export function whoseIs({ scoped = true, user }: Pick<Options, "scoped" | "user"> = {}): { user_id?: string; workspace_id?: string } {
+  const of = user ?? (scoped === true ? currentUser() : null);
+  const workspace = scoped === false && !of ? null : identity.get()?.workspace_id;
+  return { ...(of ? { user_id: of } : {}), ...(workspace ? { workspace_id: workspace } : {}) };
+}
+
 async function call<T>(
   method: string,
   path: string,
@@ -144,9 +154,7 @@ async function call<T>(
   body: object | undefined,
   options: Options,
 ): Promise<T> {
-  const looked = options.scoped === false || identity.get()?.user_id ? null : currentUser();
-  const user = options.user ?? looked;
-  const whose = user ? { user_id: user } : {};
+  const whose = whoseIs(options);
   const sent = body === undefined ? undefined : JSON.stringify({ ...whose, ...body });
   const target = path + queryText(body === undefined ? { ...whose, ...query } : query);
   const waits = options.reads || options.once !== undefined;
@@ -171,6 +179,7 @@ async function call<T>(
       }
       continue;
     }
+    if (answer.status === 403) lookAlive(); // Another tab may have signed in with another key.
     options.onHeaders?.(answer.headers);
     return (await contentOf(answer)) as T;
   }
@@ -266,9 +275,22 @@ function signedInAgain(): Promise<void> {
   return signingIn.promise;
 }
 
-/** Who we are, by the cookie; asked once at the start. True: somebody else than before, so that the
- * page is being loaded anew, without what this tab kept. */
-export async function whoAmI(): Promise<boolean> {
+/** Told before the page is loaded anew for somebody else. */
+export const beforeAnew = new Set<() => void>();
+
+function beginAnew(): void {
+  for (const tell of beforeAnew) tell();
+  location.hash = "";
+  location.reload();
+}
+
+/** Who we are, by the cookie; asked once at the start. */
+export async function whoAmI(): Promise<void> {
+  if ((await whoIsIn()) === "nobody") session.set("out");
+}
+
+/** "another": somebody else than before, so that the page is being loaded anew, without what this tab kept. */
+async function whoIsIn(): Promise<"somebody" | "another" | "nobody"> {
   for (;;) {
     let answer: Response;
     try {
@@ -278,19 +300,15 @@ export async function whoAmI(): Promise<boolean> {
       await serverBack();
       continue;
     }
-    if (answer.status === 401) {
-      session.set("out");
-      return false;
-    }
+    if (answer.status === 401) return "nobody";
     const who = (await contentOf(answer)) as Identity;
     if (isAnothers(who)) {
-      location.hash = "";
-      location.reload();
-      return true;
+      beginAnew();
+      return "another";
     }
     identity.set(who);
     session.set("in");
-    return false;
+    return "somebody";
   }
 }
 
@@ -299,37 +317,71 @@ export async function signIn(key: string): Promise<void> {
   const answer = await ask("POST", "/v1/sign-in", JSON.stringify({ key }), { timeoutMs: 10_000 });
   if (!answer.ok) await contentOf(answer);
   const before = identity.get();
-  if (await whoAmI()) return;
+  const found = await whoIsIn();
+  if (found === "nobody") {
+    const words = "The key is right, but this browser keeps no cookies for this page, and without one nobody is signed in. Allow cookies for it and try again.";
+    throw new ApiError(words, "refused");
+  }
+  tabs?.postMessage("in");
+  if (found === "another") return;
   const now = identity.get();
   const same = before?.workspace_id === now?.workspace_id && before?.user_id === now?.user_id;
   if (before && !same) {
     // Somebody else: nothing of the one before may stay on the page.
     forgetDrafts();
-    location.hash = "";
-    location.reload();
+    beginAnew();
     return;
   }
+  goOn();
+}
+
+/** With what waited for somebody to sign in. */
+function goOn(): void {
+  leftElsewhere.set(false);
   signingIn?.resolve();
   signingIn = null;
 }
+
+// All tabs of a browser have one session: what one does to it the others look at.
+const tabs = typeof BroadcastChannel === "function" ? new BroadcastChannel("holdfast.session") : null;
+tabs?.addEventListener("message", ({ data }) => {
+  leftElsewhere.set(data === "out");
+  if (data === "in" && session.get() === "ended") void signedInElsewhere();
+  else lookAlive();
+});
+
+/** Another tab asked for the key first: whoever signed in there is in here, too. */
+async function signedInElsewhere(): Promise<void> {
+  const found = await whoIsIn().catch(() => "nobody");
+  if (found === "somebody") goOn();
+}
+
+/** Whether somebody signed out in another tab. A session that ended by itself leaves the view as it is: it goes on
+ * with what it was about after the next sign-in. */
+export const leftElsewhere = createStore(false);
 
 /** Also when the session has ended already. */
 export async function signOut(): Promise<void> {
   try {
     await ask("POST", "/v1/sign-out", "{}", {});
+    tabs?.postMessage("out");
   } catch (error) {
     if (asApiError(error).trouble === "gone") void serverBack();
     throw error;
   }
 }
 
-/** Another tab may have signed in as somebody else: all tabs have one session. */
+/** Another tab may have signed in with another key, or as somebody else: all tabs have one session. */
 function onlyIfTheSame(now: Identity): void {
   const before = identity.get();
-  if (!before || (before.workspace_id === now.workspace_id && before.user_id === now.user_id)) return;
+  if (!before) return;
+  if (before.workspace_id === now.workspace_id && before.user_id === now.user_id) {
+    // Another key of the same one: what it may do is offered from now on.
+    if (before.key_id !== now.key_id || before.role !== now.role || before.expires_at !== now.expires_at) identity.set(now);
+    return;
+  }
   forgetDrafts();
-  location.hash = "";
-  location.reload();
+  beginAnew();
 }
 
 let looking = false;
@@ -362,11 +414,14 @@ export interface Answer<T> {
  * aborted. A `key` of null asks nothing.
  *
  *     const stats = useAnswer(`stats ${user}`, (signal) => get<Stats>("/v1/stats", {}, { signal }));
+ *
+ * `about`: what the answer is about, where one about something else must not be shown for it, not even for a moment.
  */
-export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>): Answer<T> {
-  const [state, setState] = useState<{ data: T | null; of: string | null; error: ApiError | null; loading: boolean }>({
+export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>, about = ""): Answer<T> {
+  const [state, setState] = useState<{ data: T | null; of: string | null; about: string; error: ApiError | null; loading: boolean }>({
     data: null,
     of: null,
+    about,
     error: null,
     loading: key !== null,
   });
@@ -375,26 +430,31 @@ export function useAnswer<T>(key: string | null, ask: (signal: AbortSignal) => P
   latest.current = ask;
   useEffect(() => {
     if (key === null) {
-      setState({ data: null, of: null, error: null, loading: false });
+      setState({ data: null, of: null, about, error: null, loading: false });
       return;
     }
     const stop = new AbortController();
-    setState((before) => ({ ...before, loading: true }));
+    setState((before) => (before.about === about ? { ...before, loading: true } : { data: null, of: null, about, error: null, loading: true }));
     latest.current(stop.signal).then(
-      (data) => stop.signal.aborted || setState({ data, of: key, error: null, loading: false }),
+      (data) => stop.signal.aborted || setState({ data, of: key, about, error: null, loading: false }),
       (error: unknown) => {
         if (stop.signal.aborted || isAbort(error)) return;
         // The answer to another question is none to this one.
-        setState(({ data, of }) => ({ data: of === key ? data : null, of, error: asApiError(error), loading: false }));
+        setState(({ data, of }) => ({ data: of === key ? data : null, of, about, error: asApiError(error), loading: false }));
       },
     );
     return () => stop.abort();
-  }, [key, turn]);
+  }, [key, about, turn]);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
-  const set = useCallback((data: T) => setState({ data, of: key, error: null, loading: false }), [key]);
+  const set = useCallback((data: T) => setState({ data, of: key, about, error: null, loading: false }), [key, about]);
+  if (state.about !== about) return { data: null, error: null, loading: key !== null, reload, set };
   const { data, error, loading } = state;
   return { data, error, loading, reload, set };
 }
+
+/** So long a hand rests before what it moves or types is asked for. While an answer is awaited it is longer: a server
+ * that is slow is not asked for every step. */
+export const restMs = (isAwaiting: boolean) => (isAwaiting ? 250 : 70);
 
 export interface Action<A extends unknown[], R> {
   /** Undefined when it failed (`error` says why) or is under way already. */
@@ -448,8 +508,7 @@ export function useStream(events: readonly string[], on: (event: string, data: J
   const names = events.join(",");
   useEffect(() => {
     const query = new URLSearchParams();
-    const user = identity.get()?.user_id ? null : currentUser();
-    if (user) query.set("user_id", user);
+    for (const [name, value] of Object.entries(whoseIs())) query.set(name, value);
     for (const name of names ? names.split(",") : []) query.append("events", name);
     const source = new EventSource(`/v1/stream?${query}`);
     const listen = (message: MessageEvent<string>) => {

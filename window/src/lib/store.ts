@@ -175,6 +175,9 @@ export function useUser(): string | null {
 const RECENT = "holdfast.recent-users";
 const MOST_RECENT = 8;
 
+/** Users of the workspace, where the key opens all of it. */
+export const knownUsers = createStore<string[]>([]);
+
 /** Users looked at in this tab, the last first. */
 export function recentUsers(): string[] {
   const found = readStored<unknown>(sessionStorage, RECENT, []);
@@ -184,8 +187,20 @@ export function recentUsers(): string[] {
 export function lookAt(user: string): void {
   const others = recentUsers().filter((each) => each !== user);
   writeStored(sessionStorage, RECENT, [user, ...others].slice(0, MOST_RECENT));
-  // Another user's memory: what was open or filtered does not belong to it.
-  go(place.get().view, { user });
+  // Another user's memory: what was open or filtered does not belong to it. Nobody's yet: it waited for this.
+  if (currentUser() === null) setParams({ user }, { replace: false });
+  else go(place.get().view, { user });
+}
+
+/** What this tab keeps of a user who was erased: drafts, and the name. */
+export function forgetUser(user: string): void {
+  writeStored(sessionStorage, RECENT, recentUsers().filter((each) => each !== user));
+  knownUsers.set(knownUsers.get().filter((each) => each !== user));
+  try {
+    for (const name of Object.keys(sessionStorage)) if (name.startsWith(`${DRAFT}${user}.`)) sessionStorage.removeItem(name);
+  } catch {
+    // Nothing was kept.
+  }
 }
 
 // Theme

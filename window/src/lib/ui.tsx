@@ -1,8 +1,9 @@
 /** What views are made of. Text is always a text node; nothing here takes HTML. */
 import { createPortal, type ButtonHTMLAttributes, type ComponentChildren, type CSSProperties, type Ref } from "preact";
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, type Answer } from "./api";
 import { createStore, useStore } from "./store";
+import { CLAMPED, PIECE, bytesFrom, calmed, cut, piecesOf } from "./text";
 
 export function cls(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(" ");
@@ -315,7 +316,7 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
   );
 }
 
-const SLOW_MS = 2_000;
+const SLOW_MS = 1_000;
 
 /** A skeleton that, when it takes long, says so. */
 export function Loading({ lines = 3, what = "Loading" }: { lines?: number; what?: string }) {
@@ -416,6 +417,19 @@ export function Dialog({ title, onClose, children, footer, wide = false, side = 
       first.focus();
     }
   };
+  const latest = useRef(keys);
+  latest.current = keys;
+  // What had the focus may go (a row that was dealt with): keys then come from the page, and are still the dialog's.
+  useEffect(() => {
+    const stray = (event: KeyboardEvent) => {
+      const all = document.querySelectorAll(".dialog");
+      if (event.target !== document.body || all[all.length - 1] !== frame.current) return;
+      frame.current?.focus();
+      latest.current(event);
+    };
+    document.addEventListener("keydown", stray, true);
+    return () => document.removeEventListener("keydown", stray, true);
+  }, []);
   return createPortal(
     <div class={cls("dialog-backdrop", side && "side")} onMouseDown={(event) => event.target === event.currentTarget && !stubborn && onClose()}>
       <div
@@ -514,6 +528,12 @@ function dropToast(id: number): void {
   toasts.set(toasts.get().filter((each) => each.id !== id));
 }
 
+/** Nothing of what was asked or said stays on the page. */
+export function dismissAll(): void {
+  question.get()?.answer(false);
+  toasts.set([]);
+}
+
 export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
@@ -536,6 +556,7 @@ export function Toasts() {
 const DATE = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
 const DATE_TIME = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const DAY_CLOCK = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 const LONG_DAY = new Intl.DateTimeFormat(undefined, { weekday: "long", year: "numeric", month: "long", day: "numeric" });
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
 const NUMBER = new Intl.NumberFormat();
@@ -549,6 +570,8 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 export const formatDate = (at: string | Date) => DATE.format(new Date(typeof at === "string" && at.length === 10 ? `${at}T12:00` : at));
 export const formatTime = (at: string | Date) => DATE_TIME.format(new Date(at));
 export const formatClock = (at: string | Date) => CLOCK.format(new Date(at));
+/** Where the year is told elsewhere. */
+export const formatDayClock = (at: string | Date) => DAY_CLOCK.format(new Date(at));
 export const formatDay = (at: string | Date) => LONG_DAY.format(new Date(at));
 export const formatNumber = (value: number) => NUMBER.format(value);
 /** 12.3K */
@@ -577,18 +600,27 @@ export function Time({ at, as = "time" }: { at: string; as?: "time" | "date" | "
   return <time dateTime={at} title={`${formatTime(at)} (${at})`}>{show(at)}</time>;
 }
 
-/** Somebody's text as it stands: line breaks kept, its own direction, never wider than its place. */
+/** Somebody's text as it stands: line breaks kept, its own direction, never wider than its place. A long one is shown in pieces. */
 export function Prose({ text, lines = 0 }: { text: string; lines?: number }) {
-  const [open, setOpen] = useState(false);
+  // How many pieces are open; 0: clamped.
+  const [open, setOpen] = useState(lines > 0 ? 0 : 1);
   const long = lines > 0 && (text.length > lines * 110 || text.split("\n").length > lines);
+  const clamped = long && open === 0;
+  const { pieces, rest } = useMemo(
+    () => (clamped ? { pieces: [calmed(cut(text, CLAMPED))], rest: 0 } : piecesOf(text, Math.max(open, 1))), [text, clamped, open],
+  );
+  const left = useMemo(() => (rest < text.length ? formatBytes(bytesFrom(text, rest)) : null), [text, rest]);
   return (
     <>
-      <p class={cls("prose", long && !open && "clamped")} dir="auto" style={long && !open ? { "--lines": lines } as CSSProperties : undefined}>{text}</p>
-      {long && (
-        <button type="button" class="link-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Show less" : `Show all (${formatBytes(new Blob([text]).size)})`}
+      {pieces.map((each, index) => (
+        <p key={index} class={cls("prose", clamped && "clamped")} dir="auto" style={clamped ? { "--lines": lines } as CSSProperties : undefined}>{each}</p>
+      ))}
+      {left !== null && (
+        <button type="button" class="link-button" aria-expanded={clamped ? false : undefined} onClick={() => setOpen(open + 1)}>
+          {clamped ? `Show ${text.length > PIECE ? "more" : "all"} (${left})` : `Show more (${left} left)`}
         </button>
       )}
+      {long && !clamped && <button type="button" class="link-button" aria-expanded onClick={() => setOpen(0)}>Show less</button>}
     </>
   );
 }

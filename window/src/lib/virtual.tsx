@@ -15,6 +15,8 @@ export interface Pages<T> {
   loadMore: () => void;
   /** From the first page on. */
   reload: () => void;
+  /** Ask anew for as many as are here, which stay until then: nobody loses their place. */
+  again: () => void;
   /** Change items that are here, after a change that is known: `pages.update((all) => all.filter(...))`. */
   update: (change: (items: T[]) => T[]) => void;
 }
@@ -28,6 +30,8 @@ interface State<T> {
 }
 
 const PAGE = 100;
+/** The most that is asked for at a time when a list is asked for again: no list of the server gives less. */
+const MOST_AGAIN = 1_000;
 
 /**
  * A list of the server, page by page: `usePages<Memory>("/v1/memories", "memories", { kind }, user)`.
@@ -39,7 +43,7 @@ export function usePages<T>(
   name: string,
   query: Query = {},
   key = "",
-  { limit = PAGE, scoped = true }: { limit?: number; scoped?: boolean } = {},
+  { limit = PAGE, scoped = true }: { limit?: number; scoped?: boolean | "workspace" } = {},
 ): Pages<T> {
   const fresh: State<T> = { items: [], cursor: null, more: path !== null, loading: path !== null, error: null };
   const [state, setState] = useState<State<T>>(fresh);
@@ -47,51 +51,65 @@ export function usePages<T>(
   latest.current = state;
   const [turn, setTurn] = useState(0);
   const stop = useRef<AbortController | null>(null);
+  const failedAgain = useRef(false);
   const asked = JSON.stringify([path, name, query, key, limit, scoped]);
 
-  const fetchPage = useCallback(
-    (cursor: string | null, before: T[]) => {
+  /** What follows a cursor, after `before`: until there are `least` of them, in whole pages. */
+  const fetchPages = useCallback(
+    (cursor: string | null, before: T[], least = 0) => {
       if (path === null) return;
       stop.current?.abort();
       const control = new AbortController();
       stop.current = control;
-      const wanted = { ...query, limit, cursor };
-      get<Record<string, unknown>>(path, wanted, { signal: control.signal, scoped }).then(
-        (answer) => {
-          if (control.signal.aborted) return;
-          const items = (answer[name] ?? []) as T[];
-          const next = typeof answer["next"] === "string" ? answer["next"] : null;
-          setState({ items: [...before, ...items], cursor: next, more: next !== null, loading: false, error: null });
-        },
-        (error: unknown) => {
-          if (control.signal.aborted || isAbort(error)) return;
-          setState((now) => ({ ...now, loading: false, error: asApiError(error) }));
-        },
-      );
+      const isAnew = cursor === null && before.length === 0;
+      const fetchSome = async (from: string | null, here: T[]): Promise<void> => {
+        const wanting = Math.ceil((least - here.length) / limit) * limit;
+        const most = Math.max(limit, Math.min(wanting, MOST_AGAIN));
+        const answer = await get<Record<string, unknown>>(path, { ...query, limit: most, cursor: from }, { signal: control.signal, scoped });
+        if (control.signal.aborted) return;
+        const items = [...here, ...((answer[name] ?? []) as T[])];
+        const next = typeof answer["next"] === "string" ? answer["next"] : null;
+        if (next !== null && items.length < least) return fetchSome(next, items);
+        failedAgain.current = false;
+        setState({ items, cursor: next, more: next !== null, loading: false, error: null });
+      };
+      fetchSome(cursor, before).catch((error: unknown) => {
+        if (control.signal.aborted || isAbort(error)) return;
+        failedAgain.current = isAnew;
+        setState((now) => ({ ...now, loading: false, error: asApiError(error) }));
+      });
     },
     [asked],
   );
 
   useEffect(() => {
     setState(fresh);
-    fetchPage(null, []);
+    fetchPages(null, []);
     return () => stop.current?.abort();
   }, [asked, turn]);
 
+  const again = useCallback(() => {
+    const now = latest.current;
+    latest.current = { ...now, loading: true };
+    setState((before) => ({ ...before, loading: true, error: null }));
+    // Where all were here, one that is new is here, too.
+    fetchPages(null, [], now.items.length + (now.more ? 0 : 1));
+  }, [fetchPages]);
   const loadMore = useCallback(() => {
     const now = latest.current;
+    if (failedAgain.current && !now.loading) return again();
     if (now.loading || !now.more) return;
     latest.current = { ...now, loading: true };
     setState({ ...now, loading: true, error: null });
-    fetchPage(now.cursor, now.items);
-  }, [fetchPage]);
+    fetchPages(now.cursor, now.items);
+  }, [fetchPages, again]);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
   const update = useCallback(
     (change: (items: T[]) => T[]) => setState((now) => ({ ...now, items: change(now.items) })),
     [],
   );
   const { items, more, loading, error } = state;
-  return { items, more, loading, error, loadMore, reload, update };
+  return { items, more, loading, error, loadMore, reload, again, update };
 }
 
 // Rows in sight
@@ -214,9 +232,14 @@ export function VirtualList<T>({
               class={`virtual-row${index === active ? " active" : ""}${key === selected ? " selected" : ""}${onOpen ? " opens" : ""}`}
               style={{ transform: `translateY(${tops[index] ?? 0}px)` }}
               onClick={(event) => {
-                setActive(index);
-                // A button or a link in the row is its own.
-                if (!isOnControl(event)) onOpen?.(item);
+                if (!isOnControl(event)) {
+                  setActive(index);
+                  onOpen?.(item);
+                } else {
+                  // A button or a link in the row is its own. Drawn anew before a box tells that it was ticked, the row
+                  // would take the tick back: it waits until all is told.
+                  setTimeout(() => setActive(index));
+                }
               }}
             >
               {row(item, index)}

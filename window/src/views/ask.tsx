@@ -1,6 +1,6 @@
 /** What the agent would be told for a message, and why; sliders re-rank it live. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, post, useAnswer, type Answer } from "../lib/api";
+import { get, post, restMs, useAnswer, type Answer } from "../lib/api";
 import { setParams, useDraft, useParam, useUser } from "../lib/store";
 import { Badge, Button, Empty, ErrorBox, Kbd, Loading, Page, Panel, Tabs, cls, formatNumber } from "../lib/ui";
 import { Block, TaskProfile } from "./ask/block";
@@ -34,7 +34,6 @@ export default function Ask() {
   return <Asking sizes={stats.data.tiers} defaults={defaultsOf(told.data)} />;
 }
 
-const LIVE_MS = 180;
 /** Longer questions are kept in this tab, not in the address. */
 const LONGEST_IN_ADDRESS = 1000;
 
@@ -65,30 +64,32 @@ function useLastAddress(): void {
   }, [q, tune]);
 }
 
-/** As the sliders stand, as it is asked (a moment later), and how to change it. */
-function useTune(): [Tune, Tune, (tune: Tune) => void] {
+/** As the sliders stand, as it is asked, how to change the first, and to let the second follow it. */
+function useTune(): [Tune, Tune, (tune: Tune) => void, (tune: Tune) => void] {
   const [text] = useParam("tune");
   const [now, setNow] = useState(() => readTune(text));
   const [live, setLive] = useState(now);
   const written = useRef(text);
+  const shown = useRef(now);
   useEffect(() => {
     // Somebody went back, or opened another address.
     if (text === written.current) return;
     written.current = text;
     const read = readTune(text);
+    shown.current = read;
     setNow(read);
     setLive(read);
   }, [text]);
   useEffect(() => {
-    if (now === live) return;
+    if (now === shown.current) return;
+    shown.current = now;
     const timer = setTimeout(() => {
-      setLive(now);
       written.current = changesIn(now) ? JSON.stringify(now) : "";
       setParams({ tune: written.current || null });
-    }, LIVE_MS);
+    }, restMs(false));
     return () => clearTimeout(timer);
-  }, [now, live]);
-  return [now, live, setNow];
+  }, [now]);
+  return [now, live, setNow, setLive];
 }
 
 function useAsked<T>(path: string, key: string | null, body: Record<string, unknown>): Answer<T> {
@@ -99,7 +100,7 @@ function Asking({ sizes, defaults }: { sizes: Record<string, number>; defaults: 
   const user = useUser();
   useLastAddress();
   const [question, ask] = useQuestion();
-  const [now, live, setTune] = useTune();
+  const [now, live, setTune, follow] = useTune();
   const [format, setFormat] = useParam("format", defaults.formats[0] ?? "safe");
   const [tab, setTab] = useParam("tab", "block");
   const isTuned = changesIn(live) > 0;
@@ -112,8 +113,16 @@ function Asking({ sizes, defaults }: { sizes: Record<string, number>; defaults: 
   // The weights are those of a profile: which one is known when the default was answered.
   const ready = !live.weights || live.profile || base.data;
   const tuned = useAsked<Context>("/v1/context", key && isTuned && ready ? key + JSON.stringify(more) : null, { ...asked, ...more });
+  const isAwaiting = base.loading || tuned.loading;
+  // The first step of a slider is asked at once, the next when that is answered, or when the hand rests.
+  useEffect(() => {
+    if (now === live) return;
+    if (!isAwaiting) return follow(now);
+    const timer = setTimeout(() => follow(now), restMs(true));
+    return () => clearTimeout(timer);
+  }, [now, live, isAwaiting]);
   const shown = isTuned ? tuned.data ?? base.data : base.data;
-  const isStale = base.loading || tuned.loading || now !== live;
+  const isStale = isAwaiting || now !== live;
   const compared = isTuned && tuned.data && base.data ? base.data : null;
   const weights = { ...defaults.numbers, ...live.numbers };
   const error = (isTuned ? tuned.error : null) ?? base.error;
@@ -123,7 +132,7 @@ function Asking({ sizes, defaults }: { sizes: Record<string, number>; defaults: 
   return (
     <Page title="Ask" lead={LEAD} wide>
       <div class="ask">
-        <div class="ask-question"><Question question={question} busy={key !== null && (base.loading || tuned.loading)} onAsk={ask} onAgain={base.reload} /></div>
+        <div class="ask-question"><Question question={question} busy={key !== null && isAwaiting} onAsk={ask} onAgain={base.reload} /></div>
         <aside class="ask-side" aria-label="Tune">
           <Tuning tune={now} defaults={defaults} detected={detected} sizes={sizes} onTune={(tune) => setTune(tidy(tune))} />
         </aside>
@@ -177,8 +186,8 @@ function refusedTitle(field: string | null): string {
 function Question({ question, busy, onAsk, onAgain }: {
   question: string; busy: boolean; onAsk: (text: string) => void; onAgain: () => void;
 }) {
-  // Of each question its own: what was typed over it and not yet asked.
-  const [typed, setTyped, clear] = useDraft(`ask.message.${question.slice(0, 60)}`, question);
+  // Of each question its own: what was typed over it and not yet asked. All of it: others may begin alike.
+  const [typed, setTyped, clear] = useDraft(`ask.message.${question}`, question);
   const box = useRef<HTMLTextAreaElement>(null);
   const asked = useRef<() => void>(() => undefined);
   useEffect(() => {
@@ -239,10 +248,12 @@ function Summary({ shown, compared, stale }: { shown: Context; compared: Context
   const moves = compared ? movesOf(shown.hits, compared.hits) : [];
   const count = (kind: string) => moves.filter((each) => each.kind === kind).length;
   const gone = compared ? goneFrom(shown.hits, compared.hits).length : 0;
+  const cut = shown.levels.filter((each) => each !== "full").length;
   const same = compared !== null && !gone && moves.every((each) => each.kind === "same");
   return (
     <div class="ask-summary" role="status">
       <span><strong class="num">{formatNumber(shown.hits.length)}</strong> {shown.hits.length === 1 ? "memory" : "memories"} told</span>
+      {cut > 0 && <span title="The budget has no room for all of it: these are told in part"><strong class="num">{formatNumber(cut)}</strong> of them shortened</span>}
       <span><strong class="num">{formatNumber(shown.dropped.length)}</strong> left out</span>
       {compared && (
         <span class="ask-diff">

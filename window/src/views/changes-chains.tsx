@@ -1,10 +1,11 @@
 /** Facts as chains: the version that holds on top, those before it below, and why each ended. */
 import { useMemo, useState } from "preact/hooks";
 import { get, part, post, put, useAction, useAnswer } from "../lib/api";
-import { useDraft, useParam, useRights, useUser } from "../lib/store";
-import { Answered, Badge, Button, Dialog, Empty, ErrorBox, Field, IconButton, Loading, Prose, SearchBox, Segmented, Time, cls, confirm } from "../lib/ui";
+import { href, useDraft, useParam, useRights, useUser } from "../lib/store";
+import { entryOf } from "../lib/text";
+import { Answered, Badge, Button, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Loading, Prose, SearchBox, Segmented, Time, cls, confirm, formatNumber } from "../lib/ui";
 import { VirtualList, usePages } from "../lib/virtual";
-import { done } from "./changes-done";
+import { done, whose } from "./changes-done";
 import { Sources, Span, StateBadge, reasonWords, useSteady, type Fact, type HistoryLine } from "./changes-facts";
 
 type Which = "all" | "changed" | "ended";
@@ -59,6 +60,8 @@ function wanted(chain: Chain, which: Which, search: string): boolean {
 }
 
 const PAGE = 500;
+/** So many facts the service lists; those before are in the timeline alone. */
+const MOST_FACTS = 10_000;
 
 export function Chains() {
   const user = useUser();
@@ -74,7 +77,8 @@ export function Chains() {
   const texts = useMemo(() => new Map(pages.items.map((each) => [each.id, each.content])), [pages.items]);
   const [editing, setEditing] = useState<Fact | null>(null);
   const numbers = { all: chains.length, changed: chains.filter(isChanged).length, ended: chains.filter(isEnded).length };
-  const more = pages.more ? "+" : "";
+  const cut = !pages.more && pages.items.length >= MOST_FACTS;
+  const more = pages.more || cut ? "+" : "";
   return (
     <>
       <div class="changes-bar">
@@ -87,12 +91,15 @@ export function Chains() {
         />
         <SearchBox label="Search in facts" placeholder="Search in facts" value={search} onInput={setSearch} />
       </div>
+      {cut && (
+        <p class="notice" role="status"><Icon name="info" /><span>These are the last {formatNumber(MOST_FACTS)} facts, as many as are listed here. Older ones are neither counted nor searched: the <a href={href("timeline", { tier: "fact", status: "all" })}>timeline</a> has all.</span></p>
+      )}
       <div class="changes-box">
         <VirtualList
           items={shown} keyOf={(each) => each.id} label="Facts" estimate={92} pages={{ ...pages, items: shown, update: () => undefined }}
           onOpen={(each) => setOpen(each.versions[0]?.id ?? null, { replace: false })}
           row={(each) => <ChainRow chain={each} texts={texts} write={write} onEdit={setEditing} onHistory={(id) => setOpen(id, { replace: false })} />}
-          empty={pages.more ? <Loading lines={8} what="Facts" /> : <NoFacts any={chains.length > 0} which={which as Which} search={search} onAll={() => { setWhich("all"); setSearch(null); }} />}
+          empty={pages.more ? <Loading lines={8} what="Facts" /> : <NoFacts any={chains.length > 0} cut={cut} which={which as Which} search={search} onAll={() => { setWhich("all"); setSearch(null); }} />}
         />
       </div>
       {editing && <EditFact fact={editing} onClose={() => setEditing(null)} />}
@@ -101,7 +108,7 @@ export function Chains() {
   );
 }
 
-function NoFacts({ any, which, search, onAll }: { any: boolean; which: Which; search: string; onAll: () => void }) {
+function NoFacts({ any, cut, which, search, onAll }: { any: boolean; cut: boolean; which: Which; search: string; onAll: () => void }) {
   if (!any) {
     return (
       <Empty icon="changes" title="No facts yet">
@@ -109,9 +116,10 @@ function NoFacts({ any, which, search, onAll }: { any: boolean; which: Which; se
       </Empty>
     );
   }
+  const none = cut ? `None of the last ${formatNumber(MOST_FACTS)} facts` : "No fact";
   const words = search
-    ? `No fact has “${search.slice(0, 60)}” in it.`
-    : which === "changed" ? "No fact has changed so far: each holds as it was first told." : "No fact has ended without another in its place.";
+    ? `${none} has “${search.slice(0, 60)}” in it.`
+    : which === "changed" ? `${none} has changed so far: each holds as it was first told.` : `${none} has ended without another in its place.`;
   return <Empty icon="filter" title="None of these" action={<Button onClick={onAll}>Show all</Button>}>{words}</Empty>;
 }
 
@@ -134,7 +142,7 @@ function ChainRow({ chain, texts, write, onEdit, onHistory }: {
         {write && head.status === "active" && (
           <>
             <IconButton small icon="edit" label={`Edit: ${short}`} onClick={() => onEdit(head)} />
-            <IconButton small icon="trash" label={`Take back: ${short}`} busy={acts.busy} onClick={() => acts.run("back", head)} />
+            <IconButton small icon="trash" label={`Take back: ${short}`} busy={acts.busy} onClick={() => acts.run("back", head, before.length > 0)} />
           </>
         )}
         {write && head.status === "invalidated" && (
@@ -192,11 +200,12 @@ function TakenBackWhy({ id, texts }: { id: string; texts: ReadonlyMap<string, st
 }
 
 function useFactActs() {
-  return useAction(async (act: "back" | "hold", fact: Fact) => {
+  return useAction(async (act: "back" | "hold", fact: Fact, replaces = false) => {
+    const of = whose();
     const path = `/v1/facts/${part(fact.id)}/invalidate`;
     if (act === "hold") {
-      await post(path, { undo: true, reason: "undone in the window" });
-      done("The fact holds again", { text: fact.content, undo: [{ method: "POST", path, body: { reason: "by hand, in the window" } }] });
+      await post(path, { undo: true, reason: "undone in the window" }, of);
+      done("The fact holds again", { ...of, text: fact.content, undo: [{ method: "POST", path, body: { reason: "by hand, in the window" } }] });
       return;
     }
     const sure = await confirm({
@@ -206,23 +215,27 @@ function useFactActs() {
       words: (
         <>
           <Prose text={fact.content} lines={6} />
-          <p class="dialog-words">It holds no longer, is told in no answer, and stays here as history. You can let it hold again at any time.</p>
+          <p class="dialog-words">
+            It holds no longer and stays here as history. You can let it hold again at any time. The words it was read from stay in the timeline and may still be told.
+            {replaces && " What it replaced does not hold again: for that, forget this fact in the timeline instead."}
+          </p>
         </>
       ),
     });
     if (!sure) return;
-    await post(path, { reason: "by hand, in the window" });
-    done("The fact was taken back", { text: fact.content, undo: [{ method: "POST", path, body: { undo: true, reason: "undone in the window" } }] });
+    await post(path, { reason: "by hand, in the window" }, of);
+    done("The fact was taken back", { ...of, text: fact.content, undo: [{ method: "POST", path, body: { undo: true, reason: "undone in the window" } }] });
   });
 }
 
 function EditFact({ fact, onClose }: { fact: Fact; onClose: () => void }) {
   const [text, setText, clear] = useDraft(`fact.${fact.id}`, fact.content);
   const save = useAction(async () => {
-    const made = await put<Fact>(`/v1/facts/${part(fact.id)}`, { text: text.trim() });
+    const of = whose();
+    const made = await put<Fact>(`/v1/facts/${part(fact.id)}`, { text: text.trim() }, of);
     clear();
     onClose();
-    done("A new version was stored", { text: made.content, undo: [{ method: "DELETE", path: `/v1/memories/${part(made.id)}` }] });
+    done("A new version was stored", { ...of, text: made.content, undo: [{ method: "DELETE", path: `/v1/memories/${part(made.id)}` }] });
   });
   const same = text.trim() === fact.content || !text.trim();
   return (
@@ -257,7 +270,7 @@ function History({ id, texts, versions, onClose }: {
           <ol class="changes-history">
             {[...found.versions].reverse().map((line, index) => (
               <li key={`${line.at} ${index}`} class={cls("changes-history-line", line.action)}>
-                <div class="changes-history-head"><strong>{ACTIONS[line.action] ?? line.action}</strong> <Time at={line.at} /></div>
+                <div class="changes-history-head"><strong>{entryOf(ACTIONS, line.action) ?? line.action}</strong> <Time at={line.at} /></div>
                 {line.content !== null && <Prose text={line.content} lines={6} />}
                 {line.note && <p class="changes-version-why" dir="auto">{reasonWords(line.note, texts)}</p>}
                 {line.action === "stored" && <Sources ids={facts.get(line.record ?? "")?.sources ?? []} of={line.content ?? ""} />}

@@ -61,12 +61,15 @@ export function useActs(): Act[] {
   return useStore(acts).filter((each) => each.user === user);
 }
 
-/** Note what was done, and say so with an "Undo" where it can be undone. */
-export function done(words: string, about: { user?: string; text?: string; undo?: Call[]; note?: string; rule?: string } = {}): void {
+/** Whose memory is looked at. An act asks before it begins: another one may be looked at when it ends. */
+export const whose = (): { user: string | undefined } => ({ user: currentUser() ?? undefined });
+
+/** Note what was done and to whom, and say so with an "Undo" where it can be undone. */
+export function done(words: string, about: { user: string | undefined; text?: string; undo?: Call[]; note?: string; rule?: string }): void {
   const act: Act = {
     id: `${Date.now()}-${Math.random().toString(36).slice(2)}`,
     at: new Date().toISOString(),
-    user: about.user ?? currentUser() ?? "",
+    user: about.user ?? "",
     words,
     text: (about.text ?? "").slice(0, 300),
     undo: about.undo ?? [],
@@ -78,7 +81,7 @@ export function done(words: string, about: { user?: string; text?: string; undo?
   const run = () => {
     takeBack(act).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : "Something went wrong.";
-      toast(`It was not taken back. ${why}`, "bad");
+      toast(`It was not undone. ${why}`, "bad");
     });
   };
   toast(`${words}.`, "good", act.undo.length ? { title: "Undo", run } : null);
@@ -93,11 +96,16 @@ export async function takeBack(act: Act): Promise<void> {
   }
   drop(act);
   touched();
-  toast("Taken back.");
+  toast("Undone.");
 }
 
 function drop(act: Act): void {
   acts.set(acts.get().filter((each) => each.id !== act.id));
+}
+
+/** Of a user who was erased nothing is kept. */
+export function dropActsOf(user: string): void {
+  acts.set(acts.get().filter((each) => each.user !== user));
 }
 
 /** The acts of this tab, with what can still be taken back. */
@@ -109,7 +117,7 @@ export function JustDone() {
     <section class="changes-done" aria-label="Done here">
       <Disclosure summary={<>Done here <span class="muted num">{all.length}</span></>}>
         <p class="changes-done-hint">Kept in this tab until you sign out.</p>
-        {undo.error && <ErrorBox error={undo.error} title="It was not taken back" />}
+        {undo.error && <ErrorBox error={undo.error} title="It was not undone" />}
         <ul class="changes-done-list">
           {all.map((act) => (
             <li key={act.id} class="changes-done-act">

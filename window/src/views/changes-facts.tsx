@@ -1,9 +1,11 @@
 /** What the views of facts, rules and the profile share: their values, and the turns they come from. */
+import type { Kept } from "./memory";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, get, part, post, useAnswer } from "../lib/api";
 import { href, useStore } from "../lib/store";
-import { Answered, Badge, Icon, Prose, Time, cls, type Tone } from "../lib/ui";
+import { entryOf } from "../lib/text";
+import { Answered, Badge, Icon, Prose, Time, cls, formatDate, type Tone } from "../lib/ui";
 import type { Pages } from "../lib/virtual";
 import { changed } from "./changes-done";
 
@@ -30,24 +32,7 @@ export interface Fact {
 }
 
 /** A memory of any tier, as GET /v1/memories gives it. */
-export interface Memory {
-  id: string;
-  content: string;
-  tier: string;
-  kind: string;
-  origin: string;
-  role: string;
-  name: string | null;
-  agent: string | null;
-  session: string | null;
-  confidence: number;
-  created_at: string;
-  valid_to: string | null;
-  known_from: string;
-  known_to: string | null;
-  sources: string[];
-  metadata: Record<string, unknown>;
-}
+export type Memory = Kept;
 
 export interface HistoryLine {
   action: string;
@@ -69,7 +54,7 @@ const STATES: Record<Fact["status"], [string, Tone, string]> = {
 };
 
 export function StateBadge({ status }: { status: Fact["status"] }) {
-  const [words, tone, title] = STATES[status] ?? [status, "neutral", ""];
+  const [words, tone, title] = entryOf(STATES, status) ?? [status, "neutral", ""];
   return <Badge tone={tone} title={title}>{words}</Badge>;
 }
 
@@ -99,16 +84,17 @@ const REASONS: Record<string, string> = {
 /** Why something happened, in words; what is not known is told as it stands. */
 export function reasonWords(reason: string | null, texts: ReadonlyMap<string, string> = new Map()): string {
   if (!reason) return "";
-  const told = REASONS[reason] ?? reason.replace(/\b[0-9a-f]{32}\b/g, (id) => (texts.has(id) ? `“${texts.get(id)}”` : "another one"));
+  const told = entryOf(REASONS, reason) ?? reason.replace(/\b[0-9a-f]{32}\b/g, (id) => (texts.has(id) ? `“${texts.get(id)}”` : "another one"));
   return told.charAt(0).toUpperCase() + told.slice(1);
 }
 
-/** From when to when something held. */
+/** From when to when something held; of one day with the times. */
 export function Span({ from, to }: { from: string; to: string | null }) {
+  const short = to !== null && formatDate(from) === formatDate(to);
   return (
     <span class="changes-span num">
-      <Time at={from} as="date" />
-      {to ? <> <span aria-hidden="true">→</span><span class="hidden-text">until</span> <Time at={to} as="date" /></> : <span> <span aria-hidden="true">→</span> <span class="hidden-text">until</span>now</span>}
+      <Time at={from} as={short ? "time" : "date"} />
+      {to ? <> <span aria-hidden="true">→</span><span class="hidden-text">until</span> <Time at={to} as={short ? "clock" : "date"} /></> : <span> <span aria-hidden="true">→</span> <span class="hidden-text">until</span>now</span>}
     </span>
   );
 }
@@ -215,17 +201,15 @@ export function Side({ title, tone, fact, children }: {
   );
 }
 
-/** Pages that are asked for again after every act; until the answer is here, those of before stay. */
+/** Pages that are asked for again after every act, as many as are here; until the answer is there, those of before stay. */
 export function useSteady<T>(pages: Pages<T>): Pages<T> {
   const turn = useStore(changed);
   const first = useRef(turn);
   useEffect(() => {
-    if (turn !== first.current) pages.reload();
+    if (turn !== first.current) pages.again();
     first.current = turn;
   }, [turn]);
-  const last = useRef(pages.items);
-  if (!pages.loading || pages.items.length) last.current = pages.items;
-  return { ...pages, items: last.current };
+  return pages;
 }
 
 /** Asks for all pages, up to some number of items. */

@@ -1,10 +1,11 @@
 /** Rules that hold no longer, and by which words they ended. */
 import { useMemo, useState } from "preact/hooks";
 import { del, part, useAction } from "../lib/api";
+import { ForgetTime, forgetTime, useForgetDays } from "../lib/forgetting";
 import { href, useRights, useUser } from "../lib/store";
 import { Badge, Button, Empty, ErrorBox, Loading, Prose, Time, confirm } from "../lib/ui";
 import { usePages } from "../lib/virtual";
-import { done } from "./changes-done";
+import { done, whose } from "./changes-done";
 import { Sources, Span, useAllPages, useSteady, type Memory } from "./changes-facts";
 
 /** Rules and what ended them are told side by side: all of them are needed at once. */
@@ -16,26 +17,33 @@ export interface Ended {
   rule: Memory;
   /** What ended it; null: it is not there any more. */
   by: Memory | null;
+  /** Whether that is certain, so that it can be taken back: what ended it names it, or nothing else can have. */
+  sure: boolean;
 }
 
-/** A rule ends at the moment when what ended it was said, to the same agent. */
 export function endedRules(all: readonly Memory[]): Ended[] {
   return all
     .filter((each) => each.kind === "instruction" && (each.valid_to !== null || each.known_to !== null))
-    .map((rule) => ({ rule, by: enderOf(rule, all) }))
+    .map((rule) => ({ rule, ...enderOf(rule, all) }))
     .sort((a, b) => (b.rule.valid_to ?? "").localeCompare(a.rule.valid_to ?? ""));
 }
 
-function enderOf(rule: Memory, all: readonly Memory[]): Memory | null {
-  const then = all.filter(
-    (each) => each.id !== rule.id && each.created_at === rule.valid_to && each.agent === rule.agent
-      && ["instruction", "release", "doubtful"].includes(each.kind),
-  );
-  const named = then.find((each) => (each.metadata["withdrawn_rules"] as string[] | undefined)?.includes(rule.id));
-  if (named) return named;
+/** What ended a rule names it. In stores of before it did not: then it is what was said at that moment to the same
+ * agent, and of several the one that is most alike in its words, which is a guess. */
+function enderOf(rule: Memory, all: readonly Memory[]): Pick<Ended, "by" | "sure"> {
+  const others = all.filter((each) => each.id !== rule.id && ["instruction", "release", "doubtful"].includes(each.kind));
+  const named = others.filter((each) => endedBy(each).includes(rule.id));
+  const by = named.find((each) => each.created_at === rule.valid_to) ?? named[0];
+  if (by) return { by, sure: true };
+  const then = others.filter((each) => each.created_at === rule.valid_to && each.agent === rule.agent);
   const said = wordsOf(rule.content);
   const shared = (each: Memory) => [...wordsOf(each.content)].filter((word) => said.has(word)).length;
-  return then.sort((a, b) => shared(b) - shared(a))[0] ?? null;
+  return { by: then.sort((a, b) => shared(b) - shared(a))[0] ?? null, sure: then.length === 1 };
+}
+
+/** The rules that one ended: as the patterns found, and as the model that reads. */
+function endedBy({ metadata }: Memory): readonly string[] {
+  return [metadata["ended_rules"], metadata["withdrawn_rules"]].flatMap((each) => (Array.isArray(each) ? each.map(String) : []));
 }
 
 function wordsOf(text: string): Set<string> {
@@ -44,6 +52,7 @@ function wordsOf(text: string): Set<string> {
 
 export function Withdrawn() {
   const user = useUser() ?? "";
+  useForgetDays();
   const pages = useSteady(usePages<Memory>("/v1/memories", "memories", { tiers: ["procedure"], ended: true }, user, { limit: 500 }));
   useAllPages(pages, MOST_RULES);
   const [most, setMost] = useState(STEP);
@@ -67,12 +76,13 @@ export function Withdrawn() {
   );
 }
 
-function WithdrawnRule({ ended: { rule, by } }: { ended: Ended }) {
+function WithdrawnRule({ ended: { rule, by, sure } }: { ended: Ended }) {
   const { write } = useRights();
   const again = useAction(async () => {
     if (!by) return;
+    const of = whose();
     const replaced = by.kind === "instruction";
-    const sure = await confirm({
+    const agreed = await confirm({
       title: "Let this rule hold again?",
       yes: "Hold again",
       words: (
@@ -82,16 +92,17 @@ function WithdrawnRule({ ended: { rule, by } }: { ended: Ended }) {
             {replaced ? "The rule that took its place is forgotten:" : "The words that ended it are no longer followed:"}
           </p>
           <Prose text={by.content} lines={4} />
-          <p class="dialog-words">You can undo this for 30 days. What was said itself stays in the timeline.</p>
+          <p class="dialog-words">You can undo this for <ForgetTime />. What was said itself stays in the timeline.</p>
         </>
       ),
     });
-    if (!sure) return;
-    await del(`/v1/memories/${part(by.id)}`);
+    if (!agreed) return;
+    await del(`/v1/memories/${part(by.id)}`, {}, of);
     done("The rule holds again", {
+      ...of,
       text: rule.content,
       undo: [{ method: "POST", path: `/v1/memories/${part(by.id)}/restore` }],
-      note: `What ended it is forgotten; it can be restored for 30 days: “${by.content.slice(0, 120)}”.`,
+      note: `What ended it is forgotten; it can be restored for ${forgetTime()}: “${by.content.slice(0, 120)}”.`,
     });
   });
   return (
@@ -103,7 +114,7 @@ function WithdrawnRule({ ended: { rule, by } }: { ended: Ended }) {
           <div class="changes-side-meta"><Span from={rule.created_at} to={rule.valid_to} /><Sources ids={rule.sources} of={rule.content} /></div>
         </div>
         <div class="changes-side new">
-          <header class="changes-side-head">{by ? "Ended by these words" : "Ended"}{rule.valid_to && <span class="muted"><Time at={rule.valid_to} /></span>}</header>
+          <header class="changes-side-head">{by ? sure ? "Ended by these words" : "Ended, probably by these words" : "Ended"}{rule.valid_to && <span class="muted"><Time at={rule.valid_to} /></span>}</header>
           {by
             ? (
               <>
@@ -120,7 +131,7 @@ function WithdrawnRule({ ended: { rule, by } }: { ended: Ended }) {
             : <p class="muted">The words that ended it are not there any more, or an answer ended it.</p>}
         </div>
       </div>
-      {write && by && by.kind !== "doubtful" && (
+      {write && by && sure && by.kind !== "doubtful" && (
         <div class="changes-card-acts"><Button small icon="undo" busy={again.busy} aria-label={`Let it hold again: ${rule.content.slice(0, 60)}`} onClick={() => again.run()}>Let it hold again</Button></div>
       )}
       {again.error && <ErrorBox error={again.error} />}

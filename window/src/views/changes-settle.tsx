@@ -4,7 +4,7 @@ import { part, post, useAction } from "../lib/api";
 import { href, useRights, useUser } from "../lib/store";
 import { Badge, Button, Empty, ErrorBox, Loading, Prose, Time, confirm } from "../lib/ui";
 import { usePages, type Pages } from "../lib/virtual";
-import { done } from "./changes-done";
+import { done, whose } from "./changes-done";
 import { Side, Words, reasonWords, useSteady, type Fact } from "./changes-facts";
 
 interface Clarification {
@@ -51,7 +51,7 @@ export function Settle() {
       <Group title="Questions" pages={questions} hint="Something new would end what is known, but not for certain. Until you answer, what is known holds.">
         {(each) => <Question key={each.id} asked={each} />}
       </Group>
-      <Group title="Contradictions" pages={contradictions} hint="The two cannot both be so, and both hold. If both are right after all, leave them.">
+      <Group title="Contradictions" pages={contradictions} hint="The two cannot both be so, and both hold until you say which.">
         {(each) => <Opposites key={`${each.earlier.id} ${each.later.id}`} pair={each} />}
       </Group>
       <Group title="Conflicts between agents" pages={conflicts} hint="Agents were told different things of one matter. What nobody settles in a day is decided by trust in them.">
@@ -87,15 +87,18 @@ function FactQuestion({ asked }: { asked: Clarification }) {
   const { write } = useRights();
   const path = `/v1/clarifications/${part(asked.id)}/answer`;
   const answer = useAction(async (keep: Keep) => {
-    const held = await post<Fact>(path, { keep });
+    const of = whose();
+    const held = await post<Fact>(path, { keep }, of);
     if (keep === "old") {
       done("The known fact was kept", {
+        ...of,
         text: held.content,
         undo: [{ method: "POST", path: `/v1/facts/${part(asked.id)}/invalidate`, body: { undo: true, reason: "undone in the window" } }],
       });
       return;
     }
     done(keep === "new" ? "The new fact holds now" : "Both hold now", {
+      ...of,
       text: held.content,
       undo: [{ method: "DELETE", path: `/v1/memories/${part(held.id)}` }],
       note: "Undo forgets the new one, so that the known one holds again. The question is not asked again.",
@@ -127,6 +130,7 @@ function FactQuestion({ asked }: { asked: Clarification }) {
 function RuleQuestion({ asked }: { asked: Clarification }) {
   const { write } = useRights();
   const answer = useAction(async (keep: Keep) => {
+    const of = whose();
     if (keep === "old") {
       const sure = await confirm({
         title: "It is no rule?", yes: "It is no rule",
@@ -139,10 +143,11 @@ function RuleQuestion({ asked }: { asked: Clarification }) {
       });
       if (!sure) return;
     }
-    const made = await post<Fact>(`/v1/clarifications/${part(asked.id)}/answer`, { keep });
-    if (keep === "old") done("It is no rule", { text: asked.new.content, note: "This cannot be undone. Add the rule by hand under Profile if it was meant." });
+    const made = await post<Fact>(`/v1/clarifications/${part(asked.id)}/answer`, { keep }, of);
+    if (keep === "old") done("It is no rule", { ...of, text: asked.new.content, note: "This cannot be undone. Add the rule by hand under Profile if it was meant." });
     else {
       done("It is a rule now", {
+        ...of,
         text: made.content,
         undo: [{ method: "DELETE", path: `/v1/memories/${part(made.id)}` }],
         note: "Undo forgets the rule. The question is not asked again.",
@@ -169,10 +174,23 @@ function RuleQuestion({ asked }: { asked: Clarification }) {
 function Opposites({ pair }: { pair: Contradiction }) {
   const { write } = useRights();
   const settle = useAction(async (kept: Fact, other: Fact) => {
+    const of = whose();
     const path = `/v1/facts/${part(other.id)}/invalidate`;
-    await post(path, { reason: `settled in the window: “${kept.content.slice(0, 200)}” was kept` });
-    done("One of two was kept", { text: kept.content, undo: [{ method: "POST", path, body: { undo: true, reason: "undone in the window" } }] });
+    await post(path, { reason: `settled in the window: “${kept.content.slice(0, 200)}” was kept` }, of);
+    done("One of two was kept", { ...of, text: kept.content, undo: [{ method: "POST", path, body: { undo: true, reason: "undone in the window" } }] });
   });
+  const both = useAction(async () => {
+    const of = whose();
+    const held = await post<Fact>(`/v1/clarifications/${part(pair.later.id)}/answer`, { keep: "both" }, of);
+    done("Both are so", {
+      ...of,
+      text: held.content,
+      undo: [{ method: "DELETE", path: `/v1/memories/${part(held.id)}` }],
+      note: `${pair.later.contradicts.length > 1 ? "It answers for all that the later one contradicts. " : ""}Undo forgets the answer, so that you are asked again.`,
+    });
+  });
+  const busy = settle.busy || both.busy;
+  const many = pair.later.contradicts.length;
   const sides: [string, Fact, Fact][] = [["Said first", pair.earlier, pair.later], ["Said later", pair.later, pair.earlier]];
   return (
     <article class="changes-card" aria-label={`Contradiction: ${pair.earlier.content.slice(0, 60)}`}>
@@ -181,13 +199,19 @@ function Opposites({ pair }: { pair: Contradiction }) {
           <Side key={fact.id} title={title} fact={fact}>
             {write && (
               <div class="changes-card-acts">
-                <Button small busy={settle.busy} aria-label={`This one holds: ${fact.content.slice(0, 60)}`} onClick={() => settle.run(fact, other)}>This one holds</Button>
+                <Button small busy={busy} aria-label={`This one holds: ${fact.content.slice(0, 60)}`} onClick={() => settle.run(fact, other)}>This one holds</Button>
               </div>
             )}
           </Side>
         ))}
       </div>
-      {settle.error && <ErrorBox error={settle.error} />}
+      {write && (
+        <div class="changes-card-acts">
+          {many > 1 && <span class="muted">The later one contradicts {many} facts. “Both are so” answers for all of them.</span>}
+          <Button small kind="quiet" busy={busy} onClick={() => both.run()}>Both are so</Button>
+        </div>
+      )}
+      {(settle.error ?? both.error) && <ErrorBox error={(settle.error ?? both.error)!} />}
     </article>
   );
 }
@@ -195,10 +219,12 @@ function Opposites({ pair }: { pair: Contradiction }) {
 function AgentsDisagree({ conflict }: { conflict: Conflict }) {
   const { write } = useRights();
   const settle = useAction(async (keep: string) => {
-    await post(`/v1/conflicts/${part(conflict.id)}/resolve`, { keep });
+    const of = whose();
+    await post(`/v1/conflicts/${part(conflict.id)}/resolve`, { keep }, of);
     const over = keep === "both" ? [] : conflict.facts.filter((each) => each.id !== keep);
     const kept = conflict.facts.find((each) => each.id === keep);
     done(keep === "both" ? "Both are kept" : "One of two was kept", {
+      ...of,
       text: kept?.content ?? conflict.facts.map((each) => each.content).join(" · "),
       undo: over.map((each) => ({ method: "POST", path: `/v1/facts/${part(each.id)}/invalidate`, body: { undo: true, reason: "undone in the window" } })),
       note: over.length ? "Undo lets both hold again. The conflict itself stays settled." : "Both hold as before; the conflict is settled for good.",

@@ -17,7 +17,20 @@ function words(text: string): string[] {
   return text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
 }
 
-/** Both texts in pieces, for showing them side by side. */
+/** How much of what is the same stands before the first change, where there is more of it. */
+const BEFORE = 1_000;
+
+/** Where two texts begin to be worth comparing: shortly before they part. */
+export function partingOf(before: string, after: string): number {
+  let at = 0;
+  while (at < before.length && at < after.length && before.charCodeAt(at) === after.charCodeAt(at)) at += 1;
+  if (at <= 2 * BEFORE) return 0;
+  at -= BEFORE;
+  const unit = before.charCodeAt(at);
+  return unit >= 0xdc00 && unit < 0xe000 ? at - 1 : at;
+}
+
+/** Both texts in pieces, for showing them side by side. Give it no more than is shown: words are parted slowly. */
 export function compare(before: string, after: string): [Piece[], Piece[]] {
   const [a, b] = [words(before), words(after)];
   let start = 0;

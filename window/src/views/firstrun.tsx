@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { newKey, post, get, useAction, asApiError } from "../lib/api";
-import { go, href, identity, useDraft, useRights, useStore, useUser } from "../lib/store";
+import { go, href, identity, lookAt, useDraft, useRights, useStore, useUser } from "../lib/store";
 import { Button, CopyButton, ErrorBox, Field, Icon, Page, Panel, Segmented, Tabs, cls, type IconName } from "../lib/ui";
 import { SNIPPETS, isKey, type SnippetName } from "./firstrun/snippets";
 
@@ -11,7 +11,8 @@ const SAMPLE_USER = "mara";
 const FROM_MENU = "Load an invented conversation to look around, or send memories from your agent.";
 
 export default function FirstRun() {
-  return <Starting lead={FROM_MENU} />;
+  // From now on the window looks at whom the sample was given, whichever way somebody goes on.
+  return <Starting lead={FROM_MENU} onLoaded={({ user }) => user && lookAt(user)} />;
 }
 
 /** What a view shows that has nothing to show yet; `onAsk` when somebody goes on to a question. */
@@ -21,7 +22,9 @@ export function GetStarted({ onAsk }: { onAsk?: () => void }) {
   return <Starting lead={lead} onAsk={onAsk} />;
 }
 
-function Starting({ lead, onAsk }: { lead: ComponentChildren; onAsk?: (() => void) | undefined }) {
+function Starting({ lead, onLoaded, onAsk }: {
+  lead: ComponentChildren; onLoaded?: (whose: { user?: string }) => void; onAsk?: (() => void) | undefined;
+}) {
   const { write } = useRights();
   /** Parameters of addresses that lead to whom the sample was given. */
   const [loaded, setLoaded] = useState<{ user?: string } | null>(null);
@@ -29,10 +32,10 @@ function Starting({ lead, onAsk }: { lead: ComponentChildren; onAsk?: (() => voi
     <Page title="Get started" lead={loaded ? "The sample is there: ask about it, or look around." : lead}>
       <div class="firstrun">
         {write
-          ? <Sample onDone={setLoaded} onAsk={onAsk} />
+          ? <Sample onDone={(whose) => { setLoaded(whose); onLoaded?.(whose); }} onAsk={onAsk} />
           : (
             <Panel title="The sample conversation">
-              <p class="notice"><Icon name="info" /><span>This key may only read. To load the sample, sign in with a key that may write: <code>holdfast keys create --role write</code></span></p>
+              <p class="notice"><Icon name="info" /><span>This key may only read. To load the sample, sign in with a key that may write: <code>holdfast keys create --role write --db FILE</code></span></p>
             </Panel>
           )}
         <Snippets />

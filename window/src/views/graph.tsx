@@ -3,11 +3,12 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { useAction, useAnswer } from "../lib/api";
 import { href, setParams, useDark, useDraft, useParam, useRights, useUser } from "../lib/store";
 import { Button, Empty, ErrorBox, Icon, IconButton, Loading, Page, SearchBox, Select, Switch, cls, formatDate, formatNumber, toast } from "../lib/ui";
+import { isDay } from "../lib/text";
 import { VirtualList } from "../lib/virtual";
 import { Card } from "./graph/card";
 import { Drawing } from "./graph/drawing";
 import { MergeDialog, MergesDialog } from "./graph/merges";
-import { Net, TYPES, bears, folded, loadGraph, relationWords, traverse, wayBetween, type Asked, type Entity, type Step, type Subgraph } from "./graph/model";
+import { Net, TYPES, bears, MOST_AROUND, MOST_STEPS, folded, loadGraph, relationWords, traverse, wayBetween, type Asked, type Entity, type Found, type Subgraph } from "./graph/model";
 import { Dot, typeWords } from "./graph/pick";
 import { WayPanel } from "./graph/way";
 import { TimeBar } from "./graph/time";
@@ -18,7 +19,8 @@ type Show = "300" | "1000" | "5000";
 export default function Graph() {
   const user = useUser();
   const { write } = useRights();
-  const [day, setDay] = useParam("at");
+  const [at, setDay] = useParam("at");
+  const day = isDay(at) ? at : ""; // Whoever wrote the address: what is no day is now.
   const [faded, setFaded] = useParam("faded");
   const [show, setShow] = useParam("show", "300");
   const [hide, setHide] = useParam("hide");
@@ -75,24 +77,22 @@ export default function Graph() {
     if (missing) void open.run(missing).then((found) => found === false && setGone(missing));
   }, [missing, day, faded]);
 
-  const [steps, setSteps] = useState<Step[] | "none" | null>(null);
-  const findWay = useAction(async () => {
-    const here = wayBetween(whole, from, to);
-    if (here) return setSteps(here);
-    const around = await traverse(from, asked, { depth: 5, limit: 1_000 });
-    const found = wayBetween(Net.of(whole, around), from, to);
-    if (!found) return setSteps("none");
-    const ids = new Set(found.flatMap((each) => [each.from, each.to]));
-    add({ nodes: around.nodes.filter((each) => ids.has(each.id)), edges: found.map((each) => each.edge), truncated: false });
-    setSteps(found);
-  });
   const ways = Boolean(begin || to);
-  useEffect(() => {
-    setSteps(null);
-    findWay.clear();
-    if (from && to && answer.data) void findWay.run();
-  }, [from, to, answer.data]);
-  const way = useMemo(() => (Array.isArray(steps) && from && to
+  const asOfWhat = useRef(0);
+  const graphs = useMemo(() => (asOfWhat.current += 1), [answer.data]);
+  const ends = from && to && answer.data ? JSON.stringify([user, from, to, graphs]) : null;
+  const found = useAnswer<Found>(ends, async (signal) => {
+    const here = wayBetween(whole, from, to);
+    if (here) return here;
+    const around = await traverse(from, asked, { depth: MOST_STEPS, limit: MOST_AROUND, signal });
+    const steps = wayBetween(Net.of(whole, around), from, to);
+    if (!steps) return around.truncated ? "unknown" : "none";
+    const ids = new Set(steps.flatMap((each) => [each.from, each.to]));
+    if (!signal.aborted) add({ nodes: around.nodes.filter((each) => ids.has(each.id)), edges: steps.map((each) => each.edge), truncated: false });
+    return steps;
+  }, ends ?? "");
+  const steps = found.data;
+  const way = useMemo(() => (Array.isArray(steps)
     ? { nodes: new Set([from, ...steps.map((each) => each.to)]), edges: new Set(steps.map((each) => each.edge.id)) } : null), [steps, from, to]);
 
   const changed = () => {
@@ -136,8 +136,8 @@ export default function Graph() {
           <section class="graph-middle" aria-label="Picture">
             {ways && (
               <WayPanel
-                net={whole} from={from} to={to} onFrom={(id) => setFrom(id || "?")} onTo={setTo} steps={steps} busy={findWay.busy}
-                error={findWay.error} retry={() => findWay.run()} onSelect={visit} onClose={() => setParams({ from: null, to: null })}
+                net={whole} from={from} to={to} onFrom={(id) => setFrom(id || "?")} onTo={setTo} found={found}
+                onSelect={visit} onClose={() => setParams({ from: null, to: null })}
               />
             )}
             <Stage
@@ -299,6 +299,8 @@ function Stage({ net, nothing, day, busy, look, drawing, onSelect, onExpand, onN
   const events = useRef({ onSelect, onExpand });
   events.current = { onSelect, onExpand };
   const wanted = useRef(look.selected);
+  const latest = useRef(look);
+  latest.current = look;
   const dark = useDark();
   useEffect(() => {
     if (!box.current) return;
@@ -322,9 +324,17 @@ function Stage({ net, nothing, day, busy, look, drawing, onSelect, onExpand, onN
       // Whom the address names stands in the middle of the first picture.
       if (wanted.current && net.nodes.has(wanted.current)) drawing.current?.center(wanted.current);
       wanted.current = null;
+      // After a merge the one that stays may lie elsewhere; where, is known when it has been drawn.
+      requestAnimationFrame(() => {
+        const { selected } = latest.current;
+        if (selected && net.nodes.has(selected) && drawing.current?.inSight(selected) === false) drawing.current.center(selected);
+      });
     });
   }, [net]);
   useEffect(() => drawing.current?.setLook(look), [look.selected, look.way, net]);
+  useEffect(() => {
+    if (look.way) drawing.current?.frame(look.way.nodes);
+  }, [look.way]);
   useEffect(() => drawing.current?.recolor(), [dark]);
   const keys = (event: KeyboardEvent) => {
     const at = drawing.current;

@@ -2,12 +2,15 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, asApiError, del, get, newKey, part, post, put, useAction, useAnswer, type Json } from "../lib/api";
+import { ForgetTime, forgetTime, useForgetDays } from "../lib/forgetting";
 import { createStore, currentUser, href, place, setParams, useDraft, useRights, useStore } from "../lib/store";
+import { CLAMPED, PIECE, bytesFrom, calmed, cut, entryOf, glance } from "../lib/text";
 import {
   Badge, Button, CopyButton, Dialog, Disclosure, Empty, ErrorBox, Field, Icon, Loading, Prose, TierBadge, Time, cls, confirm,
-  formatAgo, formatClock, formatPercent, formatTime, toast, type Tone,
+  formatAgo, formatBytes, formatClock, formatPercent, formatTime, toast, type Tone,
 } from "../lib/ui";
-import { compare, type Piece } from "./diff";
+import { touched } from "./changes-done";
+import { compare, partingOf, type Piece } from "./diff";
 
 // What the server says
 
@@ -45,6 +48,7 @@ export interface Hit {
   name: string | null;
   session: string | null;
   origin: string;
+  sources: string[];
 }
 
 interface Trace {
@@ -76,30 +80,41 @@ export function statusOf(kept: Kept): Ended | null {
 
 const isFaded = (trace: Trace | null) => trace?.hidden_at != null && new Date(trace.hidden_at).getTime() <= Date.now();
 
-// What was forgotten in this tab: the server lists none of it, so its address is kept, never its text.
+// What goes and comes back
 
+/** What GET /v1/memories/forgotten lists: what it says is withheld. */
 export interface Forgotten {
-  user: string;
   id: string;
   tier: string;
   kind: string;
-  at: string;
+  role: string;
+  session: string | null;
+  created_at: string;
+  forgotten_at: string;
+  /** When it is wiped. */
+  until: string;
 }
 
-export const forgottenHere = createStore<Forgotten[]>([]);
-
-function noteForgotten(kept: Kept): void {
-  const line = { user: currentUser() ?? "", id: kept.id, tier: kept.tier, kind: kept.kind, at: new Date().toISOString() };
-  forgottenHere.set([line, ...forgottenHere.get().filter((each) => each.id !== kept.id)].slice(0, 200));
+/** The last memory that was forgotten or came back by a hand in this tab; lists follow it. */
+export interface Moved {
+  user: string;
+  id: string;
+  forgotten: boolean;
+  /** As it was or is; null: not known. */
+  kept: Kept | null;
 }
 
-function noteRestored(id: string): void {
-  forgottenHere.set(forgottenHere.get().filter((each) => each.id !== id));
+export const moved = createStore<Moved | null>(null);
+
+function note(move: Moved): void {
+  moved.set(move);
+  touched();
 }
 
-async function restore(id: string, user = currentUser()): Promise<void> {
-  await post(`/v1/memories/${part(id)}/restore`, {}, { user: user ?? undefined });
-  noteRestored(id);
+/** `kept`: what comes back, if it is known. */
+export async function restore(id: string, { user = currentUser() ?? "", kept = null as Kept | null } = {}): Promise<void> {
+  await post(`/v1/memories/${part(id)}/restore`, {}, { user: user || undefined });
+  note({ user, id, forgotten: false, kept });
 }
 
 /** The address of a memory, from wherever one is: what is filtered stays as it is in the timeline. */
@@ -115,6 +130,8 @@ interface Found {
   kept: Kept | null;
   etag: string;
   history: HistoryLine[];
+  /** Not of this user, but of the team or of somebody who shares it: it can be read, and no more. */
+  lent: boolean;
 }
 
 async function look(id: string, signal: AbortSignal): Promise<Found> {
@@ -123,27 +140,28 @@ async function look(id: string, signal: AbortSignal): Promise<Found> {
   const one = get<Kept>(`/v1/memories/${part(id)}`, {}, { signal, onHeaders: (headers) => (etag = headers.get("etag") ?? "") });
   const [kept, history] = await Promise.allSettled([one, lines]);
   if (kept.status === "fulfilled") {
-    if (history.status === "fulfilled") return { kept: kept.value, etag, history: history.value.versions };
-    // What others share can be seen, and its history is theirs.
-    if (asApiError(history.reason).status !== 404) throw history.reason;
-    return { kept: kept.value, etag, history: [] };
+    if (history.status === "fulfilled") return { kept: kept.value, etag, history: history.value.versions, lent: false };
+    // What others share can be seen; its history is theirs, and so is what can be done to it.
+    if (!(history.reason instanceof ApiError) || history.reason.status !== 404) throw history.reason;
+    return { kept: kept.value, etag, history: [], lent: true };
   }
   if (history.status === "rejected") throw kept.reason;
   const missing = kept.reason instanceof ApiError && kept.reason.status === 404;
   if (!missing) throw kept.reason;
-  return { kept: null, etag, history: history.value.versions };
+  return { kept: null, etag, history: history.value.versions, lent: false };
 }
 
 export function MemoryDrawer({ id, known, onClose, onChanged }: {
   id: string; onClose: () => void;
   /** As far as the caller knows it: shown until the server has answered. */
   known?: Kept | undefined;
-  /** Another version or none stands now where `old` stood. */
-  onChanged?: (old: string, now: Kept | null) => void;
+  /** Another version stands now where `old` stood. What goes and comes back is told by `moved`. */
+  onChanged?: (old: string, now: Kept) => void;
 }) {
   const found = useAnswer(id, (signal) => look(id, signal));
   const trace = useAnswer(id, (signal) => get<Trace>(`/v1/memories/${part(id)}/trace`, {}, { signal }));
-  const gone = useStore(forgottenHere).some((each) => each.id === id);
+  const last = useStore(moved);
+  const gone = last?.id === id && last.forgotten;
   const kept = found.data ? found.data.kept : found.error ? null : (known ?? null);
   const again = () => {
     found.reload();
@@ -156,7 +174,7 @@ export function MemoryDrawer({ id, known, onClose, onChanged }: {
       {found.error && !missing && <ErrorBox error={found.error} retry={found.reload} />}
       {missing && (
         <Empty icon="search" title="There is no such memory">
-          Nothing of this user has the id <span class="mono">{id.slice(0, 64)}</span>. It may have been forgotten more than 30 days ago, or be of somebody else.
+          Nothing of this user has the id <span class="mono">{id.slice(0, 64)}</span>. It may be of somebody else, or have been forgotten and wiped, which happens after <ForgetTime />.
         </Empty>
       )}
       {!found.data && found.loading && kept && (
@@ -166,10 +184,10 @@ export function MemoryDrawer({ id, known, onClose, onChanged }: {
         </article>
       )}
       {!found.data && found.loading && <Loading lines={8} what="This memory" />}
-      {found.data && (gone || !kept) && <Gone id={id} history={found.data.history} onBack={() => { again(); }} onChanged={onChanged} />}
+      {found.data && (gone || !kept) && <Gone id={id} history={found.data.history} onBack={again} />}
       {found.data && kept && !gone && (
         <Shown
-          kept={kept} etag={found.data.etag} history={found.data.history} trace={trace.data} traceError={trace.error}
+          kept={kept} etag={found.data.etag} history={found.data.history} lent={found.data.lent} trace={trace.data} traceError={trace.error}
           again={again} retryTrace={trace.reload} onChanged={onChanged}
         />
       )}
@@ -184,17 +202,14 @@ function useFocusKept(): void {
   });
 }
 
-function Gone({ id, history, onBack, onChanged }: {
-  id: string; history: HistoryLine[]; onBack: () => void; onChanged: ((old: string, now: Kept | null) => void) | undefined;
-}) {
+function Gone({ id, history, onBack }: { id: string; history: HistoryLine[]; onBack: () => void }) {
   useFocusKept();
   const { write } = useRights();
   const since = [...history].reverse().find((each) => each.action === "forgotten")?.at ?? new Date().toISOString();
-  const until = new Date(new Date(since).getTime() + 30 * 86_400_000);
+  const days = useForgetDays();
+  const until = days === null ? null : new Date(new Date(since).getTime() + days * 86_400_000).toISOString();
   const back = useAction(async () => {
     await restore(id);
-    const now = await get<Kept>(`/v1/memories/${part(id)}`);
-    onChanged?.(id, now);
     onBack();
     toast("Restored: it counts again");
   });
@@ -203,8 +218,7 @@ function Gone({ id, history, onBack, onChanged }: {
       <div class="notice warn">
         <Icon name="trash" />
         <span>
-          Forgotten <Time at={since} as="ago" />. It is in no answer and its text is withheld. It can be restored until{" "}
-          <Time at={until.toISOString()} as="date" />, then it is wiped.
+          Forgotten <Time at={since} as="ago" />. It is in no answer and its text is withheld. It can be restored {until ? <>until <Time at={until} as="date" /></> : <>for <ForgetTime /></>}, then it is wiped.
         </span>
       </div>
       {write && <div class="row"><Button kind="primary" icon="undo" busy={back.busy} onClick={() => back.run()}>Restore</Button></div>}
@@ -215,12 +229,12 @@ function Gone({ id, history, onBack, onChanged }: {
   );
 }
 
-function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onChanged }: {
-  kept: Kept; etag: string; history: HistoryLine[]; trace: Trace | null; traceError: ApiError | null; again: () => void;
-  retryTrace: () => void; onChanged: ((old: string, now: Kept | null) => void) | undefined;
+function Shown({ kept, etag, history, lent, trace, traceError, again, retryTrace, onChanged }: {
+  kept: Kept; etag: string; history: HistoryLine[]; lent: boolean; trace: Trace | null; traceError: ApiError | null; again: () => void;
+  retryTrace: () => void; onChanged: ((old: string, now: Kept) => void) | undefined;
 }) {
-  const { write } = useRights();
-  const original = editable(kept);
+  const write = useRights().write && !lent;
+  const original = lent ? null : editable(kept);
   const [draft, setDraft, clearDraft] = useDraft(`edit.${kept.id}`, original ?? "");
   const [editing, setEditing] = useState(original !== null && draft !== original);
   const status = statusOf(kept);
@@ -234,16 +248,14 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
   });
   useFocusKept();
   const forget = useAction(async () => {
-    const user = currentUser();
-    await del(`/v1/memories/${part(kept.id)}`);
-    noteForgotten(kept);
-    onChanged?.(kept.id, null);
-    toast("Forgotten. It can be restored for 30 days.", "good", {
+    const user = currentUser() ?? "";
+    await del(`/v1/memories/${part(kept.id)}`, {}, { user: user || undefined });
+    note({ user, id: kept.id, forgotten: true, kept });
+    toast(`Forgotten. It can be restored for ${forgetTime()}.`, "good", {
       title: "Undo",
       run: () => {
-        restore(kept.id, user).then(
+        restore(kept.id, { user, kept }).then(
           () => {
-            onChanged?.(kept.id, kept);
             toast("Restored: it counts again");
             again();
           },
@@ -265,6 +277,7 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
       {status === "ended" && newest && newest.id !== kept.id && (
         <p class="notice"><Icon name="info" /><span>This is an old version. <a href={memoryHref(newest.id)}>Open the one that holds now</a>.</span></p>
       )}
+      {lent && <p class="notice"><Icon name="info" /><span>This is shown to the user and is not theirs: it belongs to the team, or to somebody who shares it. Only they can change or forget it.</span></p>}
       {!editing && <div class="memory-text"><Prose text={kept.content} lines={24} /></div>}
       {editing && original !== null && (
         <Editor
@@ -299,9 +312,9 @@ function Shown({ kept, etag, history, trace, traceError, again, retryTrace, onCh
       {traceError && <ErrorBox title="Where it comes from could not be read" error={traceError} retry={retryTrace} />}
       {!trace && !traceError && <Loading lines={4} what="Where it comes from" />}
       {trace && trace.versions.length > 1 && <Versions versions={trace.versions} shown={kept.id} />}
-      {trace && <Sources kept={kept} turns={trace.turns} />}
+      {trace && !lent && <Sources kept={kept} turns={trace.turns} />}
       {trace && trace.derived.length > 0 && <Derived all={trace.derived} />}
-      <Section title="History"><History lines={history} id={kept.id} /></Section>
+      {!lent && <Section title="History"><History lines={history} id={kept.id} /></Section>}
       <Given kept={kept} />
     </article>
   );
@@ -329,12 +342,15 @@ function ForgetWords({ kept, trace }: { kept: Kept; trace: Trace | null }) {
   const along = trace?.derived.filter((each) => each.sources.every((one) => one === kept.id)).length ?? 0;
   return (
     <div class="stack">
-      <p class="memory-quote" dir="auto">{kept.content.slice(0, 240)}{kept.content.length > 240 ? "…" : ""}</p>
+      <p class="memory-quote" dir="auto">{glance(kept.content, 240)}</p>
       <p>
-        It is hidden from every answer at once. It can be restored for 30 days, by Undo or at its address; then it is wiped for good.
+        It is hidden from every answer at once. It can be restored for <ForgetTime />, by Undo or at its address; then it is wiped for good.
         {along > 0 && ` What was learned from this turn alone goes with it: ${along} ${along === 1 ? "memory" : "memories"}.`}
         {kept.kind === "document" && " The whole document goes, with all its parts and versions."}
       </p>
+      {kept.sources.some((each) => each !== kept.id) && (
+        <p>What it was learned from stays and may still be told. To be rid of the words too, forget the source, shown below: what was learned from it alone goes with it.</p>
+      )}
     </div>
   );
 }
@@ -429,17 +445,25 @@ function Conflict({ mine, theirs }: { mine: string; theirs: Theirs }) {
 }
 
 function SideBySide({ left, right, leftTitle, rightTitle }: { left: string; right: string; leftTitle: ComponentChildren; rightTitle: ComponentChildren }) {
-  const [before, after] = useMemo(() => compare(left, right), [left, right]);
+  const [most, setMost] = useState(CLAMPED);
+  const from = useMemo(() => partingOf(left, right), [left, right]);
+  const [before, after] = useMemo(() => compare(cut(left.slice(from), most), cut(right.slice(from), most)), [left, right, from, most]);
+  const rest = Math.max(left.length, right.length) > from + most;
+  const longer = left.length > right.length ? left : right;
   return (
-    <div class="memory-sides">
-      <div><h4>{leftTitle}</h4><Pieces pieces={before} mark="del" /></div>
-      <div><h4>{rightTitle}</h4><Pieces pieces={after} mark="ins" /></div>
-    </div>
+    <>
+      {from > 0 && <p class="muted">The first {formatBytes(bytesFrom(left.slice(0, from)))} are the same.</p>}
+      <div class="memory-sides">
+        <div><h4>{leftTitle}</h4><Pieces pieces={before} mark="del" /></div>
+        <div><h4>{rightTitle}</h4><Pieces pieces={after} mark="ins" /></div>
+      </div>
+      {rest && <button type="button" class="link-button" onClick={() => setMost(most + PIECE)}>Show more ({formatBytes(bytesFrom(longer, from + most))} left)</button>}
+    </>
   );
 }
 
 function Pieces({ pieces, mark: Mark }: { pieces: Piece[]; mark: "del" | "ins" }) {
-  return <p class="prose memory-pieces" dir="auto">{pieces.map((each, index) => (each.same ? each.text : <Mark key={index}>{each.text}</Mark>))}</p>;
+  return <p class="prose memory-pieces" dir="auto">{pieces.map((each, index) => (each.same ? calmed(each.text) : <Mark key={index}>{calmed(each.text)}</Mark>))}</p>;
 }
 
 // What is known of it
@@ -509,7 +533,7 @@ function Meter({ value, label }: { value: number; label: string }) {
   );
 }
 
-const headline = (text: string) => (text.length > 90 ? `${text.slice(0, 90)}…` : text);
+const headline = (text: string) => glance(text, 90);
 
 function Versions({ versions, shown }: { versions: Kept[]; shown: string }) {
   const at = Math.max(0, versions.findIndex((each) => each.id === shown));
@@ -554,7 +578,7 @@ function Sources({ kept, turns }: { kept: Kept; turns: Kept[] }) {
             <li key={each.id} class={cls(isSource && "source", before && before.session !== each.session && "apart")}>
               <a href={memoryHref(each.id)} aria-current={each.id === kept.id || undefined}>
                 <span class="memory-turn-head"><bdi>{each.name || each.role}</bdi> <span class="num" title={formatTime(each.created_at)}>{formatClock(each.created_at)}</span>{isSource && kept.tier !== "session" && <Badge tone="accent">source</Badge>}</span>
-                <span class="memory-turn-text" dir="auto">{each.content.slice(0, 1500)}</span>
+                <span class="memory-turn-text" dir="auto">{glance(each.content, 1500)}</span>
               </a>
             </li>
           );
@@ -596,8 +620,8 @@ function History({ lines, id }: { lines: HistoryLine[]; id: string }) {
       {lines.map((each, index) => (
         <li key={index}>
           <Time at={each.at} />
-          <Badge tone={TONES[each.action] ?? "neutral"}>{each.action}</Badge>
-          {each.note && <span class="muted" dir="auto">{each.note}</span>}
+          <Badge tone={entryOf(TONES, each.action) ?? "neutral"}>{each.action}</Badge>
+          {each.note && <span class="muted" dir="auto">{glance(each.note, CLAMPED)}</span>}
           {each.record && each.record !== id && each.content !== null && <a class="truncate" href={memoryHref(each.record)} dir="auto">{headline(each.content)}</a>}
         </li>
       ))}
@@ -624,6 +648,6 @@ function Given({ kept }: { kept: Kept }) {
 }
 
 function GivenValue({ value }: { value: Json }) {
-  if (value !== null && typeof value === "object") return <pre class="memory-json" dir="auto">{JSON.stringify(value, null, 2)}</pre>;
-  return <span dir="auto">{String(value)}</span>;
+  if (value !== null && typeof value === "object") return <pre class="memory-json" dir="auto">{glance(JSON.stringify(value, null, 2), PIECE)}</pre>;
+  return typeof value === "string" && value.length > CLAMPED ? <Prose text={value} lines={12} /> : <span dir="auto">{calmed(String(value))}</span>;
 }

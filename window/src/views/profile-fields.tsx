@@ -2,8 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { del, get, part, put, useAction, useAnswer } from "../lib/api";
 import { href, useDraft, useParam, useRights, useStore, useUser } from "../lib/store";
+import { entryOf } from "../lib/text";
 import { Answered, Badge, Button, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Panel, Prose, Select, Time, confirm, formatDate, formatPercent } from "../lib/ui";
-import { changed, done, type Call } from "./changes-done";
+import { changed, done, whose, type Call } from "./changes-done";
 import { CERTAIN, Sources } from "./changes-facts";
 
 interface ProfileField {
@@ -124,6 +125,7 @@ function Fields({ fields, mayEdit, asOf, onEdit }: {
 
 function FieldRow({ field, mayEdit, onEdit }: { field: ProfileField; mayEdit: boolean; onEdit: (field: ProfileField) => void }) {
   const clear = useAction(async () => {
+    const of = whose();
     const sure = await confirm({
       title: `Clear ${titleOf(field.name)}?`, yes: "Clear", danger: true,
       words: (
@@ -135,8 +137,8 @@ function FieldRow({ field, mayEdit, onEdit }: { field: ProfileField; mayEdit: bo
     });
     if (!sure) return;
     const path = `/v1/profile/${part(field.name)}`;
-    await del(path);
-    done(`${titleOf(field.name)} was cleared`, { text: field.values.join(", "), undo: [{ method: "PUT", path, body: { value: field.values } }] });
+    await del(path, {}, of);
+    done(`${titleOf(field.name)} was cleared`, { ...of, text: field.values.join(", "), undo: [{ method: "PUT", path, body: { value: field.values } }] });
   });
   const title = titleOf(field.name);
   return (
@@ -178,17 +180,18 @@ function EditField({ known, taken, onClose }: {
   const [own, setOwn, clearOwn] = useDraft("profile.new.own");
   const [text, setText, clearText] = useDraft(`profile.${known?.name ?? "new"}`, known?.values.join("\n") ?? "");
   const name = known?.name ?? (chosen === OTHER ? own.trim() : chosen);
-  const before = taken[name];
+  const before = entryOf(taken, name);
   const lines = text.split("\n").map((each) => each.trim()).filter(Boolean);
   const save = useAction(async () => {
+    const of = whose();
     const path = `/v1/profile/${part(name)}`;
-    await put(path, { value: lines.length === 1 ? lines[0] : lines });
+    await put(path, { value: lines.length === 1 ? lines[0] : lines }, of);
     clearText();
     clearChosen();
     clearOwn();
     onClose();
     const undo: Call = before?.is_set ? { method: "PUT", path, body: { value: before.values } } : { method: "DELETE", path };
-    done(`${titleOf(name)} was set`, { text: lines.join(", "), undo: [undo] });
+    done(`${titleOf(name)} was set`, { ...of, text: lines.join(", "), undo: [undo] });
   });
   const unchanged = known !== null && lines.join("\n") === known.values.join("\n");
   return (

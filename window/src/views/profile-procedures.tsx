@@ -1,9 +1,10 @@
 /** How things are done: procedures with their steps, what to think of them at, and how they fared. */
 import { del, part, useAction } from "../lib/api";
+import { ForgetTime } from "../lib/forgetting";
 import { href, useParam, useRights, useUser } from "../lib/store";
 import { Badge, Button, Disclosure, Empty, ErrorBox, IconButton, Loading, Prose, SearchBox, Time, confirm, formatPercent } from "../lib/ui";
 import { usePages } from "../lib/virtual";
-import { done } from "./changes-done";
+import { done, whose } from "./changes-done";
 import { useSteady } from "./changes-facts";
 
 interface Procedure {
@@ -60,18 +61,19 @@ export function Procedures() {
 function ProcedureCard({ procedure, onTag }: { procedure: Procedure; onTag: (tag: string) => void }) {
   const { write } = useRights();
   const forget = useAction(async () => {
+    const of = whose();
     const sure = await confirm({
       title: "Forget this procedure?", yes: "Forget", danger: true,
       words: (
         <>
           <Prose text={procedure.title} />
-          <p class="dialog-words">It is hidden from every read{procedure.version > 1 ? ", and the version before it holds again" : ""}. You can undo this for 30 days.</p>
+          <p class="dialog-words">It is hidden from every read{procedure.version > 1 ? ", and the version before it holds again" : ""}. You can undo this for <ForgetTime />.</p>
         </>
       ),
     });
     if (!sure) return;
-    await del(`/v1/memories/${part(procedure.id)}`);
-    done("The procedure was forgotten", { text: procedure.title, undo: [{ method: "POST", path: `/v1/memories/${part(procedure.id)}/restore` }] });
+    await del(`/v1/memories/${part(procedure.id)}`, {}, of);
+    done("The procedure was forgotten", { ...of, text: procedure.title, undo: [{ method: "POST", path: `/v1/memories/${part(procedure.id)}/restore` }] });
   });
   const percent = formatPercent(procedure.strength);
   return (

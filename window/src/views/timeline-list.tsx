@@ -35,12 +35,15 @@ function useNarrow(): boolean {
   return narrow;
 }
 
-export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, label, selected, empty }: {
+export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, acts, label, selected, empty }: {
   items: readonly T[]; pages: Pick<Pages<T>, "more" | "loading" | "error" | "loadMore" | "reload">;
   keyOf: (item: T) => string; hrefOf: (item: T) => string;
   /** The group of an item; null: none. */
   headingOf: (item: T) => Heading | null;
-  row: (item: T) => ComponentChildren; label: string; selected: string | null; empty: ComponentChildren;
+  row: (item: T) => ComponentChildren;
+  /** What can be done to an item, beside its link. */
+  acts?: ((item: T) => ComponentChildren) | undefined;
+  label: string; selected: string | null; empty: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
@@ -165,7 +168,7 @@ export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, l
             return (
               <div
                 key={key} role="listitem" aria-posinset={line.index + 1} aria-setsize={pages.more ? -1 : items.length}
-                class={cls("timeline-row", key === selected && "selected")} style={{ ...style, height: `${height}px` }}
+                class={cls("timeline-row", key === selected && "selected", acts && "with-acts")} style={{ ...style, height: `${height}px` }}
               >
                 <a
                   class="timeline-link" href={hrefOf(line.item)} data-index={line.index} data-id={key}
@@ -173,6 +176,7 @@ export function TimelineList<T>({ items, pages, keyOf, hrefOf, headingOf, row, l
                 >
                   {row(line.item)}
                 </a>
+                {acts && <span class="timeline-acts">{acts(line.item)}</span>}
               </div>
             );
           })}

@@ -1,13 +1,16 @@
 /** Everything that is remembered, by day and session; one memory opens beside it (`#/timeline?id=...`). */
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import { get, post, useAnswer, type Query } from "../lib/api";
-import { currentUser, href, place, setParams, useStore, useUser } from "../lib/store";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { asApiError, get, post, restMs, useAction, useAnswer, type Query } from "../lib/api";
+import { ForgetTime } from "../lib/forgetting";
+import { currentUser, href, place, setParams, useRights, useStore, useUser } from "../lib/store";
 import {
   Badge, Button, Empty, Icon, IconButton, Page, SearchBox, Segmented, Select, TierBadge, cls, formatClock, formatDate,
-  formatDay, formatNumber, formatPercent,
+  formatDay, formatDayClock, formatNumber, formatPercent, toast,
 } from "../lib/ui";
+import { glance } from "../lib/text";
 import { usePages } from "../lib/virtual";
-import { MemoryDrawer, forgottenHere, statusOf, type Hit, type Kept } from "./memory";
+import { changed as done } from "./changes-done";
+import { MemoryDrawer, moved, restore, statusOf, type Forgotten, type Hit, type Kept } from "./memory";
 import { TimelineList, type Heading } from "./timeline-list";
 
 const TIERS = ["session", "fact", "note", "profile", "graph", "procedure", "knowledge"] as const;
@@ -30,7 +33,7 @@ interface Row {
   /** Short, at the edge of the row. */
   when: string;
   ended: string | null;
-  /** Whether `when` is a day, not a time of day. */
+  /** Whether `when` names a day. */
   dated: boolean;
   heading: Heading | null;
 }
@@ -87,8 +90,10 @@ export default function Timeline() {
   const filters = useMemo(() => readFilters(params), [params]);
   const id = params.get("id");
   const stats = useAnswer(user, (signal) => get<Stats>("/v1/stats", {}, { signal }));
-  const listing = filters.q === "" && filters.status !== "forgotten";
+  const forgotten = filters.q === "" && filters.status === "forgotten";
+  const listing = filters.q === "" && !forgotten;
   const faded = listing && filters.status === "faded";
+  const { write } = useRights();
 
   const query: Query = {
     tiers: filters.tiers, kind: filters.kind, origin: filters.origin, speaker: filters.speaker, session_id: filters.session,
@@ -103,33 +108,71 @@ export default function Timeline() {
       { signal, reads: true },
     ),
   );
-  const gone = useStore(forgottenHere).filter((each) => each.user === user);
+  const gone = usePages<Forgotten>(forgotten ? "/v1/memories/forgotten" : null, "forgotten", {}, user, { limit: PAGE });
 
   const rows = useMemo<Row[]>(() => {
     if (filters.q) return (found.data?.hits ?? []).map(rowOfHit);
-    if (filters.status === "forgotten") return gone.map(rowOfGone);
+    if (forgotten) return gone.items.map(rowOfGone);
     return faded ? hidden.items.map(rowOfFaded) : kept.items.map(rowOfKept);
-  }, [filters.q, filters.status, faded, found.data, hidden.items, kept.items, gone.length]);
+  }, [filters.q, forgotten, faded, found.data, hidden.items, kept.items, gone.items]);
   const pages = filters.q
     ? { more: false, loading: found.loading, error: found.error, loadMore: found.reload, reload: found.reload }
-    : filters.status === "forgotten"
-      ? { more: false, loading: false, error: null, loadMore: () => undefined, reload: () => undefined }
-      : faded ? hidden : kept;
+    : forgotten ? gone : faded ? hidden : kept;
 
   const hrefOf = useCallback(
     (row: Row) => href("timeline", { ...Object.fromEntries(place.get().params), id: row.id }), [params],
   );
   const close = useCallback(() => setParams({ id: null }), []);
-  const changed = useCallback((old: string, now: Kept | null) => {
-    kept.update((all) => all.flatMap((each) => (each.id !== old ? [each] : now ? [now] : [])));
+  const changed = useCallback((old: string, now: Kept) => {
+    kept.update((all) => all.map((each) => (each.id !== old ? each : now)));
     hidden.update((all) => all.filter((each) => each.id !== old));
-    if (found.data) found.set({ hits: found.data.hits.flatMap((each) => (each.id !== old ? [each] : now ? [{ ...each, id: now.id, content: now.content }] : [])) });
+    if (found.data) found.set({ hits: found.data.hits.map((each) => (each.id !== old ? each : { ...each, id: now.id, content: now.content })) });
     stats.reload();
   }, [kept.update, hidden.update, found.data]);
   const refresh = () => {
-    (filters.q ? found.reload : faded ? hidden.reload : kept.reload)();
+    (filters.q ? found.reload : forgotten ? gone.reload : faded ? hidden.reload : kept.reload)();
     stats.reload();
   };
+
+  // What is forgotten goes from the list that is shown, and comes back to its place when that is undone: the rest stays
+  // where it is, however far somebody has scrolled. What another view has done is asked for.
+  const turn = useStore(done);
+  const before = useRef({ turn, move: moved.get() });
+  const shownAs = JSON.stringify([user, query, filters.q]);
+  const taken = useRef(new Map<string, string>());
+  // What was drawn from it alone goes and comes with it.
+  const away = useRef(new Set<string>());
+  const along = useRef(new Map<string, { row: Kept; shownAs: string }>());
+  useEffect(() => {
+    if (turn === before.current.turn) return;
+    const move = moved.get();
+    const own = move !== before.current.move;
+    before.current = { turn, move };
+    if (!own || !move) return refresh();
+    if (move.user !== user) return;
+    stats.reload();
+    const others = <T extends { id: string }>(all: T[]) => all.filter((each) => each.id !== move.id);
+    const isAlong = ({ sources }: { sources: string[] }) => sources.length > 0 && sources.every((each) => away.current.has(each));
+    if (move.forgotten) {
+      taken.current.set(move.id, shownAs);
+      away.current.add(move.id);
+      for (const row of kept.items) if (row.id !== move.id && isAlong(row)) along.current.set(row.id, { row, shownAs });
+      kept.update((all) => others(all).filter((each) => !isAlong(each)));
+      hidden.update(others);
+      if (found.data) found.set({ hits: others(found.data.hits).filter((each) => !isAlong(each)) });
+      if (forgotten) gone.reload();
+      return;
+    }
+    gone.update(others);
+    away.current.delete(move.id);
+    const back = move.kept;
+    if (forgotten) return;
+    if (listing && !faded && back && taken.current.get(move.id) === shownAs) {
+      const returned = [...along.current.values()].filter((each) => each.shownAs === shownAs && !isAlong(each.row)).map((each) => each.row);
+      for (const each of returned) along.current.delete(each.id);
+      kept.update((all) => [back, ...returned].reduce((rows, each) => inPlace(rows, each, kept.more), all));
+    } else refresh();
+  }, [turn]);
 
   const total = stats.data ? Object.values(stats.data.tiers).reduce((sum, each) => sum + each, 0) : null;
   const narrowed = Object.keys(NO_FILTERS).some((name) => params.get(name));
@@ -140,13 +183,14 @@ export default function Timeline() {
       actions={<IconButton icon="refresh" label="Look again" onClick={refresh} />}
     >
       <div class="timeline-frame">
-        <FilterBar filters={filters} stats={stats.data} rows={rows} gone={gone.length} />
+        <FilterBar filters={filters} stats={stats.data} rows={rows} searching={found.loading} />
         <Told filters={filters} count={rows.length} more={pages.more} loading={pages.loading} narrowed={narrowed} />
         <div class="timeline-list">
           <TimelineList
             items={rows} pages={pages} keyOf={(row) => row.id} hrefOf={hrefOf} selected={id} label="Memories"
             headingOf={headingOf}
             row={(row) => <RowLine row={row} />}
+            acts={forgotten && write ? (row) => <Restore row={row} /> : undefined}
             empty={<Nothing filters={filters} narrowed={narrowed} />}
           />
         </div>
@@ -167,8 +211,10 @@ function rowOfKept(kept: Kept): Row {
   let row = rowsMade.get(kept);
   if (!row) {
     const { id, content, tier, kind } = kept;
-    const [speaker, when] = [speakerOf(kept.role, kept.name), formatClock(kept.created_at)];
-    row = { id, content, tier, kind, kept, speaker, when, ended: statusOf(kept), dated: false, heading: headingOfKept(kept) };
+    // The heading is the day it was learned: a time of another day says which.
+    const dated = formatDate(kept.created_at) !== formatDate(kept.known_from);
+    const [speaker, when] = [speakerOf(kept.role, kept.name), dated ? formatDayClock(kept.created_at) : formatClock(kept.created_at)];
+    row = { id, content, tier, kind, kept, speaker, when, ended: statusOf(kept), dated, heading: headingOfKept(kept) };
     rowsMade.set(kept, row);
   }
   return row;
@@ -184,8 +230,34 @@ function rowOfFaded(each: Faded): Row {
   return { id, content, tier, kind, kept: null, speaker: formatPercent(each.strength), when: formatDate(each.hidden_at), ended: "faded", dated: true, heading: null };
 }
 
-function rowOfGone(each: { id: string; tier: string; kind: string; at: string }): Row {
-  return { id: each.id, content: "The text is withheld while it is forgotten.", tier: each.tier, kind: each.kind, kept: null, speaker: "", when: formatClock(each.at), ended: "forgotten", dated: false, heading: null };
+function rowOfGone(each: Forgotten): Row {
+  const { id, tier, kind } = each;
+  const content = `Of ${formatDate(each.created_at)}. What it says is withheld; wiped after ${formatDate(each.until)}.`;
+  return { id, content, tier, kind, kept: null, speaker: each.session ?? each.role, when: formatDate(each.forgotten_at), ended: "forgotten", dated: true, heading: null };
+}
+
+/** A memory that is back, among those that were learned last first; what comes after the last waits for its page. */
+function inPlace(all: Kept[], back: Kept, more: boolean): Kept[] {
+  const others = all.filter((each) => each.id !== back.id);
+  const since = Date.parse(back.known_from);
+  const at = others.findIndex((each) => {
+    const its = Date.parse(each.known_from);
+    return its < since || (its === since && each.id < back.id);
+  });
+  if (at < 0) return more ? others : [...others, back];
+  return [...others.slice(0, at), back, ...others.slice(at)];
+}
+
+function Restore({ row }: { row: Row }) {
+  const back = useAction(async () => {
+    try {
+      await restore(row.id);
+      toast("Restored: it counts again");
+    } catch (error) {
+      toast(asApiError(error).message, "bad");
+    }
+  });
+  return <Button small icon="undo" busy={back.busy} aria-label={`Restore the ${row.kind} that was forgotten on ${row.when}`} onClick={() => back.run()}>Restore</Button>;
 }
 
 const headingOf = (row: Row) => row.heading;
@@ -215,7 +287,7 @@ function RowLine({ row }: { row: Row }) {
   return (
     <>
       <span class={cls("timeline-when num", row.dated && "dated")} title={row.kept ? `Said ${row.kept.created_at}` : undefined}>{row.when}</span>
-      <span class={cls("timeline-text", row.ended !== null && "ended")} dir="auto">{row.content.slice(0, 600)}</span>
+      <span class={cls("timeline-text", row.ended !== null && "ended")} dir="auto">{glance(row.content, 600)}</span>
       <span class="timeline-marks">
         {row.ended && <Badge tone={row.ended === "forgotten" ? "bad" : "warn"}>{row.ended}</Badge>}
         <span class="timeline-speaker truncate" dir="auto">{row.speaker}</span>
@@ -228,13 +300,22 @@ function RowLine({ row }: { row: Row }) {
 
 // Filters
 
-function FilterBar({ filters, stats, rows, gone }: { filters: Filters; stats: Stats | null; rows: readonly Row[]; gone: number }) {
+function FilterBar({ filters, stats, rows, searching: isAwaiting }: { filters: Filters; stats: Stats | null; rows: readonly Row[]; searching: boolean }) {
   const [open, setOpen] = useState(false);
   const [typed, setTyped] = useState(filters.q);
-  useEffect(() => setTyped(filters.q), [filters.q]);
+  // What stands in the address because it was typed here: by now more may be typed, or a space after it.
+  const sent = useRef(filters.q);
   useEffect(() => {
-    if (typed.trim() === filters.q) return;
-    const timer = setTimeout(() => setParams({ q: typed.trim() || null }), 250);
+    if (filters.q !== sent.current) setTyped(filters.q);
+    sent.current = filters.q;
+  }, [filters.q]);
+  useEffect(() => {
+    const q = typed.trim();
+    if (q === filters.q) return;
+    const timer = setTimeout(() => {
+      sent.current = q;
+      setParams({ q: q || null });
+    }, restMs(isAwaiting));
     return () => clearTimeout(timer);
   }, [typed]);
   const toggle = (tier: string) => {
@@ -250,7 +331,7 @@ function FilterBar({ filters, stats, rows, gone }: { filters: Filters; stats: St
     { value: "ended", title: "Ended", label: "Ended: what holds no longer, or was put aside" },
     { value: "all", title: "All", label: "All: what holds and what does not" },
     { value: "faded", title: "Faded", label: "Faded: hidden because nobody needed it for long" },
-    ...(gone || filters.status === "forgotten" ? [{ value: "forgotten" as Status, title: `Forgotten (${gone})`, label: "Forgotten: in this tab" }] : []),
+    { value: "forgotten", title: "Forgotten", label: "Forgotten: in no answer, and restorable until it is wiped" },
   ];
   return (
     <div class="timeline-filters">
@@ -259,9 +340,9 @@ function FilterBar({ filters, stats, rows, gone }: { filters: Filters; stats: St
           value={typed} onInput={setTyped} label="Search the memory" placeholder="Search by meaning and words…"
           onEnter={() => setParams({ q: typed.trim() || null })}
         />
-        <span class={cls(searching && "timeline-off")}>
-          <Segmented<Status> label="Status" value={filters.status} options={statuses} onChange={(value) => setParams({ status: value === "current" ? null : value, q: null })} />
-        </span>
+        <fieldset class={cls("timeline-status", searching && "timeline-off")} disabled={searching} title={searching ? "A search finds what holds now" : undefined}>
+          <Segmented<Status> label="Status" value={filters.status} options={statuses} onChange={(value) => setParams({ status: value === "current" ? null : value })} />
+        </fieldset>
         <Button icon="filter" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{more ? ` (${more})` : ""}</Button>
       </div>
       <div class="timeline-filter-row timeline-tiers" role="group" aria-label="Tiers">
@@ -343,7 +424,7 @@ function Told({ filters, count, more, loading, narrowed }: { filters: Filters; c
     words = `The ${formatNumber(count)} best for “${filters.q.slice(0, 80)}”, as recall finds them: what holds now.`;
     if (others || filters.status !== "current") words += " Only the tiers narrow a search; the other filters do not count here.";
   } else if (filters.status === "faded") words += ", hidden from answers because nobody needed them. Other filters do not count here.";
-  else if (filters.status === "forgotten") words += ", forgotten in this tab. The server lists none that is forgotten; each can be restored for 30 days by its address.";
+  else if (filters.status === "forgotten") words += ", forgotten last first. Each can be restored until it is wiped. Other filters do not count here.";
   return (
     <p class="timeline-told" role="status">
       <Icon name="info" size={14} /> <span dir="auto">{words}</span>
@@ -357,7 +438,7 @@ function Nothing({ filters, narrowed }: { filters: Filters; narrowed: boolean })
     return <Empty icon="timeline" title="Nothing has faded">Notes, entities and relations are hidden when nobody needs them for long. None is so far.</Empty>;
   }
   if (filters.status === "forgotten" && !filters.q) {
-    return <Empty icon="trash" title="Nothing was forgotten in this tab">What you forget here stands in this list for as long as the tab is open.</Empty>;
+    return <Empty icon="trash" title="Nothing is forgotten">What is forgotten stands here without its words for <ForgetTime />, to be restored; then it is wiped.</Empty>;
   }
   if (narrowed) {
     return (

@@ -1,5 +1,7 @@
 /** The block as it is injected, what its tokens went to, and the task that was recognised. */
-import { Badge, CopyButton, Panel, Segmented, TierBadge, cls, formatNumber, formatPercent } from "../../lib/ui";
+import { useMemo, useState } from "preact/hooks";
+import { PIECE, bytesFrom, calmed, cut } from "../../lib/text";
+import { Badge, CopyButton, Panel, Segmented, TierBadge, cls, formatBytes, formatNumber, formatPercent } from "../../lib/ui";
 import { weightOf, type Context, type Defaults } from "./model";
 
 interface Props {
@@ -27,10 +29,28 @@ export function Block({ context, budget, before, format, formats, stale, onForma
       <div class={cls("ask-block-body", stale && "stale")} aria-busy={stale}>
         <TokenBar context={context} budget={budget} before={before} />
         {context.text
-          ? <pre class="ask-block" role="region" tabIndex={0} aria-label="Context block as it is injected">{context.text}</pre>
+          ? <BlockText text={context.text} />
           : <p class="ask-nothing">Nothing would be injected{context.dropped.length ? ": no memory fits into this budget." : ": no memory speaks to this message."}</p>}
       </div>
     </Panel>
+  );
+}
+
+/** As it is injected; of much of it the beginning. What is copied is all of it, and exact. */
+function BlockText({ text }: { text: string }) {
+  const [most, setMost] = useState(PIECE);
+  const shown = useMemo(() => calmed(cut(text, most)), [text, most]);
+  const rest = text.length > most;
+  return (
+    <>
+      <pre class="ask-block" role="region" tabIndex={0} aria-label="Context block as it is injected">{shown}</pre>
+      {(rest || shown !== text) && (
+        <p class="field-hint">
+          {rest ? `${formatBytes(bytesFrom(text, most))} more are not shown here. ` : "Piles of marks are shown shortened. "}“Copy block” copies the whole, as it is injected.
+          {rest && <> <button type="button" class="link-button" onClick={() => setMost(most + PIECE)}>Show more</button></>}
+        </p>
+      )}
+    </>
   );
 }
 

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { post, useAnswer } from "../../lib/api";
 import { href, useUser } from "../../lib/store";
+import { entryOf, glance } from "../../lib/text";
 import { Badge, Button, Empty, ErrorBox, Icon, Loading, Prose, TierBadge, Time, cls, formatNumber } from "../../lib/ui";
 import { goneFrom, movesOf, type Dropped, type Hit, type Move } from "./model";
 import { WhyBox } from "./why";
@@ -57,7 +58,7 @@ export function HitList({ hits, before, levels, tokens, text, reasons, empty, ..
           <h3>Gone against the default ({gone.length})</h3>
           <ul>
             {gone.map((hit) => (
-              <li key={hit.id}><Badge tone="bad">gone</Badge><span class="truncate" dir="auto">{hit.content.slice(0, 300)}</span><span class="ask-of">{reasons?.get(hit.id) ?? "not found"}</span></li>
+              <li key={hit.id}><Badge tone="bad">gone</Badge><span class="truncate" dir="auto">{glance(hit.content, 300)}</span><span class="ask-of">{reasons?.get(hit.id) ?? "not found"}</span></li>
             ))}
           </ul>
         </section>
@@ -100,7 +101,7 @@ function HitRow({ hit, place, share, move: moved, level, tokens, told, open, onT
     <li class={cls("ask-hit", open && "open")}>
       <button type="button" class="ask-hit-head" aria-expanded={open} onClick={onToggle}>
         <span class="ask-place num">{place}</span>
-        <span class="ask-hit-text" dir="auto">{hit.content.length > 400 ? `${hit.content.slice(0, 400)}…` : hit.content}</span>
+        <span class="ask-hit-text" dir="auto">{glance(hit.content, 400)}</span>
         <span class="ask-score"><span class="ask-score-track"><span style={{ width: `${100 * share}%` }} /></span><span class="num">{hit.score.toFixed(3)}</span></span>
         <span class="ask-why-mark"><span>why</span><Icon name="chevron" size={12} /></span>
       </button>
@@ -120,7 +121,7 @@ function HitRow({ hit, place, share, move: moved, level, tokens, told, open, onT
           {told && (
             <div class="ask-told">
               <p class="ask-quote-label">Cut by the budget: all that the block tells of it</p>
-              <p class="prose" dir="auto">{told}</p>
+              <Prose text={told} lines={12} />
             </div>
           )}
           <WhyBox hit={hit} weights={weights} fusion={fusion} />
@@ -144,7 +145,7 @@ const REASONS: Record<string, string> = {
   "says nothing": "says nothing by itself",
 };
 
-export const reasonInWords = (reason: string) => REASONS[reason] ?? reason;
+export const reasonInWords = (reason: string) => entryOf(REASONS, reason) ?? reason;
 
 export function LeftOut({ dropped }: { dropped: readonly Dropped[] }) {
   const user = useUser();
@@ -165,7 +166,7 @@ export function LeftOut({ dropped }: { dropped: readonly Dropped[] }) {
           const hit = known.get(each.id);
           return (
             <li key={each.id} class="ask-hit ask-dropped">
-              <p class="ask-hit-text" dir="auto">{hit ? hit.content.slice(0, 400) : <span class="mono">{each.id}</span>}</p>
+              <p class="ask-hit-text" dir="auto">{hit ? glance(hit.content, 400) : <span class="mono">{each.id}</span>}</p>
               <p class="ask-meta">
                 <Badge tone="warn">{reasonInWords(each.reason)}</Badge>
                 {hit && <TierBadge tier={hit.tier} />}

@@ -1,4 +1,5 @@
 /** What the service answers with, what can be tuned, and what differs from the default. */
+import { entryOf, isDay } from "../../lib/text";
 
 // Answers
 
@@ -146,7 +147,6 @@ function checked(found: unknown): Tune {
 }
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-export const isDay = (text: string) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
 function numbersIn(found: unknown): Record<string, number> | null {
   if (typeof found !== "object" || found === null) return null;
@@ -310,6 +310,6 @@ function rankShares(why: Why): Shares[] {
   const all = terms.reduce((sum, [, each]) => sum + each.rrf, 0);
   const groupOf: Record<string, Group> = { keyword: "keyword", hybrid: "what", vector: "vector", graph: "graph" };
   return terms.map(([name, each]) => ({
-    group: groupOf[name] ?? "who", share: all ? each.rrf / all : 0, parts: [[`${name} #${each.rank}`, all ? each.rrf / all : 0]],
+    group: entryOf(groupOf, name) ?? "who", share: all ? each.rrf / all : 0, parts: [[`${name} #${each.rank}`, all ? each.rrf / all : 0]],
   }));
 }

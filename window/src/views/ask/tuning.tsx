@@ -1,8 +1,9 @@
 /** The sliders: what they change, and what it is called in the configuration file. */
 import { useState } from "preact/hooks";
+import { isDay } from "../../lib/text";
 import { Button, CopyButton, Disclosure, Field, Icon, IconButton, Panel, Select, Slider, Switch, cls, formatNumber } from "../../lib/ui";
 import {
-  asConfig, BUDGET, changesIn, isDay, onlyOfCall, tidy, weightOf, withNumber, withWeight, type Defaults, type Tune,
+  asConfig, BUDGET, changesIn, onlyOfCall, tidy, weightOf, withNumber, withWeight, type Defaults, type Tune,
 } from "./model";
 
 const STOPS = [100, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000, 8192, 12_000, 16_000, 32_000];

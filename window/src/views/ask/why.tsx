@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { get, part, useAnswer } from "../../lib/api";
 import { href, useUser } from "../../lib/store";
+import { entryOf } from "../../lib/text";
 import { CopyButton, ErrorBox, Icon, Prose, Skeleton, Time, formatPercent } from "../../lib/ui";
 import { GROUPS, sharesOf, type Hit, type Why } from "./model";
 
@@ -58,7 +59,7 @@ function Shares({ why, weights, fusion }: { why: Why } & Weighed) {
         {shares.map((each) => (
           <div key={each.group} class="ask-group">
             <p class={`ask-group-name ask-${each.group}`}><span>{each.group}</span><span class="num">{formatPercent(each.share)}</span></p>
-            {each.parts.map(([name, value]) => <Bar key={name} name={NAMES[name] ?? name} value={value} group={each.group} />)}
+            {each.parts.map(([name, value]) => <Bar key={name} name={entryOf(NAMES, name) ?? name} value={value} group={each.group} />)}
           </div>
         ))}
       </div>
@@ -86,7 +87,7 @@ function ScorePath({ why, score }: { why: Why; score: number }) {
         {stages.map(([name, change]) => (
           <li key={name}>
             <span>
-              {STAGES[name] ?? name}
+              {entryOf(STAGES, name) ?? name}
               {name === "tier" && ` (${why.tier?.name} × ${weight.toFixed(2)})`}
             </span>
             <span class="num">
@@ -135,7 +136,7 @@ function Notes({ why }: { why: Why }) {
     <Section title="What else spoke for it">
       <dl class="facts">
         {path && <><dt>path</dt><dd dir="auto">{path}</dd></>}
-        {notes.map(([name, words]) => <><dt>{STAGES[name] ?? name}</dt><dd dir="auto">{words}</dd></>)}
+        {notes.map(([name, words]) => <><dt>{entryOf(STAGES, name) ?? name}</dt><dd dir="auto">{words}</dd></>)}
       </dl>
     </Section>
   );

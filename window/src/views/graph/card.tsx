@@ -1,7 +1,8 @@
 /** All about one entity: what it is called, how present it is, its relations, facts and the turns they come from. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, get, part, post, useAnswer, type Answer } from "../../lib/api";
 import { href, useRights, useUser } from "../../lib/store";
+import { glance } from "../../lib/text";
 import { Answered, Badge, Button, ErrorBox, IconButton, Prose, Time, formatDate, formatPercent } from "../../lib/ui";
 import { Evidence, MergeWords, useUnmerge } from "./merges";
 import { folded, type Entity, type Merge, type Net, type Relation } from "./model";
@@ -40,6 +41,11 @@ export function Card({ entity, net, expanding, onClose, onSelect, onExpand, onWa
   const box = useRef<HTMLElement>(null);
   const [most, setMost] = useState(FIRST_TURNS);
   const seen = useSeen(entity, most);
+  // Whoever goes on from here to another one by keyboard is still here.
+  const isHere = box.current?.contains(document.activeElement) ?? false;
+  useLayoutEffect(() => {
+    if (isHere && !box.current?.contains(document.activeElement)) box.current?.focus({ preventScroll: true });
+  });
   useEffect(() => {
     box.current?.scrollTo(0, 0);
     setMost(FIRST_TURNS);
@@ -111,7 +117,7 @@ function useSeen(entity: Entity, most: number): Answer<Seen> {
       times.push(...versions.slice(-1).map((each) => each.at));
     }
     return { first: times[0] ?? null, last: times[times.length - 1] ?? null, turns: there.slice(0, wanted.length) };
-  });
+  }, `${user} ${entity.id}`);
 }
 
 /** One that was forgotten since is none. */
@@ -146,7 +152,7 @@ function RelationRow({ edge, entity, net, onSelect }: { edge: Relation; entity: 
   return (
     <li class={edge.strength < 0.35 ? "graph-pale" : undefined}>
       <button type="button" class="graph-relation" onClick={() => other && onSelect(other.id)} aria-label={`${edge.content}. Go to ${other?.name ?? ""}`}>
-        {other && <Dot type={other.type} />}<span dir="auto">{edge.content}</span>
+        {other && <Dot type={other.type} />}<span dir="auto">{glance(edge.content, 600)}</span>
       </button>
       <span class="graph-when">
         {edge.valid_from && <>since {formatDate(edge.valid_from)}</>}{edge.valid_to && <> until {formatDate(edge.valid_to)}</>}
@@ -172,7 +178,7 @@ function Facts({ entity }: { entity: Entity }) {
       observations: observed.entities.flatMap((each) => each.observations),
       facts: facts.hits.filter((each) => each.metadata.entities?.some((name) => names.has(folded(name)))),
     };
-  });
+  }, `${user} ${entity.id}`);
   return (
     <section class="graph-part" aria-label="Facts">
       <h3>Facts</h3>
@@ -184,7 +190,7 @@ function Facts({ entity }: { entity: Entity }) {
               {observations.map((each) => <li key={each} dir="auto">{each}</li>)}
               {facts.map((each) => (
                 <li key={each.id}>
-                  <a href={href("timeline", { id: each.id })} dir="auto">{each.content}</a> <span class="graph-when">{formatDate(each.created_at)}</span>
+                  <a href={href("timeline", { id: each.id })} dir="auto">{glance(each.content, 600)}</a> <span class="graph-when">{formatDate(each.created_at)}</span>
                 </li>
               ))}
             </ul>
@@ -225,7 +231,7 @@ function Merged({ entity, onChange }: { entity: Entity; onChange: () => void }) 
   const merges = useAnswer(`${user} ${entity.id} ${names}`, async (signal) => {
     const found = await get<{ merges: Merge[] }>("/v1/graph/merges", { limit: MOST_MERGES }, { signal });
     return joined(found.merges, entity.id);
-  });
+  }, `${user} ${entity.id}`);
   const unmerge = useUnmerge(onChange);
   if (!merges.data?.length && !merges.error) return null;
   return (

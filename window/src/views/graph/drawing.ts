@@ -34,12 +34,20 @@ interface Spot {
 class Drawn extends DirectedGraph<Spot, { line: Line; strength: number }> {}
 
 type Color = [number, number, number];
+/** Left, right, top, bottom. */
+type Box = readonly [number, number, number, number];
 
 /** From here on a picture is drawn plainly, so that it moves. */
 const MANY_LINES = 3_000;
 const MANY_NODES = 1_500;
 const LONGEST_LABEL = 26;
 const LONGEST_WORDS = 44;
+/** Where the words of a relation may stand, the best first: how far along its line, and beside it in halves of their width
+ * and lines of text. */
+const PLACES = [
+  ...[0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74].map((share) => [share, 0, 0] as const),
+  ...[1, 2].flatMap((far) => [0, 1, -1, 1.5, -1.5].flatMap((aside) => [[0.5, aside, -far], [0.5, aside, far]] as const)),
+];
 /** What is not meant is mixed so far with the ground. */
 const DIM = 0.82;
 
@@ -56,8 +64,8 @@ export class Drawing {
   private near = new Set<string>();
   private colors = new Map<string, Color>();
   private ground: Color = [255, 255, 255];
-  /** Where labels stand in this frame: left, right, top, bottom. */
-  private taken: [number, number, number, number][] = [];
+  /** Where labels stand in this frame. */
+  private taken: Box[] = [];
   private hoveredNode: string | null = null;
   private hoveredEdge: string | null = null;
   private stop = new AbortController();
@@ -160,6 +168,7 @@ export class Drawing {
   center(id: string): void {
     const at = this.sigma.getNodeDisplayData(id);
     if (!at) return;
+    this.pan.settle();
     const camera = this.sigma.getCamera();
     const ratio = Math.min(camera.ratio, this.graph.order > MANY_NODES ? 0.15 : 0.5);
     const state = { x: at.x, y: at.y, ratio };
@@ -167,7 +176,29 @@ export class Drawing {
     else void camera.animate(state, { duration: 350 });
   }
 
+  /** Whether somebody can be seen. */
+  inSight(id: string): boolean {
+    const at = this.sigma.getNodeDisplayData(id);
+    if (!at) return true;
+    const { x, y } = this.sigma.framedGraphToViewport(at);
+    const { width, height } = this.sigma.getDimensions();
+    return x >= 0 && y >= 0 && x <= width && y <= height;
+  }
+
+  /** Come so near that these fill the picture. */
+  frame(ids: Iterable<string>): void {
+    this.pan.settle();
+    const all = [...ids].flatMap((each) => this.sigma.getNodeDisplayData(each) ?? []);
+    if (!all.length) return;
+    const [xs, ys] = [all.map((each) => each.x), all.map((each) => each.y)];
+    const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const state = { x: (left + right) / 2, y: (low + high) / 2, ratio: Math.min(1, Math.max(0.25, 1.5 * Math.max(right - left, high - low))) };
+    if (still.matches) this.sigma.getCamera().setState(state);
+    else void this.sigma.getCamera().animate(state, { duration: 350 });
+  }
+
   zoom(factor: number): void {
+    this.pan.settle();
     const camera = this.sigma.getCamera();
     const ratio = camera.getBoundedRatio(camera.ratio / factor);
     if (still.matches) camera.setState({ ratio });
@@ -176,10 +207,13 @@ export class Drawing {
 
   move(x: number, y: number): void {
     const camera = this.sigma.getCamera();
-    camera.setState({ x: camera.x + x * camera.ratio, y: camera.y + y * camera.ratio });
+    const [dx, dy] = [x * camera.ratio, y * camera.ratio];
+    const [zero, there] = [this.sigma.framedGraphToViewport({ x: 0, y: 0 }), this.sigma.framedGraphToViewport({ x: dx, y: dy })];
+    if (!this.pan.push(zero.x - there.x, zero.y - there.y)) camera.setState({ x: camera.x + dx, y: camera.y + dy });
   }
 
   fit(): void {
+    this.pan.settle();
     const state = { x: 0.5, y: 0.5, angle: 0, ratio: 1 };
     if (still.matches) this.sigma.getCamera().setState(state);
     else void this.sigma.getCamera().animate(state, { duration: 250 });
@@ -251,8 +285,9 @@ export class Drawing {
     const half = context.measureText(data.label).width / 2 + 2;
     const [left, right, top] = [data.x - half, data.x + half, data.y + data.size + 3];
     const bottom = top + size;
-    if (!data.forceLabel && this.taken.some((each) => left < each[1] && right > each[0] && top < each[3] && bottom > each[2])) return;
-    this.taken.push([left, right, top, bottom]);
+    if (!data.forceLabel && this.taken.some((each) => overlap([left, right, top, bottom], each))) return;
+    // The ground that the name of whom one looks at stands on is wider.
+    this.taken.push(data.highlighted ? [left - 8, right + 8, top, bottom + 10] : [left, right, top, bottom]);
     // A rim in the colour of the ground, so that it can be read over lines and dots.
     context.lineJoin = "round";
     context.lineWidth = 3;
@@ -286,12 +321,23 @@ export class Drawing {
     context.fillText(data.label, x - half, top + size + 2);
   };
 
-  /** In the middle of its line, level, however short the line is. */
+  /** On its line, level, however short the line is: in the middle, or beside it where a label stands there. */
   private drawWords: EdgeLabelDrawingFunction = (context, edge, source, target, settings) => {
     if (!edge.label) return;
     const size = settings.edgeLabelSize;
     context.font = `500 ${size}px ${settings.edgeLabelFont}`;
-    const [x, y] = [(source.x + target.x) / 2 - context.measureText(edge.label).width / 2, (source.y + target.y) / 2 + size / 3];
+    const half = context.measureText(edge.label).width / 2 + 4;
+    const around = ([share, aside, lines]: (typeof PLACES)[number]): Box => {
+      const x = source.x + (target.x - source.x) * share + aside * half;
+      const y = source.y + (target.y - source.y) * share + lines * size * 1.2;
+      return [x - half, x + half, y - size * 0.7, y + size * 0.7];
+    };
+    const dots = [source, target].map((each): Box => [each.x - each.size, each.x + each.size, each.y - each.size, each.y + each.size]);
+    const others = [...this.taken, ...dots];
+    const boxes = PLACES.map(around);
+    const box = boxes.find((each) => !others.some((one) => overlap(each, one))) ?? boxes[0]!;
+    this.taken.push(box);
+    const [x, y] = [box[0] + 4, (box[2] + box[3]) / 2 + size / 3];
     context.lineJoin = "round";
     context.lineWidth = 4;
     context.strokeStyle = `rgb(${this.ground.join(" ")})`;
@@ -310,6 +356,10 @@ export class Drawing {
     const parts = color.map((each, index) => Math.round(each + ((this.ground[index] ?? 0) - each) * share));
     return `#${parts.map((each) => each.toString(16).padStart(2, "0")).join("")}`;
   }
+}
+
+function overlap(one: Box, other: Box): boolean {
+  return one[0] < other[1] && one[1] > other[0] && one[2] < other[3] && one[3] > other[2];
 }
 
 /** Whoever moves the picture points at nobody. */

@@ -166,6 +166,13 @@ export interface Step {
   to: string;
 }
 
+/** The way between two; "none": there is none of so few steps; "unknown": not among those that were looked at. */
+export type Found = Step[] | "none" | "unknown";
+
+/** How far from one end the other is sought, and among how many. */
+export const MOST_STEPS = 5;
+export const MOST_AROUND = 1_000;
+
 /** The shortest way between two entities, whatever the direction of the relations; null: there is none. */
 export function wayBetween(net: Net, from: string, to: string): Step[] | null {
   if (!net.nodes.has(from) || !net.nodes.has(to)) return null;

@@ -1,13 +1,11 @@
 /** The day whose graph is shown. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
-import { get, part, useAnswer } from "../../lib/api";
+import { get, part, restMs, useAnswer } from "../../lib/api";
 import { Button, formatDate } from "../../lib/ui";
 import type { Entity, Net } from "./model";
 
 const DAY_MS = 86_400_000;
-/** So long the slider rests before the graph is asked for. */
-const REST_MS = 220;
 
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
@@ -36,7 +34,7 @@ export function TimeBar({ user, net, day, onDay, busy, children }: {
     const timer = setTimeout(() => {
       setHeld(null);
       onDay(held >= today ? null : dayOf(held * DAY_MS));
-    }, REST_MS);
+    }, restMs(busy));
     return () => clearTimeout(timer);
   }, [held]);
   const value = held ?? (day ? Math.floor(Date.parse(day) / DAY_MS) : today);

@@ -1,14 +1,15 @@
 /** The path between two entities, in words. */
 import { useEffect, useState } from "preact/hooks";
-import type { ApiError } from "../../lib/api";
-import { Button, ErrorBox, IconButton } from "../../lib/ui";
-import type { Net, Step } from "./model";
+import type { Answer } from "../../lib/api";
+import { Button, ErrorBox, IconButton, formatNumber } from "../../lib/ui";
+import { MOST_AROUND, type Found, type Net } from "./model";
 import { PickEntity } from "./pick";
 
-export function WayPanel({ net, from, to, onFrom, onTo, steps, busy, error, retry, onSelect, onClose }: {
+export function WayPanel({ net, from, to, onFrom, onTo, found, onSelect, onClose }: {
   net: Net; from: string; to: string; onFrom: (id: string | null) => void; onTo: (id: string | null) => void;
-  steps: Step[] | "none" | null; busy: boolean; error: ApiError | null; retry: () => void; onSelect: (id: string) => void; onClose: () => void;
+  found: Answer<Found>; onSelect: (id: string) => void; onClose: () => void;
 }) {
+  const steps = found.data;
   const name = (id: string) => net.nodes.get(id)?.name ?? "";
   const [first, setFirst] = useState(name(from));
   const [second, setSecond] = useState(name(to));
@@ -25,10 +26,16 @@ export function WayPanel({ net, from, to, onFrom, onTo, steps, busy, error, retr
       </div>
       <div aria-live="polite">
         {!to && <p class="muted">Name both ends, or click the other one in the picture.</p>}
-        {busy && <p class="muted">Looking for a path…</p>}
-        {error && <ErrorBox error={error} retry={retry} />}
+        {found.loading && <p class="muted">Looking for a path…</p>}
+        {found.error && <ErrorBox error={found.error} retry={found.reload} />}
         {steps === "none" && <p>No path leads from <strong dir="auto">{name(from)}</strong> to <strong dir="auto">{name(to)}</strong> within five steps.</p>}
-        {Array.isArray(steps) && from && to && (
+        {steps === "unknown" && (
+          <p>
+            No path from <strong dir="auto">{name(from)}</strong> to <strong dir="auto">{name(to)}</strong> was found among the{" "}
+            {formatNumber(MOST_AROUND)} entities nearest to the first. There are more within five steps: one of them may lead there.
+          </p>
+        )}
+        {Array.isArray(steps) && (
           <>
             <p class="muted">{steps.length === 1 ? "One step:" : `${steps.length} steps:`}</p>
             <ol class="graph-steps">

@@ -1,6 +1,7 @@
 /** Who did what to which id, the newest first, and whether the chain of hashes holds. */
 import { get, useAction } from "../../lib/api";
 import { useState } from "preact/hooks";
+import { entryOf } from "../../lib/text";
 import { Badge, Button, CopyButton, Empty, ErrorBox, Icon, Panel, Segmented, Time, formatNumber, type Tone } from "../../lib/ui";
 import { VirtualList, usePages } from "../../lib/virtual";
 
@@ -79,7 +80,7 @@ function AuditRow({ line }: { line: AuditLine }) {
       <span class="muted num operations-seq">{line.seq}</span>
       <span class="num"><Time at={line.at} /></span>
       <strong class="truncate">{line.action}</strong>
-      <Badge tone={TONES[line.outcome] ?? "neutral"}>{line.outcome}</Badge>
+      <Badge tone={entryOf(TONES, line.outcome) ?? "neutral"}>{line.outcome}</Badge>
       <span class="muted truncate operations-who">
         by <span class="mono">{line.actor}</span>
         {line.subject && <> on <span class="mono" title={line.subject}>{line.subject.slice(-12)}</span></>}

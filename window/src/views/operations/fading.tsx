@@ -1,5 +1,6 @@
 /** What will be hidden within some days if nobody needs it. Nothing of it is deleted. */
 import { useParam, useUser } from "../../lib/store";
+import { glance } from "../../lib/text";
 import { Badge, Empty, Panel, Segmented, Time, TierBadge, formatPercent } from "../../lib/ui";
 import { VirtualList, usePages } from "../../lib/virtual";
 import { NeedsUser, memoryLink } from "./parts";
@@ -49,7 +50,7 @@ function FadedRow({ memory }: { memory: Faded }) {
     <div class="operations-faded">
       <div class="operations-faded-what">
         <p class="row"><TierBadge tier={memory.tier} /><span class="muted">{memory.kind}</span></p>
-        <a class="operations-faded-text" href={memoryLink(memory.id)} dir="auto">{memory.content}</a>
+        <a class="operations-faded-text" href={memoryLink(memory.id)} dir="auto">{glance(memory.content, 600)}</a>
       </div>
       <div class="operations-faded-when">
         {memory.hidden ? <Badge tone="warn">hidden</Badge> : memory.hidden_at && <span>hidden <Time at={memory.hidden_at} as="ago" /></span>}

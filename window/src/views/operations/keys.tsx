@@ -1,7 +1,9 @@
 /** The keys of the workspace: made, given another secret, revoked. A secret is shown once. */
-import { useState } from "preact/hooks";
-import { del, get, newKey, part, post, useAction, useAnswer } from "../../lib/api";
+import { useEffect, useState } from "preact/hooks";
+import { del, get, newKey, part, post, useAction, useAnswer, type ApiError } from "../../lib/api";
+import { createDeed, useDeed } from "../../lib/deeds";
 import { identity, useDraft, useShownOnce, useStore } from "../../lib/store";
+import { entryOf } from "../../lib/text";
 import {
   Answered, Badge, Button, CopyButton, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Panel, Segmented, Select, Switch, Time, confirm, formatShort, toast, type Tone,
 } from "../../lib/ui";
@@ -27,22 +29,39 @@ interface NewKey extends Key {
 
 const ROLES: Record<Key["role"], Tone> = { read: "neutral", write: "accent", admin: "warn" };
 
+const PLACE = { view: "operations", params: { tab: "keys" } };
+
+const rotating = createDeed({ title: "The new secret of a key", ...PLACE }, (key: Key) =>
+  post<NewKey>(`/v1/keys/${part(key.id)}/rotate`, {}, { scoped: false }));
+
+/** A key as it is asked for. */
+type Wanted = Pick<Key, "role" | "label" | "user_id" | "tokens_a_day" | "expires_at">;
+
+const creating = createDeed({ title: "The secret of a new key", ...PLACE }, (wanted: Wanted) =>
+  // Under a name of its own each time: sent by a browser twice it is made once; pressed again it is another one.
+  post<NewKey>("/v1/keys", wanted, { scoped: "workspace", headers: { "idempotency-key": newKey() } }));
+
+/** Whether it may have been done, though no answer came. */
+const isLost = (error: ApiError | null) => error !== null && error.trouble !== "refused" && error.trouble !== "busy";
+
 export function Keys() {
   const keys = useAnswer("keys", (signal) => get<{ keys: Key[] }>("/v1/keys", {}, { scoped: false, signal }));
   const me = useStore(identity)?.key_id;
   const [all, setAll] = useState(false);
   const [making, setMaking] = useState(false);
-  const [made, setMade] = useState<NewKey | null>(null);
-  const rotate = useAction(async (key: Key) => {
+  const rotate = useDeed(rotating);
+  const create = useDeed(creating);
+  const made = rotate.result ?? create.result;
+  // Asked before it is busy: nothing is done to it yet.
+  const askToRotate = async (key: Key) => {
     const own = key.id === me;
     const sure = await confirm({
       title: `A new secret for ${nameOf(key)}?`, yes: "Rotate", danger: true,
       words: <p class="dialog-words">The secret it has opens nothing from then on, and cannot be brought back: whoever uses it needs the new one.{own && " It is the key you are signed in with: you will have to sign in again."}</p>,
     });
     if (!sure) return;
-    setMade(await post<NewKey>(`/v1/keys/${part(key.id)}/rotate`, {}, { scoped: false }));
-    if (!own) keys.reload();
-  });
+    if ((await rotate.run(key)) && !own) keys.reload();
+  };
   const revoke = useAction(async (key: Key) => {
     const sure = await confirm({
       title: `Revoke ${nameOf(key)}?`, yes: "Revoke", danger: true,
@@ -65,6 +84,7 @@ export function Keys() {
       }
     >
       {problem && <ErrorBox error={problem} />}
+      {isLost(rotate.error) && <p class="notice warn"><Icon name="warning" /><span>The answer was lost. The key may have its new secret already: then the old one opens nothing. Rotate it again to see one that holds.</span></p>}
       <Answered answer={keys} what="Keys" lines={6}>
         {(found) => {
           const shown = found.keys.filter((each) => all || !isOver(each)).reverse();
@@ -72,14 +92,14 @@ export function Keys() {
           return (
             <ul class="operations-keys" aria-label="Keys">
               {shown.map((key) => (
-                <KeyRow key={key.id} of={key} mine={key.id === me} busy={rotate.busy || revoke.busy} onRotate={() => rotate.run(key)} onRevoke={() => revoke.run(key)} />
+                <KeyRow key={key.id} of={key} mine={key.id === me} busy={rotate.busy || revoke.busy} onRotate={() => void askToRotate(key)} onRevoke={() => revoke.run(key)} />
               ))}
             </ul>
           );
         }}
       </Answered>
-      {making && <MakeKey onClose={() => setMaking(false)} onMade={(key) => { setMaking(false); setMade(key); keys.reload(); }} />}
-      {made && <Secret made={made} onClose={() => { setMade(null); keys.reload(); }} />}
+      {making && <MakeKey onClose={() => setMaking(false)} onMade={() => { setMaking(false); keys.reload(); }} onLost={keys.reload} />}
+      {made && <Secret made={made} onClose={() => { (rotate.result ? rotate : create).dismiss(); keys.reload(); }} />}
     </Panel>
   );
 }
@@ -96,7 +116,7 @@ function KeyRow({ of: key, mine, busy, onRotate, onRevoke }: {
       <div class="operations-key-what">
         <p class="row">
           <strong class="truncate" dir="auto">{key.label ?? "without a label"}</strong>
-          <Badge tone={ROLES[key.role]}>{key.role === "admin" && key.user_id === null ? "operator" : key.role}</Badge>
+          <Badge tone={entryOf(ROLES, key.role) ?? "neutral"}>{key.role === "admin" && key.user_id === null ? "operator" : key.role}</Badge>
           {mine && <Badge tone="accent">yours</Badge>}
           {key.revoked_at ? <Badge tone="bad">revoked</Badge> : over && <Badge tone="bad">expired</Badge>}
         </p>
@@ -124,31 +144,36 @@ const ENDS = [
   { value: "", title: "Never" }, { value: "1", title: "After a day" }, { value: "30", title: "After 30 days" }, { value: "365", title: "After a year" },
 ];
 
-function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKey) => void }) {
+function MakeKey({ onClose, onMade, onLost }: { onClose: () => void; onMade: () => void; onLost: () => void }) {
   const [label, setLabel, dropLabel] = useDraft("key.label");
   const [user, setUser, dropUser] = useDraft("key.user");
   const [role, setRole] = useState<Key["role"]>("write");
   const [days, setDays] = useState("");
   const [tokens, setTokens] = useState("");
-  const [once] = useState(newKey);
-  const make = useAction(async () => {
-    const wanted = {
+  const make = useDeed(creating);
+  // What went wrong in a dialog before is not told in this one.
+  useEffect(() => make.clear(), []);
+  const submit = async () => {
+    const made = await make.run({
       role, label: label.trim() || null, user_id: user.trim() || null, tokens_a_day: tokens ? Number(tokens) : null,
       expires_at: days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null,
-    };
-    const made = await post<NewKey>("/v1/keys", wanted, { scoped: false, headers: { "idempotency-key": once } });
+    });
+    if (!made) {
+      if (isLost(creating.state.get().error)) onLost();
+      return;
+    }
     dropLabel();
     dropUser();
-    onMade(made);
-  });
+    onMade();
+  };
   const field = make.error?.field;
   const wrong = (name: string) => (field === name ? make.error?.message : undefined);
   return (
     <Dialog
       title="New key" onClose={onClose}
-      footer={<><Button onClick={onClose}>Cancel</Button><Button kind="primary" icon="key" busy={make.busy} onClick={() => make.run()}>Make the key</Button></>}
+      footer={<><Button onClick={onClose}>Cancel</Button><Button kind="primary" icon="key" busy={make.busy} onClick={() => void submit()}>Make the key</Button></>}
     >
-      <form class="stack" onSubmit={(event) => { event.preventDefault(); void make.run(); }}>
+      <form class="stack" onSubmit={(event) => { event.preventDefault(); void submit(); }}>
         <Field label="Label" hint="For whom or what it is: laptop, nightly import." error={wrong("label")}>
           {(id) => <input id={id} class="input" value={label} dir="auto" autocomplete="off" onInput={(event) => setLabel(event.currentTarget.value)} />}
         </Field>
@@ -167,6 +192,7 @@ function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKe
           </Field>
         </div>
         {make.error && !["label", "user_id", "expires_at", "tokens_a_day"].includes(field ?? "") && <ErrorBox error={make.error} />}
+        {isLost(make.error) && <p class="notice warn"><Icon name="warning" /><span>The answer was lost, so the key may exist without anybody having its secret. Pressing again makes another one; the first, if it is in the list, can be revoked there.</span></p>}
         <button type="submit" hidden />
       </form>
     </Dialog>

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, isAbort, part } from "../../lib/api";
 import { useUser } from "../../lib/store";
+import { entryOf } from "../../lib/text";
 import { Badge, Button, Empty, Panel, TierBadge, Time, type Tone } from "../../lib/ui";
 import { VirtualList } from "../../lib/virtual";
 import { NeedsUser, memoryLink } from "./parts";
@@ -33,7 +34,8 @@ function Feed({ user }: { user: string }) {
   const [lines, setLines] = useState<Line[]>([]);
   const texts = useTexts();
   const state = useFeed(running, (told) => {
-    texts.want(told.id);
+    if (told.action === "forgotten") texts.drop(told.id);
+    else texts.want(told.id, told.action === "restored");
     setLines((before) => [{ ...told, key: String(++number) }, ...before].slice(0, MOST_LINES));
   });
   const [tone, words] = STATES[state];
@@ -68,7 +70,7 @@ function EventRow({ line, text }: { line: Line; text: string | undefined }) {
   return (
     <div class="operations-event">
       <span class="muted num"><Time at={line.at} as="clock" /></span>
-      <Badge tone={DEEDS[deed] ?? "neutral"}>{deed}</Badge>
+      <Badge tone={entryOf(DEEDS, deed) ?? "neutral"}>{deed}</Badge>
       {line.tier ? <TierBadge tier={line.tier} /> : <span class="muted">{line.step?.split(":")[0] ?? ""}</span>}
       <a class="truncate" href={memoryLink(line.id)} dir="auto">{text ?? line.id.slice(-8)}</a>
     </div>
@@ -77,8 +79,17 @@ function EventRow({ line, text }: { line: Line; text: string | undefined }) {
 
 const MOST_AT_ONCE = 30;
 
+interface Texts {
+  /** `again`: also of one that was dropped. */
+  want: (id: string, again?: boolean) => void;
+  /** It was forgotten: its words go, also those that are on their way. */
+  drop: (id: string) => void;
+  of: (id: string) => string | undefined;
+}
+
 /** The words of memories that were told of by their ids, asked for a few at a time. */
-function useTexts(): { want: (id: string) => void; of: (id: string) => string | undefined } {
+function useTexts(): Texts {
+  const dropped = useRef(new Set<string>());
   const found = useRef(new Map<string, string>());
   const wanted = useRef(new Set<string>());
   const timer = useRef(0);
@@ -95,7 +106,7 @@ function useTexts(): { want: (id: string) => void; of: (id: string) => string | 
     for (const id of ids) {
       try {
         const memory = await get<{ content: string }>(`/v1/memories/${part(id)}`, {}, { signal: stop.current.signal });
-        found.current.set(id, memory.content.slice(0, 300));
+        if (!dropped.current.has(id)) found.current.set(id, memory.content.slice(0, 300));
       } catch (error) {
         if (isAbort(error)) return;
         found.current.delete(id); // Forgotten meanwhile: its id stands there.
@@ -103,10 +114,16 @@ function useTexts(): { want: (id: string) => void; of: (id: string) => string | 
     }
     setTurn((before) => before + 1);
   };
-  const want = (id: string) => {
-    if (found.current.has(id)) return;
+  const want = (id: string, again = false) => {
+    if (again) dropped.current.delete(id);
+    if (found.current.has(id) || dropped.current.has(id)) return;
     wanted.current.add(id);
     timer.current ||= window.setTimeout(fetchSome, 250);
   };
-  return { want, of: (id) => found.current.get(id) };
+  const drop = (id: string) => {
+    dropped.current.add(id);
+    wanted.current.delete(id);
+    found.current.delete(id);
+  };
+  return { want, drop, of: (id) => found.current.get(id) };
 }

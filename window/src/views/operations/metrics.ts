@@ -94,6 +94,8 @@ export function quantile(histogram: Histogram, share: number): number | null {
 
 export interface Look {
   at: number;
+  /** Of whom there is more. */
+  user: string | null;
   samples: Sample[];
 }
 
@@ -106,8 +108,8 @@ export interface Sampled {
 
 const MOST_LOOKS = 240;
 
-/** Looks at /metrics again and again while the page is seen. `on`: whether this key may. */
-export function useMetrics(on: boolean, everyMs: number): Sampled {
+/** Looks at /metrics again and again while the page is seen. `on`: whether this key may. `user`: of whom they tell more. */
+export function useMetrics(on: boolean, everyMs: number, user: string | null = null): Sampled {
   const [state, setState] = useState<{ looks: Look[]; error: ApiError | null }>({ looks: [], error: null });
   const [turn, setTurn] = useState(0);
   const control = useRef<AbortController | null>(null);
@@ -120,8 +122,8 @@ export function useMetrics(on: boolean, everyMs: number): Sampled {
       control.current?.abort();
       const stop = (control.current = new AbortController());
       try {
-        const text = await get<string>("/metrics", {}, { scoped: false, signal: stop.signal });
-        const next = { at: Date.now(), samples: parseMetrics(text) };
+        const text = await get<string>("/metrics", { user_id: user }, { scoped: false, signal: stop.signal });
+        const next = { at: Date.now(), user, samples: parseMetrics(text) };
         setState((before) => ({ looks: [...before.looks, next].slice(-MOST_LOOKS), error: null }));
       } catch (caught) {
         if (isAbort(caught)) return;
@@ -136,6 +138,6 @@ export function useMetrics(on: boolean, everyMs: number): Sampled {
       control.current?.abort();
       document.removeEventListener("visibilitychange", look);
     };
-  }, [on, everyMs, turn]);
+  }, [on, everyMs, user, turn]);
   return { ...state, reload: () => setTurn((before) => before + 1) };
 }

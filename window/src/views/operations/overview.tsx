@@ -25,12 +25,14 @@ const EVERY_MS = 5_000;
 
 export function Overview() {
   const { operator } = useRights();
-  const metrics = useMetrics(operator, EVERY_MS);
-  const samples = metrics.looks.at(-1)?.samples ?? null;
+  const user = useUser();
+  const metrics = useMetrics(operator, EVERY_MS, user);
+  const last = metrics.looks.at(-1);
+  const samples = last?.samples ?? null;
   return (
     <div class="stack operations-stack">
-      <State samples={samples} at={metrics.looks.at(-1)?.at ?? 0} />
-      {operator && <Spending samples={samples} failed={metrics.error && !samples ? <ErrorBox error={metrics.error} retry={metrics.reload} /> : null} />}
+      <State samples={samples} at={last?.at ?? 0} />
+      {operator && <Spending samples={samples} user={last?.user === user ? user : null} failed={metrics.error && !samples ? <ErrorBox error={metrics.error} retry={metrics.reload} /> : null} />}
       <Growth />
     </div>
   );
@@ -79,7 +81,7 @@ function State({ samples, at }: { samples: Sample[] | null; at: number }) {
 
 type Settings = Record<string, unknown>;
 
-function Spending({ samples, failed }: { samples: Sample[] | null; failed: ComponentChildren }) {
+function Spending({ samples, user, failed }: { samples: Sample[] | null; user: string | null; failed: ComponentChildren }) {
   const config = useAnswer("config", (signal) => get<{ settings: Settings }>("/v1/config", {}, { scoped: false, signal }));
   return (
     <Panel title="Language models, today (UTC)">
@@ -87,7 +89,7 @@ function Spending({ samples, failed }: { samples: Sample[] | null; failed: Compo
       {!samples && !failed && <Loading lines={3} what="What models took today" />}
       {samples && (
         <Answered answer={config} what="The budget">
-          {({ settings }) => <Spent samples={samples} settings={settings} />}
+          {({ settings }) => <Spent samples={samples} user={user} settings={settings} />}
         </Answered>
       )}
     </Panel>
@@ -96,7 +98,8 @@ function Spending({ samples, failed }: { samples: Sample[] | null; failed: Compo
 
 const MONEY = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
-function Spent({ samples, settings }: { samples: Sample[]; settings: Settings }) {
+/** Budgets are of one user: what that user took is drawn against them, what all took is told beside it. */
+function Spent({ samples, user, settings }: { samples: Sample[]; user: string | null; settings: Settings }) {
   const limit = (name: string) => Number(settings[name] ?? 0);
   const model = String(settings["extraction.llm.model"] ?? "");
   const calls = sum(samples, "holdfast_llm_calls_today");
@@ -108,14 +111,22 @@ function Spent({ samples, settings }: { samples: Sample[]; settings: Settings })
       {!model && !calls && !byKeys && (
         <p class="notice"><Icon name="info" /><span>No language model is set, so nothing can be spent: what is said is read by the model that comes with Holdfast (<code>extraction.llm.url</code> would name another).</span></p>
       )}
-      <div class="operations-meters">
-        <Meter title="Calls" used={calls} limit={limit("extraction.llm.dailyCalls")} show={formatNumber} />
-        <Meter title="Tokens" used={tokens} limit={limit("extraction.llm.dailyTokens")} show={formatShort} />
-        <Meter title="Cost" used={sum(samples, "holdfast_llm_cost_today")} limit={limit("extraction.llm.dailyCost")} show={(value) => MONEY.format(value)} />
-        <Meter title="Tokens charged to keys" used={byKeys} limit={limit("service.dailyTokens")} show={formatShort} />
-      </div>
+      {user && (
+        <div class="operations-meters" role="group" aria-label={`What ${user} took`}>
+          <Meter title="Calls" used={sum(samples, "holdfast_user_llm_calls_today")} limit={limit("extraction.llm.dailyCalls")} show={formatNumber} />
+          <Meter title="Tokens" used={sum(samples, "holdfast_user_llm_tokens_today")} limit={limit("extraction.llm.dailyTokens")} show={formatShort} />
+          <Meter title="Cost" used={sum(samples, "holdfast_user_llm_cost_today")} limit={limit("extraction.llm.dailyCost")} show={(value) => MONEY.format(value)} />
+        </div>
+      )}
+      <dl class="operations-figures">
+        <Figure title="Calls of all users" value={formatNumber(calls)} />
+        <Figure title="Tokens of all users" value={formatShort(tokens)} />
+        <Figure title="Cost of all users" value={MONEY.format(sum(samples, "holdfast_llm_cost_today"))} />
+        <Figure title="Tokens charged to keys" value={formatShort(byKeys)} note={limit("service.dailyTokens") ? `${formatShort(limit("service.dailyTokens"))} for each key, if it has no other limit` : undefined} />
+      </dl>
       <p class="field-hint">
-        Used by all together; the budget is of each {limit("service.dailyTokens") ? "user, that of the last of each key" : "user"}. What a budget does not allow waits for the next day and is not lost.
+        {user ? <>The bars are what <bdi>{user}</bdi> took of the budget that each user has.</> : "Each user has a budget: name one in the box at the top to see what is left of it."}{" "}
+        What a budget does not allow waits for the next day and is not lost.
         {refused > 0 && ` ${formatNumber(refused)} calls of keys were refused.`} What each key took stands under <a href={href("operations", { tab: "keys" })}>Keys</a>.
       </p>
     </div>

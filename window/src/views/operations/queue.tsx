@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { get, isAbort, post, useAction, useAnswer } from "../../lib/api";
 import { useParam } from "../../lib/store";
+import { entryOf } from "../../lib/text";
 import { Badge, Button, Empty, ErrorBox, Loading, Panel, Segmented, Time, confirm, formatNumber, toast, type Tone } from "../../lib/ui";
 import { VirtualList, usePages } from "../../lib/virtual";
 import { sum, useMetrics } from "./metrics";
@@ -29,7 +30,7 @@ export function Queue() {
   const [state, setState] = useParam("state", "dead");
   const metrics = useMetrics(true, EVERY_MS);
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
-  const jobs = usePages<Job>("/v1/jobs", "jobs", { states: state === "all" ? [] : [state] }, "", { scoped: false });
+  const jobs = usePages<Job>("/v1/jobs", "jobs", { states: state === "all" ? [] : [state] }, "", { scoped: "workspace" });
   const steps = useSteps(metrics.looks.at(-1)?.at ?? 0);
   const again = () => {
     setChosen(new Set());
@@ -37,7 +38,7 @@ export function Queue() {
     metrics.reload();
   };
   const replay = useAction(async (ids: number[] | null) => {
-    const { replayed } = await post<{ replayed: number }>("/v1/jobs/replay", ids ? { ids } : {}, { scoped: false });
+    const { replayed } = await post<{ replayed: number }>("/v1/jobs/replay", ids ? { ids } : {}, { scoped: "workspace" });
     toast(replayed ? `${count(replayed, "dead letter")} will be tried again` : "Nothing was left to try again", replayed ? "good" : "warn");
     again();
   });
@@ -104,14 +105,13 @@ function JobRow({ job, chosen, busy, onChoose, onReplay }: {
   return (
     <div class="operations-job">
       {dead && (
-        // The row must not hear of the click: drawn anew before the change is told, it would take the tick back.
-        <label class="operations-check" onClick={(event) => event.stopPropagation()}>
+        <label class="operations-check">
           <input type="checkbox" checked={chosen} aria-label={`Choose job ${job.id}`} onChange={(event) => onChoose(event.currentTarget.checked)} />
         </label>
       )}
       <div class="operations-job-what">
         <p class="row">
-          <Badge tone={TONES[job.state]}>{WORDS[job.state]}</Badge>
+          <Badge tone={entryOf(TONES, job.state) ?? "neutral"}>{entryOf(WORDS, job.state) ?? job.state}</Badge>
           <strong class="truncate" title={job.step}>{stepName(job.step)}</strong>
           <span class="muted truncate" dir="auto">{job.scope.user}</span>
           <a class="mono" href={memoryLink(job.subject)}>{job.subject.slice(-8)}</a>
@@ -135,7 +135,7 @@ function Rebuild({ onDone }: { onDone: () => void }) {
       words: <p class="dialog-words">Every turn of this workspace is queued and read with the reader of today, while everything goes on. What is known stays as it is; what was forgotten is not read. It takes a while, and a language model, if one is set, is charged.</p>,
     });
     if (!sure) return;
-    const { queued } = await post<{ queued: number }>("/v1/jobs/rebuild", {}, { scoped: false, timeoutMs: 120_000 });
+    const { queued } = await post<{ queued: number }>("/v1/jobs/rebuild", {}, { scoped: "workspace", timeoutMs: 120_000 });
     toast(`${count(queued, "turn")} will be read again`);
     onDone();
   });
@@ -155,7 +155,7 @@ function useSteps(at: number): Steps | null {
   const answer = useAnswer(at ? `steps ${at}` : null, async (signal) => {
     const counts = new Map<string, number>();
     try {
-      const { jobs, next } = await get<{ jobs: Job[]; next: string | null }>("/v1/jobs", { limit: MOST_COUNTED }, { scoped: false, signal });
+      const { jobs, next } = await get<{ jobs: Job[]; next: string | null }>("/v1/jobs", { limit: MOST_COUNTED }, { scoped: "workspace", signal });
       for (const each of jobs) {
         const name = `${each.state} ${stepName(each.step)}`;
         counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -3,8 +3,7 @@
  * nobody looks and goes on by `Last-Event-ID` where it stopped.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { lookAlive } from "../../lib/api";
-import { currentUser, identity } from "../../lib/store";
+import { lookAlive, whoseIs } from "../../lib/api";
 
 export interface Told {
   type: string;
@@ -60,8 +59,7 @@ export function useFeed(running: boolean, on: (told: Told) => void): StreamState
     }
     const stop = new AbortController();
     const listen = async () => {
-      const user = identity.get()?.user_id ? null : currentUser();
-      const answer = await fetch(`/v1/stream${user ? `?${new URLSearchParams({ user_id: user })}` : ""}`, {
+      const answer = await fetch(`/v1/stream?${new URLSearchParams(whoseIs())}`, {
         headers: { accept: "text/event-stream", ...(last.current ? { "last-event-id": last.current } : {}) },
         credentials: "same-origin", cache: "no-store", signal: stop.signal,
       });
