@@ -487,7 +487,8 @@ def test_an_opening_begins_with_one_of_its_words(name: str, drawn: st.DataObject
 @given(drawn=st.data())
 @settings(max_examples=100)
 def test_a_second_thought_has_one_of_its_marks(name: str, drawn: st.DataObject) -> None:
-    text = drawn.draw(st.from_regex(getattr(cues, name)))
+    mark = getattr(cues, name)
+    text = drawn.draw(st.from_regex(re.compile(mark.pattern, mark.flags)))
     assert cues.TURN_MARK.search(text)
 
 

@@ -32,6 +32,8 @@ _METHODS = _TAKE_A_PATTERN - {"compile"}
 _SOME_NAME = "Mara Voss"
 #: Not imported: it is a program that runs when it is.
 _PROGRAMS = ("__main__",)
+#: Compiles what others write, when it is first used.
+_COMPILES_LATER = "holdfast.language.regex"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ def _found() -> list[Found]:
     used = _uses(trees)
     listed = [replace(each, methods=_methods(each, trees, used)) for each in seen]
     for module in modules:
+        if module.__name__ == _COMPILES_LATER:
+            continue
         listed += _lazy(module, trees[module.__name__], passed)
     return list(dict.fromkeys(listed))
 
@@ -133,6 +137,8 @@ def _watched(seen: dict[Found, None], passed: set[tuple[str, int]]) -> list[Modu
         return made
 
     re._compile = compile_and_note  # type: ignore[attr-defined]
+    # Before anybody has it: else patterns are compiled when they are used.
+    importlib.import_module(_COMPILES_LATER).regex = re.compile  # type: ignore[attr-defined]
     try:
         return list(_modules())
     finally:
@@ -192,7 +198,7 @@ def _is_function(node: ast.AST) -> bool:
 
 def _takes_a_pattern(node: ast.Call) -> bool:
     if not isinstance(node.func, ast.Attribute):
-        return False
+        return isinstance(node.func, ast.Name) and node.func.id == "regex"
     of = node.func.value
     return isinstance(of, ast.Name) and of.id == "re" and node.func.attr in _TAKE_A_PATTERN
 

@@ -27,6 +27,7 @@ from holdfast.language.lexicon import (
     WEEKDAY_STARTS,
     any_of,
 )
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
@@ -86,17 +87,17 @@ _CHINESE_UNITS = {
     **dict(zip("一二三四五六七八九十", CARDINALS.split(), strict=False)),
 }
 
-_ENDS = re.compile(rf"\s*(?:[{STOPS},;:)]|$)")
-_VERB = re.compile(
+_ENDS = regex(rf"\s*(?:[{STOPS},;:)]|$)")
+_VERB = regex(
     r"\s+(?:be|have|not|also|well|i|you|he|she|it|we|they|never|only)\b", re.IGNORECASE | re.ASCII
 )
 # "The spring" is a season before these, in "the spring water" it is not.
-_GOES_ON = re.compile(
+_GOES_ON = regex(
     r"\s+(?:and|or|with|when|for|to|at|in|before|after|did|do|does|was|were|is|are|i|you|he|she|we"
     r"|they|my|our|the)\b",
     re.IGNORECASE | re.ASCII,
 )
-_PREPOSITION = re.compile(
+_PREPOSITION = regex(
     r"\b(?:in|on|of|by|since|before|after|until|till|during|early|mid|late|between|from|to|and"
     r"|around)[\s-]+$",
     re.IGNORECASE | re.ASCII,
@@ -425,34 +426,34 @@ _CHINESE: tuple[tuple[str, Reader], ...] = (
 def _compile(
     rules: tuple[tuple[str, Reader], ...],
 ) -> tuple[tuple[re.Pattern[str], Reader], ...]:
-    return tuple((re.compile(pattern, _FLAGS), read) for pattern, read in rules)
+    return tuple((regex(pattern, _FLAGS), read) for pattern, read in rules)
 
 
 _RULES = _compile(_ANYWHERE + _ENGLISH)
 #: A text of ASCII without any of these names no time: most questions are settled by it.
-_HINT = re.compile(
+_HINT = regex(
     rf"\d|\b(?:{'|'.join(MONTH_STARTS)}|{any_of(SEASONS)}|{'|'.join(WEEKDAY_STARTS)}|yesterday|today"
     r"|tonight|tomorrow|day|this|last|past|previous|next|coming|ago|back|now)",
     _FLAGS,
 )
 _RULES_BEYOND_ASCII = _compile(_ANYWHERE + _CHINESE + _ENGLISH)
 
-_PART = re.compile(
+_PART = regex(
     r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start|first\s+(?:week|days|half))\s+of)"
     r"|(?P<mid>mid|(?:the\s+)?middle\s+of)|(?:late|(?:the\s+)?(?:end|last\s+(?:week|days)"
     r"|second\s+half)\s+of))[\s-]+(?:in\s+)?(?:the\s+)?\Z",
     _FLAGS,
 )
-_MOVED = re.compile(
+_MOVED = regex(
     rf"\b{_NUMBER}\s+(?P<unit>day|week|month|year)s?\s+(?P<side>before|after)\s+\Z", _FLAGS
 )
-_BOUND = re.compile(
+_BOUND = regex(
     r"\b(?P<word>since|after|before|prior\s+to|until|till|up\s+to|by|as\s+of|around|in|during"
     r"|throughout|over|within)\s+(?:the\s+)?\Z",
     _FLAGS,
 )
-_OPENING = re.compile(r"\b(?P<word>between|from|in|during)\s+(?:the\s+)?\Z", _FLAGS)
-_LINK = re.compile(
+_OPENING = regex(r"\b(?P<word>between|from|in|during)\s+(?:the\s+)?\Z", _FLAGS)
+_LINK = regex(
     r"\s*(?:\b(?P<and>and)\b|(?P<to>\b(?:to|until|till|through)\b|[-–]))\s*(?:the\s+)?",
     _FLAGS,
 )
@@ -624,13 +625,13 @@ def _open_side(time: Time, match: re.Match[str]) -> Time:
 # ----------------------------------------------------------------------
 
 _FAR = 2_199  # The reader's open end; what has it names no day.
-_PAST = re.compile(
+_PAST = regex(
     r"\b(?:was|were|did|went|had|got|came|moved|started|bought|met|visited|finished|ended|left|last"
     r"|ago|yesterday|since|born|used to|been|said|told|mentioned)\b"
     r"|\bafter \w+ \w+ed\b|\b(?:i|we)(?:'ve| have)?(?: already| just| finally)? (?!need|feed"
     r"|indeed)\w+ed\b(?! (?:for|to)\b)"
 )
-_AHEAD = re.compile(
+_AHEAD = regex(
     r"\b(?:will|going to|gonna|is|are|am|leaves?|starts?|ends?|runs|lands?|until|till|by|before|due"
     r"|deadline|plan|planning|planned|scheduled|booked|have to|has to|need to|must|want to|hope"
     r"|flying|moving|leaving|starting|expires?|appointment|not|can't|fly|flies|moves?|gets?|wants?"
@@ -638,28 +639,28 @@ _AHEAD = re.compile(
     r"|has|present|return|returns)\b|'(?:ll|s|m|re)\b"
 )
 #: Told in the past, and yet ahead.
-_SHIFTED = re.compile(
+_SHIFTED = regex(
     r"\b(?:moved|pushed|postponed|rescheduled|shifted|delayed|booked|brought forward)\b[^.;]{0,60}?"
     r" (?:to|until|till|for) "
 )
-_SAYS_YEAR = re.compile(r"\b(?:19|20|21)\d\d\b")
-_SAYS_MONTH = re.compile(rf"\b(?:{any_of(*MONTH_STARTS)})", re.IGNORECASE)
-_COMING_DAY = re.compile(
+_SAYS_YEAR = regex(r"\b(?:19|20|21)\d\d\b")
+_SAYS_MONTH = regex(rf"\b(?:{any_of(*MONTH_STARTS)})", re.IGNORECASE)
+_COMING_DAY = regex(
     rf"\b(?:on|by|until|till|before|this|for|due) (?:this )?(?P<day>{WEEKDAY})\b"
     r"(?! (?:night|morning)s)"
 )
 #: A day of a month that is not named: the next one.
-_ORDINAL = re.compile(
+_ORDINAL = regex(
     r"(?:\b(?:on|by|until|till|before|from|to)|day) (?:the )?(?P<day>[1-9]|[12]\d|3[01])(?:st|nd"
     r"|rd|th)\b(?! (?:of|floor|grade|century|time|anniversary|birthday|place|street|year"
     rf"|{any_of(*MONTH_STARTS)}))"
 )
-_IN = re.compile(
+_IN = regex(
     rf"\b(?:in|within) (?P<number>\d{{1,3}}|a couple of|an?|{any_of(CARDINALS)})"
     r" (?P<unit>day|week|month|year)s?\b(?!'? time\w)"
 )
-_END_OF = re.compile(r"\b(?:end of (?:the|this) |this )(?P<unit>week|month|year)\b")
-_CLOCK = re.compile(
+_END_OF = regex(r"\b(?:end of (?:the|this) |this )(?P<unit>week|month|year)\b")
+_CLOCK = regex(
     r"(?:\bat |(?<=\w), )(?P<hour>[01]?\d|2[0-3])(?:[:.](?P<minute>[0-5]\d))?"
     r" ?(?P<half>[ap])?\.?(?:m\b)?(?![\d%])"
 )

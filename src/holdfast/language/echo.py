@@ -11,13 +11,13 @@ it the user's own sentence. This module knows nothing about contexts or storage.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Collection
 from hashlib import blake2b
 from itertools import pairwise
 
 from holdfast.language.instructions.own_words import is_marked
+from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.terms import fold
 
@@ -27,7 +27,7 @@ _FEWEST_DENSE = 6  # The same in scripts without spaces, in characters.
 _LONGEST_LEAD = 60
 
 # Where sentences end; `_plain` marks the same places, after quotation marks are gone.
-_END = re.compile(
+_END = regex(
     rf"[{STOPS}\u2026][\"'`\u2018-\u201f\u00ab\u00bb]*[ \u00a0\u2000-\u200a\u3000]"
     rf"|[{DENSE_STOPS}；][」』\u201d]*"
 )
@@ -36,26 +36,26 @@ _ASCII_QUOTES = "\"'`"
 _QUOTES = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a「」『』"
 _OUTER = " \t\r\f\v.,;:!?*-\u2013\u2014\u2022\u2026>#_()[]{}|~。，；：！？、"
 _DENSE_CHARS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_DENSE = re.compile(f"(?:[^{_DENSE_CHARS}]*[{_DENSE_CHARS}]){{{_FEWEST_DENSE}}}")
-_SAID = re.compile(
+_DENSE = regex(f"(?:[^{_DENSE_CHARS}]*[{_DENSE_CHARS}]){{{_FEWEST_DENSE}}}")
+_SAID = regex(
     r"(?:you|i|we|they|he|she)(?:ve| have| had)? (?:once |also )?(?:said|wrote|told me|mentioned"
     r"|noted)(?: that| earlier| before)?,? "
 )
 _PERSONS = ("you", "i ", "we ", "they ", "he ", "she ")
-_EMPTY = re.compile(r"[\s>*•\-\d.)(\"'\u201c\u201d]*")
+_EMPTY = regex(r"[\s>*•\-\d.)(\"'\u201c\u201d]*")
 
 # Our own formats. The mark of a safe block is a run of digits, of which its two ends share one.
-_HEAD = re.compile(r"<memory (?P<mark>[0-9a-f]{6,32})>")
-_TAIL = re.compile(r"</memory (?P<mark>[0-9a-f]{6,32})>")
+_HEAD = regex(r"<memory (?P<mark>[0-9a-f]{6,32})>")
+_TAIL = regex(r"</memory (?P<mark>[0-9a-f]{6,32})>")
 _HINTS = ("<memory ", "</memory ", "[Memory: ", "- [")
 _QUOTED_LINE = r"[>\s]*"
-_BLOCK_LINE = re.compile(
+_BLOCK_LINE = regex(
     _QUOTED_LINE + r"(?:\d{4}-\d{2}-\d{2}\s*$|(?:[1-9]\d*|-) [^:]{1,200}: |\{\"id\":"
     r"|(?:Standing instructions of the user(?:, to be followed)?|About the user|Memories):\s*$)"
 )
-_ITEM_HEAD = re.compile(_QUOTED_LINE + r"\[Memory: .* \| \d{4}-\d{2}-\d{2}\]\s*$")
-_ITEM_TAIL = re.compile(_QUOTED_LINE + r"confidence: [01]\.\d{2}\s*$")
-_FACT_LINE = re.compile(_QUOTED_LINE + r"- \[[^\]|]{1,64} \| [01]\.\d{2}\] ")
+_ITEM_HEAD = regex(_QUOTED_LINE + r"\[Memory: .* \| \d{4}-\d{2}-\d{2}\]\s*$")
+_ITEM_TAIL = regex(_QUOTED_LINE + r"confidence: [01]\.\d{2}\s*$")
+_FACT_LINE = regex(_QUOTED_LINE + r"- \[[^\]|]{1,64} \| [01]\.\d{2}\] ")
 
 
 def digests(text: str) -> set[bytes]:

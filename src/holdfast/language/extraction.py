@@ -15,6 +15,7 @@ from holdfast.language import dates
 from holdfast.language.dates import Date
 from holdfast.language.lexicon import word_set
 from holdfast.language.mentions import Kinds, KnownNames, Mention, Names, Span, Turn
+from holdfast.language.regex import regex
 from holdfast.language.relations import (
     MentionedRelation,
     Speakers,
@@ -71,14 +72,14 @@ _TARGET = (
     r"|as it|which|although|though|while|even)\b|$))"
 )
 _I = r"(?:^|(?<=[\s\"“(]))(?:I|we)"
-_LIKES = re.compile(
+_LIKES = regex(
     rf"{_I} (?:{_ADVERB}(?:love|like|enjoy|adore|prefer|appreciate|favou?r)|am {_ADVERB}(?:fond of"
     rf"|a (?:big |huge )?fan of|into|passionate about|crazy about|keen on)) {_TARGET}"
     rf"|(?:^|\bI)['’]m {_ADVERB}(?:fond of|a (?:big |huge )?fan of|passionate about|crazy about"
     rf"|keen on|really into) {_TARGET.replace('target', 'being')}",
     re.I,
 )
-_DISLIKES = re.compile(
+_DISLIKES = regex(
     rf"{_I} (?:{_ADVERB}(?:hate|dislike|loathe|detest|can['’]?t stand|cannot stand|can['’]?t bear"
     r"|avoid)|(?:really )?(?:don['’]t|do not|never|didn['’]t) (?:really |much )?(?:like|enjoy|care"
     rf" for|love|eat|drink)) {_TARGET}"
@@ -86,19 +87,19 @@ _DISLIKES = re.compile(
     rf" of|tired of) {_TARGET.replace('target', 'being')}",
     re.I,
 )
-_FAVOURITE = re.compile(
+_FAVOURITE = regex(
     r"\b[Mm]y (?:all-time )?(?P<what>favou?rite [\w -]{2,40}?) (?:is|are|has to be|was) "
     rf"(?P<target>(?!when\b|how\b|that\b|not\b|never\b|no\b)[^{STOPS},;\n]{{2,60}})"
 )
 #: What is not liked is one thing, what is not eaten, borne or allowed another: each as it was said.
 _AVERSIONS = (
-    (re.compile(r"\ballergic to\b", re.I), "is allergic to"),
-    (re.compile(r"\bavoid\b", re.I), "avoids"),
-    (re.compile(r"(?:n['’]t|\bnot|\bnever) (?:really |much )?eat\b", re.I), "does not eat"),
-    (re.compile(r"(?:n['’]t|\bnot|\bnever) (?:really |much )?drink\b", re.I), "does not drink"),
+    (regex(r"\ballergic to\b", re.I), "is allergic to"),
+    (regex(r"\bavoid\b", re.I), "avoids"),
+    (regex(r"(?:n['’]t|\bnot|\bnever) (?:really |much )?eat\b", re.I), "does not eat"),
+    (regex(r"(?:n['’]t|\bnot|\bnever) (?:really |much )?drink\b", re.I), "does not drink"),
 )
-_WISH = re.compile(r"\b(?:would|['’]d|if|wish)\b", re.I)
-_DECIDES = re.compile(
+_WISH = regex(r"\b(?:would|['’]d|if|wish)\b", re.I)
+_DECIDES = regex(
     r"(?:^|(?<=[\s\"“(]))(?:I|we)(?:['’]ve| have)?(?: (?:just|finally|also|both|already|recently"
     r"|actually|all|now))* (?:decided|chose|chosen|agreed|settled on|picked|opted|resolved"
     r"|made up (?:my|our) minds?|committed to|concluded|went with)\b"
@@ -108,7 +109,7 @@ _DECIDES = re.compile(
     r"|\b(?:the|our|my) (?:final )?decision is\b|^(?:decision|decided):?\s",
     re.I,
 )
-_UNDECIDED = re.compile(
+_UNDECIDED = regex(
     r"\b(?:have|has|had|did)(?:n['’]t| not| yet to)\b|\bnot (?:yet )?decided|\bif\b", re.I
 )
 
@@ -191,7 +192,7 @@ jag och att är inte på som jeg og ikke av til har det
 się nie jest na że moja mój do z w czy
 ve bir bu için çok benim
 """)
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = regex(r"[^\W\d_]+")
 #: So many small words without a single English one are not English.
 _ENOUGH_WORDS = 6
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from holdfast.language.regex import regex
 from holdfast.language.terms import fold
 
 #: Folded, with commas between. By hand.
@@ -84,7 +85,7 @@ _NODDING = frozenset("👍👌🙏😂🤣😊🙂😀😃😄😁😅😆😉�
 _MOST_WORDS = 8
 #: Longer than any eight words of such phrases.
 _MOST_CHARACTERS = 80
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_WORD = regex(r"\w+(?:['\u2019]\w+)*")
 
 
 def _alternatives(listed: str) -> str:
@@ -92,7 +93,7 @@ def _alternatives(listed: str) -> str:
     return "|".join(map(re.escape, sorted(filter(None, phrases), key=len, reverse=True)))
 
 
-_FILLER = re.compile(
+_FILLER = regex(
     rf"(?:(?:{_alternatives(_ANSWERS)}) )*(?:(?:{_alternatives(_PHRASES)})(?: |\Z)"
     rf"(?:(?:{_alternatives(_ANSWERS)})(?: |\Z))*)+"
 )

@@ -30,6 +30,7 @@ from holdfast.language.lexicon import (
     word_set,
 )
 from holdfast.language.names import CALLED
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import STOP_WORDS, fold
 
@@ -100,13 +101,13 @@ rip rsvp so tba tbd tbh tgif tldr tv url vip vs wfh wip ii iii er cv hr pt ps
 #: Never the first word of a name, wherever it stands: "Hey Jon", "Thanks Gina".
 NEVER_FIRST = frozenset(_SPOKEN.split()) | {"i"}
 #: Forms of verbs and adverbs that open a sentence far more often than names have them.
-SUFFIX = re.compile(r"(?:.{3}ing|.{3}ly|n['’]t|['’](?:ll|ve|re|d|m|s))\Z")
+SUFFIX = regex(r"(?:.{3}ing|.{3}ly|n['’]t|['’](?:ll|ve|re|d|m|s))\Z")
 SMALL_IN_TITLES = word_set(
     "a an the of and or in on at to for from with by de la le del du der die das und et y"
 )
 
 
-_CONTRACTED = re.compile(r"(?:n['’]t|['’](?:ll|ve|re|d|m|s))\Z", re.IGNORECASE)
+_CONTRACTED = regex(r"(?:n['’]t|['’](?:ll|ve|re|d|m|s))\Z", re.IGNORECASE)
 
 
 def bare(word: str) -> str:
@@ -162,29 +163,29 @@ mentor dog cat puppy kitten pet
 """
 _KIN = any_of(KIN, GRANDPARENTS, _COMPANIONS)
 _BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("person", re.compile(rf"\b(?:{_KIN})(?:,| named| called|'s name is)? \Z", re.I)),
-    ("person", re.compile(rf"\b(?:{any_of(TITLES)}|Professor|President|Coach|Aunt|Uncle)\.? \Z")),
+    ("person", regex(rf"\b(?:{_KIN})(?:,| named| called|'s name is)? \Z", re.I)),
+    ("person", regex(rf"\b(?:{any_of(TITLES)}|Professor|President|Coach|Aunt|Uncle)\.? \Z")),
     (
         "person",
-        re.compile(r"\b(?:hey|hi|hello|thanks|bye|dear|congrats|sorry|yeah|wow),? \Z", re.I),
+        regex(r"\b(?:hey|hi|hello|thanks|bye|dear|congrats|sorry|yeah|wow),? \Z", re.I),
     ),
     (
         "person",
-        re.compile(r"\b(?:met|told|asked|married|marry|hugged|dating|married to|thank) \Z", re.I),
+        regex(r"\b(?:met|told|asked|married|marry|hugged|dating|married to|thank) \Z", re.I),
     ),
     (
         "document",
-        re.compile(
+        regex(
             r"\b(?:book|novel|film|movie|song|album|article|paper|magazine|series|show)"
             r"(?: called| named| titled)? [\"“]?\Z",
             re.I,
         ),
     ),
-    ("document", re.compile(r"\b(?:reading|read|watched|watching|wrote) [\"“]?\Z", re.I)),
-    ("team", re.compile(r"\b(?:plays?|played|playing|scored|signed) for (?:the )?\Z", re.I)),
+    ("document", regex(r"\b(?:reading|read|watched|watching|wrote) [\"“]?\Z", re.I)),
+    ("team", regex(r"\b(?:plays?|played|playing|scored|signed) for (?:the )?\Z", re.I)),
     (
         "organization",
-        re.compile(
+        regex(
             r"\b(?:works?|worked|working|employed|job|intern(?:ed|ing)?|studies|studied|studying)"
             r" (?:at|for|by|with) (?:the )?\Z",
             re.I,
@@ -192,7 +193,7 @@ _BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     (
         "place",
-        re.compile(
+        regex(
             r"\b(?:(?:moved|moving|move|went|going|go|fl(?:y|ew|ying)|travell?(?:ed|ing)?|drove"
             r"|trip|trips|flight|back|been|tickets) (?:back )?to|(?:lives?|lived|living|born|stay"
             r"(?:ed|ing)?|grew up|based|located) (?:in|near)|visit(?:ed|ing)?|capital of) (?:the )?"
@@ -201,27 +202,27 @@ _BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_AFTER_PERSON = re.compile(
+_AFTER_PERSON = regex(
     r"(?:,? you\b| (?:said|says|told|asked|loves|likes|thinks|wants|feels|wrote|and I\b|called"
     r"|emailed|texted|phoned|smiled|laughed|was born|and (?:he|she)\b)|, who\b"
     r"|['’]s (?:mother|father|mom|dad|wife|husband|birthday|house|family|brother|sister))"
 )
 # What is used, run and depended on is no person, whatever it is named after.
-_TOOL_BEFORE = re.compile(
+_TOOL_BEFORE = regex(
     r"\b(?:us(?:e|es|ed|ing)|install(?:s|ed|ing)?|deploy(?:s|ed|ing)?|configur(?:e|es|ed|ing)"
     r"|upgrad(?:e|es|ed|ing)|debugg?(?:s|ed|ing)?|migrat(?:e|es|ed|ing) (?:\w+ )?(?:from|to|off)"
     r"|switch(?:es|ed|ing)? (?:from|to)|(?:buil[dt]|running|runs?|based|written|hosted|deployed)"
     r" (?:on|with|in)|powered by|needs?|requires?|via|through|into|onto) (?:the )?\Z",
     re.I,
 )
-_TOOL_AFTER = re.compile(
+_TOOL_AFTER = regex(
     r"['’]?s? (?:(?:cluster|topic|queue|broker|consumer|server|database|api|sdk|cli|library"
     r"|framework|plugin|container|image|pipeline|instance|repo|script|app|driver|client|config|schema)s?\b"
     r"|v?\d|crash(?:es|ed)\b|is down\b|runs? on\b|returns?\b|times? out\b|throws?\b|scales\b"
     r"|keeps? (?:failing|crashing|falling|timing)\b)",
     re.I,
 )
-_IN = re.compile(r"\b(?:in|near|across|around|outside) (?:the )?\Z")
+_IN = regex(r"\b(?:in|near|across|around|outside) (?:the )?\Z")
 
 #: How much each kind of evidence counts; a model's label least.
 #: By hand; tests/language/locomo_spans.jsonl holds them to account.
@@ -334,23 +335,23 @@ class Placed(Protocol):
 P = TypeVar("P", bound=Placed)
 Span = tuple[int, int]
 
-_WORD = re.compile(
+_WORD = regex(
     r"(?:[A-Z]\.){2,}|(?:Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr)\.(?=\s+[A-Z])"
     r"|[^\W_]+(?:(?:['’](?!s\b)|[&:+./-])[^\W_]+)*"
 )
 # What may stand between two words of one name.
-_GAP = re.compile(r" |-| & |\. (?=[A-Z])")
+_GAP = regex(r" |-| & |\. (?=[A-Z])")
 _CONNECTORS = word_set("of the de la del von van der den di da du le el al y &")
 _MOST_CONNECTORS = 2
 #: So many characters before a word tell whether it opens a sentence.
 _BEHIND = 8
-_SENTENCE_END = re.compile(
+_SENTENCE_END = regex(
     rf"(?:^|[{STOPS}…\n]|[{STOPS}]['\"”’)]|(?:^|\s)[-–—*•:]|—|\()\s{{0,8}}+(?:['\"“‘(]\s{{0,8}}+)?\Z"
 )
-_NUMBER = re.compile(r"\d{1,3}|[IVX]{1,4}")
-_QUOTED = re.compile(r"[\"“]\s?([^\"“”\n]{2,60}?)\s?[\"”]")
+_NUMBER = regex(r"\d{1,3}|[IVX]{1,4}")
+_QUOTED = regex(r"[\"“]\s?([^\"“”\n]{2,60}?)\s?[\"”]")
 # How a name goes on at the start of a sentence: with a verb, another name, a possessive.
-_LIKE_A_NAME = re.compile(
+_LIKE_A_NAME = regex(
     r"\s?['’]s\s+(?!(?:a|an|the|my|your|our|so|not|been|got|just|gonna|too|very|more|how|what|why"
     r"|like|all|no|still|\w+ing|\w+ly)\b)[\w-]{3,}"
     r"|\s+(?:was|is|has|had|will|would|also|then|never|later|first|who|\w{2,}ed|became|began|won"
@@ -358,14 +359,14 @@ _LIKE_A_NAME = re.compile(
     r"|came|left)\b|\s+and (?:I\b|[A-Z][a-z])|\s+\(|,\s+(?:[A-Z]|(?:my|our|who)\b)"
 )
 #: What a name begins with. A longer name than this is none.
-_FIRST = re.compile(r"\w+|\W")
+_FIRST = regex(r"\w+|\W")
 _LONGEST_NAME = 200
-_POSSESSIVE = re.compile(r"\s?['’]s?\Z")
-_LEADING = re.compile(
+_POSSESSIVE = regex(r"\s?['’]s?\Z")
+_LEADING = regex(
     r"(?:(?:the|a|an|my|your|his|her|its|our|their|this|that)\s+|[\"“”'‘’(\[,.;:/-]+\s*)+",
     re.IGNORECASE,
 )
-_TRAILING = re.compile(
+_TRAILING = regex(
     r"(?:\s{0,8}+[\"“”'‘’)\],;:!?/-]{1,8}+|\s{1,8}+(?:and|of|the|or|in|for)|(?<=\w\w) ?\.){1,8}+\Z",
     re.IGNORECASE,
 )

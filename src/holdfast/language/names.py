@@ -25,6 +25,7 @@ from holdfast.language.lexicon import (
     WEEKDAYS,
     word_set,
 )
+from holdfast.language.regex import regex
 from holdfast.language.terms import STOP_WORDS, fold
 from holdfast.language.vocabulary import ANY_ENTITY
 
@@ -38,10 +39,10 @@ _MOST_FOUND = 8
 _DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 )
-_TEXT_WORD = re.compile(rf"[{_DENSE}]|(?:[^\W_{_DENSE}]|[+#])+")
+_TEXT_WORD = regex(rf"[{_DENSE}]|(?:[^\W_{_DENSE}]|[+#])+")
 #: Who has no other name is called so; a text that says it speaks of users in general.
 _ANYBODY = ("user",)
-_ONE_DENSE = re.compile(f"[{_DENSE}]")
+_ONE_DENSE = regex(f"[{_DENSE}]")
 
 
 class Spoken(NamedTuple):
@@ -249,20 +250,18 @@ _PLACE = {name: row.split("/")[0] for row in _PLACES for name in row.split("/")}
 #: How people are called after their place, where that is regular: "Kenyan", "Qatari".
 _PEOPLE = ("ian", "ean", "an", "n", "ese", "i", "ish")
 
-_SILENT = re.compile("[\u02b0-\u02ff`\u00b4]")  # Marks of transliteration: no keyboard has them.
+_SILENT = regex("[\u02b0-\u02ff`\u00b4]")  # Marks of transliteration: no keyboard has them.
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
 )
-_APOSTROPHE = re.compile("[\u2018\u2019\u201b\u2032\u02bc]")
-_POSSESSIVE = re.compile(r"(?<!\s)\s*+'\s?[sS]\b|'(?=\s|$)")
-_DOTTED = re.compile(
-    r"(?<!\w)(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?<!\w)[^\W\d_]\.[^\W\d_](?!\w)"
-)
-_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_WORD = re.compile(r"\d+(?:st|nd|rd|th)(?![^\W_])|\d+|[^\W\d_]+(?:'[^\W\d_]+)*[+#]*", re.IGNORECASE)
-_ASIDE = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
-_QUOTED = re.compile(r"(?<!\s)\s*+[\"“”«»]\s*+([^\s\"“”«»]++(?:\s++[^\s\"“”«»]++)*+)\s*+[\"“”«»]")
-_TURNED = re.compile(r"([^,]+),\s*([^,]+)")
+_APOSTROPHE = regex("[\u2018\u2019\u201b\u2032\u02bc]")
+_POSSESSIVE = regex(r"(?<!\s)\s*+'\s?[sS]\b|'(?=\s|$)")
+_DOTTED = regex(r"(?<!\w)(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?<!\w)[^\W\d_]\.[^\W\d_](?!\w)")
+_GROUPED = regex(r"(?<=\d),(?=\d{3}(?!\d))")
+_WORD = regex(r"\d+(?:st|nd|rd|th)(?![^\W_])|\d+|[^\W\d_]+(?:'[^\W\d_]+)*[+#]*", re.IGNORECASE)
+_ASIDE = regex(r"(?<!\s)\s*+\(([^()]*+)\)")
+_QUOTED = regex(r"(?<!\s)\s*+[\"“”«»]\s*+([^\s\"“”«»]++(?:\s++[^\s\"“”«»]++)*+)\s*+[\"“”«»]")
+_TURNED = regex(r"([^,]+),\s*([^,]+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from holdfast.language.lexicon import (
     any_of,
     word_set,
 )
+from holdfast.language.regex import regex
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------
@@ -53,7 +54,7 @@ _SAID = (
     "|given|offered|provided|listed|showed|shown|covered|laid out|walked|helped|guided|instructed"
     "|answered|wrote|written|drafted|came up with|shared|pointed out"
 )
-_MACHINE = re.compile(
+_MACHINE = regex(
     rf"\b(?:did|had) you (?:\w+ly )?(?:{_SAY}|{_SAID})\b"
     rf"|\bhave you (?:\w+ly )?(?:{_SAID})\b"
     rf"|\byou(?:['\u2019](?:ve|d)| have| had)? (?:\w+ly )?(?:{_SAID})\b"
@@ -61,7 +62,7 @@ _MACHINE = re.compile(
     r"|reply|tip|guidance)s?\b",
     re.IGNORECASE,
 )
-_BOTH = re.compile(r"\b(?:summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|overview|recap)\b", re.IGNORECASE)
+_BOTH = regex(r"\b(?:summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|overview|recap)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=512)
@@ -86,7 +87,7 @@ NOTE = (
     " times, query classes and task profiles may not be understood"
 )
 
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = regex(r"[^\W\d_]+")
 #: Words that tell German, Spanish, French, Italian, Portuguese and Dutch from English.
 _COMMON = frozenset(
     """
@@ -183,7 +184,7 @@ def _state(words: str) -> State | None:
 
 def _any(*patterns: str) -> re.Pattern[str]:
     # One boundary for all: what cannot start a word is passed over at once.
-    return re.compile(rf"\b(?:{'|'.join(patterns)})", re.ASCII)
+    return regex(rf"\b(?:{'|'.join(patterns)})", re.ASCII)
 
 
 # Words that English has and most of its neighbours do not ("was" is German, too).
@@ -193,7 +194,7 @@ _ENGLISH = _any(
     r"|our|their|i'm|i've|you|she|they|and|with|about|that|this|these|those|should|would|could|please"
     r"|tell|list|give|show|remind)\b"
 )
-_ASKS = re.compile(
+_ASKS = regex(
     r"(?:and |so |but |hey |now,? )?(?:what|which|when|where|who|whom|whose|how|is|are|was|were|am"
     r"|do|does|did|has|have|had|can|will)\b"
 )
@@ -343,13 +344,13 @@ _KIND_OF = {
 _IS_MONTH = word_set(MONTHS, SHORT_MONTHS)
 # Of a text in small letters. Figures begin with a sign, so that the words between are passed over
 # at once; a number right after a month is a date.
-_FIGURE = re.compile(
+_FIGURE = regex(
     r"[\d$€£](?:(?P<money>(?<=\D)\s?\d[\d,.]*(?:k|m)?\b|(?<=\d)[\d,.]{0,20}\s(?=(?:dollars|euros"
     r"|pounds)\b))|(?P<percent>(?<=\d)[\d,.]{0,20}\s?(?:%|percent\b))"
     r"|(?P<clock>(?<=\d)\d?(?::\d\d)?\s?[ap]\.?m\b)|(?P<date>(?<=\d)\d?(?:/\d{1,2}(?:/\d{2,4})?"
     rf"|(?:st|nd|rd|th)?\s(?:of\s)?(?:{MONTH})\b))|(?P<count>(?<=\d)[\d,]*(?:\.\d+)?))"
 )
-_WORD = re.compile(r"[a-z][a-z'’]*")
+_WORD = regex(r"[a-z][a-z'’]*")
 _WORDS = ("word", "change")
 _TIMES = frozenset(terms("second minute hour day week month year"))
 #: Units that are mostly written short.
@@ -371,43 +372,41 @@ _DATED = frozenset(("date", "clock", "weekday"))
 
 # Which kinds of figures a question asks for, the first that fits.
 _KINDS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
-    (re.compile(r"\bhow (?:many|often|far|old|tall|big|large)\b"), ("count",)),
-    (re.compile(r"\bhow long\b"), ("time",)),
-    (re.compile(r"\bhow much\b"), ("money", "count")),
-    (re.compile(r"\bwhat time\b"), ("clock",)),
+    (regex(r"\bhow (?:many|often|far|old|tall|big|large)\b"), ("count",)),
+    (regex(r"\bhow long\b"), ("time",)),
+    (regex(r"\bhow much\b"), ("money", "count")),
+    (regex(r"\bwhat time\b"), ("clock",)),
 )
 # ... and what else it may name.
 _NAMED: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (
-        re.compile(r"^when\b|^(?:what|which) (?:day|date)\b|\b(?:deadline|date)\b"),
+        regex(r"^when\b|^(?:what|which) (?:day|date)\b|\b(?:deadline|date)\b"),
         tuple(sorted(_DATED)),
     ),
     (
-        re.compile(r"\b(?:budget|cost|price|salary|rent|fee|amount|fund|savings|money)s?\b"),
+        regex(r"\b(?:budget|cost|price|salary|rent|fee|amount|fund|savings|money)s?\b"),
         ("money",),
     ),
-    (re.compile(r"\b(?:percent\w*|rate|accuracy|score)\b|%"), ("percent",)),
+    (regex(r"\b(?:percent\w*|rate|accuracy|score)\b|%"), ("percent",)),
     (
-        re.compile(
+        regex(
             r"\b(?:size|speed|limit|setting|threshold|capacity|length|weight|height|distance"
             r"|duration|latency|temperature|(?:response|load|run|lead|wait\w*) time)s?\b"
         ),
         ("measure", "percent"),
     ),
 )
-_COUNTED = re.compile(rf"\bhow (?:many|often|much)((?:\s+[\w'’-]+){{1,{_ASKED_WORDS}}})")
+_COUNTED = regex(rf"\bhow (?:many|often|much)((?:\s+[\w'’-]+){{1,{_ASKED_WORDS}}})")
 #: A word with a capital letter that does not begin the question.
-_NAME = re.compile(r"(?<=\s)[A-Z]\w+")
-_ASKS_FIGURE = re.compile(
-    r"(?:how (?:many|much|long|often|far|old|tall|big|large)|what|when|which)\b"
-)
+_NAME = regex(r"(?<=\s)[A-Z]\w+")
+_ASKS_FIGURE = regex(r"(?:how (?:many|much|long|often|far|old|tall|big|large)|what|when|which)\b")
 # What is over, what was said at one time, and what is asked of several things or asks for advice.
-_OVER = re.compile(r"\b(?:did|was|were|had)\b")
-_SAID_ONCE = re.compile(
+_OVER = regex(r"\b(?:did|was|were|had)\b")
+_SAID_ONCE = regex(
     r"\b(?:did i (?:say|mention|tell)|i (?:said|mentioned|told)|had i|at the start|by the time"
     r"|in the beginning|first)\b"
 )
-_SEVERAL = re.compile(
+_SEVERAL = regex(
     r"\b(?:between|across|different|combin\w+|summar\w+|recommend|suggest|some|ways|best|ever)\b"
 )
 #: Words that say nothing about the matter.

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from holdfast.language.lexicon import BLOOD_KIN, GRANDPARENTS, KIN, PETS, any_of, word_set
 from holdfast.language.mentions import OPENERS, Mention, Span
+from holdfast.language.regex import regex
 from holdfast.language.sentences import is_denied, opens_clause, sentence_spans
 
 # Closed classes that decide whether a clause states something, and of what.
@@ -95,7 +96,7 @@ _SECOND = frozenset(("you", "your", "yours"))
 _BE = r"(?:am|is|are|was|were|be|been|being|'m|'s|'re|got|get|gets|’m|’s|’re)"
 # (type, whether the phrase says its reverse, pattern); the first that fits counts.
 _TYPES: tuple[tuple[str, bool, re.Pattern[str]], ...] = tuple(
-    (kind, turned, re.compile(rf"(?:^|\b)(?:{pattern})$", re.I))
+    (kind, turned, regex(rf"(?:^|\b)(?:{pattern})$", re.I))
     for kind, turned, pattern in (
         (
             "plays_for",
@@ -137,11 +138,11 @@ _OWNER = r"(?P<owner>\b(?:[Mm]y|[Yy]our|[Oo]ur)\b)"
 # Its last word is no verb: "our team uses Postgres" gives no role.
 _ROLE = r"(?P<role>(?:[a-z][\w-]* ){0,2}[a-z][\w-]*(?:[^\W\ds]|ss))(?<!ed)(?<!ing)"
 # "my sister Clara", "Tania's band Velvet Moth": the role stands right before the name.
-_OWN_BEFORE = re.compile(rf"{_OWNER} {_ROLE},? \Z")
-_NAME_BEFORE = re.compile(rf"['’]s {_ROLE},? \Z")
+_OWN_BEFORE = regex(rf"{_OWNER} {_ROLE},? \Z")
+_NAME_BEFORE = regex(rf"['’]s {_ROLE},? \Z")
 # "Viktor, my neighbour,": after it.
-_OWN_AFTER = re.compile(rf",? (?:is )?{_OWNER} {_ROLE}(?=[,.!;]|$)")
-_NO_ROLE = re.compile(
+_OWN_AFTER = regex(rf",? (?:is )?{_OWNER} {_ROLE}(?=[,.!;]|$)")
+_NO_ROLE = regex(
     r"\b(?:and|or|in|on|at|to|of|for|from|with|by|is|was|are|were|has|had|like|about|the|a|an|as"
     r"|own|than|that|called|named|favou?rite|name|when|if|while|because|but|so|then|not|also)\b"
 )
@@ -159,8 +160,8 @@ app band bike blog boat book brand bakery business cafe car church city club com
 firm gym hometown hospital label neighbou?rhood newsletter novel office organi[sz]ation pet podcast
 project restaurant school shop song startup store studio team town university village website
 """
-_PERSON_ROLE = re.compile(rf"(?:[a-z-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE, PETS)})")
-_ROLE_NOUN = re.compile(rf"(?:[a-z-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE, PETS, _THINGS)})")
+_PERSON_ROLE = regex(rf"(?:[a-z-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE, PETS)})")
+_ROLE_NOUN = regex(rf"(?:[a-z-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE, PETS, _THINGS)})")
 #: By hand, not measured.
 _ROLE_CONFIDENCE = 0.85
 
@@ -169,7 +170,7 @@ _ROLE_CONFIDENCE = 0.85
 # ----------------------------------------------------------------------
 
 #: Doubt before "is my boss": "if she is", "I don't think she is".
-_SUPPOSED = re.compile(r"\b(?:if|unless|whether|wish|maybe|perhaps|pretend|imagine)\b", re.I)
+_SUPPOSED = regex(r"\b(?:if|unless|whether|wish|maybe|perhaps|pretend|imagine)\b", re.I)
 
 _SMALL = word_set("""
 am is are was were be been being have has had do does did got get gets used 's 'm 're 've ’s ’m ’re
@@ -178,7 +179,7 @@ at for from with by of on up into about against through over after out as under 
 around the a an my our your his her their some this that
 """)
 #: Of what is only meant to happen there is nothing to tell yet.
-_AHEAD = re.compile(r"\b(?:will|gonna|shall|hoping|planning|trying)\b|['’]ll\b|\bgoing to \w", re.I)
+_AHEAD = regex(r"\b(?:will|gonna|shall|hoping|planning|trying)\b|['’]ll\b|\bgoing to \w", re.I)
 #: Verbs that say little by themselves, whatever follows.
 _LIGHT = word_set("""
 have had has got get gets getting do does did doing make makes made making take takes took taken
@@ -188,7 +189,7 @@ feels felt mean means meant know knows knew ask asks asked say says said tell te
 wanted need needs needed try tries tried start starts started begin began like likes hear heard mind
 catch consider considered considering check
 """)
-_GOES = re.compile(r"\b(?:go|goes|going|gone|went)(?: back)?$", re.I)
+_GOES = regex(r"\b(?:go|goes|going|gone|went)(?: back)?$", re.I)
 #: Verbs that tell something of a person also where their object is an ordinary noun.
 _TELLING = """
 adopt attend borrow coach collect compose cook design direct edit founded graduate invent join
@@ -201,13 +202,13 @@ leads led quit ride rides rode run runs ran sing sings sang speak speaks spoke t
 wears wore win wins won write writes wrote written writing grow grows grew lost
 allergic afraid married engaged
 """
-_POINTING = re.compile(r"(?:those|these|such|other|same|any|every|each|different|few|many) ", re.I)
-_SAID_PLAINLY = re.compile(
+_POINTING = regex(r"(?:those|these|such|other|same|any|every|each|different|few|many) ", re.I)
+_SAID_PLAINLY = regex(
     r"(?:likes|dislikes|decided|avoids|is allergic to|does not (?:eat|drink)|is [\w -]+ of"
     r"|favou?rite [\w ]+ (?:is|are|was))",
     re.I,
 )
-_BEING_IN = re.compile(r".*\b(?:in|within|inside)", re.I)
+_BEING_IN = regex(r".*\b(?:in|within|inside)", re.I)
 
 
 def tells(relation: MentionedRelation, *, named: bool) -> bool:
@@ -362,7 +363,7 @@ VERB_FORMS: tuple[str, ...] = tuple(
 )
 
 
-_DOUBT = re.compile(
+_DOUBT = regex(
     r"\b(?:if|unless|ensures?|make sure|maybe|perhaps"
     r"|would|could|should|might|hope|hopes|hoping|wish|wishes|want"
     r"|wants|never|not|no longer|wonder|hardly|barely|rarely|seldom|neither|nor|nobody|none|no one"
@@ -378,36 +379,34 @@ _STATES = (
     r"|engaged to|located in|based in|born in|because of|in"
 )
 _DETERMINER = r"(?:(?:the|a|an|my|our|some|his|her|their) )?"
-_PHRASE = re.compile(
+_PHRASE = regex(
     rf"(?:, who|, which)? (?P<phrase>{_AUX}{_ADVERB}"
     rf"(?:(?:{'|'.join(VERB_FORMS)})(?: {_PREPOSITION}){{0,2}}|{_STATES})) (?P<the>{_DETERMINER})"
 )
 # A state needs "is" before it: "Clara in Rome" says little.
-_BARE_STATE = re.compile(_STATES)
-_CONTRACTED = re.compile(r"['’](?:m|s|re|ve|ll)\b")
+_BARE_STATE = regex(_STATES)
+_CONTRACTED = regex(r"['’](?:m|s|re|ve|ll)\b")
 #: What is only to come is said so.
 _WILL = {"'ll": "will ", "’ll": "will "}
 #: "Diana's fee": not Diana is meant.
-_OF_NAME = re.compile(r"['’]s? \S")
+_OF_NAME = regex(r"['’]s? \S")
 #: "A Tolkien evening": nor is Tolkien meant, unless a small word or the end follows.
-_COMPOUND = re.compile(r" (?P<next>[a-z]{3,})\b")
-_NOUNS = re.compile(
-    r"(?:[a-z][a-z-]+ )?[a-z][a-z-]{2,}(?=[.,!;]| (?:in|at|with|from|for|and|by)\b|$)"
-)
-_NO_NOUN = re.compile(
+_COMPOUND = regex(r" (?P<next>[a-z]{3,})\b")
+_NOUNS = regex(r"(?:[a-z][a-z-]+ )?[a-z][a-z-]{2,}(?=[.,!;]| (?:in|at|with|from|for|and|by)\b|$)")
+_NO_NOUN = regex(
     r"\b(?:it|that|this|them|him|her|me|you|us|there|here|time|lot|lots|way|bit|thing|things|one"
     r"|day|days|week|month|year|kind|ton|chance|much|more|well|again|so|very|best|back|same|fun"
     r"|most|end|care|look|first|last|next|while|blast|great|good|part|member|moment|idea|and|of|to)\b"
 )
-_PRONOUN = re.compile(r"\b(?:I|[Ww]e|[Yy]ou)\b")
-_OWNED = re.compile(r"\b(?P<owner>[Mm]y|[Oo]ur|[Yy]our) (?P<noun>[a-z]+)(?<!ing)(?= )")
+_PRONOUN = regex(r"\b(?:I|[Ww]e|[Yy]ou)\b")
+_OWNED = regex(r"\b(?P<owner>[Mm]y|[Oo]ur|[Yy]our) (?P<noun>[a-z]+)(?<!ing)(?= )")
 #: So far before a name "my favourite ... is" begins: a text may be one endless sentence.
 _LONGEST_FAVOURITE = 64
-_FAVOURITE = re.compile(r"\b(?P<owner>[Mm]y|[Yy]our) (?P<said>favou?rite [a-z ]{2,30}? is) \Z")
-_NOUN_SUBJECT = re.compile(
+_FAVOURITE = regex(r"\b(?P<owner>[Mm]y|[Yy]our) (?P<said>favou?rite [a-z ]{2,30}? is) \Z")
+_NOUN_SUBJECT = regex(
     r"\s*(?:(?:The|A|An|This) (?P<noun>(?:[a-z-]+ )??[a-z-]+)|(?P<name>[A-Z][a-z]+))(?= )"
 )
-_AND = re.compile(r",? and |, ")
+_AND = regex(r",? and |, ")
 #: By hand, not measured.
 _NAMED_CONFIDENCE, _CONCEPT_CONFIDENCE = 0.75, 0.55
 _MOST_VERBS = 3  # Of one subject: "lives in A, works for B and plays for C".

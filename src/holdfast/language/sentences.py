@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from holdfast.language.lexicon import MONTHS, SEASONS, WEEKDAYS, any_of
+from holdfast.language.regex import regex
 
 #: The marks that end a sentence; in a pattern `[{STOPS}]`, and `[^{STOPS}]` goes on to the next.
 STOPS = ".!?"
@@ -23,15 +24,15 @@ _CLOSING = r"\"')\]"
 
 #: "No. 5" is one, "No. Five will do." are two.
 _ENDS = rf"(?<=[{STOPS}])(?!(?<=\b(?i:no)\.)\s+\d)[{_CLOSING}]*\s+|(?<=[{DENSE_STOPS}；])"
-_END = re.compile(_ENDS)
-_END_OR_DASH = re.compile(rf"{_ENDS}|(?<!\s)\s++[-–—]{{1,2}}\s+")
+_END = regex(_ENDS)
+_END_OR_DASH = regex(rf"{_ENDS}|(?<!\s)\s++[-–—]{{1,2}}\s+")
 #: A full stop after one of these, or after a single letter, ends nothing.
-_ABBREVIATED = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|approx|[a-z])\.$", re.I)
+_ABBREVIATED = regex(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|approx|[a-z])\.$", re.I)
 #: So many characters before the end of a sentence tell whether it is an abbreviation.
 _BEHIND = 8
-_SENTENCE = re.compile(rf"[^{STOPS}\n]+[{STOPS}]?")
+_SENTENCE = regex(rf"[^{STOPS}\n]+[{STOPS}]?")
 # A full stop after a title or an initial, or within a word, ends no sentence.
-_SENTENCE_OF_NAMES = re.compile(
+_SENTENCE_OF_NAMES = regex(
     rf"(?:[^{STOPS}\n]|(?<=\b[A-Z])\.|(?<=\b[DMS][rst])\.|(?<=\bMrs)\.|\.(?=\w))+[{STOPS}]?"
 )
 
@@ -59,16 +60,16 @@ def cut_sentences(line: str, *, dashes: bool = False) -> Iterator[tuple[int, int
 # Whether what a sentence says is denied, and where a clause of its own begins.
 # ----------------------------------------------------------------------
 
-_DENIED = re.compile(
+_DENIED = regex(
     r"\b(?:not|never|nobody|none|neither|nor|no one|no longer|cannot|hardly|barely|rarely|seldom"
     r"|without|nothing|far from|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b|n['’]t\b|\bno (?=[a-z])",
     re.I,
 )
 #: Where a clause begins that stands by itself: what is denied before it is another's.
-_CLAUSE = re.compile(r"[;:–—(\n]|, (?=(?:and|but|so|I|we|he|she|they)\b)|\bbut\b|,? yet\b", re.I)
+_CLAUSE = regex(r"[;:–—(\n]|, (?=(?:and|but|so|I|we|he|she|they)\b)|\bbut\b|,? yet\b", re.I)
 #: What may stand before "I" or "we" where they begin a clause; after another word they only tell
 #: which thing is meant ("the games I love"), or ask ("how can I").
-_BEFORE_CLAUSE = re.compile(
+_BEFORE_CLAUSE = regex(
     r"(?:^|[^\w\s]|\d|\b(?:and|but|because|so|that|since|as|why|how|what|though|although|while|when|after"
     r"|before|then|plus|or|yes|much|more|well|oh|now|also|too|anymore|think|know|say|said|guess|mean|believe|suppose|feel|admit"
     r"|until|once|ago|here|there|again|once|later|today|yesterday|tomorrow|tonight|sometimes|often"

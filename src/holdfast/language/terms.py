@@ -17,6 +17,7 @@ from threading import Lock
 import Stemmer
 
 from holdfast.language.lexicon import word_set
+from holdfast.language.regex import regex
 
 #: Literals are looked for in the beginning of a question: what follows is pasted. Characters.
 _LOOKED_AT = 4000
@@ -31,22 +32,22 @@ _DENSE = (
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 # The vowel signs of Indic scripts (Devanagari to Sinhala) are parts of a word; the danda is not.
 _PART = rf"(?:[^\W_{_DENSE}]|[\u0900-\u0963\u0966-\u0dff])+"
-_TOKEN = re.compile(
+_TOKEN = regex(
     rf"(?P<word>{_PART}(?:['\u2019._@/:+#-]{_PART})*)|(?P<dense>[{_DENSE}]+)|(?P<emoji>[{_EMOJI}])"
 )
 #: The same in ASCII that is folded: words alone.
-_PLAIN_WORD = re.compile(r"[a-z0-9]+(?:['._@/:+#-][a-z0-9]+)*")
-_INNER = re.compile(r"[._@/:+#-]+")
+_PLAIN_WORD = regex(r"[a-z0-9]+(?:['._@/:+#-][a-z0-9]+)*")
+_INNER = regex(r"[._@/:+#-]+")
 # Of limited length: a text full of opening marks must not be searched to its end for each.
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"\"([^\"]{1,300})\"|“([^”]{1,300})”|«([^»]{1,300})»|`([^`]{1,300})`"
     r"|(?<!\w)'([^']{1,300})'(?!\w)"
 )
 #: A text without any of these quotes nothing; and one of ASCII without a digit has no number.
-_MARKS, _DIGIT = re.compile("[\"“«`']"), re.compile("[0-9]")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_MARKS, _DIGIT = regex("[\"“«`']"), regex("[0-9]")
+_THOUSANDS = regex(r"(?<=\d),(?=\d{3}(?!\d))")
 # Latin accents, Hebrew points, Arabic vowel marks.
-_COMBINING = re.compile(
+_COMBINING = regex(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]"
 )
 _MAX_TERM = 64  # A longer "word" is noise (base64, a hash of a hash): its start is enough.

@@ -19,12 +19,14 @@ from functools import cache, lru_cache
 from heapq import heapify, heappop, heappush
 from pathlib import Path
 
+from holdfast.language.regex import regex
+
 _FOLDER = Path(__file__).parent / "cl100k"
 #: What Unicode calls white space. Python's own `\s` means four control characters more.
 _SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_words = re.compile(rf"[{_SPACE}]*+[^{_SPACE}]++(?:[{_SPACE}]*[\r\n])?|[{_SPACE}]++").findall
+_words = regex(rf"[{_SPACE}]*+[^{_SPACE}]++(?:[{_SPACE}]*[\r\n])?|[{_SPACE}]++").findall
 # The same for a text of ASCII alone, a third faster.
-_ascii_words = re.compile(r"\s*+\S++(?:\s*[\r\n])?|\s++", re.ASCII).findall
+_ascii_words = regex(r"\s*+\S++(?:\s*[\r\n])?|\s++", re.ASCII).findall
 
 #: How many words are known at a time, and how long one may be: some 8 MB at most.
 _MOST_WORDS = 65_536
@@ -132,7 +134,7 @@ def _pieces(is_ascii: bool) -> Callable[[str], list[str]]:
 
 @cache
 def _unicode_pieces() -> Callable[[str], list[str]]:
-    return re.compile(_cuts(*_classes(), _SPACE)).findall
+    return regex(_cuts(*_classes(), _SPACE)).findall
 
 
 def _classes() -> tuple[str, str]:
@@ -153,4 +155,4 @@ def _cuts(letter: str, digit: str, space: str) -> str:
     )
 
 
-_ascii_pieces = re.compile(_cuts("a-zA-Z", "0-9", r"\t-\r ")).findall
+_ascii_pieces = regex(_cuts("a-zA-Z", "0-9", r"\t-\r ")).findall

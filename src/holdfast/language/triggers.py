@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
@@ -118,7 +119,7 @@ EVERYDAY: tuple[str, ...] = (
 )
 
 
-_NOTHING = re.compile(r"(?!)")
+_NOTHING = regex(r"(?!)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _words(alternatives: str) -> re.Pattern[str]:
     if not alternatives:
         return _NOTHING
     joined = "|".join(alternatives.split()).replace("||", "|").replace("_", " ")
-    return re.compile(rf"\b(?:{joined})\b")
+    return regex(rf"\b(?:{joined})\b")
 
 
 def _sense(
@@ -158,7 +159,7 @@ def _sense(
 
 
 #: What stands before a verb that is asked for: the start of a clause, or words of asking.
-ASKED = re.compile(
+ASKED = regex(
     rf"(?:(?:^|[{STOPS}:;\n]\s?|, (?:please|then|now|and) )(?:(?:please|now|just|first|then|also"
     r"|ok|okay"
     r"|so|hey|hi|next|finally|and|briefly|quickly)[, ]+){0,3}|\b(?:can|could|would"
@@ -169,7 +170,7 @@ ASKED = re.compile(
 )
 
 #: Words that turn a trigger round when they stand before it.
-NEGATED = re.compile(
+NEGATED = regex(
     r"(?:\b(?:no|not|without|never|nor|zero|neither|hardly any|free of|cannot)|n't)"
     r"(?: (?:a|an|any|the|more|single|further|clear|real|to|much|need|want|have|been|be|other|get"
     r"|see|signs? of)){0,3} $"
@@ -193,7 +194,7 @@ MACHINE = _words(
 )
 
 #: A question to the memory about what was said or done before is no task of the present.
-RECAP = re.compile(
+RECAP = regex(
     # "Which error did I mention", "what did Ann argue"; but "what did I do wrong" is of today.
     rf"\b(?:what|which|when|where|who|whom|how)\b[^{STOPS}\n]{{0,80}}?\b(?:(?:did|had|was|were"
     r"|have|has) (?:i|we|you|he|she|they|(?:my|our|his|her|their) \w+)|did (?!(?:an?|experts|it"
@@ -215,7 +216,7 @@ RECAP = re.compile(
 )
 
 #: A question about oneself or someone else's life: by meaning alone, it must be clearer.
-PERSONAL = re.compile(
+PERSONAL = regex(
     r"\W*(?:what|which|when|where|who|how|is|are|do|does|has|have|can|could|would|should)\b"
     r"[^?\n]*\b(?:i|me|my|we|us|our|he|she|his|her|they|their)\b"
     r"|(?=[^?\n]*\?)[^?\n]*\b(?!(?:he|here|how|it|let|she|that|there|what|where|who)'s)\w+'s\b"

@@ -6,9 +6,10 @@ says the reverse of a type ("causes") does not map to it: that would turn the cl
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
+
+from holdfast.language.regex import regex
 
 ENTITY_TYPES: tuple[str, ...] = (
     "person", "team", "event", "concept", "market", "outcome", "document", "place", "organization",
@@ -61,7 +62,7 @@ _NEAREST_RELATION = {
 _ENTITY = {word: known for known, words in _NEAREST_ENTITY.items() for word in words.split()}
 _RELATION = {word: known for known, words in _NEAREST_RELATION.items() for word in words.split()}
 #: Between the words of "livesIn", "lives-in" and "lives in".
-_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])|[\s_-]+")
+_BORDER = regex(r"(?<=[a-z])(?=[A-Z])|[\s_-]+")
 
 
 class Typed(NamedTuple):

@@ -36,6 +36,7 @@ from holdfast.language.claims.slots import (
     template_slot,
 )
 from holdfast.language.lexicon import GRANDPARENTS, KIN, WEEKDAY, word_set
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, quoted_strings, terms
 
@@ -66,28 +67,28 @@ _DEVICES = word_set("""
 phone laptop computer tablet watch camera car bike house flat apartment printer router keyboard tv
 server team company account project app site website codebase
 """)
-_UNCERTAIN = re.compile(
+_UNCERTAIN = regex(
     r"\b(?:i (?:think|guess|believe|suppose|assume)|maybe|perhaps|probably|possibly|(?:not|un)sure"
     r"|might|may be|apparently|(?:it )?seems?|could be|(?:just )?(?:kidding|joking)|if i remember"
     r"|as far as i know)\b",
     re.I,
 )
 #: In a story, at another time, at another place: not how it is.
-_SUPPOSED = re.compile(
+_SUPPOSED = regex(
     r"\b(?:for this (?:exercise|example|game|story|scenario)|in (?:my|the|this|our|a) (?:novel"
     r"|story|dream|game|simulation|scenario|role-?play)|(?:at|in) my (?:old|last|previous|former"
     r"|first)|starting (?:next|in|from)|from next|pretend|imagine|suppos(?:e|ing)|hypothetically"
     r"|let us say|role-?play)\b",
     re.I,
 )
-_WISH = re.compile(
+_WISH = regex(
     r"\b(?:want(?:s|ed)?|hop(?:e|es|ing)|plan(?:s|ning)? (?:to|on)|going to (?!school|work|church)"
     r"|gonna|looking forward|upcoming|will|would|wish|dream of|considering|if|should|could|might"
     r"|thinking (?:of|about)|intend)\b",
     re.I,
 )
 #: Openings by which somebody takes back what was said before.
-_CORRECTS = re.compile(
+_CORRECTS = regex(
     r"(?:(?:oh|ah|hm+|well|okay|ok)[,:;.!]*\s+)?(?:(?:sorry|oops|wait|no|nope|actually|correction"
     r"|rather|to correct (?:myself|that)|i (?:meant(?: to say)?(?: that)?|mean))(?:[,:;.!]+\s*"
     r"|\s+)|(?:i (?:was|am) (?:wrong|mistaken)(?: about that| there)?|i (?:(?:have "
@@ -96,39 +97,39 @@ _CORRECTS = re.compile(
     r"|a mistake|a typo)|let me correct (?:that|myself)|i (?:double-)?checked)[,:;.!]+\s*)+",
     re.I,
 )
-_CORRECTED = re.compile(
+_CORRECTED = regex(
     r"[,;]\s*(?:i|we) (?:misread|wrote|typed|forgot|misremembered|mixed|confused|misheard|got|was"
     r" wrong|made a mistake|miscounted|misspoke)\b[^,;]*$",
     re.I,
 )
 #: Of these openings those that can mean nothing else; "no" may answer a question.
-_SURELY = re.compile(
+_SURELY = regex(
     r"\b(?:correct(?:ion)?|wrong|mistaken?|mis\w+|meant|my bad|typo|not right|incorrect)\b", re.I
 )
-_NOT_THAT = re.compile(r",\s*(?:and )?not ([^,;.]{1,60})$", re.I)
-_NOT_FIRST = re.compile(r"not ([^,;.]{1,60}),\s+", re.I)
-_ENDED = re.compile(
+_NOT_THAT = regex(r",\s*(?:and )?not ([^,;.]{1,60})$", re.I)
+_NOT_FIRST = regex(r"not ([^,;.]{1,60}),\s+", re.I)
+_ENDED = regex(
     r"\bno longer\b|\bany ?more\b|\b(?:stopped|quit|ceased|gave up)\b(?= \w+ing\b| \w+$)", re.I
 )
-_SWITCH = re.compile(
+_SWITCH = regex(
     r"\b(?:switch|chang|migrat|transferr?|mov|upgrad|convert)(?:e|ed|ing)?\b"
     r"(?P<what>[^,;.]{0,40}?)(?:\bfrom (?P<left>[^,;.]{1,60}?) )?(?:over )?\b(?:to|into)\b",
     re.I,
 )
-_INSTEAD = re.compile(
+_INSTEAD = regex(
     r"\b(?:instead of|rather than|in place of) "
     r"(?P<left>(?:the |my |our |an? )?[\w'-]+(?: [\w'-]+)?)",
     re.I,
 )
-_REPLACED = re.compile(r"\breplaced (?P<left>[^,;.]{1,60}?) (?:with|by)\b", re.I)
-_ANOTHER = re.compile(r"\bto (?:another|a new|a different) (?P<left>[\w-]+)", re.I)
-_LATELY = re.compile(
+_REPLACED = regex(r"\breplaced (?P<left>[^,;.]{1,60}?) (?:with|by)\b", re.I)
+_ANOTHER = regex(r"\bto (?:another|a new|a different) (?P<left>[\w-]+)", re.I)
+_LATELY = regex(
     r"\b(?:now|nowadays|these days|currently|at the moment|lately|by now|(?:from|since) now on"
     r"|from now|as of (?:today|now)|this (?:year|month|week|term|season))\b",
     re.I,
 )
 #: One time, a time to come, or one long ago: what holds now does not change by it.
-_ONCE = re.compile(
+_ONCE = regex(
     r"\b(?:today|tonight|tomorrow|this (?:time|once|morning|afternoon|evening|week|weekend)|soon"
     r"|for (?:once|now|a (?:day|week|bit|while))|temporarily|next (?:week|month|year|time|summer"
     r"|winter|spring|autumn|fall|term)|when (?:i|we) (?:was|were)|as (?:an? )?(?:child|kid"
@@ -138,20 +139,20 @@ _ONCE = re.compile(
     re.I,
 )
 #: From now on; what is so "at the moment" or "this month" may be so for that time only.
-_ANEW = re.compile(
+_ANEW = regex(
     r"(?<!\buntil )(?<!\bup to )(?<!\bfor )\bnow\b(?! and (?:then|again)\b| that\b)"
     r"|\b(?:nowadays|these days|as of today)\b",
     re.I,
 )
 #: Beside what there is, not in its place.
-_BESIDE = re.compile(
+_BESIDE = regex(
     r"\b(?:also|too|as well|another|besides|both|in addition|(?<!every )(?:second|other))\b",
     re.I,
 )
-_HABIT = re.compile(rf"\b(?:every {WEEKDAY}s?|{WEEKDAY}s)\b", re.I)
+_HABIT = regex(rf"\b(?:every {WEEKDAY}s?|{WEEKDAY}s)\b", re.I)
 #: One more of what there is: whatever it is said of, it takes nobody's place.
-_OTHER = re.compile(r"\b(?:my|our|the|\w+'s|his|her) other\b|\banother\b", re.I)
-_AGAIN = re.compile(r"\bagain\b(?!st)", re.I)
+_OTHER = regex(r"\b(?:my|our|the|\w+'s|his|her) other\b|\banother\b", re.I)
+_AGAIN = regex(r"\bagain\b(?!st)", re.I)
 _MEATS = "meat chicken beef pork bacon"
 #: What somebody does not take who is one of these, as terms.
 _AVOIDED = {
@@ -161,7 +162,7 @@ _AVOIDED = {
     "teetot": word_set("alcohol wine beer"),
 }
 #: Says when or how a statement holds, not what it says.
-_ASIDE = re.compile(
+_ASIDE = regex(
     r"\b(?:now|nowadays|these days|currently|at the moment|lately|actually|really|still|already"
     r"|just|also|simply|definitely|of course|any ?more|no longer|again|this (?:year|term|season)"
     r"|(?:stopped|quit|ceased|gave up)(?= \w+ing\b))\b"
@@ -173,16 +174,12 @@ _ASIDES = word_set("""
 now nowadays these currently moment lately actually really still already just also simply definitely
 course anymore more longer again year term season since stopped quit ceased gave
 """)
-_NEGATED = re.compile(
+_NEGATED = regex(
     r"\b(?:not(?! (?:just|only|merely|sure)\b)|never|no|none|without|nobody|nothing|neither)\b",
     re.I,
 )
-_DISLIKES = re.compile(
-    r"\b(?:hates?|dislikes?|despises?|detests?|can not stand|hated|disliked)\b", re.I
-)
-_LIKES = re.compile(
-    r"\b(?:likes?|loves?|enjoys?|adores?|prefers?|fond of|liked|loved|enjoyed)\b", re.I
-)
+_DISLIKES = regex(r"\b(?:hates?|dislikes?|despises?|detests?|can not stand|hated|disliked)\b", re.I)
+_LIKES = regex(r"\b(?:likes?|loves?|enjoys?|adores?|prefers?|fond of|liked|loved|enjoyed)\b", re.I)
 #: Between a subject and its verb.
 _AUXILIARY = word_set("""
 am is are was were be been have has had do does did not never can will would also now really just
@@ -213,35 +210,35 @@ _WAY = r"(?: (?:back|forward|up|down|over|out))?"
 _TO = rf"{_WAY}(?P<left> from .{{1,40}}?)?{_WAY} (?:to|until|into) (?P<to>.+)$"
 _THING = r"(?P<thing>(?:(?:my|our|the) )?(?:[\w'-]+ ){0,5}?[\w'-]+)"
 _LED_IN = r"(?:(?:so|and|but|ok|okay|update|fyi|well|also) )?"
-_OF_ITSELF = re.compile(
+_OF_ITSELF = regex(
     rf"\A{_LED_IN}{_THING} (?:(?:has been|have been|was|were|got|has|have|is|are) )?(?:now |just )?"
     rf"{_VERB}{_TO}",
     re.I,
 )
-_BY_SOMEBODY = re.compile(
+_BY_SOMEBODY = regex(
     rf"\A{_LED_IN}(?:i|we|they|he|she|(?:my|our|the) [\w'-]+(?: [\w'-]+)?|[A-Z][\w'-]+)"
     rf"(?: have| has)?(?: now| just)? {_VERB} {_THING}{_TO}",
     re.I,
 )
 #: No thing by itself: who or what is meant was said elsewhere, or is not the speaker's.
-_NO_THING = re.compile(
+_NO_THING = regex(
     r"(?:i|we|you|he|she|it|they|them|him|this|that|these|those|everything|something|myself"
     r"|ourselves|his|her|their|your|its|an?|another|one|some|any|all|every|each)\b",
     re.I,
 )
-_WHOLE_NAME = re.compile(r"(?:the )?(?:[A-Z]|\d)[\w.'&-]*(?: [A-Z\d][\w.'&-]*)*")
-_NOUN = re.compile(r"(?:the|my|our) [\w-]+(?: [\w-]+)?", re.I)
-_AFTER = re.compile(r"(?<!\s)\s++(?:after all|instead|though|now)$", re.I)
-_BARE_HOUR = re.compile(r"\d{1,2}\b(?! \w)")
+_WHOLE_NAME = regex(r"(?:the )?(?:[A-Z]|\d)[\w.'&-]*(?: [A-Z\d][\w.'&-]*)*")
+_NOUN = regex(r"(?:the|my|our) [\w-]+(?: [\w-]+)?", re.I)
+_AFTER = regex(r"(?<!\s)\s++(?:after all|instead|though|now)$", re.I)
+_BARE_HOUR = regex(r"\d{1,2}\b(?! \w)")
 
-_CHOSEN = re.compile(
+_CHOSEN = regex(
     rf"{_LED_IN}(?:(?P<it>[\w'& -]{{2,40}}?) it is"
     r"|(?:(?:i|we) )?(?:(?:am |are )?going with|(?:will )?go with|went with|(?:have )?chosen|chose"
     r"|(?:have )?picked|(?:have )?settled on|(?:have )?decided on|opted for)"
     r" (?P<with>[\w'& -]{2,40}?))(?: (?:after all|instead|then|now))?$",
     re.I,
 )
-_DROPPED = re.compile(
+_DROPPED = regex(
     rf"{_LED_IN}(?:(?:forget|scrap|scratch|drop|ditch|never mind|no more)"
     r"|(?:i|we) (?:have )?(?:dropped|ditched|scrapped|given up on))(?: about)? "
     r"(?P<what>[\w'& -]{2,40})$",
@@ -252,13 +249,13 @@ _MAKING = (
     "|preparing|designing|cooking|renovating|reviewing|sewing|drawing|translating|recording"
     "|listening to|working on|working through"
 )
-_DOING = re.compile(rf"(?:i|we) (?:am|are) (?P<verb>{_MAKING}) (?P<what>.+)$", re.I)
-_FINISHED = re.compile(
+_DOING = regex(rf"(?:i|we) (?:am|are) (?P<verb>{_MAKING}) (?P<what>.+)$", re.I)
+_FINISHED = regex(
     rf"(?:i|we) (?:have )?(?:just |finally )*(?:finished|completed)(?: (?P<verb>{_MAKING}))?"
     r" (?!an? |another |some |one )(?P<what>.+)$",
     re.I,
 )
-_WHEN = re.compile(
+_WHEN = regex(
     r" (?:last (?:night|week|month|weekend)|yesterday|today|this (?:morning|week|weekend)|finally"
     r"|on \w+day|at last|now)$",
     re.I,
@@ -408,7 +405,7 @@ _LONGEST = 2_000
 #: "Stage 1" says nothing.
 _LEAST_WORDS = 3
 _EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.I), text)
+    (regex(pattern, re.I), text)
     for pattern, text in (
         ("\u2019", "'"),
         (r"\b(?:the )?user's\b", "my"),
@@ -428,27 +425,27 @@ _EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(\w)'s (?=(?:an?|the|called|named|not|in|at|on) )", r"\1 is "),
     )
 )
-_SHORTENED = re.compile("['\u2019]|cannot|user|ve got|has got|^im |^ive ", re.I)
-_CLAUSES = re.compile(
+_SHORTENED = regex("['\u2019]|cannot|user|ve got|has got|^im |^ive ", re.I)
+_CLAUSES = regex(
     r"[;:]\s+|,\s+|(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bProf)\.\s+"
     r"|(?<!\s)\s++(?:but|because|although|though|whereas)\s+"
     r"|(?<!\s)\s++and\s+(?=(?:i|we|my|our|he|she|they)\b|(?:now )?(?:live|work|drive|use|am"
     r"|have|is)\b)",
     re.I,
 )
-_SUBJECT = re.compile(r"\b(?:i|we|my|our|us|me|mine)\b", re.I)
-_SPEAKER = re.compile(r"\b(?:i|we)\b", re.I)
-_ELIDED = re.compile(r"(?:now )?(?:live|work|drive|use|am|have)\b", re.I)
+_SUBJECT = regex(r"\b(?:i|we|my|our|us|me|mine)\b", re.I)
+_SPEAKER = regex(r"\b(?:i|we)\b", re.I)
+_ELIDED = regex(r"(?:now )?(?:live|work|drive|use|am|have)\b", re.I)
 #: Before a form in -ed: then it is a participle or an adjective.
 _NO_PAST = frozenset(
     {*("am", "is", "are", "have", "has", "be", "get", "not", "got", "an", "a", "the"), ""}
 )
 _NO_VERB = frozenset({"named", "called", "need", "red", "bed", "hundred", "naked", "sacred"})
-_WORD = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
-_NAME = re.compile(rf"(?<=[^{STOPS}:] )[A-Z][\w'-]*")
+_WORD = regex(r"[^\W_]+(?:['.-][^\W_]+)*")
+_NAME = regex(rf"(?<=[^{STOPS}:] )[A-Z][\w'-]*")
 _PERFECT = frozenset({"have", "has", "is", "are", "am", "be"})
 #: The past that tells how it is now.
-_ARRIVED = re.compile(r"\bmoved (?:from .{1,200} )?to\b|\bjoined\b|\bturned\b", re.I)
+_ARRIVED = regex(r"\bmoved (?:from .{1,200} )?to\b|\bjoined\b|\bturned\b", re.I)
 
 _NO_COURSE = Course()
 

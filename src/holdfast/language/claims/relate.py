@@ -20,6 +20,7 @@ from typing import Literal
 from holdfast.language.claims.claim import Claim, comparable_terms, is_some
 from holdfast.language.claims.slots import NEUTRAL, read_measures
 from holdfast.language.lexicon import word_set
+from holdfast.language.regex import regex
 from holdfast.language.terms import fold
 
 Relation = Literal["same", "more", "other", "denied", "over", "corrected", "none"]
@@ -41,30 +42,30 @@ tanzania thailand togo tunisia turkey turkmenistan uganda ukraine uruguay uzbeki
 vietnam wales yemen zambia zimbabwe uk usa us britain america europe asia africa scandinavia
 """)
 #: For whom, when or where a figure holds.
-QUALIFIED = re.compile(
+QUALIFIED = regex(
     r"\b(?:on|at|for|in|before|after|during|when|if|until|with|without|excluding|including|from)"
     r" (?P<of>.+)",
     re.I,
 )
 
-_UNIT = re.compile(r"\d[\d.,]*k? ([a-z]{3,})")
-_USED_TO = re.compile(r"\bused to\b", re.I)
+_UNIT = regex(r"\d[\d.,]*k? ([a-z]{3,})")
+_USED_TO = regex(r"\bused to\b", re.I)
 
 
 #: Says when, in front of a subject: "since March our rent is ...".
-_WHEN = re.compile(
+_WHEN = regex(
     r"(?:(?:and|but|also|so|now|today|actually)[,]? |(?:in|since|as of|from|on|until|by)"
     r" [^,]{1,30}?,? (?=(?:the|my|our) ))+",
     re.I,
 )
 #: Up to here a sentence says what it speaks of; a word in -s or -ed is taken for a verb.
-_FINITE = re.compile(
+_FINITE = regex(
     r" (?P<verb>is|are|was|were|has|have|had|will|would|can|can't|could|must|should|may|does|did"
     r"|isn't|wasn't|won't|went|sits|[a-z]{3,}(?<!s)s|[a-z]{3,}ed|now [a-z]+s)(?= |$)"
 )
 #: Is one thing at a time, whoever it is: "Ben is our coach".
-_ROLE = re.compile(r" (?:is|are|was|became|is now|are now) (?:now )?(?:the|my|our) ")
-_WORDS = re.compile(r"[^\W_]+(?:[-.:/#'’][^\W_]+)*")
+_ROLE = regex(r" (?:is|are|was|became|is now|are now) (?:now )?(?:the|my|our) ")
+_WORDS = regex(r"[^\W_]+(?:[-.:/#'’][^\W_]+)*")
 _DETERMINERS = word_set("the a an my our your his her its their this that these those no nr number")
 
 

@@ -26,6 +26,7 @@ from holdfast.language.lexicon import (
     plural,
     word_set,
 )
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, terms
 
@@ -132,7 +133,7 @@ editor flat game gym hobby house keyboard laptop office os phone plan printer pr
 router school seat server song subject tablet team theme university watch website
 """)
 #: After a noun and "is": how it is or what it does, not what it is.
-MANNER = re.compile(
+MANNER = regex(
     r"(?:too|very|so|quite|rather|really|pretty|always|often|usually|\w+ing|good|bad|great|fine|ok"
     r"|okay|high|low|big|small|new|old|wrong|right|correct|incorrect|secret|public|private|unknown"
     r"|unclear|terrible|perfect|important|easy|hard|difficult|close|far|near|expensive|cheap|ready"
@@ -156,7 +157,7 @@ _ORDERED = "|".join(RANKS)
 _NO_LABEL = "".join(rf"(?<!\b{each} )" for each in sorted(LABELLED))
 _FIGURE = r"\d+(?:[.,]\d+)*(?:k\b)?"
 _PART = r"(?:day|night|morning|evening|afternoon|noon|week|weekend|weekday|month|year|hour)"
-_MEASURE = re.compile(
+_MEASURE = regex(
     rf"(?P<often>\bevery (?:(?:other|second|third|\d+|two|three|four|six) )?{_PART}s?\b"
     rf"|\b(?:once|twice|(?:\d+|{_WORDS}) times) (?:a|per|each|every) {_PART}\b)"
     rf"|(?P<date>\b\d{{4}}-\d\d-\d\d\b|\b(?:{MONTH}) \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b"
@@ -171,14 +172,14 @@ _MEASURE = re.compile(
     rf"|(?<!my )(?<!our )\b(?:{_ORDERED})\b(?! (?!{RANKED}\b)\w))",
     re.I,
 )
-_SPLIT = re.compile(rf"[{STOPS}\s,;:-]+")
+_SPLIT = regex(rf"[{STOPS}\s,;:-]+")
 _DAY_NAMES = word_set(WEEKDAYS, plural(WEEKDAYS))
 _TELLING = frozenset(
     {*NUMBERS, *RANKS, *_DAY_NAMES, "noon", "midnight", "tomorrow", "every", "once", "twice"}
 )
-_DIGIT = re.compile(r"\d")
-_DIGITS = re.compile(r"[^\w:%]")
-_THOUSANDS = re.compile(r"(?<![\d.,])(\d+(?:\.\d+)?)k\b")
+_DIGIT = regex(r"\d")
+_DIGITS = regex(r"[^\w:%]")
+_THOUSANDS = regex(r"(?<![\d.,])(\d+(?:\.\d+)?)k\b")
 
 
 class Measure(NamedTuple):
@@ -253,61 +254,61 @@ _VERBS: tuple[tuple[str, Hold, str], ...] = (
     ("is a", "loose", rf"{_BE} an? (?P<v>.+)"),
 )  # fmt: skip
 _PATTERNS = tuple(
-    (name, hold, re.compile(rf"{_WHO} (?:{pattern})", re.I)) for name, hold, pattern in _VERBS
+    (name, hold, regex(rf"{_WHO} (?:{pattern})", re.I)) for name, hold, pattern in _VERBS
 )
-_MOVED = re.compile(
+_MOVED = regex(
     rf"{_WHO} (?:have |has )?moved (?:from .+? )?to (?!(?:Finance|Sales|Marketing|Engineering"
     r"|Accounting|Legal|Operations|Support|Product|Design|Research|IT|HR)\b)"
     rf"(?P<v>{_PROPER})(?: (?:last month|this year|recently|in (?:{MONTH})|with (?:my|our) .+"
     r"|for (?:work|school|good|university|love)))?$",
     re.I,
 )
-_USED_AS = re.compile(
+_USED_AS = regex(
     rf"{_WHO} (?:uses?|have|has|takes?) (?P<v>.+?) as (?:my|our|the|his|her|their) (?P<a>.+)", re.I
 )
-_CALLED = re.compile(rf"{_WHO} {_BE} (?:called|named|spelled|spelt) (?P<v>.+)", re.I)
-_COPULA = re.compile(rf"(?P<a>(?:my|our|the|[\w-]+'s) .+?) {_BE} (?P<v>.+)", re.I)
-_INVERTED = re.compile(rf"(?P<v>.+?) {_BE} (?P<a>(?:my|our) .+)", re.I)
+_CALLED = regex(rf"{_WHO} {_BE} (?:called|named|spelled|spelt) (?P<v>.+)", re.I)
+_COPULA = regex(rf"(?P<a>(?:my|our|the|[\w-]+'s) .+?) {_BE} (?P<v>.+)", re.I)
+_INVERTED = regex(rf"(?P<v>.+?) {_BE} (?P<a>(?:my|our) .+)", re.I)
 _FIRST_PERSON = frozenset({"i", "we"})
 _PRONOUNS = word_set("""
 he she they it you this that there these those who which what everyone nobody its his her their your
 """)
-_DETERMINER = re.compile(r"^(?:my|our|the|an?|his|her|their|its) ", re.I)
-_OWNER = re.compile(r"(\w)'s\b")
-_INDEFINITE = re.compile(r"\ban? \w")
-_OWN = re.compile(r"\b(?:i|we|my|our)\b")
+_DETERMINER = regex(r"^(?:my|our|the|an?|his|her|their|its) ", re.I)
+_OWNER = regex(r"(\w)'s\b")
+_INDEFINITE = regex(r"\ban? \w")
+_OWN = regex(r"\b(?:i|we|my|our)\b")
 _DATED = frozenset({"day", "date", "time", "year"})
-_OWN_DOING = re.compile(r"(?:i|we) ")
-_DEFINITE = re.compile(r"(?:my|our|the|i|we) ")
+_OWN_DOING = regex(r"(?:i|we) ")
+_DEFINITE = regex(r"(?:my|our|the|i|we) ")
 #: With a capital, and yet how somebody is.
-_DEMONYM = re.compile(
+_DEMONYM = regex(
     r"[A-Z]\w*(?:ish|ese|ian|ean|can|ani|eli|aqi)\b"
     r"|(?:German|French|Dutch|Greek|Swiss|Thai|Czech|Catholic|Jewish|Muslim|Buddhist|Hindu)\b"
 )
-_IS_NAME = re.compile(r"(?:the )?(?:[A-Z]|\d)|[\w-]*\d")
-_PLACED = re.compile(
+_IS_NAME = regex(r"(?:the )?(?:[A-Z]|\d)|[\w-]*\d")
+_PLACED = regex(
     r"(?P<a>(?:my|our|the) .+?) (?:is (?P<at>in|at|with|on (?=.{1,80} (?:street|road|avenue"
     r"|lane)$))|(?:is (?:hosted|stored|kept|based|located)|runs) (?:in|at|with|on)) ?(?P<v>.+)",
     re.I,
 )
-_KEPT = re.compile(
+_KEPT = regex(
     r"(?:i|we) (?:host|keep|store|run) (?P<a>(?:my|our|the) .+?) (?P<at>in|at|on|with) (?P<v>.+)",
     re.I,
 )
-_MONTH = re.compile(rf"(?:{MONTH})\b", re.I)
-_USED_FOR = re.compile(
+_MONTH = regex(rf"(?:{MONTH})\b", re.I)
+_USED_FOR = regex(
     r"(?:I|[Ww]e) (?:use|am using|are using) (?P<v>[A-Z][\w.-]*(?: [A-Z\d][\w.-]*)*)"
     r" for (?P<a>(?:(?:my|our|the) )?[\w'-]+(?: [\w'-]+)?)$"
 )
-_A_NAME = re.compile(r"[A-Z][\w'-]*(?:,? [A-Z\d][\w'-]*)*")
-_A_NOUN = re.compile(r"(?:the|my|our) [\w-]+", re.I)
+_A_NAME = regex(r"[A-Z][\w'-]*(?:,? [A-Z\d][\w'-]*)*")
+_A_NOUN = regex(r"(?:the|my|our) [\w-]+", re.I)
 #: A subject without an article, and what it does at a time.
-_BARE = re.compile(
+_BARE = regex(
     r"(?:[^\W\d]\S* ){1,3}?(?:is|are|starts?|begins?|ends?|opens?|closes?|leaves?|runs?|meets?) ",
     re.I,
 )
-_NO_BARE = re.compile(r"(?:an?|some|any|another|one|two|next|last|if|when|and|but|or|not) ", re.I)
-_NEW = re.compile(r"\bnew ", re.I)
+_NO_BARE = regex(r"(?:an?|some|any|another|one|two|next|last|if|when|and|but|or|not) ", re.I)
+_NEW = regex(r"\bnew ", re.I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ unbounded repeats: a hostile sentence costs no more than a long one.
 
 from __future__ import annotations
 
-import re
-
 from holdfast.language.lexicon import WEEKDAY, word_set
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 
 # ----------------------------------------------------------------------
@@ -81,11 +80,11 @@ _AUX = (
     r"|do|does|did|isn't|aren't|wasn't|weren't|won't|can't|don't|doesn't|didn't)\b"
 )
 _PAST = r"(?:\w{1,20}[^e]ed|\w{1,20}ing)\b(?<!bring)(?<!embed)(?<!shed)"
-ANY_VERB = re.compile(
+ANY_VERB = regex(
     rf"(?:just )?(?:do (?:it|so|that|them)\b|(?!{_NO_VERB}|{_AUX}"
     rf"|{_PAST})[a-z]{{2,20}}(?: (?!{_AUX})\w|\.?$))"
 )
-AGREED = re.compile(
+AGREED = regex(
     r"i mean |i (?:only|just) (?:want|need) |you (?!can\b|could\b|are\b|were\b|have\b|had\b|will\b"
     r"|get\b|know\b)[a-z]+ "
 )
@@ -276,34 +275,34 @@ _FORMS: tuple[tuple[float | None, str], ...] = (
 )
 #: All of them in one pattern, a group for each: asked one after another they would take most of the
 #: time in which a text is looked through for rules.
-FORM = re.compile("|".join(f"({pattern})" for _, pattern in _FORMS))
+FORM = regex("|".join(f"({pattern})" for _, pattern in _FORMS))
 #: By the number of the group.
 FORM_WEIGHTS = dict(enumerate((weight for weight, _ in _FORMS), start=1))
-NEGATES = re.compile(NEGATIVE)
+NEGATES = regex(NEGATIVE)
 # An order whose object is a kind, not a thing: "suggest walks", "be patient", "answer in French".
-BARE = re.compile(
+BARE = regex(
     rf"(?:only |just ){{0,8}}(?!be\b|stay\b|take\b|wait\b|confirm\b|read\b){STYLE_VERB} (?:me "
     r"|us )?(?!(?:a|an|the|this|that|these|those|some|any|one|two|three|four|five|ten|it|them|him"
     r"|her|me|how|why|what|who|where|when|whether|if|about|my|your|our|his|up|on|off|back|over"
     r"|out|again|of|for|to|at|by|with|there|here|now|right|yes|no|so|and|or|\d+)\b)[a-z]"
 )
 # Behind a condition a wish is a rule: "for directions I prefer landmarks".
-WANTS = re.compile(
+WANTS = regex(
     r"i(?:'d| would)? (?:only |just |always )?(?:want|need|prefer|like|expect"
     r"|love)\b(?! to\b(?! be\b))"
 )
-ORDERS = re.compile(rf"(?:only |just |please ){{0,8}}{STYLE_VERB}\b")
+ORDERS = regex(rf"(?:only |just |please ){{0,8}}{STYLE_VERB}\b")
 
 
 # A question that asks, against one that requests ("could you ...?").
-ASKS = re.compile(
+ASKS = regex(
     r"(?:(?:what|why|how|who|whom|where|which|when|is|are|was|were|do|does|did|has|have|had|should"
     r"|shall|may|must|am|any)\b)(?!.*\b(?:can|could|would|will) you (?:always|never|stop)\b)"
 )
-REQUEST = re.compile(r"\b(?:(?:can|could|would|will) (?:you|we)|would it be possible|any chance)\b")
+REQUEST = regex(r"\b(?:(?:can|could|would|will) (?:you|we)|would it be possible|any chance)\b")
 
 # Someone else's words, or the user's own life: never a request to the assistant.
-REPORTED = re.compile(
+REPORTED = regex(
     r"\b(?:(?<!i )(?<!nobody )(?<!no one )(?<!who )(?<!being )(?<!be )(?:said|says|told|shouted"
     r"|shouts|wrote|advised|advises|insists|warned)\b|according to|they say|it says|as you (?:said"
     r"|told|instructed|suggested)|(?:per|following) your (?:advice|instructions?)|(?:thanks"
@@ -314,7 +313,7 @@ REPORTED = re.compile(
     r"|advises) me to|suppose|imagine|pretend|let's say|haha|lol|myself:|(?:rule|policy"
     r"|motto) (?:in|at|of|is|for)\b)"
 )
-OWN_LIFE = re.compile(
+OWN_LIFE = regex(
     r"(?:please )?(?:tell|ask|remind|teach|inform|let) (?!me\b|us\b|\w+ing\b|if\b|wh)(?:my|your"
     r"|the|him|her|them|everyone|people|\w+ (?:to|that|whether|know))\b|(?:i|we|he|she|they|it|you"
     r"|my \w+|the \w+)(?:'ve|'d|'ll|'m|'re| have| had| has)? (?:(?:always|never|usually|mostly)"
@@ -332,7 +331,7 @@ INJECTION_WORDS = word_set("""
 system assistant developer ignore disregard forget override bypass disobey follow now dan mode
 hidden initial everything no safety content restrictions
 """)
-INJECTION = re.compile(
+INJECTION = regex(
     r"^\W*(?:system|assistant|developer)\s*:|</?(?:system|assistant|instructions?)>|\[/?inst\]"
     r"|<\|[a-z_]+\|>|\bnew system (?:instruction|prompt|message)|\b(?:ignore|disregard|forget"
     r"|override|bypass|disobey|(?:do not|don't|never) follow) (?:(?:all|any|of|the|your|ur"
@@ -357,13 +356,13 @@ _ACTS = (
     r"|messag|modify|(?:read|use|edit|drop|access|make|making|reading|open)(?= (?:all )?(?:my|the"
     r" old|purchases|payments)))(?:e|es|ing|ting|ning|ping|s)?\b"
 )
-GRANT = re.compile(
+GRANT = regex(
     r"\b(?:you (?:may|can|could)(?: always| also| just)?|you(?:'re| are) (?:allowed|free"
     r"|authori[sz]ed|permitted) to|feel free to|go ahead and|permission to|(?:allow|permit"
     r"|authori[sz]e) you to"
     r"|consent to you|it(?:'s| is) (?:fine|ok|okay) to|and may) " + _ACTS
 )
-GRANTED = re.compile(
+GRANTED = regex(
     r"\b(?:i (?:hereby )?(?:grant|give|allow) you (?:\w+ ){0,2}?(?:access|permission|authority)"
     r"|you have (?:my |full |complete )+(?:access|permission|authority))\b"
 )
@@ -372,8 +371,8 @@ _UNASKED = (
     r"|(?:don't|do not) (?:need|have)|needn't)(?: to)? (?:ask|check with|my (?:approval"
     r"|permission)))"
 )
-UNASKED = re.compile(rf"\b{_UNASKED}\b")
-ACTS = re.compile(rf"\b{_ACTS}")
+UNASKED = regex(rf"\b{_UNASKED}\b")
+ACTS = regex(rf"\b{_ACTS}")
 
 # A sentence of ASCII without any of these words grants nothing.
 GRANTING_WORDS = word_set("""
@@ -389,12 +388,12 @@ _TAKES_BACK = (
 )
 _SAID = r"what i(?:'ve)? (?:said|told you|asked)(?: you)?(?: earlier| before)? (?:about|regarding) "
 _WISHES = r"(?:rules|requests|instructions|preferences|wishes)"
-ENDS = re.compile(
+ENDS = regex(
     rf"{_TAKES_BACK}(?:{_SAID}|(?:my|the|that|your) (?:\w+ )?(?:rule|request|instruction|preference"
     rf"|wish)\b|(?:all )?(?:of )?my (?:\w+ )?{_WISHES} (?:about|regarding|on|for)\b)"
 )
 # All of them, and nothing else: what the sentence says beyond that would be another matter.
-ENDS_ALL = re.compile(
+ENDS_ALL = regex(
     rf"{_TAKES_BACK}(?:all |every one |each )?(?:of )?(?:my (?:(?:own|earlier|previous|old|standing"
     rf"|current|other|personal) )*{_WISHES}|(?:the |those |these )?(?:\w+ )?{_WISHES}(?: that)?"
     r" i(?:'ve| have)? (?:gave|given|told|set|made|asked)(?: (?:you|for|of|up))*)"
@@ -404,44 +403,44 @@ ENDS_ALL = re.compile(
 ENDING_WORDS = word_set("""
 forget ignore scrap drop cancel disregard mind undo lift remove delete clear back withdraw revoke
 """)
-REPLACES = re.compile(
+REPLACES = regex(
     r"\b(?:any ?more|any longer|no longer|again|stop|quit|changed my mind|go back to|instead of"
     r"|no need to|don't (?:have|need) to|enough with|no more)\b"
 )
 
 # A request with a question mark behind it.
-TAG = re.compile(r",? (?:ok(?:ay)?|all ?right|yes|yeah|please|pls|deal|got it|will you)\?+$")
+TAG = regex(r",? (?:ok(?:ay)?|all ?right|yes|yeah|please|pls|deal|got it|will you)\?+$")
 # Why it is wished: no part of the wish.
-WHY = re.compile(
+WHY = regex(
     r",? (?:because|since|otherwise|so (?:that )?(?:i|we)) |, (?:i|i'm|i've|i'd|my|our|they|they're"
     r"|that's|it's|it|he|she|we|nobody|everybody|last|the \w+ \w+)\b"
 )
 # A lasting reason after the request: "..., I live alone".
-SINCE = re.compile(
+SINCE = regex(
     r"(?:,|\. |;| -) ?(?:(?:because|since|as|cause|bc) )?(?:i|i'm|i've|my|mine|me)\b(?! will\b|'ll)"
 )
 # What may come before the request.
-FILLER = re.compile(
+FILLER = regex(
     r"(?:(?:ok(?:ay)?|hi|hello|hey|thanks|thank you|also|and|but|so|then|actually|btw|anyway|oh"
     r"|well|yes|yeah|sorry|by the way|one (?:more )?thing(?: though)?|for the record|honestly"
     r"|instead|do me a favou?r(?: and)?|i(?:'ve)? changed my mind|please|pls|kindly|remember to"
     r"|be sure to|make sure (?:to|you|that you)|(?:don't|do not) forget to)\b[,:;.!-]*\s+)+"
 )
-ONWARD = re.compile(
+ONWARD = regex(
     r"(?:from (?:now|here|today|this point) on(?:ward|wards)?(?: out)?|going forward|in (?:the"
     r" )?future|for future \w+|as of (?:now|today)|as a (?:general )?(?:rule(?: of thumb)?|default)"
     r"|by default|in general|generally"
     r"|at all times|until (?:i (?:tell|say)[^,]*|further notice)|next time(?= ?,)),?\s+"
 )
-REASON = re.compile(r"(?:since|because|as|given that) (?:i|i'm|i've|my)\b[^,]*,\s+")
+REASON = regex(r"(?:since|because|as|given that) (?:i|i'm|i've|my)\b[^,]*,\s+")
 # Not where a verb can stand as an order: "when I ask you to list", "if the order".
 _BEFORE_NOUNS = "to you i we a an the my your our of for about and or in on with as is"
 _NO_ORDER = "".join(rf"(?<! {word})" for word in _BEFORE_NOUNS.split())
 # Of these, those behind which any verb is a request.
-FROM_NOW = re.compile(
+FROM_NOW = regex(
     r"\b(?:from (?:now|here|today|this)|going forward|in (?:the )?future|for (?:the )?future)\b"
 )
-CONDITION = re.compile(
+CONDITION = regex(
     r"((?:when(?:ever)?|if|every time|each time|any ?time) (?:i|i'm|we|you|it's|my|a|an|something"
     rf"|anything)\b[^,]{{3,80}}?){_NO_ORDER}\s+(?=(?:just|please|pls|always|never|don't|do not|only"
     rf"|i mean|i (?:only|just) (?:want|need)|skip|{STYLE_VERB})\b(?!,? (?:is|are|was|up|down)\b))"
@@ -473,12 +472,12 @@ _TURNS = (
     r"|when(?:ever)?|if|each time|every time|going forward|from now on|in future)\b)"
 )
 # Looked for where one can begin: the first letter settles most places.
-TURNS = re.compile(rf"(?=[ ,;:])(?:{_TURNS})")
+TURNS = regex(rf"(?=[ ,;:])(?:{_TURNS})")
 #: Where there is none of these there is no second thought.
-TURN_MARK = re.compile(r"[,;:–—-]| (?:so|but|and|please|pls)\b")
+TURN_MARK = regex(r"[,;:–—-]| (?:so|but|and|please|pls)\b")
 # Behind what the user says of themselves any verb may begin it: "I hate small talk, get to it".
-REASONED = re.compile(rf"(?=[ ,;:])(?:{_TURNS}|, (?=(?:{STYLE_VERB}|get|go|take)\b))")
-TAIL = re.compile(
+REASONED = regex(rf"(?=[ ,;:])(?:{_TURNS}|, (?=(?:{STYLE_VERB}|get|go|take)\b))")
+TAIL = regex(
     rf"(?<=\s)on (?:{WEEKDAY}s|weekends)\b|(?<=\s)(?:when(?:ever)?"
     r"|if|unless|every (?:single )?time|each time|any ?time|before|while)"
     r"\s+(?:i|we|you|i'm|we're|you're|a|an|any|my|asked|\w+ing|it comes|there|something"
@@ -490,7 +489,7 @@ _TALK = (
     r"|answer|reply|respond|explain|suggest|recommend|describe|plan|do|work on|draft|review|edit"
     r"|slip|say|have to|mean|call|need|phrase|propose|compare|offer|am|are|bring up|refer)"
 )
-STRONG_WHEN = re.compile(
+STRONG_WHEN = regex(
     r"whatever (?:the|i|we|you|it)\b|(?:every|each) \w|should (?:i|we|you)\b|(?:when|if) (?:it's"
     r"|it is|its) about\b|in (?:anything|everything)\b|(?:for|in|with|on) "
     r"(?:[\w'-]+ )?[\w'-]+s (?:to|from|about|that|i|you|we|of)\b|(?:when|if) (?:a|an|any"
@@ -504,13 +503,13 @@ STRONG_WHEN = re.compile(
     r"|(?:for|in|with|on|during) (?:all|any|every|each|your|future)\b"
     r"|(?:after|at the end of) (?:each|every|your|any)\b|on (?:\w+days|weekends)\b"
 )
-WEAK_WHEN = re.compile(
+WEAK_WHEN = regex(
     r"(?:when|if) (?:i|we|you|a|an|any|anyone|someone|something|there|my)\b"
     r"|(?:for|in|with|on) (?:(?!the |this |my )\w+ ){0,2}?\w{3,}s\b"
     r"|(?:for|in|on|with) my (?:\w+ )?\w{3,}s\b|(?:for|with|in) (?:travel|code|maths?|work|prose"
     r"|food)\b|it comes to"
 )
-ONCE_WHEN = re.compile(
+ONCE_WHEN = regex(
     r"(?:for|in|on|at|during|with|before|after) (?:this|the (?!end)|that|now|today|it|those"
     r"|these)\b|(?:when|if|before) (?:you (?:have (?!to)|need|still|get|can|could|want|look|go|see"
     r"|were|'re done)|you're (?:done|ready|finished|in|back|free|there)|possible|i (?:was|were|had"
@@ -542,7 +541,7 @@ succinct sugarcoat suggestions summaries swahili swear swedish tables tabs talk 
 tense terse thai tone turkish type-hints typed ukrainian units uppercase urdu verbose vietnamese
 voice welsh words wordy working yaml yen yoruba
 """)
-GENERAL = re.compile(
+GENERAL = regex(
     r"\b(?:always|never|ever|whenever|every ?time|each time|from (?:now|here|today|this point) on"
     r"|going forward|in (?:the )?future|for future|by default|as a (?:general )?(?:rule|default)"
     r"|in general|generally|at all times|any ?more|no longer|throughout|unless i|until i"
@@ -556,14 +555,14 @@ GENERAL = re.compile(
     r"|every|each) (?:my|your|future)|(?:can|ok|okay|fine|free|allowed|welcome)\b.{0,600}\bagain)\b"
 )
 # How far a wish goes: said of one's answers at large rather than of one thing.
-LIMITS = re.compile(
+LIMITS = regex(
     r"\b(?:at (?:most|least)|tops|max|in one (?:go|block|line)|nothing (?:else|more)|no more than"
     r"|instead of|rather than"
     r"|per \w+|as if|as though|in full|in between|on top|the words?|the phrase|the term)\b"
     r"|\bonly(?=[.,!]|$)|, not (?!sure\b|that\b|the\b)"
 )
 # Whole classes of things: "all dates", "each reply", "anything you write", "my emails".
-CLASSES = re.compile(
+CLASSES = regex(
     r"\b(?:all|any|every|each|everything|anything|things|wherever|anyone|anybody|answers?|replies"
     r"|at a time|as we go|what i (?:ask|say|write|tell|said)(?:ed)?|(?:no|not|me) more than"
     r"|you (?:write|give|draft|use|recommend|suggest|tell|show|make|say|send)|my (?:\w+"
@@ -572,62 +571,60 @@ CLASSES = re.compile(
     r"|poems|stories|translations|plans))\b|\b(?:with|to) me[.!]?$|\b(?:write|use|say|saying"
     r"|words?|phrase) \"_"
 )
-MINE = re.compile(r"\b(?:me|my)\b")
+MINE = regex(r"\b(?:me|my)\b")
 # A bare plural is a kind, not a thing: "in charts".
-PLURAL = re.compile(
+PLURAL = regex(
     r"\b(?:in|on|with|of|for|use|using|avoid|without|give|show|add|no|suggest|explain|write) "
     r"(?:(?!the |these |those |my |your |our |his |her )[a-z-]+ ){0,2}?[a-z]{3,}[^s'\W]s\b"
     r"|\b(?:don't|do not|never|stop"
     r"|avoid) [a-z-]+ (?:[a-z-]+ )?(?<!the )(?<!these )(?<!those )[a-z]{3,}[^s'\W]s\b"
 )
-PERSONAL = re.compile(
+PERSONAL = regex(
     r"(?:i'm|i am|i have|i've|my|keep in mind|remember:?(?: that)? i|note that i|i (?:don't|can't"
     r"|hate|prefer|use|work|live|read|teach|like|need|only|go)|hate|we're|we are|we have)\b"
 )
-REMINDS = re.compile(r"(?:keep in mind|remember|note that)\b")
+REMINDS = regex(r"(?:keep in mind|remember|note that)\b")
 # The thing at hand.
-AT_HAND = re.compile(
+AT_HAND = regex(
     rf"\b(?:(?<!new to )this|these|those|that \w+(?= (?:with|of|in|on|for)\b|[{STOPS}]|$)|attached"
     r"|my last|your last|below(?! it)|above|previous|following|today(?!'s)|tonight|tomorrow"
     r"|yesterday|right now|(?<!from )now(?! and)|yet|this time|once|here(?! on)|the (?:second"
     rf"|third|fourth|last|next)(?! person| time)|again with|by {WEEKDAY}|at (?:\d+|one|two|three"
     rf"|four|five|six|seven|eight|nine|ten)|on {WEEKDAY}|for now|(?:he|she|him|his)(?= ))\b"
 )
-DEFINITE = re.compile(
-    r"\bthe (?!words?\b|phrase\b|term\b|first time\b|usual\b|same\b|way\b)([a-z]+)"
-)
+DEFINITE = regex(r"\bthe (?!words?\b|phrase\b|term\b|first time\b|usual\b|same\b|way\b)([a-z]+)")
 # Parts that any answer has.
 PARTS = word_set("""
 answer answers beginning bit bottom chatter commas conclusion details disclaimers emojis end ending
 explanation fluff form greeting greetings hello intro jokes numbers point pleasantries preamble
 question questions reasoning recipes rest sentences sources summary top
 """)
-ONE = re.compile(
+ONE = regex(
     r"(?:(?!the )\w+ ){1,2}(?:me |us )?(?:a|an|some|one|two|three|four|five|ten|\d+)\b(?! (?:time"
     r"|at|\w+ at a time|\w+ per\b))"
 )
-SHOWS = re.compile(
+SHOWS = regex(
     r"(?:add|give me|tell me|show me|find me|explain|list) (?:a|an|the|this|some|it|how|about|our"
     r"|why|what)\b"
 )
 # Something is to be made: an "always" after it is a property of that thing.
-MAKES = re.compile(
+MAKES = regex(
     r"(?:write|draft|create|build|implement|design|compose|make|generate|develop|prepare|translate)"
     r" (?:me |us )?(?:(?:a|an|the|this|some|it|our|three|two|up)\b|\")"
 )
 
-HAN = re.compile("[\u4e00-\u9fff]")
-HAN_RULE = re.compile(
+HAN = regex("[\u4e00-\u9fff]")
+HAN_RULE = regex(
     "从现在(?:开始|起)|以后|今后|往后|每次|每当|永远(?:不要|别)|不要再|别再|总是|始终|一律|一直(?:用|叫)|默认"
     "|请?(?:叫|称呼)我|请?(?:只)?用.{1,8}(?:回答|回复|写|说|跟我)|回答(?:时|的时候|要|请)|当我.{1,20}(?:时|的时候)"
     "|(?:如果|只要)我.{1,20}[,，]|不要用|别用|请不要|我希望你|我想让你|我更?喜欢你"
 )
-HAN_ASK = re.compile(
+HAN_ASK = regex(
     "请|不要|别|用.{0,8}(?:回答|回复|写|说|单位|制)|回答|回复|叫我|称呼我|给我|告诉我|列出|提醒我|希望你|让你|喜欢你|保持"
 )
-HAN_LIFE = re.compile(
+HAN_LIFE = regex(
     "(?:我|他|她|我们|他们|她们|妈|爸|老板|同事|孩子)(?:们)?(?:总是|始终|每次|从不|一直|以后(?:要|会|想))"
     "|(?:他|她|妈妈|爸爸|老板|老师|医生)(?:说|告诉|让|叫)|[吗呢么？?]$|这(?:个|次|篇|段|封|份)|今天|明天|现在(?!开始|起)"
 )
-HAN_WHEN = re.compile("(?:每次|每当|当|如果|只要)我?[^,，。]{1,20}?(?:时|的时候|(?=[,，]))")
-HAN_REPLACES = re.compile("不要再|别再|不用再|不再|改(?:成|用|为)|可以再|忘(?:了|掉)我说")
+HAN_WHEN = regex("(?:每次|每当|当|如果|只要)我?[^,，。]{1,20}?(?:时|的时候|(?=[,，]))")
+HAN_REPLACES = regex("不要再|别再|不用再|不再|改(?:成|用|为)|可以再|忘(?:了|掉)我说")

@@ -19,41 +19,40 @@ from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues
 from holdfast.language.lexicon import LANGUAGES, WEEKDAY, any_of, word_set
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS, cut_sentences
 
 # A fence ends with the mark it began with; with text between backticks on one line it is no fence.
-_FENCE = re.compile(r"[ \t]*(?P<quote>(?:>[ \t]*)*)(?P<mark>`{3,}(?!.*`)|~{3,})(?P<rest>.*)")
-_DIVIDER = re.compile(r"\s*-{3,}\s*$")
-_INDENTED = re.compile(r" {4}|\t")
-_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
+_FENCE = regex(r"[ \t]*(?P<quote>(?:>[ \t]*)*)(?P<mark>`{3,}(?!.*`)|~{3,})(?P<rest>.*)")
+_DIVIDER = regex(r"\s*-{3,}\s*$")
+_INDENTED = regex(r" {4}|\t")
+_ITEM = regex(r"\s*(?:[-*•]|\d+[.)])\s+")
 # Of quotations over several lines only the strict form: inch marks and strays open none.
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"\"[^\"\n]{1,300}\"|(?<!\w)\"(?=\S)[^\"]{1,3000}\"(?!\w)|“[^“”]{1,3000}”|«[^«»]{1,3000}»"
     r"|„[^„“”]{1,3000}[“”]|‘[^‘'\n]{1,300}'(?!\w)|「[^「」]{1,3000}」|`[^`\n]{1,300}`|(?<!\w)'[^'\n]{1,300}'(?!\w)"
     r"|<!--[^<]{1,3000}-->"
 )
 #: What every quotation begins with.
-_QUOTATION_MARK = re.compile("[\"“«„‘「`'<]")
-_TAG = re.compile(r"<(/?)([a-z][\w-]{0,40})(?:\s[^<>]{0,300})?>", re.I)
-_INSIDE = re.compile(r"[^\n]")
+_QUOTATION_MARK = regex("[\"“«„‘「`'<]")
+_TAG = regex(r"<(/?)([a-z][\w-]{0,40})(?:\s[^<>]{0,300})?>", re.I)
+_INSIDE = regex(r"[^\n]")
 
 # A quoted block, a row of a table, a comment or a header line: text that was pasted, not said.
-_PASTED = re.compile(
-    r"\s*(?:>|\||//|/\*|#include|\$ |TODO\b|(?:fwd?|re|subject|step \d+)\s*:)", re.I
-)
-_MAIL = re.compile(r"\s*(?:from|to|cc|bcc|subject|sent)\s*:\s*\S|-+ ?original message", re.I)
+_PASTED = regex(r"\s*(?:>|\||//|/\*|#include|\$ |TODO\b|(?:fwd?|re|subject|step \d+)\s*:)", re.I)
+_MAIL = regex(r"\s*(?:from|to|cc|bcc|subject|sent)\s*:\s*\S|-+ ?original message", re.I)
 # The first line of something longer: a heading, a salutation.
-_DOCUMENT = re.compile(rf"\s*(?:#{{1,6}} |(?:hi|hello|hey|dear)\b[^{STOPS}]{{0,40}}[,!]?\s*$)")
+_DOCUMENT = regex(rf"\s*(?:#{{1,6}} |(?:hi|hello|hey|dear)\b[^{STOPS}]{{0,40}}[,!]?\s*$)")
 # The user again, after material in paragraphs of its own.
-_RESUMES = re.compile(r"\s*(?:also|p\.? ?s\b|btw|by the way|one more thing|oh)\b")
+_RESUMES = regex(r"\s*(?:also|p\.? ?s\b|btw|by the way|one more thing|oh)\b")
 
-_LABEL = re.compile(
+_LABEL = regex(
     r"\s*[*_]{0,2}(?P<time>\[[^\]]{1,40}\]\s*|\(?\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:[ap]m)?\)?[\s,–-]+)?"
     r"(?P<name>[^\W\d_][\w.'\u2019-]{0,30}(?: [\w.'\u2019-]{1,30}){0,3})"
     r"(?: ?[(\[][^)\]]{1,40}[)\]])? ?[*_]{0,2}[:：][*_]{0,2}(?=\s|$)",
     re.I,
 )
-_ROLE = re.compile(
+_ROLE = regex(
     r"(?:the )?(?:(?:tool|function|search|system|api|command|shell) )?(?:results?|outputs?|logs?)"
     r"|system(?: prompt| message)?|assistant|developer|user|human|tool|function|bot|chatbot|ai|gpt"
     r"|llm|agent|model|customer|client|support|me|you|him|her|them|[qa]"
@@ -90,7 +89,7 @@ _HANDED = (
     rf"|(?:the|my|a|an|his|her|our|their) (?:\w+ ){{0,3}}?{_THINGS})"
 )
 # Something is handed over: an order to work on it, its announcement, a question about it.
-_HANDS = re.compile(
+_HANDS = regex(
     rf"(?:^|(?<=[{STOPS}]\s))\s*(?:(?P<work>(?:(?:please|pls|hi|hello|hey|ok|okay|now|can you"
     rf"|could you|would you|help me|and|then)[,!]? )*{_HANDLES}(?:\s*"
     rf"|\b[^{STOPS}:]{{0,80}}?\b{_HANDED}\b[^{STOPS}:]{{0,60}}):)|(?:here(?:'s| is| are| was)"
@@ -101,14 +100,14 @@ _HANDS = re.compile(
 )
 # Rules given as a list are announced, "Some rules for you:"; other lists are pasted.
 _RULES = r"(?:rules?|preferences?|requests?|instructions?|guidelines|wish(?:es)?)"
-_ANNOUNCES = re.compile(
+_ANNOUNCES = regex(
     r"\b(?:(?:for|from|of|want|need|like|expect|ask|asking|wish|tell|telling|when|whenever|how) you"
     r"|you (?:should|must|need|to|always|have)|your|(?:how|what) i (?:want|like|need|prefer)"
     rf"|i (?:want|need|expect|prefer)|things?|reminders?|{_RULES}"
     r"|remember|clear|favou?r|follow|important|going forward|fyi|in mind)\b"
     r"|^\W*(?:(?:please|quick|also|and) )*(?:note|please|also|again|p\.?s\.?)\b"
 )
-_THEIRS = re.compile(
+_THEIRS = regex(
     r"\b(?:from(?! (?:now|here|today|this point|you)\b)|our|house|team|their|his|her|company|office"
     r"|meeting|manual|handbook|of the|at the|on the|found|got|received|sent|wrote"
     r"|(?!here|let|that|it|what|there)\w+'s"
@@ -116,7 +115,7 @@ _THEIRS = re.compile(
     r"|visitors|staff|interns|(?:the|a|an|my|our|his|her|their|new|another)"
     r"(?! (?:\w+ )?(?:answers|replies|responses|chats?|conversations?|assistant)\b)))\b|s' "
 )
-_FOR_NAME = re.compile(r"\b(?:for|by|of) [A-Z][a-z]")
+_FOR_NAME = regex(r"\b(?:for|by|of) [A-Z][a-z]")
 
 Paste = Literal["", "due", "paragraph", "document", "mail"]
 
@@ -435,7 +434,7 @@ _OF_TEXT = (
     rf"(?:{_TEXT_WORK}|{_ANY_WORK}[^{STOPS}]{{0,80}}?(?:{_AT_HAND}|{_A_TEXT})"
     rf"|{_ANY_WORK} (?:in)?to (?!me\b|you\b)\w|{_MAKES}[^{STOPS}]{{0,80}}?{_AT_HAND})"
 )
-WORK = re.compile(
+WORK = regex(
     rf"(?:^|, |[:;-] )\W{{0,5}}{_ASKS}(?:{_OF_TEXT}|(?:a |the )?{_LANGUAGE} (?:version"
     rf"|translation)\b|(?:in|into|to|auf|ins) {_LANGUAGE}\b)|\b(?:kannst|könntest) du\b|\bbitte\b"
     rf"|\b(?:can|could|would|will) (?:you|someone|anyone) (?:\w{{1,20}} ){{0,2}}?{_OF_TEXT}"
@@ -444,7 +443,7 @@ WORK = re.compile(
     rf"|\bthe {_LANGUAGE} (?:for|word)\b"
 )
 # A question whose matter is a text, or what is said in it.
-ABOUT = re.compile(
+ABOUT = regex(
     rf"\b(?:spelling|mistakes?|wording|phrasing|punctuation|register)\b[^.!]{{0,40}}\?"
     r"|\b(?:don't|can't|cannot|didn't|couldn't) (?:really |quite |even )?(?:understand"
     r"|make (?:out|sense)|figure|read (?:this|it|that|the|his|her)|get (?:it|this|that|the"
@@ -493,7 +492,7 @@ _OTHERS = (
     r"|their (?:\w{1,40} )|an? (?:\w{1,40} ){1,3}?|it|who|which"
     r"|that|[\w'-]{1,30}'s (?:\w{1,40} ){1,3}?)"
 )
-SOURCE = re.compile(
+SOURCE = regex(
     rf"\b{_OTHERS} ?(?:\w{{1,40}}ly |just |once |now |also |always |keeps? |has |have |had "
     rf"|only ){{0,8}}{_SAYS}\b"
     r"|\b(?:got|received|found|saw|spotted|came across|copied|pasted|noticed|overheard|inherited"
@@ -518,7 +517,7 @@ SOURCE = re.compile(
     rf"|\bliterally what\b"
 )
 # Somebody else speaks, or is spoken to.
-VOICE = re.compile(
+VOICE = regex(
     r"^\W{0,5}(?:dear|dearest) \w+|^\W{0,5}(?:hi|hello|hey|good (?:morning|evening|afternoon|day)) "
     r"(?:team|all|everyone|everybody|folks|guys|mum|mom|dad|dear|friends?|valued|there (?!,)"
     r"|partner"
@@ -532,42 +531,40 @@ VOICE = re.compile(
     r"|\b(?:assistants?|ai|ais|bots?|robots?|chatbots?|language models?|llms?|machines?) (?:reading"
     r"|processing|evaluating|used|should|must|shall|is|are)\b"
 )
-TEXT = re.compile(_A_TEXT)
-HERE = re.compile(rf"\b{_THIS}")
-WONDERS = re.compile(
+TEXT = regex(_A_TEXT)
+HERE = regex(rf"\b{_THIS}")
+WONDERS = regex(
     r"\W{0,5}(?:(?:and|or|but|so) )?(?:what|how|why|who|where|which|is|are|does|do|did|can|could"
     r"|should|any idea)\b"
 )
-ENGLISH = re.compile(
+ENGLISH = regex(
     r"\b(?:a|an|and|are|at|by|for|from|have|i|i'm|in|is|it|it's|me|my|no|not|of|on|or|so|that|the"
     r"|this|to|was|we|what|when|with|you|your|how|do|does|please|pls|thanks|be|been|all|but|if|just"
     r"|never|always)\b"
 )
 # A question about something that was just shown.
-ASKED_OF = re.compile(
-    r"\b(?:this|that|these|those|it(?! again)|he|she|they|them|him|her|his|their)\b"
-)
+ASKED_OF = regex(r"\b(?:this|that|these|those|it(?! again)|he|she|they|them|him|her|his|their)\b")
 # Something is to be done with what is there, unless it is made anew or asked for.
-ACTS = re.compile(
+ACTS = regex(
     rf"(?:^|, |: )\W{{0,5}}{_ASKS}(?:{_ANY_WORK}|{_MAKES}|[a-z]{{2,20}}(?:-?i?fy|i[sz]e)\b|tone"
     r"|reduce|remove|replace|add)"
 )
-NEW = re.compile(
+NEW = regex(
     rf"\W{{0,5}}{_ASKS}(?!(?:have|take) a\b)(?:[a-z]{{2,20}} (?:(?:me|us) )?(?:a|an|some|any|one"
     rf"|two|three|four|five|ten|\d+|about|how|why|what|whether|which|who)\b(?!.{{0,200}}\b(?:out "
     r"of|of the|from the|from it|about it|for it)\b))"
 )
-LASTING = re.compile(
+LASTING = regex(
     r"\b(?:always|never|ever|every|each|all|any|when(?:ever)?|if|future|everything|anything|now on"
     r"|with me)\b"
 )
-OTHER_PEOPLE = re.compile(
+OTHER_PEOPLE = regex(
     r"\b(?:members?|guests?|customers?|visitors?|staff|employees?|readers?|the users?|participants?"
     r"|tenants?|residents?|pupils?|players?|everyone|everybody|applicants?|passengers?|clients?"
     r"|patients?|us)\b"
 )
 # The user speaks of themselves, or to the assistant.
-OWN = re.compile(
+OWN = regex(
     r"\b(?:i|i'm|i've|i'd|i'll|im|ive|id|my|me|mine|myself|you|your|you're|thanks|thank|thx|sorry"
     r"|ok|okay|hate|remember|note|anything|everything|whatever|things)\b"
 )
@@ -576,25 +573,25 @@ _OPENS = (
     r"|also|anyway),? ){0,4}"
 )
 # A reason begins with the user; what is announced with a colon must be wished by them.
-SELF = re.compile(
+SELF = regex(
     rf"{_OPENS}(?:{cues.STYLE_VERB}|i|i'm|im|i've|i'd|i'll|my|we|we're|our|you|you're|your|hate|love"
     rf"|let's|remember|note|keep in mind"
     r"|anything|everything|whatever|things|all|every|each|any|nobody|it's|that's|it \w+s me)\b"
 )
-ASKS_SELF = re.compile(
+ASKS_SELF = regex(
     rf"{_OPENS}(?:(?:i|i'd|i'm) (?:\w{{1,12}} )?(?:like|want|prefer|insist|ask|expect|mean|repeat"
     rf"|asking|love|said|say)"
     r"|you (?:can|may|should|must|know)|let's|remember|note|keep in mind|be|act|in fact i)\b"
 )
-TALKS = re.compile(
+TALKS = regex(
     r"\b(?:answer|reply|respond|write|say|tell|explain|speak|talk|call|address|suggest|recommend"
     r"|mention|ask|remind|translat|summari[sz]|cit|quot|format|use|using|give|show|list|spell|phras"
     r"|refer|correct|warn|assum|treat|describ|discuss|convert|round|apologi[sz]|sign)(?:e|es|s|ing"
     r"|ed)?\b"
 )
 TALK_WORDS = cues.MANNER | cues.ALL
-WORD = re.compile(r"[a-z][a-z'_-]*")
-LABEL = re.compile(
+WORD = regex(r"[a-z][a-z'_-]*")
+LABEL = regex(
     r"\W{0,5}(?:(?:one|two|three|a few|some|first(?: of all)?|last|another|quick|my|general"
     r"|important|ground|house|standing|little|small|more|last|just|and|also|ok|okay|for the record"
     r"|heads|by the way|btw),? ){0,4}(?:things?|one|wish(?:es)?|requests?|rules?|notes?|favou?rs?"
@@ -602,7 +599,7 @@ LABEL = re.compile(
     r"|listen|look|seriously|once and for all|ps)\W{0,5}$"
 )
 # What is said of texts to come, or of what is done at any time: no text is there yet.
-TO_COME = re.compile(
+TO_COME = regex(
     r"\b(?:when(?:ever)?|if|each time|every ?time|any ?time|once|as soon as|unless|until|before"
     rf"|after) (?:\w{{1,20}}ing|i|you|we|it|a|an|any|my|someone|somebody)\b[^{STOPS},:;]*"
     r"|\b(?:whatever|anything|everything|things|all|what|those|texts?|mails?|emails?|letters?"
@@ -611,11 +608,11 @@ TO_COME = re.compile(
     rf"|\bfor (?!the\b)(?:(?!and\b)\w{{1,30}} ){{1,5}}?(?:that )?i\b(?!')[^{STOPS},:;]*"
 )
 # Surely a text, or a question about one, in a turn without any rule.
-SIGNED = re.compile(
+SIGNED = regex(
     r"^\W{0,5}dear (?:mr|mrs|ms|dr|all|sir|madam|customer|\w+,)|^\W{0,5}(?:kind "
     r"|best )?regards,? \w+"
 )
-ABOUT_TEXT = re.compile(
+ABOUT_TEXT = regex(
     r"^\W{0,5}(?:thoughts|legit|is this (?:legit|real|genuine|a scam)|true or false)\b[^?]*\?"
     r"|\b(?:on|in|of) (?:a|the|our|my|his|her|their) (?:\w{1,20} )?"
     r"(?:poster|leaflet|flyer|notice|sticker|sign|newsletter|group chat|letterbox|noticeboard)\b"
@@ -634,7 +631,7 @@ _LEAST_ENGLISH = 0.15
 
 # Whoever hands over a long text says so at one of its ends.
 _HEAD, _TAIL = 4_000, 4_000
-_AT_A_TEXT = re.compile(
+_AT_A_TEXT = regex(
     r"\b(?:sent(?: me| us)?|wrote|gave (?:me|us)|(?<!you )(?<!we )(?<!'ve )got|found|is|does|was"
     r"|about|saw|like) this\b(?! (?:is|week|year)\b)"
 )
@@ -756,7 +753,7 @@ def shows(text: str) -> bool:
 
 
 #: "fix the grammar pls", and the text in paragraphs of its own.
-_ORDERS_REST = re.compile(
+_ORDERS_REST = regex(
     rf"\s*(?:(?:please|pls|hi|hey|ok|can you|could you|would you|help me)[,!]? )*{_HANDLES}\b"
     rf"[^{STOPS}\n]{{0,60}}[{STOPS}:]?[ \t]*\n[ \t]*\n\s*\S",
     re.I,

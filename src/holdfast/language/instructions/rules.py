@@ -27,6 +27,7 @@ from typing import Literal, NamedTuple
 from holdfast.language.instructions import cues
 from holdfast.language.instructions.own_words import Place, all_lines, is_handed, said_by_user
 from holdfast.language.lexicon import word_set
+from holdfast.language.regex import regex
 from holdfast.language.sentences import cut_sentences
 
 # ----------------------------------------------------------------------
@@ -45,45 +46,45 @@ _EDGES = " ,;:.!?"
 JOINT = "; "
 
 # Said of the whole sentence, not of its condition.
-_CLOSING = re.compile(
+_CLOSING = regex(
     r"(?<![\s,])(?:[\s,]++(?:from (?:now|here|today|this point) on(?:wards?)?|going forward"
     r"|in (?:the )?future|again|any ?more|please|instead|too)){1,6}\W*$"
 )
 _SHORTEST_RULE = 3  # Characters; a condition cannot begin before the request has.
 # No condition but manners of speaking: they stay with the rule.
-_LIMIT = re.compile(
+_LIMIT = regex(
     r"(?:unless|only (?:when|if)|instead of|rather than)\b|(?:when(?:ever)?|if|where(?:ver)?) "
     r"(?:at all )?(?:possible|needed|necessary|appropriate|applicable|relevant|you can|useful"
     r"|required)\b(?! by)"
 )
-_CLAUSE = re.compile(
+_CLAUSE = regex(
     r"(?<=\s)(?:when(?:ever)?|if|every (?:single )?time|each time|any ?time|as soon as|in case"
     r"|as long as|before|while|once|unless)\s+(?=\S)"
 )
 # The clause is what is asked or wished: "check if I ...", "I'd like it if you ...".
-_ASKED = re.compile(
+_ASKED = regex(
     r"\b(?:(?:ask|check|see|know|wonder|say)(?: me)?|(?:appreciate|like|love|prefer|hate|enjoy|help"
     r"|helps|bothers|annoys|great|nice|good|helpful|important)(?: it| me)*|even|only)\s+$"
 )
 # "before" and "once" open a clause only with a subject or a verb: "the cause before the fix".
-_NEEDS_SUBJECT = re.compile(r"(?:before|once)\s+(?!(?:i|we|you|any|each|every|i'm|\w+ing)\b)")
-_PREPOSITION = re.compile(r"(?<=\s)(in|for|during|on|at|about|regarding)\s+")
-_TIMES = re.compile(r"(?:\w+days|weekends|holidays|vacation|work|night|home|school)\b")
-_ANSWER_TO = re.compile(
+_NEEDS_SUBJECT = regex(r"(?:before|once)\s+(?!(?:i|we|you|any|each|every|i'm|\w+ing)\b)")
+_PREPOSITION = regex(r"(?<=\s)(in|for|during|on|at|about|regarding)\s+")
+_TIMES = regex(r"(?:\w+days|weekends|holidays|vacation|work|night|home|school)\b")
+_ANSWER_TO = regex(
     r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?|questions?|summar(?:y|ies)|advice)\s+$"
 )
-_OBJECT_FOR = re.compile(
+_OBJECT_FOR = regex(
     r"(?:^|\b(?:ask|asking|check|look|wait|search|apologi[sz]e|apologi[sz]ing|account|aim|go|opt"
     r"|write|thank|sorry))\s+$"
 )
-_NO_SITUATION = re.compile(
+_NO_SITUATION = regex(
     r"(?:me|you|us|him|her|them|it|now|good|free|short|example|instance|sure|once|ever|granted"
     r"|clarity|emphasis|the|this|that|these|those|a|an|your|general|detail|full|brief|total|mind"
     r"|advance|order|future|turn|addition|between|front|bold|italics|quotes|one|two|three|four"
     r"|five|terms of|capital|block|small|lower|upper|\d\S*)\b"
 )
-_COMPLEMENT = re.compile(r"(?<!\s)\s++(?:to|from|with|of|that|i|we|you|about|for|and|please)\b")
-_DETERMINERS = re.compile(r"(?:(?:all|any|every|each|of|my|our|future)\s+)+")
+_COMPLEMENT = regex(r"(?<!\s)\s++(?:to|from|with|of|that|i|we|you|about|for|and|please)\b")
+_DETERMINERS = regex(r"(?:(?:all|any|every|each|of|my|our|future)\s+)+")
 # How to answer, although it is a plural or a name.
 _FORMS = word_set("""
 brackets case chunks columns csv degrees format gmt hours millions minutes order parts pdf
@@ -91,9 +92,7 @@ percentages person pieces points rows seconds sections stages steps style terms 
 """)
 _MASS = frozenset({"class", "code", "conversation", "private", "prose", "public", "writing"})
 _EVERYTHING = frozenset({"answers", "messages", "output", "replies", "responses"})
-_APPLIES = re.compile(
-    r"(?:\w+ )?(?:use|avoid|no|add|put|skip|prefer|don't|never|stop|leave|keep)\b"
-)
+_APPLIES = regex(r"(?:\w+ )?(?:use|avoid|no|add|put|skip|prefer|don't|never|stop|leave|keep)\b")
 
 
 def split_condition(
@@ -189,8 +188,8 @@ _LONGEST_SENTENCE = 600  # Characters; what runs longer is pasted text, not a ru
 HEAD, TAIL = 16_000, 8_000
 _LONG_WORDS = 30  # Rules are short: a longer sentence must be more explicit.
 
-_WORD = re.compile(r"[a-z][a-z'_-]*")
-_FIRST_WORD = re.compile(r"[a-z]+")
+_WORD = regex(r"[a-z][a-z'_-]*")
+_FIRST_WORD = regex(r"[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,48 +461,48 @@ _ID_BYTES = 16
 _LONGEST_CONDITION = 600
 
 # The scaffolding of a condition, in the order in which it is taken off; closed classes only.
-_CONJUNCTION = re.compile(
+_CONJUNCTION = regex(
     r"(?:when(?:ever)?|if|every (?:single )?time|each time|any ?time|as soon as|as long as|in case"
     r"|next time|once|before|after|while|during|for|in|on|at|with|about|regarding)\s+",
     re.I,
 )
-_SUBJECT = re.compile(
+_SUBJECT = regex(
     r"(?:(?:i|we|you)(?:['\u2019](?:m|re|ve|d)| am| are| have| would)?"
     r"|(?:the|my|our) (?:topic|subject|question|conversation|message|request|discussion)"
     r"(?: is| has| turns| moves| comes| goes| concerns)?(?: about| to| on)?"
     r"|(?:it|there|that|this|he|she|they)(?:['\u2019](?:s|re)| is| are| comes to)|it|there)\s+",
     re.I,
 )
-_MODIFIER = re.compile(
+_MODIFIER = regex(
     r"\A(?:(?:\w+ly|just|also|ever|again|now|do|want(?: you)? to|need(?: you)? to"
     r"|(?:would )?like to|start to|begin to|happen to)\s+)+",
     re.I,
 )
 # Verbs of speaking and giving: what they bring up is the topic.
-_SPEAKING = re.compile(
+_SPEAKING = regex(
     r"(?:(?:ask|mention|talk|discuss|speak|answer)(?:s|ed|ing)?|bring(?:s|ing)? up|request|say|tell"
     r"|paste|send|share|write|want|need|post|upload|type|give|show|raise|chat|hear)\b\s*"
     r"(?:(?:you|me|us)\b\s*)?",
     re.I,
 )
-_WANTED = re.compile(
+_WANTED = regex(
     r"\A(?:(?:a|an|any|some|the|my|your|more|for)\s+)*"
     r"(?:questions?|help|advice|opinions?|something|anything|details|information|thoughts)\b\s*",
     re.I,
 )
-_LINK = re.compile(r"(?:about|on|for|with|regarding|of|to|in|into|upon|up|that)\s+", re.I)
-_DETERMINER = re.compile(r"(?:(?:a|an|the|my|our|your|any|all|every|each|some|of)\s+)+", re.I)
-_ENDING = re.compile(
+_LINK = regex(r"(?:about|on|for|with|regarding|of|to|in|into|upon|up|that)\s+", re.I)
+_DETERMINER = regex(r"(?:(?:a|an|the|my|our|your|any|all|every|each|some|of)\s+)+", re.I)
+_ENDING = regex(
     r"(?<!\s)\s++(?:(?:comes?|pops?) up|(?:is|are|gets?) (?:mentioned|involved|discussed)|again"
     r"|first|for me)$",
     re.I,
 )
-_NEXT = re.compile(
+_NEXT = regex(
     rf"{re.escape(JOINT)}|(?<!\s)\s++(?=(?:when(?:ever)?|if|every time|each time|any ?time|while"
     r"|during)\s+(?:i|we|you|it|the|my|\w+ing)\b)",
     re.I,
 )
-_HAN = re.compile(
+_HAN = regex(
     "^(?:每次|每当|当|如果|只要|要是)?(?:我们?|你|您)?(?:们)?(?:想|要)?(?:问|提到|提及|说到|谈到|聊到|讨论|说|聊|发)?"
     "(?:你|您)?(?:关于)?(?P<topic>.*?)(?:的?时候?|的话)?$"
 )

@@ -22,6 +22,7 @@ from typing import Literal
 from holdfast.language.instructions import cues
 from holdfast.language.instructions.rules import Rule, topic
 from holdfast.language.lexicon import CARDINALS, LANGUAGES, any_of, word_set
+from holdfast.language.regex import regex
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------
@@ -121,7 +122,7 @@ refer round set state treat try
 
 # Phrases that are one term, before the text is cut into words.
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), f" {term} ")
+    (regex(pattern), f" {term} ")
     for pattern, term in (
         (r"\b(?:british|uk|commonwealth) (?:spelling|(english))\b", r"\1 spelluk"),
         (r"\b(?:american|us) (?:spelling|(english))\b", r"\1 spellus"),
@@ -159,7 +160,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 _HAN_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), f" {term} ")
+    (regex(pattern), f" {term} ")
     for pattern, term in (
         (r"中文|汉语|普通话", "chinese"),
         (r"英文|英语", "english"),
@@ -181,9 +182,9 @@ _HAN_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 # What limits a rule or gives its reason is not what it wants.
-_UNSAID = re.compile(r"\b(?:unless|until|because|since|even if)\b.*")
+_UNSAID = regex(r"\b(?:unless|until|because|since|even if)\b.*")
 # What comes after it is rejected, what comes before is not: "code without comments".
-_NEGATIVE = re.compile(
+_NEGATIVE = regex(
     r"\b(?:no(?! problem)|not(?! only)|never|(?:stop|skip|drop)(?:p(?:ed|ing))?|quit|avoid(?:ed"
     r"|ing)?|without|instead of|rather than|less|fewer|needn't|leave(?=.{0,600} out\b)|leaving out"
     r"|omit|cut|ditch|refrain|spare|enough|hate|dislike|scrap|dont)\b"
@@ -195,12 +196,12 @@ _ORDER = (
     r"|leave|less|make|more|never|no|not|only|put|reply|respond|show|skip|speak|start|stop|switch"
     r"|use|write|you|\w+ (?:is|are))\b"
 )
-_CLAUSE = re.compile(
+_CLAUSE = regex(
     rf"[;:\u2013\u2014，。]|\s-\s|,? but\b|,(?= {_ORDER})"
     rf"|\s(?=and (?!(?:i|no|not|you)\b){_ORDER})"
 )
-_SEQUENCE = re.compile(r"\b(?:before|after)\b", re.I)
-_WORD = re.compile(r"[a-z']+")
+_SEQUENCE = regex(r"\b(?:before|after)\b", re.I)
+_WORD = regex(r"[a-z']+")
 _BEFORE_VERB = word_set("""
 actually always and can could do don't feel fine free from i i'd it's just let's like may never now
 ok okay on only please should so the to want we will would you
@@ -326,17 +327,17 @@ _ONE_TOPIC = 0.65  # "French accounts" and "accounts" are two.
 # Choices that hold for all quantities unless one is named.
 _MEASURES = frozenset({"clock", "currency", "dates", "temperature", "units"})
 
-_CHANGE = re.compile(
+_CHANGE = regex(
     r"\b(?:from (?:now|here|today|this point) on|going forward|actually|instead|again|any ?more"
     r"|any longer|no longer|changed my mind|go back|back to|switch|stop|quit|no more|no need to"
     r"|don't (?:have|need) to)\b|以后|改|不再|不用再",
     re.I,
 )
-_ALLOWS = re.compile(
+_ALLOWS = regex(
     r"\b(?:again|feel free|(?:ok|okay|fine|allowed|free|welcome) (?:to|if)|you (?:can|may))\b|可以",
     re.I,
 )
-_RELEASE = re.compile(
+_RELEASE = regex(
     r"(?:forget(?: about)?|ignore|scrap|drop|cancel|disregard|never mind|undo|lift|remove|delete"
     r"|clear|take back|withdraw|revoke) (?:what i(?:'ve)? (?:said|told you|asked)(?: you)?"
     r"(?: earlier| before)? (?:about|regarding) (?P<about>.+)"

@@ -10,20 +10,21 @@ from __future__ import annotations
 import re
 
 from holdfast.language.lexicon import MONTHS, NEAREST_KIN, PET, RELATIVES, SEASONS, WEEKDAY, any_of
+from holdfast.language.regex import regex
 
 # ----------------------------------------------------------------------
 # The words by which a clause states nothing that lasts, whatever else stands in it.
 # ----------------------------------------------------------------------
 
 #: Who speaks of themselves, in either language.
-FIRST_PERSON = re.compile(r"\b(?:i|im|ive|we|my|our|me|us|mine)\b|我")
+FIRST_PERSON = regex(r"\b(?:i|im|ive|we|my|our|me|us|mine)\b|我")
 #: Said with less than certainty.
-HEDGED = re.compile(
+HEDGED = regex(
     r"\b(?:i (?:think|guess|suppose|believe)|maybe|perhaps|probably|possibly|might be|not sure"
     r"|i'm pretty sure|as far as i (?:know|remember)|if i remember)\b|可能|也许|大概|好像|应该是"
 )
 #: Supposed, wished or asked: states nothing.
-SUPPOSED = re.compile(
+SUPPOSED = regex(
     r"^(?:(?:and|but|so|well|sure|ok|okay|yes|yeah|great),? )*(?:if|otherwise|or else"
     r"|suppose|imagine|pretend|what if|unless|let me"
     r"|let's (?!go with|stick with|settle on)|say i|as if|would|should|do|does|did|have you"
@@ -33,7 +34,7 @@ SUPPOSED = re.compile(
     r"|\bmaybe (?:i|we|you)\b(?=.{0,200}\b(?:can|should|try)\b)|^(?:如果|假如|要是)|[吗呢][?？。]?$"
 )
 #: What is felt, or is going on in the talk, and says nothing about a life.
-IDLE = re.compile(
+IDLE = regex(
     r"\bi (?:have|had|get|got|'ve got) (?:an?|some|one|another|no|the|two|a few"
     r"|a couple of) (?:\w+ )?(?:questions?|ideas?|feeling|problems?|issues?|doubts?|question"
     r"|favou?r|hunch|clue|errors?|bugs?|thoughts?|suggestions?|concerns?|request|lot|blast|chance"
@@ -52,7 +53,7 @@ IDLE = re.compile(
 )
 
 #: Points at something outside of the sentence: alone it says nothing.
-POINTS = re.compile(
+POINTS = regex(
     r"\b(?:of|love|like|enjoy|hate|prefer|into|using|use|have|bought|joined|started|adore|doing|on"
     r"|about|for|in|to|at|with) (?:this|that|these|those)\b(?! (?:year|month|week|summer|winter"
     r"|spring|autumn|fall|morning|evening|weekend|time|is|are))|\bthere[.!]?$|\b(?:done|tried|do"
@@ -133,18 +134,16 @@ _TRAITS = (
 _NAME_ASIDE = r"(?:,[^,]{1,40},| \([^)]{1,60}\))?"
 
 #: After the name of somebody, or of something.
-OF_NAMED = re.compile(
+OF_NAMED = regex(
     rf"{_NAME_ASIDE}(?: {_OFT}|(?=')){_TRAITS}"
     rf"|{_NAME_ASIDE} {_OFT}(?:{_EVENT}\b|{_NOT_YET} {_OFT}{_PENDING}\b)"
     r"| \((?:my|our|the) [^)]{2,60}\)"
     r"|,? (?:who is |which is )?(?:my|our) (?:\w+ )?[a-z]+(?=,|$|\.)"
     r"|, an? (?:[\w-]+ ){1,3}(?:in|at|from|near) \w"
 )
-EVENT_OF_NAMED = re.compile(rf"{_NAME_ASIDE} {_OFT}(?:{_EVENT}\b|{_NOT_YET} {_OFT}{_PENDING}\b)")
+EVENT_OF_NAMED = regex(rf"{_NAME_ASIDE} {_OFT}(?:{_EVENT}\b|{_NOT_YET} {_OFT}{_PENDING}\b)")
 #: The same, told of by somebody: what is told must be a number or a day.
-TOLD = re.compile(
-    rf"{_NAME_ASIDE} (?:says|writes|said|wrote|confirmed|told (?:me|us))\b.{{1,80}}\d"
-)
+TOLD = regex(rf"{_NAME_ASIDE} (?:says|writes|said|wrote|confirmed|told (?:me|us))\b.{{1,80}}\d")
 #: Somebody of the speaker's, without a name or with one.
 _OF_KIN = (
     rf"{_LEAD}(?:my|our) (?:[\w'-]+ ){{0,2}}?(?:{_KIN}|{_ANIMAL})(?:'s (?:[\w-]+ ){{0,2}}[\w-]+)?"
@@ -153,9 +152,9 @@ _OF_KIN = (
     rf"|{_LEAD}(?:the|our|my) {_ANIMAL} \([^)]{{2,60}}\)"
     rf"|{_LEAD}(?:grandpa|grandma|mum|mom|dad|granny|uncle|aunt) \w+ {_OFT}(?:{_TRAITS}|{_EVENT})"
 )
-OF_KIN = re.compile(_OF_KIN)
+OF_KIN = regex(_OF_KIN)
 #: Something definite, and what became of it.
-OF_THING = re.compile(
+OF_THING = regex(
     rf"{_LEAD}(?:the|my|our) (?!same\b|whole\b|idea\b|fact\b|one\b|error\b|code\b|test\b|function"
     rf"\b|query\b|build\b|movie\b|film\b|book\b|game\b|team\b|crowd\b|people\b|others?\b|kids\b)"
     rf"(?:[\w'&-]+ ){{1,3}}?{_OFT}(?:{_EVENT}\b(?! (?:me|out|by|up|off|through|well|great)\b)"
@@ -166,9 +165,9 @@ OF_THING = re.compile(
     r"|sold|cancell?ed|ordered)\b"
 )
 #: Who is who: a role, with a name to follow.
-IS_NAMED = re.compile(rf"{_LEAD}(?:(?:the|my|our|their) )?(?:[\w-]+ ){{0,2}}?{_ROLES}(?: is|'s) ")
+IS_NAMED = regex(rf"{_LEAD}(?:(?:the|my|our|their) )?(?:[\w-]+ ){{0,2}}?{_ROLES}(?: is|'s) ")
 #: A limit or a price of the speaker's own.
-LIMIT = re.compile(
+LIMIT = regex(
     rf"{_LEAD}(?:(?:the|my|our|total|max|overall) )*budget(?:'s| is|:| of)?(?: \w+){{0,2}}? "
     r"[$€£]?\d"
     r"|\b(?:i|we) (?:can|could|can't|cannot)(?: only| at most)? (?:spend|afford|pay|go up to)"
@@ -180,13 +179,13 @@ LIMIT = re.compile(
     rf"|weekends|weekdays|{WEEKDAY}s)\b"
     r"|\bi(?:'?m| am) off (?:dairy|gluten|sugar|meat|alcohol|coffee|caffeine|carbs|bread|nuts)\b"
 )
-PRICE = re.compile(
+PRICE = regex(
     rf"{_LEAD}(?:(?:the|my|our) )?(?:monthly |yearly )?(?:rent|salary|deposit|mortgage|lead time"
     r"|last day|room|flat|fee|deadline|delivery|shift|commute|lease|notice period)"
     r" (?:is|starts|ends|takes|costs|was)(?: \w+){0,2}? [$€£]?\d"
 )
 #: What the speaker never did.
-NEVER = re.compile(
+NEVER = regex(
     r"\b(?:i|we)(?:'?ve| have) never (?!thought|felt|heard|seen (?:any|such|so|it)|been (?:so|more"
     r"|this|happ|better|good|able|one|a )|realized|realised|met any|looked|wanted|understood"
     r"|experienced|really|quite|had (?:any|such|so|this))[a-z]+|\b(?:i|we) never (?:learned|learnt"
@@ -194,7 +193,7 @@ NEVER = re.compile(
     r"|drove)\b(?! (?:any|such|to (?:see|say|know)|why|how|the point)\b)"
 )
 #: What the speaker no longer does, or does not do or have.
-NOT = re.compile(
+NOT = regex(
     r"\b(?:i|we) no longer \w|\b(?:i|we) (?:don't|do not|dont|can't|cannot) .{2,60} any ?more\b"
     r"|\b(?:i|we) (?:don't|do not|dont) (?:own|drive|smoke|drink|eat|use|wear|speak|cook|travel"
     r"|live|work (?:on|at|for|in|with)|watch|play|have (?:(?:an? )(?:car|dog|cat|pet|degree"
@@ -205,7 +204,7 @@ NOT = re.compile(
     r"|it|worrying|thinking)\b)\w"
 )
 #: Said by one who has chosen, with or without "I".
-CHOSEN = re.compile(
+CHOSEN = regex(
     rf"{_LEAD}(?:decided[,.:] )?(?:going|sticking|staying|settled|went) (?:with|on) (?!the flow"
     r"|that|it\b)\w"
     rf"|{_LEAD}(?!(?:so|as|that|what|whatever|here|there|how|the way|this|like|and|well|but)\b)"
@@ -221,9 +220,9 @@ CHOSEN = re.compile(
     r"|\b(?:i'm|i am|we're|we are) not (?:doing|buying|taking|moving|selling|going (?:to|for|with)"
     r"|paying|renewing|renting) (?!that|this|it|anywhere|there)\w"
 )
-WANTED = re.compile(r"\b(?:i|we) (?:want|need) .{2,60}, not \w|\b(?:i|we) want (?:\w+ ){1,3}only\b")
+WANTED = regex(r"\b(?:i|we) (?:want|need) .{2,60}, not \w|\b(?:i|we) want (?:\w+ ){1,3}only\b")
 #: What the speaker did, has, or does for a living, beside CONTEXT.
-DONE = re.compile(
+DONE = regex(
     rf"\b(?:i|we)(?:'?ve| have)? {_OFT}(?:signed(?! up)|paid|sold|married|passed|moved (?:in|out"
     r"|house)|submitted|cancelled|canceled|handed in|inherited|hired|fired|got (?:the|my"
     r"|our) (?:job|visa|offer|permit|keys|results|grant|licen[cs]e|mortgage|loan|flat|house"
@@ -246,7 +245,7 @@ DONE = re.compile(
     r"|in|with) [\w ]{2,30}? (?:now|these days|nowadays)(?=[.!,]|$)"
 )
 #: The speaker will, on a day that is named.
-PLANS = re.compile(
+PLANS = regex(
     r"\b(?:i|we)(?:'?m|'re| am| are) (?:(?:also|both|just|still|now) )*(?!thinking|hoping|wondering"
     r"|considering|keeping|starting to|looking|feeling|trying|asking|getting (?:ready|excited"
     r"|nervous)|not\b)[a-z]+ing\b"
@@ -256,24 +255,24 @@ PLANS = re.compile(
     r"|our|the|to)|need to|must|get (?:my|the|married|paid)|go back|come back|am due|are due)\b"
 )
 #: The same, without "I".
-ELIDED = re.compile(
+ELIDED = regex(
     rf"{_LEAD}(?:starting|flying|moving|leaving|heading|travell?ing|meeting|seeing|visiting) \w"
 )
 #: Something begins or ends, on a day that is named.
-BEGINS = re.compile(
+BEGINS = regex(
     rf"{_LEAD}(?:(?:the|my|our) )?(?!it\b|that\b|this\b|what\b|who\b)(?:[a-z'-]+ ){{1,3}}?"
     r"(?:starts?|begins?|ends?|opens?|closes?|(?:is|are) (?:due|on|at)|arrives?|expires?|moves? to"
     r"|runs until|is back)\b"
 )
 #: Somebody else will.
-THEY_PLAN = re.compile(
+THEY_PLAN = regex(
     r"\b(?:moves?|moved|pushed|pushes|starts?|ends?|comes?|arrives?|leaves?|flies|gets?|wants?"
     r"|needs?|delivers?|takes?|returns?|opens?|closes?|visits?|lands|expects?|graduates?|retires?"
     r"|has|have|is|are|will|'s|'ll|begins?|picks?|postponed|delivery|expires?)\b"
 )
 #: A clause about who or what the one before it is about, and what it says that lasts.
-BACK = re.compile(r"^(?:and |but |so |bc |because |cause )*(?P<who>he|she|it|they)\b")
-BACK_STATE = re.compile(
+BACK = regex(r"^(?:and |but |so |bc |because |cause )*(?P<who>he|she|it|they)\b")
+BACK_STATE = regex(
     rf"^(?:and |but |so |bc |because |cause )*(?:(?:he|she|they)(?: {_OFT}|(?=')){_TRAITS}"
     rf"|(?:he|she|they) {_OFT}(?:{_EVENT}\b|{_NOT_YET} {_OFT}{_PENDING}\b)"
     r"|(?:it|they)(?:'s|'re| is| are) (?:called \w|made of|due\b|broken\b|booked\b|sold\b|paid\b"
@@ -282,33 +281,31 @@ BACK_STATE = re.compile(
     r"|it(?:'s| is) an? [a-z]*\d)"
 )
 #: To whom or what it can point: somebody named before, or a thing.
-WHO = re.compile(
-    rf"\b(?:{_KIN}|{_ANIMAL}|{_ROLES}|guy|woman|man|lady|girl|boy|nurse|dev|adopted)\b"
-)
+WHO = regex(rf"\b(?:{_KIN}|{_ANIMAL}|{_ROLES}|guy|woman|man|lady|girl|boy|nurse|dev|adopted)\b")
 _FAMILY_STATE = rf"\b(?:my|our) (?:\w+ ){{0,2}}?(?:{RELATIVES})\b"
-FAMILY = re.compile(_FAMILY_STATE)
-OF_FAMILY = re.compile(rf"(?=.{{0,60}}{_FAMILY_STATE})(?:{_OF_KIN})")
-WHAT = re.compile(r"\b(?:the|my|our|an?|this|that) \w")
+FAMILY = regex(_FAMILY_STATE)
+OF_FAMILY = regex(rf"(?=.{{0,60}}{_FAMILY_STATE})(?:{_OF_KIN})")
+WHAT = regex(r"\b(?:the|my|our|an?|this|that) \w")
 #: A name at the beginning of a sentence, told by what follows it; in the text as it is written.
-SOMEBODY = re.compile(
+SOMEBODY = regex(
     r"(?:(?i:and|but|so|also|oh|ok|hey|well),? )?(?!(?:The|My|Our|It|This|That|What|Yes|No|You"
     r"|He|She|They|We|There|Here|Who|So|And|But|Then|If|When|Maybe|Someone|Everyone|Nobody|Mine)\b)"
     r"[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2}"
     r"(?= (?:could|can|will|is|was|has|had|does|did|wants|says|said|lives|works|might|\w+ed)\b)"
 )
-OF_MINE = re.compile(
+OF_MINE = regex(
     r"(?:(?i:and|but|so|also|oh|ok|hey|well|(?:last|one more) thing),? )?[A-Z][\w'-]+(?: "
     r"[A-Z][\w'-]+)?(?: \((?:my|our) (?:\w+ )?\w+|, (?:my|our) (?:\w+ )?\w+,)"
 )
 #: What only people do: then the capital at the beginning is that of a name.
-SOMEBODY_DID = re.compile(
+SOMEBODY_DID = regex(
     r"(?!(?:It|This|That|He|She|They|We|You|There|Who|Someone|Everyone|Nobody|Never|Just|Finally"
     r"|Then|Already|Yesterday|Always)\b)[A-Z][a-z]+(?: [A-Z][a-z]+)? (?:finally |just |also )?"
     r"(?:quit|resigned|retired|died|passed away|got (?:married|engaged|divorced|fired|promoted)"
     r"|had a baby|gave birth|moved (?:to|in|out|away)|signed off)\b"
 )
 #: With these a clause that begins with nobody is still worth a look.
-WORTH = re.compile(
+WORTH = regex(
     r"\b(?:he|she|it|they|budget|rent|salary|deposit|going with|sticking with|it is|after all"
     r"|instead|changed my mind|last day|room|flat|commute|starts?|ends|begins|expires|due|quit"
     r"|died|resigned|retired|married|passed away|paid|signed|approved|sold|booked|ordered|sent"
@@ -335,7 +332,7 @@ _OFTEN = (
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
+    return regex("|".join(patterns))
 
 
 #: What somebody must, must not, or cannot.
@@ -485,7 +482,7 @@ IDENTITY = _any(
 )
 
 #: A name is known by its capital alone: looked for in the clause as it is written.
-NAMED = re.compile(
+NAMED = regex(
     r"(?i:\bi'm|\bi am|\bi’m|\bname'?s) [A-Z][a-z]+(?: [A-Z][a-z]+)?"
     r"(?:[.,!]|$|,? (?:from|an?|and (?i:i'm|i am|my|i))\b)"
 )
@@ -587,7 +584,7 @@ CONTEXT = _any(
     r"我们?(?:有|养了?|开|用|正在(?:做|写|学|开发|准备))(?!(?:点|些|没有|空|个问题|问题|时间))",
 )
 #: A day that is fixed for something: told with a date it is worth keeping.
-DATED = re.compile(
+DATED = regex(
     r"\b(?:deadline|appointment|flight|meeting|exam|interview|wedding|birthday|anniversary"
     r"|conference|trip|vacation|holiday|surgery|operation|move|release|launch|presentation|concert"
     r"|race|marathon|party|visit|hearing|defen[cs]e|due date|lease|contract|train|ceremony"
@@ -595,7 +592,7 @@ DATED = re.compile(
 )
 
 #: What a person other than the speaker is or does, right after the name.
-OTHERS = re.compile(
+OTHERS = regex(
     r"(?:,[^,]{1,40},)? (?:also |now |currently |still |just |really |recently ){0,8}"
     r"(?:(?:is|was|'s) (?:an? (?!bit|lot|great (?:idea|way)|good)|the (?:head|owner|founder"
     r"|director|author|coach|captain|ceo|manager|capital|president"

@@ -26,6 +26,7 @@ from holdfast.language.instructions.own_words import said_by_user, shows
 from holdfast.language.lexicon import WEEKDAY
 from holdfast.language.mentions import Mention, P, starting_between
 from holdfast.language.names import same
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS, cut_sentences
 from holdfast.language.statements import cues
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
@@ -40,14 +41,14 @@ from holdfast.types import Event
 _HEADLINE_WORDS = 10
 _HEADLINE_CHARS = 80
 _MOST_KEYWORDS = 8
-_OPENER = re.compile(
+_OPENER = regex(
     r"^(?:(?:well|so|yes|yeah|yep|oh|hey|hi|actually|also|and|but|ok|okay|btw|by the way|anyway|ah"
     r"|wow|honestly|no)[,!.]? )+",
     re.IGNORECASE,
 )
-_CUT = re.compile(r"[,;:(]| - | (?:and|but|because|so that|which|who|since|although)\b")
-_WORD = re.compile(r"[^\W_]+(?:['’.:@+#-][^\W_]+)*")
-_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CUT = regex(r"[,;:(]| - | (?:and|but|because|so that|which|who|since|although)\b")
+_WORD = regex(r"[^\W_]+(?:['’.:@+#-][^\W_]+)*")
+_DENSE = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def headline(text: str) -> str:
@@ -103,7 +104,7 @@ _BEGINS = (
     r"|on (?:the )?[\w']+(?: \d{1,2})? (?:i|i'm|we|we're)\b"
     rf"|(?:he|she|it|they)(?:'s|'re|'ll|'ve|'d| (?:{_FINITE}|[a-z]+s|only|also|never|always))\b"
 )
-_JOINT = re.compile(
+_JOINT = regex(
     rf"(?:[,;]? (?:and|but|so|bc|because|cause)|[,;]| (?:tbh|lol|btw)) (?={_BEGINS})"
     r"|: (?=(?:i'm|i am|i've|my|we're|our|sent|ordered|booked|paid)\b)"
     r"|,? (?:(?:and|so|but|then) )?(?=(?:can|could|would|will|do|did|are|have) you\b|(?:how|what"
@@ -112,39 +113,37 @@ _JOINT = re.compile(
     r"|,? (?=(?:otherwise|or else)\b)|, so (?=[a-z]+ (?:should|will|can|can't|must|is|are)\b)"
 )
 #: Of somebody by name; looked for in the text as it is written.
-_OF_NAME = re.compile(
+_OF_NAME = regex(
     rf"(?:[,;] (?:(?:and|but|so) )?| (?:and|but|so) )(?=(?:[A-Z][\w'’.&-]* )"
     rf"{{1,3}}(?:only |also |still |never |already |just )?(?:{_FINITE})\b)"
     r"|, (?=(?:the |my |our )?[a-z]+ is (?:Dr\. |Mr\.? |Mrs\.? |Ms\.? )?[A-Z])"
 )
-_VERB = re.compile(rf"\b(?:{_FINITE}|[a-z]+ed)\b|'(?:s|m|re|ve|ll|d)\b")
-_SAYS_WHO = re.compile(r"\b(?:i|we|you|he|she|it|they|my|our)\b")
+_VERB = regex(rf"\b(?:{_FINITE}|[a-z]+ed)\b|'(?:s|m|re|ve|ll|d)\b")
+_SAYS_WHO = regex(r"\b(?:i|we|you|he|she|it|they|my|our)\b")
 #: What is said under it must not be cut from it.
-_CONDITION = re.compile(
+_CONDITION = regex(
     r"\b(?:if|unless|suppose|supposing|imagine|pretend|assuming|whether|would|might|wish)\b"
 )
 #: A clause that only says when, why or where the next one is so.
-_SUBORDINATE = re.compile(
+_SUBORDINATE = regex(
     r"^(?:(?:and|but|so) )?(?:when|whenever|while|although|though|because|since|as|after|before"
     r"|once|until|till|where|that|which|who|whose|like|even)\b"
 )
 #: Says when, where or for what the rest is so: "at my old job, ...", "starting next year, ...".
-_FRAME = re.compile(
+_FRAME = regex(
     r"^(?:(?:and|but|so) )?(?:for|at|in|on|during|starting|beginning|from|as of|until|by|before"
     r"|after|under|within|next|last|hypothetically|theoretically|temporarily|eventually|someday)\b"
 )
 #: Takes something back: what follows is not cut from it.
-_OBJECTING = re.compile(
-    r"(?:(?:oh|hm+|well|and|but) )?(?:actually|no|nope|wait|sorry|correction)[,.]?"
-)
+_OBJECTING = regex(r"(?:(?:oh|hm+|well|and|but) )?(?:actually|no|nope|wait|sorry|correction)[,.]?")
 #: "..., but as of May" belongs to what follows it.
-_TAIL = re.compile(
+_TAIL = regex(
     r"(?:,| -)?(?: (?:and|but|so)),? (?=(?:with|since|as|because|when|while|after|before|now"
     r"|of course|given|considering|in|on|at|if|by) [^,]{2,60}(?:, \d{4})?$)|,? but, of course$"
 )
-_REASON = re.compile(r"\b(?:bc|because|cause)\b")
-_ASKS = re.compile(r"(?:can|could|would|will|do|did|are|have) you\b|what if\b|how\b|which\b")
-_DEPENDS = re.compile(
+_REASON = regex(r"\b(?:bc|because|cause)\b")
+_ASKS = regex(r"(?:can|could|would|will|do|did|are|have) you\b|what if\b|how\b|which\b")
+_DEPENDS = regex(
     r"\b(?:why|how|what|that|which|who|whose|whom|because|cause|when|where|if|as|than|like|said"
     r"|says|told|asked|you|to|reason|things?|everything|someone|people)\b"
     r"|\b(?:on|in|at|of|with|for|from|by|about|into|under|over) $"
@@ -255,7 +254,7 @@ _STATES = (
     rf"|this) (?:[\w'-]+ )"
     rf"{{1,4}}?(?:{_FINITE})|(?:my|our) [\w-]+'s)\b)"
 )
-_TO_KEEP = re.compile(
+_TO_KEEP = regex(
     r"^(?:(?:and|also|so|oh|ok|okay|hey|hi|btw|by the way|one more thing|please|pls|just)[,:]? )*"
     r"(?:(?:can|could|would|will) you (?:please )?|i(?:'d| would)? (?:want|like|need) you to )?"
     r"(?:(?:always )?(?:remember|note|keep in mind|bear in mind|take note|make a note"
@@ -296,7 +295,7 @@ def without_request(text: str) -> str:
 
 _LONGEST_CORRECTION = 300
 #: Somebody objects, or takes back what they said.
-_OBJECTS = re.compile(
+_OBJECTS = regex(
     r"^(?:(?:hm+|wait|sorry|oh|well|ah|hey)[,!.]? )*(?:(?P<strong>(?:no[,.!]? )?(?:that|this"
     r"|it)(?:'s| is| was) (?:\w+ )?(?:wrong|incorrect|not (?:right"
     r"|correct|true|quite right|accurate))|correction|incorrect|wrong|scratch that|my mistake"
@@ -307,25 +306,25 @@ _OBJECTS = re.compile(
     r"|i(?:'m| am| live| work| meant| have)))"
 )
 #: "It's been hard", "it's fine": said in talk, and corrects nothing.
-_TALK = re.compile(
+_TALK = regex(
     r"^[\s,:.]*(?:it|that|this)(?:'s| is| was) (?:been|fine|ok|okay|good|all|enough|so|very|really"
     r"|pretty|quite|a (?:bit|lot|great|good)|not (?:easy|bad|that|too|really|a)|just|cool|great"
     r"|hard|nice|kind of|been)\b"
 )
-_NOT_AFTER = re.compile(
+_NOT_AFTER = regex(
     r"(?:,| and| but) not (?P<avoid>(?!only\b|just\b|to\b|.{1,60} but\b)"
     rf"[^{STOPS},;:]{{1,60}})[.!]?$"
 )
-_NOT_BEFORE = re.compile(
+_NOT_BEFORE = regex(
     r"^not (?P<avoid>(?!only\b|just\b|sure\b|yet\b|really\b|at\b|to\b|a\b|even\b)"
     rf"[^{STOPS},;:]{{1,40}}), (?:but )?(?P<right>[^{STOPS},;:]{{1,40}})[.!]?$"
     rf"|\bnot (?P<avoided>(?!only\b|just\b)[^{STOPS},;:]{{1,60}}?),?"
     rf" but (?P<instead>[^{STOPS},;:]{{1,60}})[.!]?$"
 )
-_ZH = re.compile(
+_ZH = regex(
     r"不是(?P<avoid>[^，,。]{1,12})[，,]\s*(?:而)?是[^，。]|[，,]\s*(?:而)?不是(?P<avoided>[^，,。吗]{1,12})[。！]?$"
 )
-_PARTICULAR = re.compile(rf"\d|\b[A-Z][a-z]|\b{WEEKDAY}\b|(?:一|二|三|四|五|六|七|八|九|十)")
+_PARTICULAR = regex(rf"\d|\b[A-Z][a-z]|\b{WEEKDAY}\b|(?:一|二|三|四|五|六|七|八|九|十)")
 
 
 def find_correction(text: str, low: str) -> str | None:
@@ -391,24 +390,24 @@ _ADDRESSED = frozenset({"decision", "preference", "goal", "context", "behavior",
 _UNDATED = frozenset({"preference", "behavior"})
 
 #: Points at what was said before it.
-_BACK = re.compile(r"\b(?:it|its|this|that|these|those|them|they|their|he|him|his|she|her|there)\b")
-_POINTS_AWAY = re.compile(
+_BACK = regex(r"\b(?:it|its|this|that|these|those|them|they|their|he|him|his|she|her|there)\b")
+_POINTS_AWAY = regex(
     r"\b(?:that|this|those|these|one)\b(?! (?:week|month|year|summer|winter|spring|autumn|fall"
     r"|weekend|evening))"
 )
-_LOST = re.compile(r"\b(?:love|like|enjoy|hate|adore|prefer) (?:their|his|her|its)\b")
-_THANKS = re.compile(r"\bappreciate\b", re.IGNORECASE)
+_LOST = regex(r"\b(?:love|like|enjoy|hate|adore|prefer) (?:their|his|her|its)\b")
+_THANKS = regex(r"\bappreciate\b", re.IGNORECASE)
 #: Whose life is worth keeping, beside the speaker's.
 _OF_OTHERS = frozenset({"person", "organization"})
-_YOU = re.compile(r"\byou(?:r|rs|'re|'ve|'d|'ll)?\b")
+_YOU = regex(r"\byou(?:r|rs|'re|'ve|'d|'ll)?\b")
 _A_DAY = timedelta(days=1)
 _NO_ANTECEDENT = (cues.SUPPOSED, cues.IDLE, _YOU)
 #: "She's a nurse, they're nice": who "she" is was said nowhere near.
-_SOMEBODY_DOES = re.compile(r"(?:i|we) [a-z]+ \w")
-_UNTOLD = re.compile(r"(?:and |but |so )?(?:he|she|they)\b")
-_JOINED = re.compile(r"^(?:oh )?(?:and|but),? (?=\w)")
+_SOMEBODY_DOES = regex(r"(?:i|we) [a-z]+ \w")
+_UNTOLD = regex(r"(?:and |but |so )?(?:he|she|they)\b")
+_JOINED = regex(r"^(?:oh )?(?:and|but),? (?=\w)")
 _NOBODY = frozenset({"place", "organization", "event", "date"})
-_PLAIN = re.compile(r"[A-Z][a-z]+")
+_PLAIN = regex(r"[A-Z][a-z]+")
 _TOLD_OF_NAMED = (cues.OTHERS, cues.OF_NAMED, cues.TOLD)
 _IN_PASSING = (
     ("constraint", cues.LIMIT),
@@ -422,19 +421,17 @@ _IN_PASSING = (
     ("context", cues.OF_KIN),
     ("other", cues.OF_THING),
 )
-_BEFORE_NAME = re.compile(
+_BEFORE_NAME = regex(
     r"(?:(?:and|but|so|also|well|oh|hey|by the way|btw|yes|yeah|fyi|note that|update|then|now)"
     r"[, ]+)*(?:(?:[a-z]+ ){0,2}[a-z]+[,:] |option \w+:? )?"
     r"(?:(?:my|our|the|your) (?:[a-z-]+ ){1,2}|[a-z]+ is )?"
 )
 
 
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"\"[^\"]{2,}(?:\"|$)|\u201c[^\u201d]{2,}(?:\u201d|$)|\u00ab[^\u00bb]{2,}(?:\u00bb|$)|「[^」]+」?"
 )
-_SPEAKS = re.compile(
-    rf"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us|you|your)\b|[{STOPS}]\W*$", re.I
-)
+_SPEAKS = regex(rf"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us|you|your)\b|[{STOPS}]\W*$", re.I)
 
 
 def facts_of(

@@ -28,6 +28,7 @@ from typing import Literal
 
 from holdfast.language.lexicon import SHORT_MONTHS, SURE_MONTHS, WEEKDAY, any_of
 from holdfast.language.names import same
+from holdfast.language.regex import regex
 from holdfast.language.terms import fold, terms
 
 # ----------------------------------------------------------------------
@@ -61,7 +62,7 @@ _TERMS_PER_ENTITY = 2
 _LONGEST_WEIGHED = 4_000
 
 _MONTH = rf"(?:{any_of(SURE_MONTHS, SHORT_MONTHS)})"
-_PARTICULAR = re.compile(
+_PARTICULAR = regex(
     r"\"[^\"]{1,80}\"|“[^”]{1,80}”|《[^》]{1,80}》|「[^」]{1,80}」"
     r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,32}|https?://\S{1,200}"
     rf"|[$€£¥]\s?\d[\d.,]*|\d[\d.,:/-]*\s?(?:may\b|{_MONTH}\b|%|°c|kg|km|cm|mm|g|m|h|am|pm|years?"
@@ -72,8 +73,8 @@ _PARTICULAR = re.compile(
     re.IGNORECASE,
 )
 # A capital after a small letter and a space: a name inside a sentence, not its first word.
-_NAMED = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]*(?: [A-Z][\w'-]*)*|(?<=[\u3400-\u9fff])[A-Za-z]\w+")
-_HEDGED = re.compile(
+_NAMED = regex(r"(?<=[a-z,;] )[A-Z][\w'-]*(?: [A-Z][\w'-]*)*|(?<=[\u3400-\u9fff])[A-Za-z]\w+")
+_HEDGED = regex(
     r"\b(?:maybe|perhaps|possibly|probably|might|some(?:thing|how|what|where|one|times?)?|kind of"
     r"|sort of|several|a few|various|stuff|things|around|roughly|about \d|i (?:think|guess))\b|可能"
     r"|也许|大概|好像|似乎|某些|一些|左右|差不多"
@@ -81,7 +82,7 @@ _HEDGED = re.compile(
 _ACTIONS: tuple[tuple[float, re.Pattern[str]], ...] = (
     (
         1.0,
-        re.compile(
+        regex(
             r"\b(?:must|have to|has to|needs? to|required?|obliged|forbidden|not allowed|may not"
             r"|cannot|can't|allerg\w+|intoleran\w+|deadline|due (?:on|by|date)|expires?|urgent"
             r"|overdue|always|never|do not|don't (?:eat|drink|use|call|send|contact)"
@@ -92,7 +93,7 @@ _ACTIONS: tuple[tuple[float, re.Pattern[str]], ...] = (
     ),
     (
         0.8,
-        re.compile(
+        regex(
             r"\b(?:decid\w+|chose|chosen|agreed|settled on|switch(?:ed|ing)|cancel+ed|approved"
             r"|signed|selected|opted|committed|instead of|no longer|not any ?more|correct(?:ed|ion)"
             r"|actually|changed (?:to|from)|replaced)\b"
@@ -101,7 +102,7 @@ _ACTIONS: tuple[tuple[float, re.Pattern[str]], ...] = (
     ),
     (
         0.6,
-        re.compile(
+        regex(
             r"\b(?:wants? to|plans? to|planning|goal|aims?|hopes? to|intends?|trying to|saving for"
             r"|training for|dream|prefer\w*|likes?|loves?|hates?|dislikes?|favou?rites?|enjoys?"
             r"|avoids?|rather|fond of|interested in)\b"
@@ -110,7 +111,7 @@ _ACTIONS: tuple[tuple[float, re.Pattern[str]], ...] = (
     ),
     (
         0.3,
-        re.compile(
+        regex(
             r"\b(?:usually|often|every|weekly|daily|monthly|meets?|appointment|scheduled|booked"
             r"|works? (?:at|for|as)|lives? in|owns?|is called|responsible for)\b|经常|每[天周月年]"
             r"|预约|安排|负责|住在|工作"
@@ -178,7 +179,7 @@ _LONGEST = 2_000  # Characters that are looked at; a fact has a tenth of it.
 _USER = r"(?:the |this |our )?(?:user|speaker|human|customer|client|person|interlocutor)"
 _MODEL = r"(?:the |an |our )?(?:assistant|ai|bot|agent|model|chatbot|llm|system)"
 
-_INJECTION = re.compile(
+_INJECTION = regex(
     r"\b(?:ignore|disregard|forget|override|bypass) (?:(?:all|any|of|the|your|these|previous|prior"
     r"|above|earlier|system) ){1,4}(?:instructions?|rules|guidelines|prompts?|directives|context)"
     r"|^\W*(?:system|developer|assistant) ?(?:prompt|message)? ?:|<\|?/?(?:system|im_start|im_end)"
@@ -191,7 +192,7 @@ _DEED = (
     r"|deploy|install|run|execut|cancel|order|withdraw|email|spend|subscrib|upload|forward|remov"
     r"|overwrit|sell|trad|submit|authori[sz]|access|modify|reset|log in)"
 )
-_GRANT = re.compile(
+_GRANT = regex(
     rf"\b(?:{_MODEL}|you) (?:may|can|could|(?:is|are) (?:allowed|free|authori[sz]ed|permitted"
     rf"|cleared) to)(?: \w+)? {_DEED}"
     rf"|\b(?:allow|permit|authori[sz]|grant|empower|entitl)\w* (?:{_MODEL}"
@@ -201,7 +202,7 @@ _GRANT = re.compile(
     rf"|{_DEED}\w* .{{0,60}}\bwithout (?:asking|confirmation|checking|(?:my )?approval)\b"
     r"|(?:允许|授权|批准)(?:你|助手|系统|它)|无需(?:确认|询问)"
 )
-_ORDER = re.compile(
+_ORDER = regex(
     rf"\b(?:you|{_MODEL}) (?:must|should|shall|need to|needs to|has to|have to|ought to"
     r"|will always|will never|always|never)\b|\bmake sure (?:to|you|that)\b|\b(?:instructed|told"
     rf"|asked|ordered|wants) (?:you|{_MODEL}) to\b|\bfrom now on\b|\b(?:always|never) (?:answer"
@@ -214,7 +215,7 @@ _HELP = (
     r" (?:\w+ )?(?:answer|explanation|recipe|summary|list|example|translation|overview|table|poem)"
     r"|clarification|details|feedback|instructions|ideas)"
 )
-_META = re.compile(
+_META = regex(
     rf"^{_USER} (?:(?:has|had|also|just|then|is|was|have|now|again|specifically"
     r"|initially) )*(?:ask(?:s|ed|ing)? (?:about|for|how|whether|if|what|why|when|where|who|which"
     rf"|to|an?|the|me|you|{_MODEL}|several|some|again|follow)|request(?:s|ed|ing)?\b|[ie]nquir"
@@ -241,11 +242,11 @@ _META = re.compile(
     r"|需要帮助|寻求)|^助手|^(?:本次|这次|此次|该)?(?:对话|聊天|会话)"
 )
 
-_STANDING = re.compile(
+_STANDING = regex(
     r"\b(?:always|never|from now on|whenever|every time|each time|going forward|in (?:the )?future"
     r"|by default|as a rule|any ?more)\b|以后|每次|总是|永远|从现在起|从今以后"
 )
-_NOTED = re.compile(
+_NOTED = regex(
     r"^(?:please )?(?:remember|note|keep in mind|don't forget|bear in mind|fyi|for the record)"
     r"(?:,| that|:)+\s*|^(?:请)?记住[，,:：]?|^(?:请)?注意[，,:：]\s*"
 )
@@ -258,7 +259,7 @@ _VERBS = (
     "|suggest|recommend|plan|build|design|install|update|sort|count|format|shorten|simplify|repeat"
     "|go|wait|say|call (?!me )|avoid|be|ensure"
 )
-_REQUEST = re.compile(
+_REQUEST = regex(
     rf"^(?:(?:ok(?:ay)?|so|now|then|and|also|hey|hi|please|pls|kindly|just|first|next)[,:]? )*"
     rf"(?:(?:{_VERBS})\b|please\b|let's\b)(?!'s)"
     r"|^(?:can|could|would|will) (?:you|we)\b|^(?:i|we)(?:'d| would)? (?:need|want|like"
@@ -268,7 +269,7 @@ _REQUEST = re.compile(
     r"|translation|example)|the assistant to)\b|^(?:请)?(?:帮我|给我|告诉我|提醒我|替我|麻烦你"
     r"|让我看|写一|列出|翻译|总结|解释)|^请"
 )
-_MOMENT = re.compile(
+_MOMENT = regex(
     r"\b(?:right now|at the moment|just now|at this moment|for the moment|as we speak|in (?:a|ten"
     r"|five|a few|\d+) (?:minutes?|seconds?|bit|sec|min)|brb|a minute ago|this minute)\b|(?:\bi'm"
     r"|\b(?:is|am|was|are|feels?|feeling|be|been)) (?:(?:a|so|very|really|too|quite|pretty|bit"
@@ -280,7 +281,7 @@ _MOMENT = re.compile(
     r"|此刻|目前正)在[^，。]{0,6}(?:机场|车站|路上|超市|开会|排队|等)|我?刚(?:刚|吃|到|起|睡|下班)"
     r"|(?:有点|好|很|太)(?:困|饿|渴|累|冷|热|头疼)|一会儿就|马上(?:到|来|回)"
 )
-_LASTING = re.compile(
+_LASTING = regex(
     r"\b(?:always|often|usually|every|chronic|never|since|for (?:years|months)|whenever"
     r"|when(?:ever)?)\b|经常|总是|每[天次周年]|一直"
 )

@@ -22,6 +22,7 @@ from holdfast.language.lexicon import (
     any_of,
     word_set,
 )
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 
 _NEVER = word_set(f"""
@@ -60,25 +61,25 @@ _PET = (
     rf"(?:{any_of(PETS)}|turtle|bird|pony|guinea pig|budgie|ferret|beagle|labrador|greyhound"
     r"|terrier|poodle|collie|spaniel)"
 )
-_INTRODUCED = re.compile(
+_INTRODUCED = regex(
     r"(?:^|[.:!,;] |\b(?:and|hi|hey|hello) )(?P<how>(?i:i'm|i am|this is|my name is|my name's"
     rf"|name's)) (?P<name>{_NAME})(?P<after>,? .*|[.!,]|$)"
 )
-_TELLS = re.compile(r"name", re.I)
-_AGE = re.compile(r"^, (?P<age>\d{1,2})(?=,|\.|$| )(?: years old)?")
-_WORK = re.compile(
+_TELLS = regex(r"name", re.I)
+_AGE = regex(r"^, (?P<age>\d{1,2})(?=,|\.|$| )(?: years old)?")
+_WORK = regex(
     r"^,? (?:and )?(?:(?:i'm |i am )?(?:an? |the |your ))?(?P<job>(?:[A-Za-z/-]+ ){0,4}?"
     r"(?:[A-Za-z]{3,}(?:er|or|ist|ian|eer|ant|yst|ect|man|woman)|nurse|chef|cook|coach|pilot|clerk|guide"
     r"|student|midwife|vet|judge|paramedic|mechanic|priest|poet|barista|ceo|cto|founder))"
     r"(?=[.,;!]|$| (?:at|for|in|from|based|with|and|who|by|of|living)\b)"
 )
-_AT = re.compile(rf"^ (?:at|for) (?:the )?(?P<employer>{_NAME}(?: & {_NAME})?)")
-_PLACE = re.compile(
+_AT = regex(rf"^ (?:at|for) (?:the )?(?P<employer>{_NAME}(?: & {_NAME})?)")
+_PLACE = regex(
     r"^(?:,? (?:and )?(?:i'm |i |am |is |live |lives |living |based |currently |originally ))*"
     rf",? ?(?P<how>in|from|based in|out of) (?P<place>(?:the )?{_NAME}(?:, {_NAME})?)"
 )
 _OF_MINE = tuple(
-    (field, re.compile(pattern))
+    (field, regex(pattern))
     for field, noun in (("family", _KIN), ("pets", _PET))
     for pattern in (
         rf"\b(?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){{0,2}}?(?P<noun>{noun}),? (?P<name>{_NAME})",
@@ -86,7 +87,7 @@ _OF_MINE = tuple(
         rf"\b(?:[Tt]he|[Mm]y|[Oo]ur) (?P<noun>{noun}) \((?P<name>{_NAME})",
     )
 )
-_WANTED = re.compile(
+_WANTED = regex(
     rf"\b(?:i|we) want (?P<what>[^{STOPS},;]{{2,60}}), not (?P<not>[^{STOPS},;]{{2,40}})", re.I
 )
 

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 
 from holdfast.language.lexicon import RELATIVES
+from holdfast.language.regex import regex
 from holdfast.language.sentences import cut_sentences
 
 # ----------------------------------------------------------------------
@@ -64,7 +65,7 @@ _NO_HABIT = (
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
+    return regex("|".join(patterns))
 
 
 CORRECTION = _any(
@@ -213,7 +214,7 @@ IDENTITY = _any(
     rf"|我(?:的)?(?:{_ZH_FAMILY})(?:是|今年|在|叫|住|上|刚|已)|我有[^，。]{{0,4}}(?:{_ZH_FAMILY})",
 )
 #: A name is known by its capital alone.
-NAMED = re.compile(r"(?i:\bi'm|\bi am|\bthis is|\bname'?s) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[.,!]|$)")
+NAMED = regex(r"(?i:\bi'm|\bi am|\bthis is|\bname'?s) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[.,!]|$)")
 
 GOAL = _any(
     r"\b(?:my|our|the) (?:[\w']+ ){0,2}?(?:goal|aim|objective|target|dream|ambition|plan|mission"
@@ -288,10 +289,10 @@ _PATTERNS = dict(
 )
 _MOST_CHARS = 20_000  # A longer turn is pasted text; what it shows of its user stands at its start.
 _LONGEST_SENTENCE = 600
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
-_QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|「[^」]{1,300}」|`[^`\n]{1,300}`")
-_ASKED = re.compile(r"[?？]['\")\]]*$|[吗呢]$|^(?:what|which|who|whom|why|how|where|when)\b")
-_SUPPOSED = re.compile(
+_FENCE = regex(r"[ \t]*(?:```|~~~)")
+_QUOTED = regex(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|「[^」]{1,300}」|`[^`\n]{1,300}`")
+_ASKED = regex(r"[?？]['\")\]]*$|[吗呢]$|^(?:what|which|who|whom|why|how|where|when)\b")
+_SUPPOSED = regex(
     r"^(?:and |but |so )?(?:if|suppose|imagine|pretend|say) (?:i|we|you)\b|如果我|假如"
 )
 
