@@ -36,6 +36,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import holdfast
 from holdfast.bench.data import chosen_sets, read_set
+from holdfast.index.large import _Nearest
 from holdfast.index.view import packed
 from holdfast.language.terms import TERMS_VERSION, terms
 from holdfast.learn.embed import RECIPE
@@ -64,6 +65,7 @@ class Asked:
 
     model_id = "bench"
     dim = DIM
+    is_stand_in = True
 
     def __init__(self, folder: Path) -> None:
         texts = json.loads((folder / "questions.json").read_text())
@@ -220,8 +222,13 @@ def nearest(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:
     known = store.large_owner(OWNER, store.spaces()[-1])
     assert known is not None
     with store.large(OWNER, store.spaces()[-1]) as reader:
-        by_vector = index._by_vector(reader, known, store.head(OWNER).epoch, Index())
-        return [[spot.record.hex() for spot, _ in by_vector(v, Narrowed())[:10]] for v in vectors]
+        signs = index._signs(reader, known, store.head(OWNER).epoch, Index())
+        near = _Nearest(reader, Index().search_effort, signs)
+        found = []
+        for each in vectors:
+            with near.begun(each, Narrowed()) as wait:
+                found.append([spot.record.hex() for spot, _ in wait()[:10]])
+        return found
 
 
 def nearest_exact(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:

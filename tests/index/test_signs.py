@@ -65,3 +65,19 @@ def test_more_disturbs_nobody_who_searches() -> None:
 
 def test_nothing_is_named_where_there_is_nothing() -> None:
     assert Signs(DIM, 0).nearest(made(1)[0], 5) == []
+
+
+def test_likeness_follows_the_nearest_passage_of_a_document() -> None:
+    vectors, probe = made(2_000), made(1, seed=2)[0]
+    names = ids(0, 1_000)
+    two_of_each = SignRows(
+        b"".join([*names, *names]),
+        np.zeros(2_000, dtype=np.bool_),
+        np.packbits(vectors > 0, axis=1),
+    )
+    signs = Signs(DIM, 0).extended(two_of_each, 1)
+    likeness = signs.likeness(probe, [*names, ids(5_000, 1)[0]])
+    assert set(likeness) == set(names), "what has no vector is not told"
+    cosines = np.maximum(vectors[:1_000] @ probe, vectors[1_000:] @ probe)
+    told = np.array([likeness[name] for name in names])
+    assert np.corrcoef(cosines, told)[0, 1] > 0.9

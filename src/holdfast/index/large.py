@@ -12,6 +12,8 @@ import heapq
 import math
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from operator import itemgetter
@@ -29,6 +31,7 @@ from holdfast.index.view import (
     View,
     ViewPart,
     sign_bits,
+    sign_distances,
     variety,
 )
 from holdfast.language.terms import term_id
@@ -68,7 +71,7 @@ _SINGLED_OUT = 5.0
 _RARE = 0.001
 _RARE_CODE = 0.01
 #: Of the best so many the session is read, too, so far on either side.
-_WITH_SESSION = 20
+_WITH_SESSION = 10
 _SESSION_REACH = 30
 _BESIDE = 2
 #: So many are all looked at.
@@ -81,7 +84,7 @@ _RULES = Narrowed(tiers=("procedure",), texts=(("kind", "instruction"),))
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LargeQuestion:
     """By what documents are named."""
 
     terms: Sequence[str]
@@ -112,7 +115,7 @@ class LargeIndex:
         store: Store,
         parts: Sequence[ViewPart],
         heads: Sequence[Head],
-        asked: Question,
+        asked: LargeQuestion,
         settings: Index,
     ) -> View | None:
         """The documents that may answer; None while the store cannot name them."""
@@ -128,8 +131,9 @@ class LargeIndex:
             early = _all_by_then(reader, asked)
             ids = early if early is not None else set()
             if early is None:
-                by_vector = self._by_vector(reader, known, heads[0].epoch, settings)
-                ids = _named_by(reader, asked, words, by_vector)
+                signs = self._signs(reader, known, heads[0].epoch, settings)
+                nearest = _Nearest(reader, settings.search_effort, signs)
+                ids = _named_by(reader, asked, words, nearest)
             ids |= late.get(0, set())
             named = {self.own.scope: reader.read(self.own.scope, sorted(ids))}
             for place, part in enumerate(parts[1:], start=1):
@@ -152,31 +156,21 @@ class LargeIndex:
             rest = self.rest
         return rest.follow(feed, parts, heads)
 
-    def _by_vector(
+    def _signs(
         self, reader: LargeReader, known: LargeOwner, epoch: int, settings: Index
-    ) -> ByVector:
-        """How the nearest documents are found. HNSW of a million turns with the links of the seed
-        misses one of seven of the nearest ten; signs one of sixty (docs/decisions/0024)."""
-
-        def by_index(vector: NDArray[np.float32], narrowed: Narrowed) -> list[tuple[Spot, float]]:
-            return reader.nearest(vector, _NEAREST, narrowed, settings.search_effort)
-
+    ) -> Signs | None:
+        """Those of now; None: there are too many vectors. HNSW of a million turns with the links of
+        the seed misses one of seven of the nearest ten; signs one of forty (docs/decisions/0024).
+        """
         if known.every.documents > settings.compared_memories:
-            return by_index
+            return None
         with self.lock:
             if self.signs is None or self.signs.epoch != epoch:
                 self.signs = Signs(self.space.dim, epoch)
             if known.vector_change > self.signs.change:
                 rows = reader.signs(self.signs.change, known.vector_change)
                 self.signs = self.signs.extended(rows, known.vector_change)
-            signs = self.signs
-
-        def by_signs(vector: NDArray[np.float32], narrowed: Narrowed) -> list[tuple[Spot, float]]:
-            if narrowed != ALL_OF_IT:
-                return by_index(vector, narrowed)
-            return reader.compared(vector, signs.nearest(vector, _NEAREST))
-
-        return by_signs
+            return self.signs
 
     @property
     def size_bytes(self) -> int:
@@ -193,7 +187,9 @@ class Signs:
         self.epoch = epoch
         #: Up to which change of the feed they stand for.
         self.change = 0
+        #: By their keys, so that the passages of a document lie side by side.
         self._ids: NDArray[np.void] = np.empty(0, dtype="V16")
+        self._keys: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
         self._is_graph: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
         #: (words, vectors): all of a word lie side by side, for speed.
         self._bits: NDArray[np.uint64] = np.empty(((dim + 63) // 64, 0), dtype=np.uint64)
@@ -205,18 +201,21 @@ class Signs:
         padded[:, : rows.bits.shape[1]] = rows.bits
         made = Signs(64 * words, self.epoch)
         made.change = change
-        made._ids = np.concatenate([self._ids, np.frombuffer(rows.records, dtype="V16")])
-        made._is_graph = np.concatenate([self._is_graph, rows.is_graph])
-        made._bits = np.concatenate([self._bits, padded.view(np.uint64).T], axis=1)
+        ids = np.concatenate([self._ids, np.frombuffer(rows.records, dtype="V16")])
+        keys = _keys(ids)
+        order = np.argsort(keys, kind="stable")
+        made._ids, made._keys = ids[order], keys[order]
+        made._is_graph = np.concatenate([self._is_graph, rows.is_graph])[order]
+        made._bits = np.empty((words, len(ids)), dtype=np.uint64)
+        for word, known, new in zip(made._bits, self._bits, padded.view(np.uint64).T, strict=True):
+            np.take(np.concatenate([known, new]), order, out=word)
         return made
 
     def nearest(self, vector: NDArray[np.float32], most: int) -> list[bytes]:
         """The documents whose vectors are likely the nearest: so many of what was said and derived,
         and of what stands in the knowledge graph."""
         probe = sign_bits(vector[None, :])[:, 0]
-        distances = np.zeros(len(self._ids), dtype=np.uint16)
-        for word, bits in zip(probe, self._bits, strict=True):
-            distances += np.bitwise_count(bits ^ word)
+        distances = sign_distances(self._bits, probe)
         kinds = [~self._is_graph, self._is_graph] if self._is_graph.any() else [None]
         found = [self._nearest_of(vector, distances, kind, most) for kind in kinds]
         return list(dict.fromkeys(self._ids[np.concatenate(found)].tolist()))
@@ -228,19 +227,58 @@ class Signs:
         kind: NDArray[np.bool_] | None,
         most: int,
     ) -> NDArray[np.intp]:
-        places = np.arange(len(distances)) if kind is None else np.flatnonzero(kind)
-        among = distances if kind is None else distances[places]
+        among = distances if kind is None else distances[kind]
         # Few distances are possible: counting them finds the border faster than sorting.
         reach = np.searchsorted(np.cumsum(np.bincount(among)), _BY_SIGNS)
-        likely = places[np.flatnonzero(among <= reach)]
-        signs = np.unpackbits(np.ascontiguousarray(self._bits[:, likely].T).view(np.uint8), axis=1)
-        # The signs of the vector with the dimensions of the question: twice as sharp.
-        near = np.einsum("ij,j->i", signs[:, : len(vector)].astype(np.float32), vector)
+        likely = np.flatnonzero(among <= reach)
+        likely = likely if kind is None else np.flatnonzero(kind)[likely]
+        near = self._likeness(vector, likely)
         return likely[np.argsort(-near, kind="stable")[:most]]
+
+    def likeness(self, vector: NDArray[np.float32], ids: Sequence[bytes]) -> dict[bytes, float]:
+        """How near the nearest passage of each of these likely is, on a scale of its own."""
+        keys = _keys(np.frombuffer(b"".join(ids), dtype="V16"))
+        first = np.searchsorted(self._keys, keys)
+        counts = np.searchsorted(self._keys, keys, "right") - first
+        before = np.cumsum(counts) - counts
+        places = np.arange(counts.sum()) + np.repeat(first - before, counts)
+        found: dict[bytes, float] = {}
+        near = self._likeness(vector, places).tolist()
+        for id, each in zip(self._ids[places].tolist(), near, strict=True):
+            found[id] = max(each, found.get(id, each))
+        return found
+
+    def _likeness(
+        self, vector: NDArray[np.float32], places: NDArray[np.intp]
+    ) -> NDArray[np.float32]:
+        """The signs of vectors with the dimensions of the question: twice as sharp as signs with
+        signs."""
+        signs = np.ascontiguousarray(self._bits[:, places].T).view(np.uint8)
+        dims = np.zeros(8 * signs.shape[1], dtype=np.float32)
+        dims[: len(vector)] = vector
+        # What each byte of signs is worth at each place.
+        worth = dims.reshape(-1, 8) @ _SIGNS_OF_BYTES.T
+        likeness = np.zeros(len(places), dtype=np.float32)
+        for place, each in enumerate(signs.T):
+            likeness += worth[place][each]
+        return likeness
 
     @property
     def size_bytes(self) -> int:
         return self._ids.nbytes + self._is_graph.nbytes + self._bits.nbytes
+
+
+#: The eight signs of every byte, as +1 and -1.
+_SIGNS_OF_BYTES = (
+    2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
+).astype(np.float32)
+
+
+def _keys(ids: NDArray[np.void]) -> NDArray[np.uint64]:
+    """A number for each id, by which it is found; two ids may have the same."""
+    halves = ids.view(np.uint64).reshape(-1, 2)
+    keys: NDArray[np.uint64] = halves[:, 0] ^ halves[:, 1]
+    return keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +349,7 @@ def _signed(term: int) -> int:
     return term - (1 << 64) if term >= 1 << 63 else term
 
 
-def _all_by_then(reader: LargeReader, asked: Question) -> set[bytes] | None:
+def _all_by_then(reader: LargeReader, asked: LargeQuestion) -> set[bytes] | None:
     """Who asks for an early time asks an owner who was small: all that there was. None: much."""
     until = asked.narrowed.until_us
     if until is None:
@@ -320,18 +358,48 @@ def _all_by_then(reader: LargeReader, asked: Question) -> set[bytes] | None:
     return {spot.record for spot in spots} if len(spots) <= _FEW else None
 
 
-#: The documents whose vectors are nearest to one, of those that are asked for, and their cosines.
-ByVector = Callable[[NDArray[np.float32], Narrowed], list[tuple[Spot, float]]]
+class _Nearest:
+    """The documents whose vectors are nearest to one: by the signs in memory, or where there are
+    none, or where few documents are asked for, by the index of the store."""
+
+    def __init__(self, reader: LargeReader, effort: int, signs: Signs | None) -> None:
+        self._reader = reader
+        self._effort = effort
+        self._signs = signs
+
+    @contextmanager
+    def begun(
+        self, vector: NDArray[np.float32], narrowed: Narrowed
+    ) -> Iterator[Callable[[], list[tuple[Spot, float]]]]:
+        """Look for them, in memory beside what else the store is asked for; gives what waits for
+        them, and for their cosines."""
+        if self._signs is None or narrowed != ALL_OF_IT:
+            yield lambda: self._reader.nearest(vector, _NEAREST, narrowed, self._effort)
+            return
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            found = beside.submit(self._signs.nearest, vector, _NEAREST)
+            yield lambda: self._reader.compared(vector, found.result())
+
+    def cosines(
+        self, vector: NDArray[np.float32], ids: Sequence[bytes], known: Mapping[bytes, float]
+    ) -> dict[bytes, float]:
+        """How near these are; by the signs: about, on the scale of those that are known."""
+        if self._signs is None:
+            return self._reader.cosines(vector, ids)
+        likeness = self._signs.likeness(vector, [*ids, *known])
+        both = [id for id in known if id in likeness]
+        scale = sum(known[id] for id in both) / (sum(likeness[id] for id in both) or 1.0)
+        return {id: scale * each for id, each in likeness.items()}
 
 
 def _named_by(
-    reader: LargeReader, asked: Question, words: _Words, by_vector: ByVector
+    reader: LargeReader, asked: LargeQuestion, words: _Words, nearest: _Nearest
 ) -> set[bytes]:
     """The documents that may answer, and those beside them. What answers best of all is among them,
     also where the question asks for a few: scores are shares of the best."""
     reaches: dict[Spot, int] = {}
     for narrowed in dict.fromkeys((asked.narrowed, ALL_OF_IT)):
-        best, near = _contenders(reader, asked.vector, words, narrowed, by_vector)
+        best, near = _contenders(reader, asked.vector, words, narrowed, nearest)
         reaches |= {spot: _BESIDE for spot in best if spot not in reaches}
         # What is near lifts its whole session.
         reaches |= {spot: 0 for spot in near if spot not in reaches}
@@ -343,7 +411,7 @@ def _named_by(
     return ids | {bytes.fromhex(each) for each in asked.ids}
 
 
-def _of_times(asked: Question) -> list[tuple[Narrowed, int]]:
+def _of_times(asked: LargeQuestion) -> list[tuple[Narrowed, int]]:
     if not asked.times_us:
         return []
     return [(replace(asked.narrowed, within_us=asked.times_us), _OF_THE_TIME)]
@@ -354,22 +422,24 @@ def _contenders(
     vector: NDArray[np.float32] | None,
     words: _Words,
     narrowed: Narrowed,
-    by_vector: ByVector,
+    nearest: _Nearest,
 ) -> tuple[list[Spot], list[Spot]]:
     """The documents that may come first, the likeliest first, by what can be told of their words
     and their meaning before they are read; and the nearest."""
-    gains = _gains(reader, words, narrowed)
-    cosines: dict[Spot, float] = {}
-    closest: list[Spot] = []
-    if vector is not None:
-        cosines = dict(by_vector(vector, narrowed))
-        closest = list(cosines)
-        others = [spot for spot in gains if spot not in cosines]
-        near = reader.cosines(vector, [spot.record for spot in others])
-        cosines |= {spot: near.get(spot.record, 0.0) for spot in others}
-    nearest = max(cosines.values(), default=0.0) or 1.0
+    if vector is None:
+        gains = _gains(reader, words, narrowed)
+        return heapq.nlargest(_CONTENDERS, gains, key=gains.__getitem__), []
+    with nearest.begun(vector, narrowed) as found:
+        gains = _gains(reader, words, narrowed)
+        cosines = dict(found())
+    closest = list(cosines)
+    others = [spot for spot in gains if spot not in cosines]
+    known = {spot.record: each for spot, each in cosines.items()}
+    near = nearest.cosines(vector, [spot.record for spot in others], known)
+    cosines |= {spot: near.get(spot.record, 0.0) for spot in others}
+    best = max(cosines.values(), default=0.0) or 1.0
     scores = {
-        spot: gains.get(spot, 0.0) + _BY_MEANING * cosines.get(spot, 0.0) / nearest
+        spot: gains.get(spot, 0.0) + _BY_MEANING * cosines.get(spot, 0.0) / best
         for spot in (*gains, *cosines)
     }
     return heapq.nlargest(_CONTENDERS, scores, key=scores.__getitem__), closest
@@ -410,7 +480,7 @@ def _gains(reader: LargeReader, words: _Words, narrowed: Narrowed) -> dict[Spot,
     }
 
 
-def _best_of(view: View, asked: Question) -> dict[int, set[bytes]]:
+def _best_of(view: View, asked: LargeQuestion) -> dict[int, set[bytes]]:
     """Of what is in memory the documents that may answer, by the place of their owner."""
     chosen = np.arange(len(view))
     if len(view) > _NEAREST:
@@ -446,7 +516,7 @@ class LargeIndexes:
         scope: Scope,
         space: Space | None,
         which: str,
-        asked: Callable[[], Question],
+        asked: Callable[[], LargeQuestion],
         *,
         also: Sequence[ViewPart] = (),
     ) -> View | None:

@@ -302,7 +302,7 @@ class VectorView:
         bits = self._bits
         assert bits is not None  # The caller looked.
         probe = sign_bits(query[None, :])[:, 0]
-        distance = np.bitwise_count(bits ^ probe[:, None]).sum(axis=0, dtype=np.uint16)
+        distance = sign_distances(bits, probe)
         if wanted is not None:
             distance[~wanted[self._docs]] = np.iinfo(np.uint16).max
         keep = max(_LEAST, _FACTOR * depth, int(_SHARE * len(distance)))
@@ -328,6 +328,23 @@ def sign_bits(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
     padded = np.zeros((len(rows), _words(rows.shape[1]) * 8), dtype=np.uint8)
     padded[:, : bits.shape[1]] = bits
     return np.ascontiguousarray(padded.view(np.uint64).T)
+
+
+#: Vectors whose signs are compared at once: what lies between stays in the processor's cache.
+_AT_ONCE = 1 << 14
+
+
+def sign_distances(bits: NDArray[np.uint64], probe: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """In how many of its signs each vector differs from one."""
+    distances = np.zeros(bits.shape[1], dtype=np.uint16)
+    differ, counted = np.empty(_AT_ONCE, dtype=np.uint64), np.empty(_AT_ONCE, dtype=np.uint8)
+    for start in range(0, len(distances), _AT_ONCE):
+        sums = distances[start : start + _AT_ONCE]
+        each, count = differ[: len(sums)], counted[: len(sums)]
+        for word, row in zip(probe, bits[:, start : start + _AT_ONCE], strict=True):
+            np.bitwise_xor(row, word, out=each)
+            sums += np.bitwise_count(each, out=count)
+    return distances
 
 
 _NO_NUMBERS: NDArray[Any] = np.empty(0, dtype=np.int64)

@@ -140,7 +140,8 @@ class Listing(Protocol):
         ever changes, and of these those before one.
 
         `speaker` is a role or a name. `since` and `until` are of the time they were learned.
-        `status`: "current"; "ended", those that hold no longer and those put aside; "all". With an
+        `status`: "current"; "ended", those that hold no longer and those put aside; "all"; or
+        "forgotten", those that were, and none that is hidden only along with another. With an
         agent in the scope: what it wrote and what no agent wrote; what another keeps to itself is
         never there.
         """

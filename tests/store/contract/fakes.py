@@ -13,6 +13,8 @@ from holdfast.language.terms import terms
 class HashEmbedder:
     """Adds up one pseudo-random vector per term: texts that share terms lie near each other."""
 
+    is_stand_in = True
+
     def __init__(self, dim: int = 64, model_id: str = "hash") -> None:
         self.dim = dim
         self.model_id = f"{model_id}-{dim}"

@@ -138,7 +138,8 @@ def vector(record: str, passage: int = 0, first: float = 1.0) -> Vector:
 
 def a_note(number: int, at: datetime = NOON) -> ContextNote:
     """Note `number`."""
-    return ContextNote(f"{number:032x}", at, f"question {number}", b"digest", b"body" * number)
+    body = b"body" * (1 + number % 9)
+    return ContextNote(f"{number:032x}", at, f"question {number}", b"digest", body)
 
 
 def fill(store: Store) -> Sequence[str]:

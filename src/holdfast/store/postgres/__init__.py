@@ -24,7 +24,7 @@ from holdfast.store.postgres.connection import (
     PostgresPool,
     to_store_error,
 )
-from holdfast.store.postgres.large import LargeOwners, count_large, vector_schema
+from holdfast.store.postgres.large import PostgresLargeOwners, count_large, vector_schema
 from holdfast.store.postgres.replicas import Reads
 from holdfast.store.postgres.writer import PostgresWriter
 from holdfast.store.sql import SqlStore
@@ -59,7 +59,7 @@ def _read(method: _Read, *, by_replica: bool = True) -> _Read:
     return cast("_Read", whole)
 
 
-class PostgresStore(LargeOwners, SqlStore):
+class PostgresStore(PostgresLargeOwners, SqlStore):
     """`Store` on a PostgreSQL database, in a schema of its own."""
 
     _errors = (psycopg.Error,)
@@ -95,7 +95,7 @@ class PostgresStore(LargeOwners, SqlStore):
     changes = _read(SqlStore.changes)
     vectors = _read(SqlStore.vectors)
     kept_index = _read(SqlStore.kept_index)
-    large_owner = _read(LargeOwners.large_owner)
+    large_owner = _read(PostgresLargeOwners.large_owner)
     spaces = _read(SqlStore.spaces)
     events = _read(SqlStore.events)
     get = _read(SqlStore.get)

@@ -26,7 +26,7 @@ _PLACE = ("host", "hostaddr", "port", "target_session_attrs", "load_balance_host
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class ReplicaAddress:
     """Where a replica is, and how it is called in messages: without user and password."""
 
     name: str
@@ -44,7 +44,7 @@ class Address:
     connections: int
     #: A pooler that lends connections by the transaction stands in between.
     is_pooled: bool
-    replicas: tuple[Replica, ...]
+    replicas: tuple[ReplicaAddress, ...]
     #: How old, in seconds, what a replica answers may be. 0: nothing that was acknowledged before
     #: is missing.
     staleness: float
@@ -116,7 +116,7 @@ def _is_pooled(own: Sequence[tuple[str, str]]) -> bool:
 
 def _replicas(
     own: Sequence[tuple[str, str]], options: dict[str, str | int | None]
-) -> tuple[Replica, ...]:
+) -> tuple[ReplicaAddress, ...]:
     """Servers that are reached as the primary is, but for their place."""
     values = [each for name, value in own if name == "replica" for each in value.split(",")]
     if len(values) > _MOST_REPLICAS:
@@ -127,7 +127,7 @@ def _replicas(
         host, port = _place(value)
         place = {"host": host, "port": port} if port else {"host": host}
         conninfo = make_conninfo("", **{**_REPLICA_DEFAULTS, **shared, **place})
-        made.append(Replica(value, conninfo))
+        made.append(ReplicaAddress(value, conninfo))
     return tuple(made)
 
 

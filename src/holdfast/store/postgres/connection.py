@@ -53,7 +53,8 @@ _INSERT = re.compile(r"(INSERT INTO [^()]+ \([^()]+\) VALUES )(\([^()]+\))( ON C
 
 _BEGIN = "SET LOCAL search_path = holdfast"
 #: A few rows by their keys. Without statistics, as after a bulk load, the planner would read whole
-#: owners into a hash for that.
+#: owners into a hash for that; and where it takes an owner for one row, it would go through all of
+#: them for each: what is joined is looked up by its whole key, row by row (`look_up`).
 _BY_KEYS = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
 _BEGIN_READ = f"BEGIN READ ONLY; {_BEGIN}; {_BY_KEYS}"
 #: A span of an index's vectors is sorted in memory: the server's own 4 MB would send it to disk.
@@ -80,6 +81,25 @@ def translate(sql: str, named: bool = False) -> str:
     text = re.sub(r" INDEXED BY \w+", "", sql).replace("%", "%%").replace(" IN ()", " IN (NULL)")
     text = re.sub(r":(\w+)", r"%(\1)s", text) if named else text.replace("?", "%s")
     return re.sub(r"(?<![.\w'\"])user(?![\w'\"])", '"user"', text)
+
+
+_JOINED = re.compile(
+    r" LEFT JOIN (?P<table>\w+) (?P<as>\w)"
+    r" ON (?P=as)\.owner = (?P<owner>\w\.owner) AND (?P=as)\.id = (?P<id>\w\.\w+)"
+    r"(?: AND (?P=as)\.(?P<also>\w+ IS NULL))?"
+)
+
+
+@lru_cache(maxsize=256)
+def look_up(text: str) -> str:
+    """A translated statement whose joins look up each row by its key."""
+
+    def of_row(join: re.Match[str]) -> str:
+        also = f" AND {join['also']}" if join["also"] else ""
+        row = f"SELECT * FROM {join['table']} WHERE owner = {join['owner']} AND id = {join['id']}"
+        return f" LEFT JOIN LATERAL ({row}{also} LIMIT 1) {join['as']} ON TRUE"
+
+    return _JOINED.sub(of_row, text)
 
 
 def owner_number(scope: Scope) -> int:
@@ -140,6 +160,7 @@ class PostgresConnection:
         self._pending = begin
         self._pool = pool
         self._writes = not begin.startswith((_BEGIN_READ, _BEGIN_SNAPSHOT))
+        self._is_by_keys = begin.startswith(_BEGIN_READ)
         #: To whose rows it was narrowed.
         self.owner: int | None = None
         self._changes = 0
@@ -156,7 +177,8 @@ class PostgresConnection:
     def execute(self, sql: str, values: Any = (), /) -> PostgresRows:
         self.start()
         cursor = self._raw.cursor(binary=True)
-        cursor.execute(translate(sql, isinstance(values, dict)), values)
+        text = translate(sql, isinstance(values, dict))
+        cursor.execute(look_up(text) if self._is_by_keys else text, values)
         is_change = (cursor.statusmessage or "").startswith(("INSERT", "UPDATE", "DELETE"))
         self._count(cursor.rowcount if is_change else 0)
         return PostgresRows(cursor, self._pool.unread)

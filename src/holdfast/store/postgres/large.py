@@ -99,7 +99,7 @@ _TOTALS = (
 )  # fmt: skip
 
 
-class LargeOwners(SqlChores):
+class PostgresLargeOwners(SqlChores):
     """`LargeOwners` of the protocols."""
 
     _pool: PostgresPool
@@ -136,7 +136,7 @@ class LargeOwners(SqlChores):
         assert state is not None
         documents = connection.execute(_NEW, (owner, state.change)).fetchall()
         if documents:
-            _add_documents(connection, owner, [_New(*row) for row in documents])
+            _add_documents(connection, owner, [_NewDocument(*row) for row in documents])
         vectors = connection.execute(
             "SELECT v.change, v.record, v.passage, v.data, r.tier = 'graph' FROM vectors v"
             " JOIN records r ON r.owner = v.owner AND r.id = v.record"
@@ -224,14 +224,14 @@ class LargeOwners(SqlChores):
         return removed
 
     @contextmanager
-    def large(self, scope: Scope, space: Space) -> Iterator[LargeReader]:
+    def large(self, scope: Scope, space: Space) -> Iterator[PostgresLargeReader]:
         with self._pool.snapshot() as connection:
             connection.narrow(scope)
             connection.execute(_BY_KEYS)
-            yield LargeReader(connection, scope, space, str(self._vector_schema))
+            yield PostgresLargeReader(connection, scope, space, str(self._vector_schema))
 
 
-class _State(NamedTuple):
+class _IndexState(NamedTuple):
     turns: int
     head: int
     space: int
@@ -262,7 +262,7 @@ def count_large(connection: Connection) -> tuple[int, int]:
     return owners, documents
 
 
-def _state(connection: Connection, scope: Scope) -> _State | None:
+def _state(connection: Connection, scope: Scope) -> _IndexState | None:
     totals = ", ".join(f"coalesce(l.{name}, 0)" for name in _TOTALS)
     row = connection.execute(
         "SELECT o.arrival, o.change, coalesce(l.space, 0), coalesce(l.change, 0),"
@@ -271,7 +271,7 @@ def _state(connection: Connection, scope: Scope) -> _State | None:
         " WHERE o.owner = ? AND o.workspace = ? AND o.user = ?",
         (owner_number(scope), scope.workspace, scope.user),
     ).fetchone()
-    return None if row is None else _State._make((*row[:6], tuple(row[6:])))
+    return None if row is None else _IndexState._make((*row[:6], tuple(row[6:])))
 
 
 def _start_over(connection: Connection, owner: int, space: int) -> None:
@@ -293,7 +293,7 @@ def _set_ready(connection: Connection, scope: Scope, space: int) -> None:
 # ----------------------------------------------------------------------
 
 
-class _New(NamedTuple):
+class _NewDocument(NamedTuple):
     """A document that is taken in."""
 
     change: int
@@ -309,7 +309,7 @@ class _New(NamedTuple):
 _TERM = np.dtype([("id", "<i8"), ("count", "u1")])
 
 
-def _add_documents(connection: Connection, owner: int, new: Sequence[_New]) -> None:
+def _add_documents(connection: Connection, owner: int, new: Sequence[_NewDocument]) -> None:
     ids = _ids([each.id for each in new])
     known = {
         row[0]
@@ -341,7 +341,7 @@ def _add_documents(connection: Connection, owner: int, new: Sequence[_New]) -> N
 def _count_in(
     connection: Connection,
     owner: int,
-    new: Sequence[_New],
+    new: Sequence[_NewDocument],
     terms: Sequence[NDArray[np.int64]],
     old_sessions: set[str],
 ) -> None:
@@ -380,7 +380,7 @@ class _Rows(NamedTuple):
     place: NDArray[np.int64]
 
     @classmethod
-    def of(cls, new: Sequence[_New], old_sessions: set[str]) -> _Rows:
+    def of(cls, new: Sequence[_NewDocument], old_sessions: set[str]) -> _Rows:
         said = np.array([each.tier == "session" for each in new])
         names: dict[str, int] = {}
         session = np.array([names.setdefault(each.session, len(names)) for each in new])
@@ -485,7 +485,7 @@ def _as_copied(owner: int, space: Space, rows: Sequence[Any]) -> bytes:
 # ----------------------------------------------------------------------
 
 
-class LargeReader:
+class PostgresLargeReader:
     """`LargeReader` of the protocols: one moment of one owner."""
 
     def __init__(

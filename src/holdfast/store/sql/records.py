@@ -99,14 +99,15 @@ class SqlListing(StorePart):
         if speaker is not None:
             which.append((f"({_ROLE} = ? OR {_NAME} = ?)", (speaker, speaker)))
         which += [*_of_status(status, now), *_between(since, until, before)]
+        event, there = (EVENT_OF, READABLE) if status != "forgotten" else (_OWN_EVENT, _HIDDEN)
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             if session is not None:
                 which.append((_IN_SESSION, (owner, session, owner, session)))
             where = "".join(f" AND {condition}" for condition, _ in which)
             rows = connection.execute(
-                f"SELECT {RECORD} FROM records r INDEXED BY records_known{EVENT_OF}"
-                f" WHERE r.owner = ?{where} AND{READABLE}"
+                f"SELECT {RECORD} FROM records r INDEXED BY records_known{event}"
+                f" WHERE r.owner = ?{where} AND{there}"
                 " ORDER BY r.known_from DESC, r.id DESC LIMIT ?",
                 (owner, *(value for _, values in which for value in values), limit),
             )
@@ -180,6 +181,7 @@ def _of_status(status: str, now: datetime) -> list[_Condition]:
         "current": [(holds, (to_us(now),))],
         "ended": [(f"NOT ({holds})", (to_us(now),))],
         "all": [],
+        "forgotten": [],
     }
     return known[status]
 
@@ -223,6 +225,7 @@ _OWN_EVENT = " LEFT JOIN events e ON e.owner = r.owner AND e.id = r.event"
 NO_EVENT = " LEFT JOIN events e ON e.owner = -1 AND e.id = r.id"
 _HAS_CONTENT = " coalesce(r.content, e.content) IS NOT NULL"
 READABLE = f" r.forgotten_at IS NULL AND{_HAS_CONTENT}"
+_HIDDEN = f" r.forgotten_at IS NOT NULL AND r.along = 0 AND{_HAS_CONTENT}"
 
 
 class SqlRecords(StorePart):
