@@ -8,24 +8,29 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
+from holdfast.service.http.guard import COOKIE
+from holdfast.service.http.serving import impatient
+
 
 @contextmanager
-def live(app: FastAPI, *, send_buffer: int = 0) -> Iterator[int]:
-    """Serve an application; its port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def live(app: FastAPI, *, send_buffer: int = 0, seconds: float = 60.0) -> Iterator[int]:
+    """Serve an application by our protocol, which waits so long for a request; its port."""
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         if send_buffer:  # Accepted connections inherit it.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         port = int(listener.getsockname()[1])
         config = uvicorn.Config(
-            app, log_config=None, ws="none", access_log=False, timeout_graceful_shutdown=5
-        )
+            app, http=impatient(seconds), ws="none", log_config=None, access_log=False,
+            server_header=False, timeout_graceful_shutdown=5, timeout_keep_alive=75,
+        )  # fmt: skip
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
@@ -33,8 +38,8 @@ def live(app: FastAPI, *, send_buffer: int = 0) -> Iterator[int]:
         try:
             yield port
         finally:
-            for end in app.state.on_stop:
-                end()
+            for end in app.state.on_stop:  # As serving.py does with a signal.
+                server.servers[0].get_loop().call_soon_threadsafe(end)
             server.should_exit = True
             thread.join(20)
             assert not thread.is_alive(), "the server does not stop"
@@ -68,6 +73,21 @@ class Api:
         finally:
             connection.close()
 
+    def sign_in(self, key: str) -> str:
+        """Be a page that signed in from now on; its cookie."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        with closing(connection):
+            body = json.dumps({"key": key})
+            connection.request("POST", "/v1/sign-in", body, {"content-type": "application/json"})
+            answer = connection.getresponse()
+            assert answer.status == 204, answer.read()
+            cookie = str(answer.headers["set-cookie"]).partition(";")[0]
+        assert cookie.startswith(COOKIE)
+        self.headers = {"cookie": cookie, "x-holdfast-request": "1"} | {
+            name: value for name, value in self.headers.items() if name != "authorization"
+        }
+        return cookie
+
     def tell(self, text: str, user: str = "ann") -> str:
         """Remember a text; its id."""
         body = {"user_id": user, "conversation": text}
@@ -79,9 +99,13 @@ class Api:
 class Ear:
     """Listens to /v1/stream."""
 
-    def __init__(self, port: int, key: str, query: str = "", last: str = "") -> None:
+    def __init__(
+        self, port: int, key: str, query: str = "", last: str = "", cookie: str = ""
+    ) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        headers = {"authorization": f"Bearer {key}"} | ({"last-event-id": last} if last else {})
+        headers = {"cookie": cookie} if cookie else {"authorization": f"Bearer {key}"}
+        if last:
+            headers["last-event-id"] = last
         self._connection.request("GET", f"/v1/stream{query}", headers=headers)
         self.answer = self._connection.getresponse()
         self.status = self.answer.status

@@ -32,8 +32,8 @@ def figures(text: str) -> dict[str, float]:
     return found
 
 
-def asked(client: TestClient) -> dict[str, float]:
-    answer = client.get("/metrics")
+def asked(client: TestClient, query: str = "") -> dict[str, float]:
+    answer = client.get(f"/metrics{query}")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     return figures(answer.text)
@@ -88,6 +88,23 @@ def test_the_queue_and_what_it_cost(client: TestClient, memory: Memory, clock: C
     assert found["holdfast_llm_calls_today"] == 2
     assert found['holdfast_llm_tokens_today{kind="prompt"}'] == 30
     assert found["holdfast_llm_cost_today"] == 0.25
+    assert not any("_user_" in name for name in found)
+
+
+def test_what_one_user_cost_is_told_on_demand_beside_what_all_did(
+    client: TestClient, memory: Memory, clock: Clock
+) -> None:
+    for user, calls in (("ann", 2), ("bob", 5)):
+        memory.store.charge(
+            Scope("default", user), clock.now.date(), calls=calls, answer_tokens=10, cost=0.5
+        )
+    found = asked(client, "?user_id=ann")
+    assert found["holdfast_user_llm_calls_today"] == 2
+    assert found['holdfast_user_llm_tokens_today{kind="answer"}'] == 10
+    assert found["holdfast_user_llm_cost_today"] == 0.5
+    assert found["holdfast_llm_calls_today"] == 7
+    assert asked(client, "?user_id=nobody")["holdfast_user_llm_calls_today"] == 0
+    assert client.get("/metrics?user_id=").status_code == 400
 
 
 def test_what_the_worker_did(client: TestClient, memory: Memory) -> None:

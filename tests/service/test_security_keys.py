@@ -172,7 +172,7 @@ def test_a_key_is_believed_for_less_than_a_second(memory: Memory, kind: str) -> 
     key, secret = create_key(memory.store)
     seconds = 0.0
     keyring = Keyring(memory.store, memory.now, timer=lambda: seconds)
-    session = keyring.session(key)
+    session = asyncio.run(keyring.begin(key))
 
     def found() -> ApiKey | None:
         asked = keyring.of_secret(secret) if kind == "secret" else keyring.of_session(session)
@@ -264,6 +264,26 @@ def test_without_keys_everybody_here_is_the_operator(memory: Memory) -> None:
     assert client.post("/v1/recall", **RECALL).status_code == 200
     for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
         assert client.get("/v1/whoami", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://localhost:3990"},
+        {"origin": "null"},
+        {"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors"},
+    ],
+)
+def test_without_keys_no_page_of_another_port_writes(
+    memory: Memory, headers: dict[str, str]
+) -> None:
+    client = client_of(memory, no_auth=True)
+    body = {"user_id": "ann", "messages": [{"role": "user", "content": "I like tea."}]}
+    assert client.post("/v1/memories", json=body, headers=headers).status_code == 403
+    assert memory.list(user="ann").memories == ()
+    ours = {"origin": str(client.base_url).rstrip("/"), "sec-fetch-site": "same-origin"}
+    assert client.post("/v1/memories", json=body, headers=ours).status_code < 300
+    assert client.post("/v1/memories", json=body).status_code < 300, "no page sent it"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1", "[::1]"])

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from fastapi import FastAPI, HTTPException
+from fastapi import HTTPException
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,13 +24,12 @@ from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
 from holdfast.service.http.idempotency import answer_once
 from holdfast.service.http.limits import Backlog, RateLimit
-from holdfast.service.http.serving import impatient
 from holdfast.service.http.wire import parse_json
 from holdfast.service.keys import create_key
 from holdfast.settings import Service
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
-from tests.service.live import wait_until
+from tests.service.live import live, wait_until
 
 JSON = {"content-type": "application/json"}
 TWO = [{"content": "milk"}, {"content": "sugar"}]
@@ -321,26 +319,6 @@ def test_a_full_queue_takes_nothing_more_in_and_answers_the_rest(tmp_path: Path)
 
 
 # Slow ones, on real sockets
-
-
-@contextmanager
-def live(app: FastAPI, *, seconds: float) -> Iterator[int]:
-    """Serve with our protocol; the port."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
-        config = uvicorn.Config(
-            app, http=impatient(seconds), ws="none", log_config=None, access_log=False,
-            server_header=False, timeout_graceful_shutdown=1, timeout_keep_alive=75,
-        )  # fmt: skip
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        wait_until(lambda: server.started)
-        try:
-            yield int(listener.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join(30)
-            assert not thread.is_alive()
 
 
 def raw(port: int, sent: bytes) -> socket.socket:

@@ -1,5 +1,6 @@
 """Web pages: signing in, what a session may do, and what foreign pages may not."""
 
+import asyncio
 import hmac
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from fastapi.testclient import TestClient
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
+from holdfast.service.http.auth import Keyring
 from holdfast.service.http.guard import COOKIE
 from holdfast.service.keys import create_key, revoke_key, rotate_key
 from holdfast.testing import HashEmbedder
@@ -115,15 +117,45 @@ def test_signing_out_takes_the_cookie_away(page: TestClient) -> None:
     assert page.get("/v1/whoami").status_code == 401
 
 
+def test_signing_out_ends_the_session_whoever_has_it(memory: Memory, clock: Clock) -> None:
+    _, secret = create_key(memory.store, clock=clock)
+    with TestClient(create_app(memory, clock=clock), "http://localhost:3050") as client:
+        taken = []
+        for _ in range(2):
+            client.post("/v1/sign-in", json={"key": secret}, headers=OWN)
+            taken.append([(b"cookie", f"{COOKIE}={client.cookies[COOKIE]}".encode())])
+            assert client.get("/v1/whoami", headers=taken[-1]).status_code == 200
+        assert client.post("/v1/sign-out", headers=OWN).status_code == 204
+        client.cookies.clear()
+        statuses = [client.get("/v1/whoami", headers=each).status_code for each in taken]
+    assert statuses == [200, 401], "the other session of the key goes on"
+
+
+def test_a_key_has_only_so_many_sessions(memory: Memory, clock: Clock) -> None:
+    key, _ = create_key(memory.store, clock=clock)
+    keyring = Keyring(memory.store, clock)
+
+    async def begin(count: int) -> list[str]:
+        begun = []
+        for _ in range(count):
+            clock.now += timedelta(seconds=1)
+            begun.append(await keyring.begin(key))
+        return begun
+
+    begun = asyncio.run(begin(40))
+    assert [keyring.is_open(each) for each in begun] == [False] * 8 + [True] * 32
+
+
 def test_no_session_can_be_made_up(page: TestClient, memory: Memory, clock: Clock) -> None:
     session = page.cookies[COOKIE]
-    id, ends, mac = session.split(".")
+    id, ends, token = session.split(".")
     other, _ = create_key(memory.store, role="admin", clock=clock)
     page.cookies.clear()
     for forged in (
-        f"{other.id}.{ends}.{mac}", f"{id}.{int(ends) + 1}.{mac}", f"{id}.{ends}.{mac[::-1]}",
-        f"{id}.{ends}.", f"{id}.{ends}", f".{ends}.{mac}", "..", "a.b.c.d", "x" * 5000, "\xe9.1.2",
-        f"{id}.{ends}.{mac}.{mac}", f"{id}.x.{mac}", f"{id}.-1.{mac}",
+        f"{other.id}.{ends}.{token}", f"{id}.{int(ends) + 1}.{token}",
+        f"{id}.{ends}.{token[::-1]}", f"{id}.{ends}.", f"{id}.{ends}", f".{ends}.{token}",
+        "..", "a.b.c.d", "x" * 5000, "\xe9.1.2",
+        f"{id}.{ends}.{token}.{token}", f"{id}.x.{token}", f"{id}.-1.{token}",
     ):  # fmt: skip
         headers = [(b"cookie", f"{COOKIE}={forged}".encode("latin-1"))]
         assert page.get("/v1/whoami", headers=headers).status_code == 401, forged
@@ -152,13 +184,14 @@ def test_nothing_that_a_store_holds_makes_a_session(
     assert len(held) > 20
     page.cookies.clear()
     text = f"{admin.id}.{int(NOW.timestamp()) + 3600}"
-    for secret in held:
-        mac = hmac.digest(secret, f"{text}.{digest.hex()}".encode(), "sha256").hex()
-        headers = [(b"cookie", f"{COOKIE}={text}.{mac}".encode())]
+    for token in {each.hex() for each in held} | {
+        hmac.digest(each, f"{text}.{digest.hex()}".encode(), "sha256").hex() for each in held
+    }:
+        headers = [(b"cookie", f"{COOKIE}={text}.{token}".encode())]
         assert page.get("/v1/whoami", headers=headers).status_code == 401
 
 
-def test_a_session_ends_with_the_process_that_signed_it(page: TestClient, memory: Memory) -> None:
+def test_a_session_ends_with_the_service_that_began_it(page: TestClient, memory: Memory) -> None:
     again = TestClient(create_app(memory), "http://localhost:3050", cookies=dict(page.cookies))
     assert again.get("/v1/whoami").status_code == 401
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.service.http.app import create_app
-from tests.service.test_security_limits import live, opened, raw, status_of
+from tests.service.live import live
+from tests.service.test_security_limits import opened, raw, status_of
 
 HEAD = "POST /nothing HTTP/1.1\r\nHost: localhost\r\n"
 HIDDEN = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -88,3 +89,16 @@ def test_doubt_comes_also_after_requests_without_any(port: int) -> None:
             heard += more
     assert re.findall(rb"HTTP/1\.1 (\d+)", heard) == [b"200", b"400"]
     assert b"exclude each other" in heard
+
+
+@pytest.mark.parametrize("before", ["", HIDDEN])
+def test_a_service_ends_while_a_refused_client_has_not_hung_up(tmp_path: Path, before: str) -> None:
+    doubtful = f"{before}{HEAD}Content-Length: 5\r\n{CHUNKED}\r\n"
+    with opened(tmp_path) as memory, live(create_app(memory)) as port:
+        connection = raw(port, doubtful.encode())
+        heard = b""
+        while more := connection.recv(65536):
+            heard += more
+        assert b"exclude each other" in heard
+    with connection:  # An exception on the thread of the service fails the test.
+        assert connection.recv(1) == b""

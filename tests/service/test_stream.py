@@ -198,6 +198,22 @@ def test_a_revoked_key_hears_no_more(memory: Memory, port: int, key: str) -> Non
         assert other.event()["type"] == "memory.stored", "others hear on"
 
 
+def test_who_signed_out_hears_no_more(port: int, key: str) -> None:
+    def browser() -> tuple[Api, Ear]:
+        api = Api(port, key)
+        cookie = api.sign_in(key)
+        ear = Ear(port, "", "?user_id=ann", cookie=cookie)
+        ear.frame()
+        return api, ear
+
+    (_, ours), (api, theirs) = browser(), browser()
+    with ours, theirs:
+        assert api("POST", "/v1/sign-out", {})[0] == 204
+        assert theirs.event()["event"] == "end"
+        Api(port, key).tell("tea")
+        assert ours.event()["type"] == "memory.stored", "another session of the key hears on"
+
+
 def test_the_end_of_the_service_ends_every_stream(memory: Memory, key: str) -> None:
     with live(create_app(memory)) as port:
         ears = [Ear(port, key, f"?user_id=u{n}") for n in range(8)]

@@ -20,11 +20,12 @@ def test_the_page_is_up_to_date() -> None:
 def test_every_command_of_the_contract_is_there() -> None:
     names = {name.split()[0] for name in COMMANDS}
     assert names == {
-        *("remember", "recall", "context", "explain", "status", "forget", "history"),
+        *("remember", "recall", "context", "explain", "status", "forget", "forgotten", "history"),
         *("jobs", "doctor", "import", "export", "backup", "restore", "worker", "keys", "serve"),
         "migrate",
         *("graph", "bench", "facts", "notes", "profile", "procedures", "team", "shares", "agents"),
         *("feedback", "compact", "decay", "erase", "knowledge", "mcp", "rebuild"),
+        "users",
     }
 
 

@@ -114,8 +114,24 @@ def test_who_wants_a_drawing_is_told_where_there_is_one(
 ) -> None:
     ended = show(written, *options)
     assert (ended.code, ended.out) == (2, "")
-    assert "`holdfast serve` draws the graph, at /#/graph of its address" in ended.err
+    assert "`holdfast graph show --open` draws the graph" in ended.err
     assert not (tmp_path / "graph.svg").exists()
+
+
+@pytest.mark.parametrize(
+    "options", [("--json",), ("--out", "a.mmd"), ("--depth", "2"), ("--workspace", "w")]
+)
+def test_what_the_window_cannot_be_told_is_refused(written: Run, options: tuple[str, ...]) -> None:
+    ended = show(written, "--open", *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"--open and {options[0]} exclude each other" in ended.err
+
+
+def test_a_file_that_is_not_there_is_not_opened(run: Run, tmp_path: Path) -> None:
+    ended = show(run, "--open", "--db", "nowhere.db")
+    assert ended.code == 2
+    assert "no memory at nowhere.db" in ended.err
+    assert not (tmp_path / "nowhere.db").exists()
 
 
 def test_types_and_limits_narrow(written: Run) -> None:
@@ -174,7 +190,7 @@ def test_no_memory_is_made_by_looking(run: Run, tmp_path: Path) -> None:
     [
         (
             ["--format", "png"],
-            "--format must be table, mermaid or json, not 'png': `holdfast serve` draws",
+            "--format must be table, mermaid or json, not 'png': `holdfast graph show --open`",
         ),
         (["--json", "--format", "mermaid"], "--json and --format mermaid contradict each other"),
         (["--depth", "2"], "--depth needs --entity"),

@@ -1,9 +1,6 @@
 """A memory behind an MCP server, driven by the official client."""
 
 import json
-import socket
-import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,7 +8,6 @@ from typing import Any
 
 import anyio
 import httpx2
-import uvicorn
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -22,6 +18,7 @@ from holdfast.service.http.app import create_app
 from holdfast.service.mcp.asker import Asker
 from holdfast.service.mcp.server import One, server
 from holdfast.service.mcp.tools import ALL
+from tests.service.live import live
 
 ANN = Asker("default", "ann")
 READER = Asker("default", "ann", role="read")
@@ -125,23 +122,8 @@ async def _run(client: Client, script: Script) -> None:
 @contextmanager
 def serving(memory: Memory, **options: Any) -> Iterator[str]:
     """The HTTP service over a memory on a free port of this machine; its address."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = create_app(memory, **options)
-        settings = uvicorn.Config(app, log_level="error", ws="none", lifespan="on")
-        service = uvicorn.Server(settings)
-        thread = threading.Thread(target=service.run, kwargs={"sockets": [listener]})
-        thread.start()
-        while not service.started:
-            time.sleep(0.01)
-            assert thread.is_alive(), "the service did not start"
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            for end in app.state.on_stop:  # As serving.py does with a signal.
-                service.servers[0].get_loop().call_soon_threadsafe(end)
-            service.should_exit = True
-            thread.join(20)
-            assert not thread.is_alive(), "the service did not stop"
+    with live(create_app(memory, **options)) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def over_http(url: str, key: str, script: Script, mode: str = "auto", **headers: str) -> None:

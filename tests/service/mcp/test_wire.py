@@ -1,9 +1,12 @@
 """The first answer over stdio comes before the protocol is loaded, and is the SDK's own."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from holdfast.memory.memory import Memory
 from holdfast.service.mcp.server import One, server
+from holdfast.service.mcp.stdio import _WireLines
 from holdfast.service.mcp.wire import DISCOVERED, HANDSHAKES, greeting_for
 from tests.service.mcp.driving import ANN
 from tests.service.mcp.test_mcp_stdio import COMMAND, HELLO, talk
@@ -115,6 +119,32 @@ def test_it_comes_within_a_second_of_work_and_once(tmp_path: Path, sent: dict[st
             assert (process.returncode, out, errors) == (0, b"", b"")
         finally:
             process.kill()
+
+
+class Lines:
+    """A wire whose lines the test hands on."""
+
+    def each(self, take: Callable[[str | None], None]) -> None:
+        self.take = take
+
+
+@pytest.mark.parametrize("sent", ["a line", None])
+def test_a_line_that_comes_when_nobody_takes_any_is_no_error(sent: str | None) -> None:
+    async def running() -> None:
+        wire: Any = Lines()
+        lines = aiter(_WireLines(wire))
+        with ThreadPoolExecutor(1) as reader:
+            first = asyncio.ensure_future(anext(lines))
+            await asyncio.sleep(0)
+            reader.submit(wire.take, "the first")
+            assert await first == "the first"
+            await lines.aclose()  # type: ignore[attr-defined]
+            late = reader.submit(wire.take, sent)
+            while not late.done():
+                await asyncio.sleep(0.01)
+            late.result()
+
+    asyncio.run(running())
 
 
 @pytest.mark.slow

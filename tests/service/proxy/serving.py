@@ -1,6 +1,5 @@
 """Holdfast before a model, on a real port, and what its memory holds."""
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from openai import AsyncOpenAI, OpenAI
 
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
-from holdfast.service.http.processes import listening
 from holdfast.service.keys import create_key
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
+from tests.service.live import live
 
 
 @dataclass
@@ -81,15 +79,5 @@ def serving(
 @contextmanager
 def running(memory: Memory) -> Iterator[int]:
     """The service over a memory, on a thread; its port."""
-    with listening("127.0.0.1", 0) as listener:
-        settings = uvicorn.Config(
-            create_app(memory), http="h11", ws="none", access_log=False, log_level="error"
-        )
-        server = uvicorn.Server(settings)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            server.should_exit = True
-            thread.join()
+    with live(create_app(memory)) as port:
+        yield port

@@ -82,7 +82,7 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
     key = await keyring.of_secret(body.key)
     if key is None:
         raise HTTPException(401, "this key opens nothing: it is wrong, expired or revoked")
-    session = await run_in_threadpool(keyring.session, key)
+    session = await keyring.begin(key)
     await run_in_threadpool(note_action, request, key, "sign-in", key.id)
     response = Response(status_code=204)
     # Behind a proxy that speaks https for us only the page's origin tells.
@@ -96,7 +96,8 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
 
 @sign_in_routes.post("/v1/sign-out", status_code=204, response_class=Response)
 async def sign_out(request: Request, key: Reader) -> Response:
-    """Take the cookie away."""
+    """End the session, and take the cookie away."""
+    request.app.state.keyring.end(request.cookies.get(COOKIE, ""))
     await run_in_threadpool(note_action, request, key, "sign-out", key.id)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")

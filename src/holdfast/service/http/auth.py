@@ -6,7 +6,6 @@ the refusal is the same whether the workspace or user asked for exists or not.
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import time
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from starlette.datastructures import Headers
 from holdfast.border import validate
 from holdfast.errors import InvalidInput, ScopeError
 from holdfast.service.http.limits import on_reserved_thread
-from holdfast.service.http.processes import Member
+from holdfast.service.http.processes import Member, sessions
 from holdfast.service.http.wire import QueryString, Scoped
 from holdfast.service.keys import ROLES, digest, is_valid
 from holdfast.store.protocols import Store
@@ -136,16 +135,16 @@ AskedScope = Annotated[Scope, Depends(_read_scope)]
 # and a revoked one is still dead within a second, whoever revoked it. Whether a key has expired is
 # asked each time.
 #
-# A session is a text that this process signed: the id of a key, a time, and an HMAC over both and
-# over the digest of the key's secret. It ends with its time, with the key (revoked, rotated,
-# erased) and with the service: what signs is nowhere but in the memory of its processes. In the
-# store it would be in every backup, and whoever reads one could sign in as anybody.
+# A session is a text that nobody can guess: the id of a key, a time, and a random token. It holds
+# while it is in the list of this service, which has digests alone and is nowhere but in the memory
+# of its processes: in the store it would be in every backup. So it ends with its time, when its
+# page signs out, with the key (revoked, rotated, erased) and with the service.
 
 SESSION_HOURS = 12
 _BELIEVED_SECONDS = 0.5
 #: More than this many keys in half a second: look all of them up again.
 _MOST_BELIEVED = 10_000
-_SECRET_BYTES = 32
+_TOKEN_BYTES = 32
 
 
 class Keyring:
@@ -162,8 +161,8 @@ class Keyring:
         self._store = store
         self._clock = clock
         self._timer = timer
-        self._secret = secrets.token_bytes(_SECRET_BYTES) if member is None else member.secret
         self._board = None if member is None else member.board
+        self._sessions = sessions() if self._board is None else self._board.sessions
         self._epoch = b""
         self._believed: dict[tuple[str, bytes], tuple[ApiKey, float]] = {}
 
@@ -179,7 +178,7 @@ class Keyring:
             return None
         told = session.encode("utf-8", "replace")
         key = await self._found("session", told, self._of_session)
-        return key if key is not None and self._is_timely(session) else None
+        return key if key is not None and self.is_open(session) else None
 
     def forget(self) -> None:
         """Look everything up again, in every process of this service: a key was changed here."""
@@ -187,12 +186,24 @@ class Keyring:
         if self._board is not None:
             self._board.renew()
 
-    def session(self, key: ApiKey) -> str:
+    async def begin(self, key: ApiKey) -> str:
         """A session of a key, from now on."""
-        ends = self._clock() + timedelta(hours=SESSION_HOURS)
-        (held,) = self._store.api_keys(id=key.id)
-        text = f"{key.id}.{int(ends.timestamp())}"
-        return f"{text}.{self._mac(text, held.digest)}"
+        ends = int((self._clock() + timedelta(hours=SESSION_HOURS)).timestamp())
+        (held,) = await on_reserved_thread(self._store.api_keys, id=key.id)
+        session = f"{key.id}.{ends}.{secrets.token_hex(_TOKEN_BYTES)}"
+        row = (_mark(held.digest), float(ends))
+        self._sessions.change(key.id, session, lambda _: row)
+        return session
+
+    def end(self, session: str) -> None:
+        """It stands for nothing any more, in every process of this service."""
+        self._sessions.change(_key_id(session), session, lambda _: None)
+        self.forget()
+
+    def is_open(self, session: str) -> bool:
+        """Whether a session that was begun has not ended; its key may have."""
+        row = self._sessions.get(_key_id(session), session)
+        return row is not None and self._clock().timestamp() < row[1]
 
     async def _found(
         self, kind: str, shown: bytes, find: Callable[[bytes], ApiKey | None]
@@ -217,16 +228,17 @@ class Keyring:
         return next((held.key for held in self._store.api_keys(digest=shown)), None)
 
     def _of_session(self, shown: bytes) -> ApiKey | None:
-        text, _, mac = shown.decode("utf-8", "replace").rpartition(".")
-        held = next(iter(self._store.api_keys(id=text.partition(".")[0])), None)
-        # Also for an id that does not exist: it takes as long.
-        expected = self._mac(text, held.digest if held else b"")
-        right = hmac.compare_digest(mac.encode(), expected.encode())
-        return held.key if held and right else None
+        session = shown.decode("utf-8", "replace")
+        id = _key_id(session)
+        row = self._sessions.get(id, session)
+        held = None if row is None else next(iter(self._store.api_keys(id=id)), None)
+        return held.key if row and held and row[0] == _mark(held.digest) else None
 
-    def _is_timely(self, session: str) -> bool:
-        _, ends, _ = session.split(".")
-        return self._clock().timestamp() < int(ends)
 
-    def _mac(self, text: str, key_digest: bytes) -> str:
-        return hmac.digest(self._secret, f"{text}.{key_digest.hex()}".encode(), "sha256").hex()
+def _key_id(session: str) -> str:
+    return session.partition(".")[0]
+
+
+def _mark(key_digest: bytes) -> bytes:
+    """By which a session tells the secret of its key from another one that the key got since."""
+    return key_digest[:16]

@@ -203,7 +203,7 @@ class Guard:
             if asked != _HEALTH:
                 places.enter_context(self._open.taken("sign-in" if asked == _SIGN_IN else "window"))
             return
-        key = self._state.operator or await self._key(scope, headers)
+        key = await self._key(scope, headers)
         if key is None:
             words = "a valid key is required: Authorization: Bearer <key>"
             raise HTTPException(401, words, headers={"www-authenticate": "Bearer"})
@@ -216,8 +216,15 @@ class Guard:
             await self._state.backlog.look()
 
     async def _key(self, scope: Scope, headers: Headers) -> ApiKey | None:
+        is_safe = scope["method"] in SAFE_METHODS
+        operator: ApiKey | None = self._state.operator
+        if operator is not None:
+            # Without keys nothing but this keeps a page on another port of this host from writing.
+            if not is_safe and _is_of_a_page(headers) and not _is_own(headers):
+                raise HTTPException(403, "a page must send this from an Origin that is ours")
+            return operator
         key = await key_presented(self._state.keyring, headers)
-        if key is None or secret_of(headers) or scope["method"] in SAFE_METHODS:
+        if key is None or secret_of(headers) or is_safe:
             return key
         if not _is_own(headers):
             words = "a session needs the header X-Holdfast-Request: 1, or an Origin that is ours"
@@ -282,7 +289,14 @@ async def key_presented(keyring: Keyring, headers: Headers) -> ApiKey | None:
     """The valid key of a request, by its secret or by its session."""
     if secret := secret_of(headers):
         return await keyring.of_secret(secret)
-    return await keyring.of_session(cookie_parser(headers.get("cookie", "")).get(COOKIE, ""))
+    return await keyring.of_session(session_of(headers))
+
+
+def session_of(headers: Headers) -> str:
+    """The session of a request that shows no secret; "" when there is none."""
+    if secret_of(headers):
+        return ""
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
 
 
 def security_headers() -> tuple[tuple[bytes, bytes], ...]:
@@ -300,6 +314,11 @@ def _refuse_former_names(headers: Headers) -> None:
         if name.startswith("x-recollect-"):
             now = name.replace("recollect", "holdfast", 1)
             raise HTTPException(400, f"the header {name} is called {now} now")
+
+
+def _is_of_a_page(headers: Headers) -> bool:
+    """Whether a browser sent this for a page."""
+    return "origin" in headers or headers.get("sec-fetch-site", "none") != "none"
 
 
 def _is_own(headers: Headers) -> bool:

@@ -29,6 +29,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import holdfast
+from holdfast.border import validate
 from holdfast.config import Config
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.memory.memory import Memory
@@ -38,6 +39,8 @@ from holdfast.service.http.stream import Streams
 from holdfast.service.http.wire import json_response
 from holdfast.service.webhooks import Counts
 from holdfast.store.protocols import Store
+from holdfast.store.values import Spent
+from holdfast.types import Scope as MemoryScope
 
 # GET /metrics: what the service does and how it fares, as text for Prometheus.
 #
@@ -57,12 +60,14 @@ routes = APIRouter()
     summary="Figures for Prometheus; needs an admin key.",
     response_class=PlainTextResponse,
 )
-async def metrics(request: Request) -> Response:
-    """What the service does and how it fares."""
-    require_role(key_of(request), "admin", whole=True)
+async def metrics(request: Request, user_id: str | None = None) -> Response:
+    """What the service does and how it fares; with `user_id` also what that user's models cost."""
+    key = key_of(request)
+    require_role(key, "admin", whole=True)
     state = request.app.state
+    user = None if user_id is None else validate.scope(workspace=key.workspace, user=user_id)
     own = [await figures(state)] if state.router is None else await state.router.figures()
-    lines = await run_in_threadpool(lambda: [*_store(state.memory), *_webhooks(state)])
+    lines = await run_in_threadpool(lambda: [*_store(state.memory, user), *_webhooks(state)])
     return Response(_merged(own) + "".join(lines), media_type=_TYPE)
 
 
@@ -156,7 +161,7 @@ def _work(state: Any) -> Iterator[str]:
     yield _metric("holdfast_webhook_calls_total", "Deliveries from here.", outcome=sent)
 
 
-def _store(memory: Memory) -> Iterator[str]:
+def _store(memory: Memory, user: MemoryScope | None) -> Iterator[str]:
     """How the store fares. On a worker thread: it reads."""
     store, now = memory.store, memory.now()
     counts = store.counts()
@@ -164,11 +169,9 @@ def _store(memory: Memory) -> Iterator[str]:
     yield _metric("holdfast_jobs", "Jobs of the queue.", state=jobs)
     age = max(0.0, (now - counts.oldest).total_seconds()) if counts.oldest else 0.0
     yield _metric("holdfast_oldest_job_seconds", "Since when a job could be done.", age)
-    spent = store.spent(None, now.date())
-    yield _metric("holdfast_llm_calls_today", "Calls of a language model.", spent.calls)
-    tokens = {"prompt": spent.prompt_tokens, "answer": spent.answer_tokens}
-    yield _metric("holdfast_llm_tokens_today", "Tokens of a language model.", kind=tokens)
-    yield _metric("holdfast_llm_cost_today", "What it cost.", spent.cost)
+    yield from _spent("holdfast_llm", store.spent(None, now.date()))
+    if user is not None:
+        yield from _spent("holdfast_user_llm", store.spent(user, now.date()))
     by_keys = store.spent_by_keys(now.date()).values()
     tokens = {
         "prompt": sum(each.prompt_tokens for each in by_keys),
@@ -177,6 +180,13 @@ def _store(memory: Memory) -> Iterator[str]:
     yield _metric("holdfast_key_tokens_today", "Tokens that keys are charged.", kind=tokens)
     cost = sum(each.cost for each in by_keys)
     yield _metric("holdfast_key_cost_today", "What they cost.", cost)
+
+
+def _spent(name: str, spent: Spent) -> Iterator[str]:
+    yield _metric(f"{name}_calls_today", "Calls of a language model.", spent.calls)
+    tokens = {"prompt": spent.prompt_tokens, "answer": spent.answer_tokens}
+    yield _metric(f"{name}_tokens_today", "Tokens of a language model.", kind=tokens)
+    yield _metric(f"{name}_cost_today", "What it cost.", spent.cost)
 
 
 def _servers(store: Store) -> Iterator[str]:

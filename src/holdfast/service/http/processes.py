@@ -2,9 +2,9 @@
 
 The parent binds the socket, and then only watches: it opens no store, loads no model, starts no
 thread and takes no connection, so that it can be forked safely whenever a process must be replaced.
-What the others share they have from it: the socket, the secret that signs sessions of browsers, a
-page of memory (`Board`), and for each of them a pair of sockets by which the others hand it
-connections (routing.py). None of it has a name in the file system or in the environment.
+What the others share they have from it: the socket, a page of memory (`Board`), and for each of
+them a pair of sockets by which the others hand it connections (routing.py). None of it has a name
+in the file system or in the environment.
 
 They end when the parent does, however that ends: each waits for the end of a pipe that the parent
 alone holds open. So a signal to the parent alone, or to all of them (Ctrl-C, systemd), is one.
@@ -29,9 +29,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from types import FrameType
+from typing import IO, Any, Generic, TypeVar, cast
 
 from holdfast.config import notify_socket
 from holdfast.errors import ConfigError
+from holdfast.language.regex import compile_all
 
 MOST_PROCESSES = 64
 
@@ -39,7 +41,6 @@ _STUCK_MS = 60_000
 _LOOK_SECONDS = 0.05
 #: Before a process that died is started again.
 _AGAIN_SECONDS = 1.0
-_SECRET_BYTES = 32
 _WORDS_BYTES = 65536
 #: What one process may have handed to another that does not take it yet.
 _QUEUE_BYTES = 1 << 22
@@ -101,26 +102,110 @@ def say(text: str) -> None:
 Bucket = tuple[float, float]
 
 _EPOCH_BYTES = 8
-_SLOT = struct.Struct("16sdd")
-_SLOTS = 8
-_GROUPS = 1024
-_GROUP_BYTES = _SLOTS * _SLOT.size
-_EMPTY = bytes(16)
+_NAME_BYTES = 16
+_EMPTY = bytes(_NAME_BYTES)
+
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
+
+
+class SharedTable(Generic[Row]):
+    """Rows under names, in memory of a fixed size that processes may share.
+
+    A name has one of the places of its group; where all are taken, the row whose last number is
+    the least makes room. A group is locked by a lock that the system lets go of with the process.
+    """
+
+    def __init__(self, fields: str, *, places: int, groups: int) -> None:
+        self._row = struct.Struct(f"{_NAME_BYTES}s{fields}")
+        self._places, self._groups = places, groups
+        self.size = groups * places * self._row.size
+        self._memory: mmap.mmap | bytearray | None = None
+        self._start = 0
+        self._file: IO[bytes] | None = None
+
+    def share(self, page: mmap.mmap, start: int, file: IO[bytes]) -> None:
+        """Keep the rows there, and lock the bytes of the file that they would be."""
+        self._memory, self._start, self._file = page, start, file
+
+    def get(self, group: str, name: str) -> Row | None:
+        """The row of a name."""
+        return self._find(self._first(group), _digest(name))[1]
+
+    def change(self, group: str, name: str, step: Callable[[Row | None], Row | None]) -> None:
+        """Put another row in the place of one, or none; `step` is given what is there."""
+        first, key = self._first(group), _digest(name)
+        with self._locked(first):
+            place, before = self._find(first, key)
+            after = step(before)
+            if after is not None:
+                self._row.pack_into(self._held, place, key, *after)
+            elif before is not None:
+                self._held[place : place + self._row.size] = bytes(self._row.size)
+
+    @property
+    def _held(self) -> mmap.mmap | bytearray:
+        if self._memory is None:
+            self._memory = bytearray(self.size)
+        return self._memory
+
+    def _first(self, group: str) -> int:
+        number = int.from_bytes(_digest(group)[:4]) % self._groups
+        return self._start + number * self._places * self._row.size
+
+    def _find(self, first: int, key: bytes) -> tuple[int, Row | None]:
+        """Where a name stands, and its row; where it may stand, if it does not."""
+        rested = {}
+        for place in range(first, first + self._places * self._row.size, self._row.size):
+            held, *row = self._row.unpack_from(self._held, place)
+            if held == key:
+                return place, cast("Row", tuple(row))
+            rested[place] = -1.0 if held == _EMPTY else row[-1]
+        return min(rested, key=rested.__getitem__), None
+
+    @contextlib.contextmanager
+    def _locked(self, first: int) -> Iterator[None]:
+        if self._file is None:
+            yield
+            return
+        import fcntl  # noqa: PLC0415 (there is none on Windows, which has no processes by fork)
+
+        fcntl.lockf(self._file, fcntl.LOCK_EX, 1, first)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, first)
+
+
+def _digest(name: str) -> bytes:
+    return blake2b(name.encode(), digest_size=_NAME_BYTES).digest()
+
+
+#: A session of a browser: what its key was like, and when it ends.
+Session = tuple[bytes, float]
+
+
+def sessions() -> SharedTable[Session]:
+    """The sessions of a service: of a key so many that one more ends the oldest."""
+    return SharedTable("16sd", places=32, groups=1024)
 
 
 class Board:
     """A page of memory that the processes of a service share.
 
-    On it stand the token buckets of rate limits, and a number that changes with the keys. A bucket
-    has one of the eight places of its group, which its name decides; where all are taken the one
-    that has rested longest makes room, which by then is full again unless thousands of keys ask in
-    one minute. A group is locked by a lock that the system lets go of with the process.
+    On it stand the token buckets of rate limits, the sessions of browsers, and a number that
+    changes with keys and sessions. A bucket that makes room has rested longest: by then it is full
+    again, unless thousands of keys ask in one minute.
     """
 
     def __init__(self) -> None:
+        self.sessions = sessions()
+        self._buckets: SharedTable[Bucket] = SharedTable("dd", places=8, groups=1024)
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the service)
-        self._file.truncate(_EPOCH_BYTES + _GROUPS * _GROUP_BYTES)
+        self._file.truncate(_EPOCH_BYTES + self._buckets.size + self.sessions.size)
         self._page = mmap.mmap(self._file.fileno(), 0)
+        self._buckets.share(self._page, _EPOCH_BYTES, self._file)
+        self.sessions.share(self._page, _EPOCH_BYTES + self._buckets.size, self._file)
 
     def close(self) -> None:
         """Let go of it; those who share it keep it."""
@@ -133,32 +218,12 @@ class Board:
         return self._page[:_EPOCH_BYTES]
 
     def renew(self) -> None:
-        """The keys have changed."""
+        """The keys have changed, or a session has ended."""
         self._page[:_EPOCH_BYTES] = secrets.token_bytes(_EPOCH_BYTES)
 
     def change(self, who: str, step: Callable[[Bucket | None], Bucket]) -> None:
         """Put another bucket in the place of one; `step` is given what is there."""
-        import fcntl  # noqa: PLC0415 (there is none on Windows, which has no processes by fork)
-
-        name = blake2b(who.encode(), digest_size=16).digest()
-        group = int.from_bytes(name[:4]) % _GROUPS
-        fcntl.lockf(self._file, fcntl.LOCK_EX, 1, group)
-        try:
-            place, bucket = self._find(_EPOCH_BYTES + group * _GROUP_BYTES, name)
-            _SLOT.pack_into(self._page, place, name, *step(bucket))
-        finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, group)
-
-    def _find(self, start: int, name: bytes) -> tuple[int, Bucket | None]:
-        """Where a name stands, and its bucket; where it may stand, if it does not."""
-        places = range(start, start + _GROUP_BYTES, _SLOT.size)
-        rested = {}
-        for place in places:
-            held, left, at = _SLOT.unpack_from(self._page, place)
-            if held == name:
-                return place, (left, at)
-            rested[place] = -1.0 if held == _EMPTY else at
-        return min(rested, key=rested.__getitem__), None
+        self._buckets.change(who, who, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +235,6 @@ class Member:
     #: How many answer.
     count: int
     listener: socket.socket
-    #: What signs sessions of browsers.
-    secret: bytes
     board: Board
     #: By which connections are handed to this one, and to each.
     takes: socket.socket | None
@@ -206,6 +269,8 @@ def start_together(count: int, host: str, port: int, *, worker: bool) -> Member 
     could not even start, which is SystemExit with what that one ended with."""
     if not hasattr(os, "fork"):
         raise ConfigError("--processes needs a system that can fork: start several services")
+    os.environ["HOLDFAST_PROCESSES"] = str(count)  # Their models share the cores.
+    compile_all()  # Once for all of them.
     with listening(host, port) as listener:
         return _Parent(count, listener, worker=worker).run()
 
@@ -218,7 +283,6 @@ class _Parent:
         # A `with` of the parent closes its own: those who answer must not lose theirs by it.
         self._listener = listener.dup()
         self._numbers = range(count + worker)
-        self._secret = secrets.token_bytes(_SECRET_BYTES)
         self._board = Board()
         self._pairs = [_pair() for _ in range(count)]
         self._life, self._holds = os.pipe()
@@ -286,7 +350,7 @@ class _Parent:
                 takes.close()
         own = self._pairs[number][0] if number < self._count else None
         return Member(
-            number, self._count, self._listener, self._secret, self._board, own,
+            number, self._count, self._listener, self._board, own,
             tuple(gives for _, gives in self._pairs), self._life, tells,
         )  # fmt: skip
 

@@ -220,6 +220,14 @@ class _Impatient(H11Protocol):
         self.transport.end()
         super().connection_lost(exc)
 
+    def shutdown(self) -> None:
+        """The service ends. A connection that was refused has had its last word: h11, which did not
+        see it, would have us answer first."""
+        if self.transport.is_closing():
+            self.transport.close()
+        else:
+            super().shutdown()
+
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, self.conn.doubt or "this is not HTTP/1.1")
 
@@ -384,7 +392,7 @@ _WARM_UP = "holdfast-warm-up"
 _MOST_HEADER_BYTES = 64 * 1024
 
 
-def serve(
+def serve(  # noqa: PLR0913 (options of a command)
     db: str | Path,
     *,
     host: str = "127.0.0.1",
@@ -394,13 +402,15 @@ def serve(
     log_level: str = "info",
     no_auth: bool = False,
     member: Member | None = None,
+    when_ready: Callable[[str], object] | None = None,
 ) -> None:
     """Answer requests until SIGTERM or Ctrl-C; port 0 takes a free one and prints it.
 
     A store without any key gets an admin key, which is printed once. `worker=False`: background
     work is left to `holdfast worker`, so that it never delays an answer. `no_auth`: no key is
     asked for; refused where others than this machine could ask. A `member` is one of several
-    processes, on the socket of all: the background work is done by another of them.
+    processes, on the socket of all: the background work is done by another of them. `when_ready`
+    is given the address when it answers, on a thread of its own.
     """
     if no_auth:
         check_no_auth(host)
@@ -430,7 +440,8 @@ def serve(
         words = first_words(url, str(db), worker=worker, mcp=mcp, no_auth=no_auth, member=member)
         if member is None:
             say(words)
-        _Server(_settings(app, memory.config), app, words).run(sockets=[listener])
+        then = partial(when_ready, url) if when_ready is not None and not number else None
+        _Server(_settings(app, memory.config), app, words, then).run(sockets=[listener])
 
 
 def _settings(app: FastAPI, config: Config) -> uvicorn.Config:
@@ -453,15 +464,24 @@ def _settings(app: FastAPI, config: Config) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """uvicorn, which waits for the requests under way before it stops: so those must end."""
 
-    def __init__(self, settings: uvicorn.Config, app: FastAPI, words: str) -> None:
+    def __init__(
+        self,
+        settings: uvicorn.Config,
+        app: FastAPI,
+        words: str,
+        when_ready: Callable[[], object] | None,
+    ) -> None:
         super().__init__(settings)
         self._app = app
         self._words = words
+        self._when_ready = when_ready
         self._router: Router | None = app.state.router
         self._signalled = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
+        if self._when_ready is not None:
+            threading.Thread(target=self._when_ready, daemon=True).start()
         if self._router is None:
             notify("READY=1")
             return

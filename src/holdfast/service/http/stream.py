@@ -2,15 +2,15 @@
 
 One poller looks at the feeds of all users that somebody listens to: one tiny read for each, four
 times a second, so that what other processes write is seen as well. Whoever comes back with
-`Last-Event-ID` is told what was missed. A stream ends when its key does, when its reader does not
-read, and at once when the service stops.
+`Last-Event-ID` is told what was missed. A stream ends when its key or session does, when its reader
+does not read, and at once when the service stops.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from holdfast.catalogue.codec import dumps
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.service.http.auth import check_within, key_of
+from holdfast.service.http.guard import session_of
 from holdfast.service.http.limits import ConcurrencyLimit
 from holdfast.service.webhooks import (
     BURIED,
@@ -115,7 +116,9 @@ async def stream(request: Request) -> Response:
     )
     streams = request.app.state.streams
     assert isinstance(streams, Streams)
-    listener = Listener(scope, key, names)
+    state = request.app.state
+    session = "" if state.operator else session_of(request.headers)
+    listener = Listener(scope, key, names, lambda: not session or state.keyring.is_open(session))
     sent = request.headers.get("last-event-id", "")
     if sent:
         listener.mark = mark_of(sent)
@@ -137,6 +140,8 @@ class Listener:
     scope: Scope
     key: ApiKey
     names: tuple[str, ...]
+    #: Whether the session that it came with, if any, has not ended.
+    is_open: Callable[[], bool]
     #: How far it was told; None: from now on.
     mark: Mark | None = None
     #: What happened, and why it is over.
@@ -238,7 +243,7 @@ class Streams:
     def _end(self, keys: Iterable[str] | None) -> None:
         for each in self._followed.values():
             for listener in each.listeners:
-                if keys is None or listener.key.id in keys:
+                if keys is None or listener.key.id in keys or not listener.is_open():
                     listener.end()
 
     async def join(self, listener: Listener) -> None:
