@@ -12,6 +12,8 @@ BIN := .venv/bin
 .PHONY: help setup demo serve test coverage check lint fix eval bench bench-postgres bench-large bench-peers faults trust proof foreign crash powerloss tiny mutants soak release lock window clean
 # The interpreter for a new .venv: make PYTHON=python3.12 setup
 export PYTHON
+# Else every process that a test starts compiles the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,11 +86,12 @@ trust: .venv/.dev ## poison a memory in every known way, erase a user, count wha
 	@$(BIN)/python scripts/poisoning.py --require-all --reader model
 	@$(BIN)/python scripts/erasure.py
 
-proof: .venv/.dev ## attack the service: every route with every key, fuzz, tenants, retries (half an hour)
+proof: .venv/.dev ## attack the service: every route with every key, fuzz, tenants, retries, long texts (forty minutes)
 	@$(BIN)/python scripts/routes_table.py
 	@$(BIN)/python scripts/fuzz.py --requests $(REQUESTS)
 	@$(BIN)/python scripts/interference.py --histories $(HISTORIES)
 	@$(BIN)/python scripts/retries.py
+	@$(BIN)/python -m tests.linear.test_patterns
 
 foreign: .venv/.dev ## run other people's clients against the service: needs npm, takes minutes
 	@$(BIN)/python -m tests.foreign.run

@@ -44,6 +44,7 @@ class Precomputed:
 
     model_id = "precomputed"
     dim = DIM
+    is_stand_in = True
 
     def __init__(self) -> None:
         stock = np.random.default_rng(7).standard_normal((4096, DIM)).astype(np.float32)
@@ -61,6 +62,7 @@ class RealQuestions(LocalEmbedder):
     def __init__(self) -> None:
         super().__init__()
         self.model_id = Precomputed.model_id
+        self.is_stand_in = True
 
 
 def main() -> None:
@@ -375,6 +377,19 @@ def sentence(number: int) -> str:
     """About 20 words, the same for the same number, in a believable mix of common and rare."""
     picks = np.random.default_rng(number).choice(len(_words), size=20, p=_odds)
     return " ".join(_words[pick] for pick in picks) + f" case {number}."
+
+
+@contextmanager
+def cores(count: int) -> Iterator[None]:
+    """Processes that are started within have so many cores."""
+    all_of_them = os.sched_getaffinity(0)
+    if len(all_of_them) < count:
+        raise SystemExit(f"{count} cores are needed, this machine has {len(all_of_them)}")
+    os.sched_setaffinity(0, sorted(all_of_them)[:count])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_of_them)
 
 
 def question(number: int) -> str:

@@ -3,6 +3,9 @@
 Three processes on the cores there are: the service (`holdfast serve --no-worker`), which is asked
 over HTTP all the time; a worker (`holdfast worker`) that embeds and reads what waits; and this
 one. The turns are those of the sample, stored for many users. Nothing here is a test.
+
+`--processes N` compares `worker --processes N` with one process instead, each with a core, on a
+store of its own that is made anew: a file, or in a PostgreSQL server of this machine.
 """
 
 from __future__ import annotations
@@ -18,10 +21,14 @@ import urllib.request
 from contextlib import closing
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import holdfast
 from holdfast import sample
 from holdfast.store.protocols import Store
 from holdfast.wiring import make_store
+from scripts.bench import cores
+from scripts.bench_postgres import started
 
 _PROGRAM = (sys.executable, "-m", "holdfast.service.cli")
 _USER = "asked"
@@ -36,9 +43,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--turns", type=int, default=1_500, help="turns to work off")
     options.add_argument("--provider", default="auto", help="rules, nlp or auto")
+    options.add_argument("--processes", type=int, help="compare so many with one, nothing else")
     given = options.parse_args()
     os.environ["HOLDFAST_EXTRACTION_PROVIDER"] = given.provider
     with tempfile.TemporaryDirectory() as folder:
+        if given.processes:
+            compare(Path(folder), given.processes, given.turns)
+            return
         path = Path(folder) / "memory.db"
         fill(path, given.turns)
         key = json.loads(run("keys", "create", "--db", str(path), "--json"))["key"]
@@ -53,14 +64,53 @@ def main() -> None:
                 server.terminate()
 
 
-def fill(path: Path, waiting: int) -> None:
+def compare(folder: Path, processes: int, waiting: int) -> None:
+    """One process and several, on a file and on a server."""
+    with started(folder) as server:
+        for engine in ("file", "server"):
+            rates = []
+            for count in (1, processes):
+                url: Path | str = folder / f"{count}.db"
+                if engine == "server":
+                    server.psql(f"CREATE DATABASE of_{count}")
+                    url = server.get_uri(f"of_{count}")
+                fill(url, waiting, asked=0)
+                command = [*_PROGRAM, "worker", "--db", str(url), "--processes", str(count)]
+                with cores(count):
+                    worker = subprocess.Popen(command)
+                rates.append(waiting / worked_off(url, worker))
+            one, several = rates
+            print(
+                f"{engine}: 1 process {one:.1f} turns a second, {processes} processes"
+                f" {several:.1f}, {several / one:.2f} times one (goal {0.85 * processes:.2g})"
+            )
+
+
+def worked_off(db: Path | str, worker: subprocess.Popen[bytes]) -> float:
+    """Seconds from the first job that is done until none is left, by a worker that then ends."""
+    with closing(make_store(db)) as store:
+        try:
+            waiting = left(store, worker)
+            while left(store, worker) == waiting:
+                time.sleep(0.02)
+            began = time.perf_counter()
+            while left(store, worker):
+                time.sleep(0.1)
+            return time.perf_counter() - began
+        finally:
+            worker.terminate()
+            worker.wait()
+
+
+def fill(db: Path | str, waiting: int, *, asked: int = _TURNS_ASKED) -> None:
     """One user whose turns are understood, and others whose turns wait."""
     turns = [{k: v for k, v in turn.items() if k != "session"} for turn in sample.turns()]
-    with holdfast.open(path, worker=False) as memory:
-        for copy in range(_TURNS_ASKED // len(turns)):
-            memory.remember(turns, user=_USER, session=f"s{copy}")
-        print(f"preparing {_TURNS_ASKED} turns that are asked about ...", flush=True)
-        memory.drain()
+    with holdfast.open(db, worker=False) as memory:
+        if asked:
+            print(f"preparing {asked} turns that are asked about ...", flush=True)
+            for copy in range(asked // len(turns)):
+                memory.remember(turns, user=_USER, session=f"s{copy}")
+            memory.drain()
         for copy in range(waiting // len(turns)):
             memory.remember(turns, user=f"u{copy}", session="s")
 

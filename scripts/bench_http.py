@@ -6,8 +6,9 @@ here is a test. `--db` keeps the store of ten thousand memories for the next run
 
 `--processes N` compares `serve --processes N` with one process instead, for sixteen clients: of one
 user each, whose connections stay with the process of that user, and of any user, where each request
-may be one for another process. The clients take the processor, too: so what the servers took of it
-is told as well.
+may be one for another process. Each process has a core (one has one, two have two): a search leaves
+the interpreter while its question is embedded, so one process with two cores uses both. The clients
+take the processor, too: so what the servers took of it is told as well.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from holdfast.memory.memory import Memory
 from holdfast.recall.context.pack import pack
 from holdfast.service.keys import create_key
 from holdfast.wiring import make_store
-from scripts.bench import question, sentence
+from scripts.bench import cores, question, sentence
 from tests.service.serving import Service, serving
 
 MEMORIES = 10_000
@@ -121,10 +122,13 @@ def compared(folder: Path, processes: int, url: str | None, count: int) -> None:
         memory.drain()
         key = create_key(memory.store, role="admin")[1]
     more = (*("--processes", str(processes)), "--no-worker")
-    with (
-        serving(folder / "one.db", "--no-worker", settings=QUIET, db=db) as one,
-        serving(folder / "more.db", *more, settings=QUIET, db=db) as several,
-    ):
+    with ExitStack() as stack:
+        with cores(1):
+            one = stack.enter_context(
+                serving(folder / "one.db", "--no-worker", settings=QUIET, db=db)
+            )
+        with cores(processes):
+            several = stack.enter_context(serving(folder / "more.db", *more, settings=QUIET, db=db))
         for service in (one, several):  # Every index is there before anything is measured.
             clients(
                 service, key, "/v1/recall", _of_users(USERS * 16, 0, any_user=True), clients=CLIENTS

@@ -54,6 +54,7 @@ class Holdfast:
 
     #: For the rules that are found in texts, where it is not measured how their vectors are made.
     stand_in: Any = None
+    is_stand_in = True
 
     def __init__(self, corpus: Corpus, store: Path) -> None:
         import holdfast  # noqa: PLC0415
@@ -295,6 +296,8 @@ def ingest(corpus: Corpus, opened: Opened) -> dict[str, float]:
         some = slice(at, at + BATCH)
         system.add("warm", _of_one_session(passages[some]), vectors[some])
     system.index()
+    if isinstance(system, Holdfast):
+        system.memory.warm()  # As a service does: every pattern is compiled, also rare ones.
     batches = [slice(at, at + BATCH) for at in range(first, len(passages), BATCH)]
     began, began_processor = time.perf_counter(), time.process_time()
     for batch in batches:

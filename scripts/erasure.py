@@ -54,6 +54,7 @@ class QuickEmbedder:
 
     model_id = "digest"
     dim = _DIM
+    is_stand_in = True
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         if any(_FATAL in text for text in texts):

@@ -27,7 +27,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "knowledge": ("documents", "entries"),
     "workspace": ("workspace", "shares", "agents"),
     "life": ("stats", "fading"),
-    "operator": ("erase", "jobs", "doctor", "config", "capabilities"),
+    "operator": ("erase", "users", "jobs", "doctor", "config", "capabilities"),
 }
 #: Explained once, on top.
 SHARED = frozenset({"user_id", "workspace_id", "agent_id", "session_id", "Idempotency-Key"})

@@ -14,11 +14,18 @@ from holdfast.bench.cache import CachedEmbedder
 from holdfast.bench.data import Conversation, LabelledSet, chosen_sets, read_set, sample_set
 from holdfast.bench.run import _message, turns_of
 from holdfast.memory.memory import Memory
+from holdfast.models.base import Embedder
 from holdfast.models.local import OWN, LocalEmbedder
 from scripts.bench_postgres import started
 
 #: Of the questions that must find the same.
 WANTED = 0.995
+
+
+def opened(url: str | Path, embedder: Embedder) -> Memory:
+    """Read by the patterns alone, as `holdfast bench retrieval` does."""
+    config = {"extraction": {"reader": "rules"}}
+    return holdfast.open(url, embedder=embedder, worker=False, config=config)
 
 
 def fill(memory: Memory, conversation: Conversation, user: str) -> None:
@@ -69,8 +76,8 @@ def main() -> int:
             server.psql(f"CREATE DATABASE parity{number};")
             url = server.get_uri(database=f"parity{number}")
             with (
-                holdfast.open(Path(name) / f"{number}.db", embedder=embedder, worker=False) as file,
-                holdfast.open(url, embedder=embedder, worker=False) as there,
+                opened(Path(name) / f"{number}.db", embedder) as file,
+                opened(url, embedder) as there,
             ):
                 asked, same = compared(labelled, file, there)
             worst = min(worst, same / max(asked, 1))

@@ -148,6 +148,60 @@ def test_a_suite_that_hung_once_is_run_again_and_the_sum_says_so(
     assert told.splitlines()[-1] == "1 passed, 0 failed"
 
 
+AGAIN = ("--last-failed", "--last-failed-no-failures=none")
+UNLUCKY = """
+import pathlib
+import pytest
+
+seen = pathlib.Path(__file__).with_name("seen")
+
+def test_fine(): pass
+
+def test_once():
+    try:
+        assert seen.exists()
+    finally:
+        seen.touch()
+
+@pytest.fixture
+def closed():
+    late = seen.with_name("late")
+    yield
+    try:
+        assert late.exists()
+    finally:
+        late.touch()
+
+def test_late(closed): pass
+"""
+UNLUCKY_TWICE = UNLUCKY + "def test_never(): assert False\n"
+
+
+@pytest.mark.parametrize(
+    ("tests", "again", "last"),
+    [
+        (UNLUCKY, AGAIN, "3 passed, 0 failed, 2 only when run once more"),
+        (UNLUCKY_TWICE, AGAIN, "3 passed, 1 failed, 2 only when run once more"),
+        (UNLUCKY, None, "2 passed, 2 failed"),
+    ],
+    ids=["passes", "one fails again", "a suite that has no second run"],
+)
+def test_few_failed_tests_are_run_once_more_and_the_sum_says_so(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    tests: str,
+    again: tuple[str, ...] | None,
+    last: str,
+) -> None:
+    (tmp_path / "test_luck.py").write_text(tests)
+    plain = ["-c", "/dev/null", "--rootdir", str(tmp_path), f"-o cache_dir={tmp_path / 'cache'}"]
+    status = main([Suite("luck", [str(tmp_path), *plain], again=again)])
+    told = capfd.readouterr().out.splitlines()
+    assert told[-1] == last
+    assert status == (0 if ", 0 failed" in last else 1)
+    assert any("of these, run once more" in line for line in told) == (again is not None)
+
+
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 

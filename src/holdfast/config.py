@@ -65,7 +65,9 @@ PROVIDERS = ("auto", "rules", "nlp", "llm")
 _LONGEST_DAYS = 36_525
 
 #: Environment variables with the prefix that are not settings.
-_NOT_SETTINGS = frozenset({"HOLDFAST_API_KEY", "HOLDFAST_CONFIG", "HOLDFAST_DB"})
+_NOT_SETTINGS = frozenset(
+    {"HOLDFAST_API_KEY", "HOLDFAST_CONFIG", "HOLDFAST_DB", "HOLDFAST_PROCESSES"}
+)
 #: What a shell says for true and false, beside YAML's own words.
 _ON_OFF = {"1": True, "0": False}
 #: Weights are compared with each other: more than this is a slip, and overflows.
@@ -185,10 +187,10 @@ def default_db() -> str:
     return os.environ.get("HOLDFAST_DB") or file_here("holdfast.db")
 
 
-def environment_with(db: str) -> dict[str, str]:
-    """Ours, for a process that looks for its memory there. Not among its arguments, which everybody
-    on the machine can read: an address may hold a password."""
-    return {**os.environ, "HOLDFAST_DB": db}
+def environment_with(db: str, *, processes: int) -> dict[str, str]:
+    """Ours, for one of so many processes that look for their memory there. Not among its arguments,
+    which everybody on the machine can read: an address may hold a password."""
+    return {**os.environ, "HOLDFAST_DB": db, "HOLDFAST_PROCESSES": str(processes)}
 
 
 def file_here(name: str) -> str:

@@ -14,7 +14,7 @@ from holdfast.config import Config, file_here, load
 from holdfast.errors import ConfigError
 from holdfast.memory.core import MakeReader
 from holdfast.memory.memory import Memory
-from holdfast.models.base import Embedder
+from holdfast.models.base import Embedder, is_stand_in
 
 if TYPE_CHECKING:
     from holdfast.language.extraction import Extractor
@@ -46,8 +46,8 @@ def open(
     settings, models, worker and clock of the service.
 
     `worker=False` starts no background thread: call `drain()` or run `holdfast worker`.
-    `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model,
-    with the shipped model that reads beside it.
+    `embedder` is any object with `model_id`, `dim` and `embed(texts)`; default: the shipped model.
+    The shipped model that reads works beside either, unless the settings say otherwise.
     `extractor` is any object with `extract(turns)`, see language/extraction.py; default: spaCy if
     it is installed, else rules. A language model that the settings name is asked first.
     `reranker` is any object with `model_id` and `rerank(query, texts)`; default: none.
@@ -61,15 +61,16 @@ def open(
         raise ConfigError("api_key is for a service: a file has no keys of its own")
     if url == DEFAULT_URL:
         url = file_here(DEFAULT_URL)
-    settings, lines, chosen = load(config), None, embedder
-    if chosen is None:
-        chosen = make_embedder(settings)
-        lines = _reader() if settings.extraction.reader == "model" else None
+    settings = load(config)
+    chosen = make_embedder(settings) if embedder is None else embedder
+    reads = settings.extraction.reader == "model" and not is_stand_in(chosen)
+    lines = _reader() if reads else None
     store = make_store(url)
     try:
         return Memory(
             store, chosen, config=settings, clock=clock, worker=worker,
             older_embedder=_shipped_embedder, reranker=reranker, reader=lines,
+            comparer=_beside_reader() if reads else chosen,
             reading=_make_reader(settings, extractor, lines),
         )  # fmt: skip
     except BaseException:
@@ -198,6 +199,14 @@ def _reader() -> LocalReader:
     from holdfast.models.reader import LocalReader
 
     return LocalReader()
+
+
+def _beside_reader() -> Embedder:
+    """What tells the reader how alike two statements are: its numbers were fitted with this one,
+    and cosines of another mean something else."""
+    from holdfast.models.local import OWN
+
+    return _local(OWN)
 
 
 @lru_cache(maxsize=2)

@@ -233,6 +233,9 @@ def test_a_browser_that_signed_in_is_known_to_all(service: Service) -> None:
 
     assert at_once(look, 32) == [200] * 32
     assert ask(service, "GET", "/v1/notes?user_id=a", cookie=cookie[:-1] + "x")[0] == 401
+    page = {"cookie": cookie, "x-holdfast-request": "1"}
+    assert ask(service, "POST", "/v1/sign-out", **page)[0] == 204
+    assert at_once(look, 32) == [401] * 32, "and when it signed out, to nobody"
 
 
 def test_a_revoked_key_is_dead_with_the_next_request_everywhere(service: Service) -> None:

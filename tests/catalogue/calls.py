@@ -52,6 +52,7 @@ def _memories(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "forget": {**_ANN, "id": ids["turn"]},
         "restore": {**_ANN, "id": ids["gone"]},
         "history": {**_ANN, "id": ids["gone"]},
+        "forgotten": dict(_ANN),
         "feedback": {**_ANN, "id": ids["note"], "value": 1},
         "explain": {**_ANN, "context_id": ids["context"]},
         "status": {**_ANN, "event_id": ids["turn"]},
@@ -150,6 +151,7 @@ def _knowledge(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 def _operator() -> dict[str, dict[str, Any]]:
     return {
+        "users": {"limit": 3},
         "jobs": {"states": ["ready", "dead"], "limit": 3},
         "replay": {"ids": [1, 2]},
         "rebuild": {},

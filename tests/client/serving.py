@@ -1,60 +1,25 @@
 """A service for tests: over a memory of this process, or as a process of its own."""
 
-import http.client
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import uvicorn
-
 from holdfast.memory.memory import Memory
 from holdfast.service.http.app import create_app
-
-_PATIENCE = 60.0
+from tests.service.live import live
 
 
 @contextmanager
 def served(memory: Memory) -> Iterator[str]:
     """The address of a service over a memory, on a thread and a real socket."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        settings = uvicorn.Config(create_app(memory), log_level="error", ws="none", lifespan="on")
-        server = uvicorn.Server(settings)
-        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-        thread.start()
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        try:
-            wait_for(address)
-            yield address
-        finally:
-            server.should_exit = True
-            thread.join(_PATIENCE)
-            assert not thread.is_alive()
-
-
-def wait_for(address: str) -> None:
-    """Return when the service answers."""
-    host = address.removeprefix("http://")
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        connection = http.client.HTTPConnection(host, timeout=5)
-        try:
-            connection.request("GET", "/health")
-            connection.getresponse().read()
-            return
-        except OSError:
-            assert time.monotonic() < deadline, f"{address} does not answer"
-            time.sleep(0.02)
-        finally:
-            connection.close()
+    with live(create_app(memory)) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @dataclass

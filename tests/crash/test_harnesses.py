@@ -67,7 +67,7 @@ def test_the_power_loss_harness_sees_what_weaker_settings_lose(synchronous: str)
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_no_system_call_is_a_bad_moment_to_die_or_to_fail() -> None:
-    status, line = run("killpoints", "--every", "12")
+    status, line = run("killpoints", "--every", "24")
     assert status == 0
     assert " 0 faults" in line
 

@@ -46,6 +46,7 @@ class Watched:
     """An embedder that does something before it answers; how much milk is all the same to it."""
 
     model_id, dim = "hash-16", 16
+    is_stand_in = True
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []

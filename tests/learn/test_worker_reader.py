@@ -156,6 +156,7 @@ class Noting:
 
     model_id = "noting"
     dim = 4
+    is_stand_in = True
 
     def __init__(self) -> None:
         self.done: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.errors import InvalidInput, NotFound, TooLarge
+from holdfast.errors import HoldfastError, InvalidInput, NotFound, TooLarge
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from tests.clock import Clock
@@ -122,6 +122,28 @@ def test_a_list_can_be_of_a_status_an_origin_and_a_speaker(memory: Memory) -> No
     assert listed(speaker="assistant") == listed(speaker="Max") == ["Noted."]
     assert listed(origin="agent") == ["Noted."]
     assert listed(origin="web") == []
+
+
+def test_what_was_forgotten_is_listed_without_its_words(memory: Memory, clock: Clock) -> None:
+    said = [say(memory, text, session="s") for text in ("I live in Lisbon.", "It rains.", "Tea.")]
+    private = memory.remember(
+        {"role": "user", "content": "Mine."}, user="ann", agent="max", visibility="agent_only"
+    ).events[0]
+    for id in (said[1], said[0]):
+        clock.now += timedelta(minutes=1)
+        memory.forget(id, user="ann")
+    clock.now += timedelta(minutes=1)
+    memory.forget(private, user="ann", agent="max")
+    found = memory.forgotten(user="ann")
+    assert [each.id for each in found] == [said[0], said[1]], "those forgotten last first"
+    assert (found[0].tier, found[0].role, found[0].session) == ("session", "user", "s")
+    assert found[0].until - found[0].forgotten_at == timedelta(days=memory.config.forget_days)
+    assert "Lisbon" not in repr(found)
+    of_max = [each.id for each in memory.forgotten(user="ann", agent="max")]
+    assert of_max == [private, said[0], said[1]]
+    assert memory.forgotten(user="bob") == []
+    memory.restore(said[0], user="ann")
+    assert [each.id for each in memory.forgotten(user="ann")] == [said[1]]
 
 
 def test_a_trace_tells_the_turns_around_and_what_was_derived(memory: Memory, clock: Clock) -> None:
@@ -381,3 +403,28 @@ def test_dead_letters_are_listed_and_tried_again(memory: Memory) -> None:
             memory.replay(wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="states"):
         memory.jobs(states=["lost"])
+
+
+def test_users_are_listed_by_workspace_in_the_order_of_their_names(memory: Memory) -> None:
+    assert memory.users() == []
+    for user in ("cy", "ann", "bob"):
+        memory.remember("tea", user=user)
+    memory.remember("tea", user="zoe", workspace="acme")
+    memory.remember("tea", user="abe", workspace="zeta")
+    memory.team.write("We deploy on Fridays.", type="decision")
+    assert memory.users() == ["ann", "bob", "cy"]
+    assert memory.users(limit=2) == ["ann", "bob"]
+    assert memory.users(after="ann") == ["bob", "cy"]
+    assert memory.users(workspace="acme") == ["zoe"]
+    assert memory.users(workspace="nowhere") == []
+    memory.erase(user="bob")
+    assert memory.users() == ["ann", "cy"]
+    wrong: list[dict[str, Any]] = [
+        {"limit": 0},
+        {"limit": 10_001},
+        {"after": ""},
+        {"workspace": ""},
+    ]
+    for each in wrong:
+        with pytest.raises(HoldfastError, match=next(iter(each))):
+            memory.users(**each)

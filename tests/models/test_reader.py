@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import holdfast
+from holdfast.memory.memory import Memory
 from holdfast.models.local import LocalEmbedder, _run_one
 from holdfast.models.reader import KINDS, RELATIONS, TAGS, LocalReader, is_general, is_idle
 
@@ -125,3 +132,76 @@ def test_a_question_is_read_and_embedded_in_one_pass(reader: LocalReader) -> Non
     assert _run_one.cache_info().misses == before + 1
     _run_one.cache_clear()
     assert (LocalEmbedder(threads=1).embed([asked]) == vector).all()
+
+
+class Alike:
+    """An embedder of somebody's own, to which all texts are nearly the same."""
+
+    model_id, dim = "of my own", 8
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        self.asked += texts
+        rows = np.ones((len(texts), self.dim), dtype=np.float32)
+        rows[:, 0] += [len(text) % 7 / 10 for text in texts]
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
+
+
+class StandIn(Alike):
+    is_stand_in = True
+
+
+MOVES = {
+    "2026-01-05": "we finally ended up in Ghent, above the bakery",
+    "2026-01-06": "my sister Noor bakes bread in Utrecht",
+    "2026-01-07": "just the short version in your replies please, always",
+    "2026-03-05": "packed everything up, so Bruges it is now, no more Ghent for us",
+}
+
+
+def understood(memory: Memory) -> list[tuple[str, ...]]:
+    """The facts that hold, those that ended, and what is to be followed, each in order of words."""
+    for day, text in MOVES.items():
+        turn = {"role": "user", "content": text, "at": f"{day}T10:00Z"}
+        memory.remember([turn], user="ann")
+    memory.drain()
+    listed = memory.list(user="ann", status="all").memories
+    kept = sorted(listed, key=lambda each: each.content)
+    return [
+        tuple(each.content for each in kept if each.tier == "fact" and each.valid_to is None),
+        tuple(each.content for each in kept if each.tier == "fact" and each.valid_to is not None),
+        tuple(each.content for each in kept if each.kind == "instruction"),
+    ]
+
+
+def opened(path: Path, **given: Any) -> Memory:
+    return holdfast.open(path / "m.db", worker=False, **given)
+
+
+def test_with_an_embedder_of_ones_own_it_reads_the_same(tmp_path: Path) -> None:
+    """How alike two statements are is told by the shipped model, whose cosines it was fitted to."""
+    own = Alike()
+    with opened(tmp_path, embedder=own) as memory:
+        found = understood(memory)
+    (tmp_path / "shipped").mkdir()
+    with opened(tmp_path / "shipped") as memory:
+        assert found == understood(memory)
+    holds, ended, _ = found
+    assert MOVES["2026-03-05"] in holds
+    assert ended == (MOVES["2026-01-05"],)
+    # What is searched is embedded by it; nothing else is asked of it.
+    assert sum(MOVES["2026-03-05"] in text for text in own.asked) <= 2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"embedder": StandIn()}, {"embedder": Alike(), "config": {"extraction.reader": "rules"}}],
+    ids=["a stand-in", "by the settings"],
+)
+def test_it_stays_away_where_it_is_told_to(tmp_path: Path, given: dict[str, Any]) -> None:
+    with opened(tmp_path, **given) as memory:
+        holds, ended, _ = understood(memory)
+    assert (holds, ended) == ((), ())

@@ -17,7 +17,7 @@ from tests.trust.channels import ANN, CHANNELS, SHOWN, UNMARKED, Channel, said_b
 from tests.trust.suite import Plan, harmless, opened, poisoned
 from tests.trust.watch import Watch
 
-EACH = 8
+EACH = 4
 #: Channels in which the user shows what others wrote.
 BY_USER = ("pasted by the user", "handed over unmarked", "echo of a context")
 

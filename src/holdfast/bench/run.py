@@ -10,7 +10,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -231,8 +231,10 @@ def run_set(
 ) -> SetResult:
     """Ingest and ask; `progress(done, total)` counts turns and questions.
 
-    Each variation is asked about `ablated` questions; 0 = no ablation.
+    Each variation is asked about `ablated` questions; 0 = no ablation. What is measured is how
+    turns are found, so they are read by the patterns alone, which takes a tenth of the time.
     """
+    config = replace(config, extraction=replace(config.extraction, reader="rules"))
     asked: dict[str, list[Question]] = {}
     for question in labelled.questions:
         if question.evidence:

@@ -35,7 +35,7 @@ RESERVED_METADATA = frozenset(
     {
         *(SYSTEM, FORMER_SYSTEM),
         *("fact_role", "rule", "condition", "headline", "keywords", "entities", "relations"),
-        "withdrawn_rules",
+        *("withdrawn_rules", "ended_rules"),
         *("cmo_id", "memberMemoryIds", "compositeVersion", "consolidated_from", "cluster_size"),
         *("avg_affinity", "member_count", "sourceSite", "findingCount", "rules", "trustScore"),
         *("threshold", "contradictionConfidence", "contradiction_confidence"),

@@ -93,6 +93,7 @@ BATCH = verb(
     example={"user_id": "ann", "items": [{"op": "remember", "messages": "I moved to Lisbon."}]},
 )  # fmt: skip
 LIST = verb(Memory.list, "GET", "/v1/memories", example={"user_id": "ann", "tiers": ["session"]})
+FORGOTTEN = verb(Memory.forgotten, "GET", "/v1/memories/forgotten", answer="forgotten")
 GET = verb(Memory.get, "GET", "/v1/memories/{id}")
 UPDATE = verb(
     Memory.update, "PUT", "/v1/memories/{id}", role="write",
@@ -284,6 +285,7 @@ SET_TRUST = verb(
 
 # For the operator
 
+USERS = verb(Memory.users, "GET", "/v1/users", whole=True, answer="users")
 JOBS = verb(Memory.jobs, "GET", "/v1/jobs", role="admin", whole=True, answer="jobs")
 REPLAY = verb(Memory.replay, "POST", "/v1/jobs/replay", role="admin", whole=True, answer="replayed")
 REBUILD = verb(

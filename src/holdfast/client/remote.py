@@ -367,6 +367,7 @@ class Verbs(VerbGroup[Way]):
     get = remote(verbs.GET)
     growth = remote(verbs.GROWTH)
     history = remote(verbs.HISTORY)
+    forgotten = remote(verbs.FORGOTTEN)
     jobs = remote(verbs.JOBS)
     list = remote(verbs.LIST)
     now = by(Core.now, now)
@@ -383,6 +384,7 @@ class Verbs(VerbGroup[Way]):
     status = remote(verbs.STATUS)
     trace = remote(verbs.TRACE)
     update = remote(verbs.UPDATE)
+    users = remote(verbs.USERS)
     warm = by(Core.warm, warm)
 
     #: Blocking or awaiting.

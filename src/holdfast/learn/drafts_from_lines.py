@@ -10,7 +10,6 @@ in a line is not found again.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 
 from holdfast.language.extraction import is_read
@@ -23,6 +22,7 @@ from holdfast.language.instructions.own_words import (
     shows,
 )
 from holdfast.language.instructions.rules import Rule, rules_in
+from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import importance, refusal
@@ -53,7 +53,7 @@ _AROUND = 200
 _PLAINLY, _MUCH = 0.99, 0.5
 #: What of a line stands in quotation marks if all of it does, but for a mark or a bracket.
 _ALL_MARKED = 0.9
-_PARAGRAPH, _SENTENCE_ENDS = re.compile(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
+_PARAGRAPH, _SENTENCE_ENDS = regex(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
 #: Who states more in one turn pastes: each fact costs comparisons.

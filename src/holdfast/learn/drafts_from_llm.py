@@ -22,6 +22,7 @@ from holdfast.border.origins import least
 from holdfast.config import Extraction as Settings
 from holdfast.errors import Unreadable
 from holdfast.language.names import Name, likeness, same
+from holdfast.language.regex import regex
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
@@ -52,7 +53,7 @@ from holdfast.records.graph.resolve import PARTLY, SAME
 from holdfast.store.protocols import Spending
 from holdfast.types import Event, Scope
 
-_COMPOUND = re.compile(r"[._@/:+#-]")
+_COMPOUND = regex(r"[._@/:+#-]")
 
 
 class LlmExtractor:

@@ -25,6 +25,7 @@ from holdfast.language.extraction import Extracted, Extractor, is_read
 from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
 from holdfast.language.mentions import Mention, Span, Turn, starting_between
 from holdfast.language.names import same
+from holdfast.language.regex import regex
 from holdfast.language.relations import PEOPLE, MentionedRelation
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import facts_of
@@ -59,12 +60,12 @@ _OUTCOME_CHARS = 80
 _TASTE_CONFIDENCE = 0.8
 _DECISION_CONFIDENCE = 0.8
 # An end is looked for from the first mark of a run: from each it would be read again and again.
-_SENTENCE_END = re.compile(
+_SENTENCE_END = regex(
     rf"(?<![{STOPS}{DENSE_STOPS}])[{STOPS}{DENSE_STOPS}]++[\"'”’)]*+\s+|\n+|(?<=[{DENSE_STOPS}])"
 )
-_ARTICLE = re.compile(r"^(?:the|a|an|my|our|some|to) ", re.IGNORECASE)
+_ARTICLE = regex(r"^(?:the|a|an|my|our|some|to) ", re.IGNORECASE)
 #: "We have finally decided to": what was decided follows, to the end of its clause.
-_DECIDED = re.compile(
+_DECIDED = regex(
     r"\b(?:I|we)(?:(?:['’]ve| have)?(?: \w+)? (?:decided|chosen|chose|agreed|settled|opted)"
     r"(?: to| on| that| for)?"
     r"|(?:['’]re|['’]m|['’]ll| are| am| will)(?: definitely)? (?:go(?:ing)? with|sticking with"
@@ -73,26 +74,24 @@ _DECIDED = re.compile(
     r" (?P<what>.+?)(?=,? (?:because|since|so that|which|but)\b|, (?:and|so)\b|;|$)",
     re.IGNORECASE,
 )
-_NO_OUTCOME = re.compile(
+_NO_OUTCOME = regex(
     r"(?:and|or|but|your?|this|that|those|these|it|them|him|her|one|in|at|from|by)\b", re.IGNORECASE
 )
 #: Politeness is no taste; what only points at something names nothing.
-_COURTESY = re.compile(r"\bappreciate\b", re.IGNORECASE)
-_POINTING = re.compile(
+_COURTESY = regex(r"\bappreciate\b", re.IGNORECASE)
+_POINTING = regex(
     r"\b(?:this|that|those|these|such|it|him|her|them|their|you|your|same)\b", re.IGNORECASE
 )
-_BESIDES = re.compile(
-    r" (?:too|as well|so much|a lot|sometimes|again|anymore|most)\Z", re.IGNORECASE
-)
+_BESIDES = regex(r" (?:too|as well|so much|a lot|sometimes|again|anymore|most)\Z", re.IGNORECASE)
 #: Words of a time that is surely over, or has a year: "17 June" may be the next one.
-_PAST = re.compile(r"\b(?:(?:19|20)\d\d|last|ago|yesterday|since)\b", re.IGNORECASE)
+_PAST = regex(r"\b(?:(?:19|20)\d\d|last|ago|yesterday|since)\b", re.IGNORECASE)
 #: That somebody says something relates nobody to what was said.
-_SAYING = re.compile(
+_SAYING = regex(
     r"(?:\w+ )?(?:say|says|said|saying|tells?|told|mentions?|mentioned|thinks?|thought|asks?|asked"
     r"|means?|meant|knows?|knew|hears?|heard|guess(?:es|ed)?)",
     re.IGNORECASE,
 )
-_KIN = re.compile(rf"is (?:[\w-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE)}) of")
+_KIN = regex(rf"is (?:[\w-]+ )*(?:{any_of(KIN, GRANDPARENTS, PEOPLE)}) of")
 #: What a note calls turns whose names and relations are not looked for.
 UNREAD = "a language that the rules do not read"
 #: Reasons for which not even the names of a sentence are kept.

@@ -12,6 +12,7 @@ import numpy as np
 
 from holdfast.errors import ModelError
 from holdfast.language.instructions.rules import topic
+from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.models.base import Embedder, embedded
 from holdfast.store.protocols import Space, Store, Vector, is_heard
@@ -35,9 +36,9 @@ _ASCII_PIECE = 0.25
 #: A unit up to this share of a passage is repeated at the start of the next. By hand, not measured.
 _OVERLAP_SHARE = 0.25
 
-_CODE_BLOCK = re.compile(r"(```.*?```)", re.DOTALL)
-_BORDER = re.compile(rf"(?<=[{STOPS}…])\s+|(?<=[{DENSE_STOPS}])|\n+")
-_WORDS = re.compile(r"\S+\s*|\s+")
+_CODE_BLOCK = regex(r"(```.*?```)", re.DOTALL)
+_BORDER = regex(rf"(?<=[{STOPS}…])\s+|(?<=[{DENSE_STOPS}])|\n+")
+_WORDS = regex(r"\S+\s*|\s+")
 
 
 def turn_texts(turn: Record) -> list[str]:

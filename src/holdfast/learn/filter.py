@@ -21,6 +21,7 @@ from dataclasses import replace
 from holdfast.border.validate import CheckedBatch, Draft
 from holdfast.language.echo import digests
 from holdfast.language.instructions.rules import HEAD, MOST_RULES, TAIL
+from holdfast.language.regex import regex
 from holdfast.store.protocols import LogEntry
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
 
@@ -78,15 +79,15 @@ _HIDDEN_KEYS = ("hide_from_ui", "hidden")
 _TAGS = (
     "uploaded_files?|uploads?|attachments?|attached_files?|files?|documents?|pasted_content|images?"
 )
-_TAG = re.compile(rf"<(?P<close>/?)(?P<name>{_TAGS})\b[^<>]{{0,500}}>", re.IGNORECASE)
+_TAG = regex(rf"<(?P<close>/?)(?P<name>{_TAGS})\b[^<>]{{0,500}}>", re.IGNORECASE)
 # A whole line that only says what was attached.
-_NOTE = re.compile(
+_NOTE = regex(
     r"[ \t]*(?:\[(?:attachment|attached|uploaded|upload|file|image|photo|video|audio|附件|图片|文件"
     r"|上传)[^\]\n]{0,300}\]|(?:i(?:'ve| have)? )?(?:uploaded|attached)(?: files?"
     r"| the files?)?:[^\n]{0,500}|!\[[^\]\n]{0,300}\]\([^)\n]{0,2000}\))[ \t]*",
     re.IGNORECASE,
 )
-_DATA = re.compile(r"data:[\w.+-]{1,64}/[\w.+-]{1,64};base64,[A-Za-z0-9+/=]*")
+_DATA = regex(r"data:[\w.+-]{1,64}/[\w.+-]{1,64};base64,[A-Za-z0-9+/=]*")
 
 _ACK_WORDS = (
     "ok|okay|okey|k|kk|thanks|thank you|thank u|thx|ty|tysm|cheers|great|cool|nice|perfect|awesome"
@@ -100,7 +101,7 @@ _ZH_ACK = (
     "好的?|好吧|好呀|好嘞|好滴|嗯++|哦++|噢|行|可以|没问题|知道了|明白了?|了解了?|收到|谢谢你?|多谢"
     "|感谢|辛苦了|哈++|再见|拜拜|晚安|是的|对|太好了|不客气|懂了|原来如此"
 )
-_ACK = re.compile(
+_ACK = regex(
     rf"(?:(?:{_ACK_WORDS}|then|so|and|very|too|again|man|mate|friend)\b[\s,.!~:;()-]*+){{1,8}}"
     rf"|(?:(?:{_ZH_ACK})[了啦呀啊哈哦吧]?[\s，,。.！!~～]*+){{1,8}}|[^\w]+",
     re.IGNORECASE,

@@ -15,16 +15,18 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from holdfast.language.regex import regex
+
 _MOST_STARTS = 200
 #: A value that is cut off reaches to the end of the text; looking inside it is done this often.
 _MOST_CUT = 8
 _DEEPEST = 32
 
-_SKIP = re.compile(r"(?:[\s,]|//[^\n]*|/\*[^*]*\*/)*")
-_BLANK = re.compile(r"\s*")
-_START = re.compile(r"[{\[]")
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,4})?")
-_WORD = re.compile(r"-?[^\W\d][\w.$-]*")
+_SKIP = regex(r"(?:[\s,]|//[^\n]*|/\*[^*]*\*/)*")
+_BLANK = regex(r"\s*")
+_START = regex(r"[{\[]")
+_NUMBER = regex(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,4})?")
+_WORD = regex(r"-?[^\W\d][\w.$-]*")
 _LITERALS = {
     **{"true": True, "false": False, "yes": True, "no": False},
     **dict.fromkeys(("null", "none", "nan", "undefined", "infinity", "-infinity", "-nan")),
@@ -33,7 +35,7 @@ _LITERALS = {
 _QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "`": "`"}
 _OPENING = {"}": "{", "]": "["}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPED = regex(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
 class FoundValue(NamedTuple):

@@ -15,6 +15,7 @@ from datetime import date
 
 from holdfast.errors import Unreadable
 from holdfast.language.names import Name, likeness
+from holdfast.language.regex import regex
 from holdfast.language.statements.values import CATEGORIES
 from holdfast.language.terms import fold
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type
@@ -49,7 +50,7 @@ NAME = ("name", "entity", "label", "title")
 SOURCE = ("source", "subject", "from", "head", "src", "source_entity", "start")
 TARGET = ("target", "object", "to", "tail", "dst", "target_entity", "end")
 
-_THOUGHT = re.compile(r"</(?:think|thinking|reasoning|scratchpad)>", re.IGNORECASE)
+_THOUGHT = regex(r"</(?:think|thinking|reasoning|scratchpad)>", re.IGNORECASE)
 _DEEPEST = 3  # Wrappers around the answer.
 
 
@@ -195,8 +196,8 @@ _USERS = frozenset({"user", "the user", "u", "i", "me", "myself", "speaker", "ç”
 _LEVELS = {"very high": 0.95, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
 _NO = frozenset({"false", "no", "0", "momentary", "transient", "temporary", "ephemeral"})
 #: What is no name: an alias, or an id of ours or of another system.
-_ALIAS = re.compile(r"[etn]\d{1,6}|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
+_ALIAS = regex(r"[etn]\d{1,6}|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from string import Template
 from typing import Any, TypeVar
 
 from holdfast.errors import TooLarge
+from holdfast.language.regex import regex
 from holdfast.language.tokens import count_tokens
 from holdfast.language.vocabulary import ENTITY_TYPES, RELATION_TYPES
 from holdfast.learn.llm_answer import FACT_KINDS
@@ -39,7 +40,7 @@ _GAP = " [...] "
 _LONGEST_CHARS = 40_000  # Counting tokens of more is a waste: 4,000 tokens are about 16,000.
 
 # Marks that could end a line, hide text, or be read as tokens of a chat format.
-_UNSAFE = re.compile(
+_UNSAFE = regex(
     r"[<>\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
     r"\ufff9-\ufffb\U000e0000-\U000e0fff]|\[(?=/?[A-Z_]{2,20}\])"
 )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -27,6 +26,7 @@ from holdfast.language.extraction import (
     who_speaks,
 )
 from holdfast.language.mentions import Mention, Names, Span, Turn, apart, tidy
+from holdfast.language.regex import regex
 from holdfast.language.relations import (
     NUMBER_LABELS,
     MentionedRelation,
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 _MOST_CHARACTERS = 10_000
 _BATCH = 32
 #: A key, an encoded file: the tokeniser takes minutes for a long one. Half a character: it fails.
-_NO_WORD = re.compile(r"\S{120,}|[\ud800-\udfff]")
+_NO_WORD = regex(r"\S{120,}|[\ud800-\udfff]")
 _TYPES = {
     "PERSON": "person",
     "GPE": "place",
@@ -58,8 +58,8 @@ _TYPES = {
     "LAW": "document",
 }
 # Several names in one span; "and" is part of a name only in a title or an organisation.
-_LISTED = re.compile(r"(?<!\s)(?:\s*+,\s+|\s++/\s+|\s++\(\s*)")
-_LISTED_WITH_AND = re.compile(r"(?<!\s)(?:\s*+,\s+|\s++(?:/\s+|\(\s*|and\s+))")
+_LISTED = regex(r"(?<!\s)(?:\s*+,\s+|\s++/\s+|\s++\(\s*)")
+_LISTED_WITH_AND = regex(r"(?<!\s)(?:\s*+,\s+|\s++(?:/\s+|\(\s*|and\s+))")
 _AND_SEPARATES = frozenset(("PERSON", "GPE", "LOC", "NORP", "PRODUCT"))
 
 

@@ -21,7 +21,7 @@ OPERATIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ItemResult:
     """What became of one item."""
 
     index: int
@@ -38,7 +38,7 @@ class Done:
 class Batch:
     """What became of the items, in their order."""
 
-    results: tuple[Done, ...]
+    results: tuple[ItemResult, ...]
     failed: int
 
 
@@ -56,15 +56,15 @@ def run(items: object, do: Do) -> Batch:
     return Batch(results, sum(not each.ok for each in results))
 
 
-def _run_item(index: int, item: object, do: Do) -> Done:
+def _run_item(index: int, item: object, do: Do) -> ItemResult:
     op = item.get("op") if isinstance(item, Mapping) else None
     name = op if isinstance(op, str) and op in OPERATIONS else ""
     try:
         fields = _check_item(item, name, f"items[{index}]")
-        return Done(index, name, True, do(name, fields))
+        return ItemResult(index, name, True, do(name, fields))
     except (InvalidInput, NotFound, Conflict) as error:
         field = error.field if isinstance(error, InvalidInput) else ""
-        return Done(index, name, False, (), str(error), field)
+        return ItemResult(index, name, False, (), str(error), field)
 
 
 def _check_item(item: object, op: str, where: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.config import MIB, Config
 from holdfast.errors import Closed, ConfigError, NotFound
+from holdfast.language.regex import compile_all
 from holdfast.language.terms import TERMS_VERSION
 from holdfast.learn.commit import Committer
 from holdfast.learn.embed import RECIPE
@@ -60,6 +61,7 @@ class Core:
         older_embedder: Callable[[str], Embedder | None] = lambda _: None,
         reranker: Reranker | None = None,
         reader: LineReader | None = None,
+        comparer: Embedder | None = None,
         reading: MakeReader | None = None,
     ) -> None:
         self._store = store
@@ -87,7 +89,7 @@ class Core:
         self._uses = Uses(
             store, config.decay, lambda scope, turns: graphs.of(scope, patient=True).heard_in(turns)
         )
-        self._make_tiers(embedder)
+        self._make_tiers(comparer or embedder)
         self._worker.house.nightly = lambda now: self.life.run(now=now)
         if reading is not None:
             committer = Committer(store, graphs, self.facts, self.notes, self._now)
@@ -95,11 +97,11 @@ class Core:
         if worker:
             self._worker.start()
 
-    def _make_tiers(self, embedder: Embedder) -> None:
+    def _make_tiers(self, comparer: Embedder) -> None:
         store, worker, now, limits = self._store, self._worker, self._now, self._config.limits
         #: Claims, and what became of them: `list`, `add`, `update`, `clarifications`, ...
         self.facts = Facts(
-            store, worker, now=now, limits=limits, embed=lambda texts: embedded(embedder, texts)
+            store, worker, now=now, limits=limits, embed=lambda texts: embedded(comparer, texts)
         )
         self._searcher.facts = self.facts.known
         #: Notes by day: `add`, `day`, `list`.
@@ -156,11 +158,13 @@ class Core:
         return self._worker.drain(timeout)
 
     def warm(self) -> None:
-        """Load the model and start the process that reads now, not at the first question."""
+        """Load the model, start the process that reads and compile the patterns now, not at the
+        first question."""
         self._check_open()
         if self._worker.reader is not None:
             self._worker.reader.warm()
         self._searcher.warm()
+        compile_all()
 
     def cache_size(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""

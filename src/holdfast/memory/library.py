@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib.util import find_spec
 from typing import Any, NoReturn, get_args
 
@@ -23,7 +23,7 @@ from holdfast.memory.batch import Batch
 from holdfast.memory.core import Core
 from holdfast.memory.trace import Trace, trace_of
 from holdfast.recall.context.pack import Format
-from holdfast.recall.hits import Kept, Page, to_kept, visible_records
+from holdfast.recall.hits import Forgotten, Kept, Page, to_kept, visible_records
 from holdfast.records.documents.reading import FORMATS
 from holdfast.records.graph.check import choice
 from holdfast.records.knowledge import ENTRY, to_entry
@@ -34,6 +34,8 @@ from holdfast.version import VERSION
 
 MOST_LISTED = 1_000
 _MOST_FADING = 1_000
+_MOST_FORGOTTEN = 10_000
+_MOST_USERS = 10_000
 _MOST_DAYS = 3_660
 _MOST_JOBS = 10_000
 #: Of a queue that belongs to all, so many are looked at for those of one workspace.
@@ -69,6 +71,8 @@ class Capabilities:
     features: Mapping[str, bool]
     #: The settings that one call may override, by their full names, as they are in force.
     per_call: Mapping[str, Any] = field(default_factory=dict)
+    #: So long what was forgotten can be restored.
+    forget_days: int = 0
 
 
 class Library(Core):
@@ -159,6 +163,32 @@ class Library(Core):
             return Page(shown)
         last = shown[-1]
         return Page(shown, cursor_at((last.known_from.isoformat(), last.id), of=which))
+
+    def forgotten(
+        self,
+        *,
+        user: str | None = None,
+        workspace: str = "default",
+        agent: str | None = None,
+        limit: int = 1_000,
+    ) -> builtins.list[Forgotten]:
+        """What was forgotten and can still be restored, what was forgotten last first. What it says
+        is withheld. Where there are more than the limit, those that were learned last."""
+        self._check_open()
+        scope = validate.scope(workspace=workspace, user=user, agent=agent)
+        most = validate.whole_number(limit, "limit", 1, _MOST_FORGOTTEN)
+        found = self._store.page(scope, now=self._now(), limit=most, status="forgotten")
+        times = self._store.forgotten_times(scope, [each.id for each in found])
+        kept = timedelta(days=self._config.forget_days)
+        shown = [
+            Forgotten(
+                each.id, each.tier, each.kind, each.role, each.session, each.valid_from,
+                times[each.id], times[each.id] + kept,
+            )
+            for each in found
+            if each.id in times
+        ]  # fmt: skip
+        return sorted(shown, key=lambda each: (each.forgotten_at, each.id), reverse=True)
 
     def update(
         self,
@@ -318,6 +348,17 @@ class Library(Core):
 
     # For the operator
 
+    def users(
+        self, *, after: str | None = None, limit: int = 100, workspace: str = "default"
+    ) -> builtins.list[str]:
+        """Who has a memory in a workspace, in the order of their names; those after one."""
+        self._check_open()
+        most = validate.whole_number(limit, "limit", 1, _MOST_USERS)
+        last = TEAM if after is None else validate.word(after, "after")
+        place = Scope(validate.word(workspace, "workspace"), last)
+        found = self._store.owners(after=place, limit=most)
+        return [each.user for each in found if each.workspace == workspace]
+
     def jobs(
         self,
         *,
@@ -391,6 +432,7 @@ class Library(Core):
                 "mcp": find_spec("mcp") is not None,
             },
             per_call={each.name: _plain(each.value) for each in per_call(config)},
+            forget_days=config.forget_days,
         )
 
     # Inside

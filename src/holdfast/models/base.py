@@ -52,6 +52,12 @@ def _message_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]
 
 
+def is_stand_in(embedder: Embedder) -> bool:
+    """Whether it says that it stands in for a model, as in tests: then the model that reads, and
+    what tells how alike two statements are, stay away as well."""
+    return getattr(embedder, "is_stand_in", False) is True
+
+
 class Embedder(Protocol):
     """Texts to vectors.
 

@@ -165,7 +165,7 @@ BATCH_TEXTS = 8  # more is no faster on a processor and takes more memory
 _REMEMBERED = 64  # texts that were last run alone
 #: Outputs that the same layers make, and the one of layers that are run in their place.
 TOGETHER, RELATIONS = ("embedding", "columns"), "relations"
-MAX_THREADS = 4  # two gave 1.8 times the texts of one; more than two were not measured
+_MAX_THREADS = 4  # two gave 1.8 times the texts of one; more than two were not measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +178,14 @@ class ModelParts:
     outputs: tuple[str, ...]  # what it can say of a text
 
 
+def threads_here() -> int:
+    """How many cores a model of this process may use: those of the machine, shared with the
+    processes beside this one (`serve --processes`), which HOLDFAST_PROCESSES counts."""
+    told = os.environ.get("HOLDFAST_PROCESSES", "")
+    together = int(told) if told.isdecimal() else 1
+    return max(1, min(_MAX_THREADS, len(os.sched_getaffinity(0)) // max(1, together)))
+
+
 class LocalEmbedder:
     """Embeds on this machine; `threads` is how many cores one call may use."""
 
@@ -188,7 +196,7 @@ class LocalEmbedder:
     ) -> None:
         self.model_id = model_id
         self._folder = folder or FOLDERS[model_id]
-        self._threads = threads or min(MAX_THREADS, len(os.sched_getaffinity(0)))
+        self._threads = threads or threads_here()
         self._lock = threading.Lock()
         self._parts: ModelParts | None = None
 

@@ -12,7 +12,6 @@ a few milliseconds a turn on one core, linear in the length of the text.
 from __future__ import annotations
 
 import math
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.models.local import FOLDERS, MAX_THREADS, MAX_TOKENS, OWN, ModelParts, load, run
+from holdfast.models.local import FOLDERS, MAX_TOKENS, OWN, ModelParts, load, run, threads_here
 
 #: What a line does. `fact`: it states something that lasts; `others`: somebody else's rule;
 #: `recall`: it cannot be answered without what the user said before.
@@ -120,7 +119,7 @@ class LocalReader:
 
     def __init__(self, *, folder: Path = FOLDERS[OWN], threads: int | None = None) -> None:
         self._folder = folder
-        self._threads = threads or min(MAX_THREADS, len(os.sched_getaffinity(0)))
+        self._threads = threads or threads_here()
         self._lock = threading.Lock()
         self._parts: ModelParts | None = None
         #: Plans are made anew, and ask the same again.

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from holdfast.language.regex import regex
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 
@@ -94,7 +94,7 @@ _CUT = 0.95
 # Turns of conversation that say what is being talked about now.
 _RECENT_TURNS = 6
 # Kana, Han with extensions and compatibility forms, Hangul: about two characters to a token.
-_CJK = re.compile(
+_CJK = regex(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 

@@ -51,6 +51,21 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A memory that was forgotten and can be restored. What it says is withheld meanwhile."""
+
+    id: str
+    tier: str
+    kind: str
+    role: str
+    session: str | None
+    created_at: datetime
+    forgotten_at: datetime
+    #: When it is wiped, if nobody restores it until then.
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """Memories, and where the next ones begin."""
 

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from holdfast.config import Boosting
 from holdfast.errors import InvalidInput, ModelError
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 from holdfast.language.terms import fold, terms
 from holdfast.language.triggers import (
@@ -152,8 +153,8 @@ _REACH = 40
 _QUESTION = 240
 
 _EVEN = TaskProfile(GENERAL)
-_SENTENCE = re.compile(rf"(?<=[{STOPS}])\s+|\n+")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_SENTENCE = regex(rf"(?<=[{STOPS}])\s+|\n+")
+_WORD = regex(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)

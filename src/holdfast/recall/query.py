@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import InvalidInput
+from holdfast.language.regex import regex
 from holdfast.language.terms import quoted_strings, terms, words_with_digits
 from holdfast.types import ALL_TIERS, Scope
 
@@ -35,14 +36,14 @@ def question(
 
 
 # English only; in other languages a question for a time is a question like any other.
-_WHEN = re.compile(
+_WHEN = regex(
     r"\bwhen (?:did|do|does|was|were|is|are|will|has|have|had|am)\b|^\s*when\b|\bhow long\b"
     r"|\b(?:what|which) (?:date|day|week|month|year|time)\b",
     re.IGNORECASE,
 )
 
 # Likewise: who asks what to do wants an answer that fits their taste.
-_ADVICE = re.compile(
+_ADVICE = regex(
     r"\b(?:recommend|suggest|should i|could i|can i use|advice|advise|help me|ideas?|options?|plan"
     r"|would you|best way|how do i|how can i|what are some|tips?|which (?:one|would))\b",
     re.IGNORECASE,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.follow import one_look
-from holdfast.index.large import LargeIndexes, Question
+from holdfast.index.large import LargeIndexes, LargeQuestion
 from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.filler import says_nothing
 from holdfast.language.questions import english_only
@@ -259,9 +259,9 @@ class Searcher:
         )
 
 
-def _by_what(asked: Query, vector: NDArray[np.float32] | None, graph: Adjacency) -> Question:
+def _by_what(asked: Query, vector: NDArray[np.float32] | None, graph: Adjacency) -> LargeQuestion:
     """By what documents are named, where not all of them are in memory."""
-    return Question(
+    return LargeQuestion(
         terms=asked.terms,
         vector=vector,
         narrowed=Narrowed(

@@ -7,7 +7,6 @@ fades when nobody needs it; a day shows all of its notes, faded ones as well.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
@@ -19,6 +18,7 @@ from holdfast.border.write_options import visibility_of
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.instructions.own_words import said_by_user, shows
+from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.values import FactDraft
 from holdfast.records import parts
@@ -44,7 +44,7 @@ _MOST_CHARACTERS = 400
 _MOST_A_TURN = 3
 #: A longer turn is pasted; what its user says of it stands at its start.
 _LOOKED_AT = 20_000
-_END = re.compile(rf"(?<=[{STOPS}])\s+|(?<=[{DENSE_STOPS}])")
+_END = regex(rf"(?<=[{STOPS}])\s+|(?<=[{DENSE_STOPS}])")
 
 _LATELY = r"(?:(?:finally|just|already|successfully|officially|all|really|actually|both) )*"
 _ACHIEVED = (
@@ -57,7 +57,7 @@ _ACHIEVED = (
     r"|got (?:the|my|our) (?:\w+ )?(?:job|offer|grant|contract|visa|loan|role|place|permit|license"
     r"|licence|apartment|house))"
 )
-_OUTCOME = re.compile(
+_OUTCOME = regex(
     rf"\b(?:it|that|this|which|everything|nothing)(?: has| had)? {_LATELY}"
     r"(?:worked|paid off|failed|fell through|backfired|succeeded"
     r"|went (?:live|well|badly|wrong|great|smoothly))\b"
@@ -69,7 +69,7 @@ _OUTCOME = re.compile(
     r"|\b(?:turned out (?:well|fine|great|badly|to be)|as a result|(?:is|are) now live"
     r"|the (?:result|outcome) (?:is|was))\b"
 )
-_STRATEGY = re.compile(
+_STRATEGY = regex(
     r"\b(?:my|our|the|a) (?:\w+ ){0,2}?(?:plan|strategy|approach|idea|tactic)"
     r"(?: (?:here|now|for \w+(?: \w+)?|going forward))?(?: is| will be)(?: now)? to\b"
     r"|\b(?:my|our|the) (?:\w+ ){0,2}?(?:plan|strategy|approach)\s?:"
@@ -80,11 +80,11 @@ _STRATEGY = re.compile(
 )
 _KINDS = (("outcome", _OUTCOME), ("strategy", _STRATEGY))
 # Before the phrase: it has not happened, or not so.
-_UNREAL = re.compile(
+_UNREAL = regex(
     r"\b(?:if|unless|hop(?:e|ed|es|ing)|wish|will|would|could|might|may|should|wants?|needs?|until"
     r"|before|once|never|almost|nearly|whether|imagine|suppose|bet|what|like|not sure)\b"
 )
-_ASKED = re.compile(r"[?？]['\")\]]*$|^(?:what|which|who|why|how|where|when|did|do|does|has)\b")
+_ASKED = regex(r"[?？]['\")\]]*$|^(?:what|which|who|why|how|where|when|did|do|does|has)\b")
 
 
 def draw_notes(facts: Sequence[FactDraft], turns: Sequence[Event] = ()) -> list[Derived]:
@@ -177,7 +177,7 @@ FADED_BELOW = 0.2
 _CONTENT_CHARS = 16_000
 _MOST_LISTED = 10_000
 _DAY = timedelta(days=1)
-_OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>[0-5]\d)")
+_OFFSET = regex(r"(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>[0-5]\d)")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2199
 
 Strength = Callable[[Record, datetime], float]

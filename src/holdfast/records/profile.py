@@ -18,6 +18,7 @@ from holdfast.border import validate
 from holdfast.border.write_options import AGENT_ONLY
 from holdfast.errors import InvalidInput
 from holdfast.index.follow import Follower, InUse, Owner, owner_of
+from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.values import BY_USER, CATEGORIES
 from holdfast.records import parts
@@ -111,7 +112,7 @@ _LATELY, _MONTHS, _YEAR = timedelta(days=30), timedelta(days=90), timedelta(days
 _INSTANT = timedelta(microseconds=1)
 _PLANS = frozenset({"goal", "decision"})
 _PERSONAL = frozenset({"identity", "preference", "behavior", "constraint"})
-_WORK = re.compile(
+_WORK = regex(
     r"\b(?:work(?:s|ed|ing)? (?:at|for|on|as|in|with|from)|at work|my work|jobs?|employ\w*"
     r"|compan(?:y|ies)|colleagues?|co-?workers?|manager|boss|office|career|projects?|clients?|customers?|startup"
     r"|business|deadlines?|meetings?|salary|engineer\w*|developer|team|sprint|release|degree"
@@ -128,7 +129,7 @@ class _Opening(NamedTuple):
 
 
 _NOTHING = _Opening()
-_END = re.compile(rf"[{STOPS}…{DENSE_STOPS}]['\")\]”’]*$")
+_END = regex(rf"[{STOPS}…{DENSE_STOPS}]['\")\]”’]*$")
 
 
 def compose_summaries(
@@ -247,7 +248,7 @@ def _facts_of(opening: _Opening, fields: Mapping[str, Field]) -> list[str]:
     return [id for name in opening.fields for id in fields[name].facts]
 
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_NAME = regex(r"[a-z][a-z0-9_]{0,63}")
 _VALUE_CHARS = 1_000
 _SUMMARY_CHARS = 4_000
 _MOST_VALUES = 50

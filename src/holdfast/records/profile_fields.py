@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from holdfast.language.claims.claim import read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.language.lexicon import GRANDPARENTS, KIN, MONTH_STARTS, PETS, RELATIVES, any_of
+from holdfast.language.regex import regex
 from holdfast.language.sentences import STOPS
 from holdfast.language.statements.people import (
     find_family_and_pets,
@@ -181,7 +182,7 @@ _ANIMAL = (
 )
 _SOME = r"(?:an?|one|two|three|four|five|six|several|\d{1,2}) (?:(?!and\b)[\w-]+ ){0,3}?"
 _TEXTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (field, re.compile(pattern, re.I))
+    (field, regex(pattern, re.I))
     for field, pattern in (
         ("family", rf"\b(?:i|we|user) (?:have|has) (?:[^.;]{{1,60}}? and )?({_SOME}{_KIN})\b"),
         ("pets", rf"\b(?:i|we|user) (?:have|has|own|owns|adopted|got) (?:[^.;]{{1,60}}? and )?"
@@ -192,47 +193,47 @@ _TEXTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("hometown", r"\b(?:i am|i'm|user is) (?:originally )?from ([A-Z][\w' -]{1,40})"),
     )
 )  # fmt: skip
-_SPEAKS = re.compile(rf"\b(?:i|we|user) (?:can |also |both )*speaks? ([^{STOPS};]{{2,80}})", re.I)
-_LIKES = re.compile(
+_SPEAKS = regex(rf"\b(?:i|we|user) (?:can |also |both )*speaks? ([^{STOPS};]{{2,80}})", re.I)
+_LIKES = regex(
     r"\b(?:i|we|user)(?: (?:really|absolutely|also|just|still|truly|especially|do|both|always))*"
     r" (?:love|like|enjoy|adore|prefer|am fond of|am into|am (?:an? )?(?:\w+ )?fan of)s?"
     rf" (?P<what>[^{STOPS};]{{2,120}})",
     re.I,
 )
-_DISLIKES = re.compile(
+_DISLIKES = regex(
     r"\b(?:i|we|user)(?: (?:really|absolutely|also|just|still|truly))*"
     r" (?:hate|dislike|detest|despise|can't stand|cannot stand|(?:do not|don't|does not|doesn't)"
     r" (?:really )?(?:like|enjoy|care for)|am not (?:an? )?(?:\w+ )?fan of)s?"
     rf" (?P<what>[^{STOPS};]{{2,120}})",
     re.I,
 )
-_FAVOURITE = re.compile(
+_FAVOURITE = regex(
     rf"\bmy (?P<which>favou?rite [^{STOPS};]{{2,40}}?) (?:is|are) (?P<what>[^{STOPS};]{{1,80}})",
     re.I,
 )
-_WISHED = re.compile(r"(?:to (?:see|know|ask|have|get|book|order)|it (?:if|when)|if|for)\b", re.I)
+_WISHED = regex(r"(?:to (?:see|know|ask|have|get|book|order)|it (?:if|when)|if|for)\b", re.I)
 _CONTRACTED = (("\u2019", "'"), ("I'm ", "I am "), ("i'm ", "i am "), ("We're ", "We are "))
-_THE_USER = re.compile(r"\bthe user\b", re.I)
-_REST = re.compile(
+_THE_USER = regex(r"\bthe user\b", re.I)
+_REST = regex(
     r"(?<!\s)\s++(?:with|since|because|for|and|but|where|which|who|when|while|now|nowadays"
     r"|these days"
     r"|right now|currently|at the moment|near|until|so|as|though|if)\b.*"
     rf"|[{STOPS};(].*|,\s+(?![A-Z]).*"
 )
-_AFTER = re.compile(
+_AFTER = regex(
     rf"(?<!\s)\s++(?:because|since|but|when|while|though|although|so|if|which|who)\b.*|[{STOPS};].*|,\s+"
     r"(?:and )?(?:i|we|my|but|so|because|especially|which)\b.*",
     re.I,
 )
-_LIST = re.compile(r",\s*(?:and\s+)?|(?<!\s)\s++and\s+|/")
-_FLUENCY = re.compile(
+_LIST = regex(r",\s*(?:and\s+)?|(?<!\s)\s++and\s+|/")
+_FLUENCY = regex(
     r"\b(?:fluent(?:ly)?|native|some|a (?:little|bit of)|basic|good|both|well)\b", re.I
 )
-_ARTICLE = re.compile(r"^(?:an? |the )", re.I)
+_ARTICLE = regex(r"^(?:an? |the )", re.I)
 # "A small flat in Porto" is in Porto.
-_DWELLING = re.compile(r"^(?:an?|the|my|our) .*? in (?=[A-Z])")
+_DWELLING = regex(r"^(?:an?|the|my|our) .*? in (?=[A-Z])")
 #: "I'm a ...": work, by how English names those who do it.
-_WORKER = re.compile(
+_WORKER = regex(
     r"(?:\w+ ){0,3}?(?:\w{2,}(?:eer|wright|ologist|grapher|keeper|maker|smith)|nurse|doctor|teacher"
     r"|lawyer|developer|designer|programmer|writer|baker|farmer|driver|builder|painter|plumber"
     r"|carpenter|lecturer|professor|researcher|manager|consultant|accountant|architect|scientist"
@@ -244,8 +245,8 @@ _WORKER = re.compile(
 
 
 _NAMED = frozenset({"name", "home", "hometown", "employer"})
-_DATED = re.compile(rf"\d|{any_of(*MONTH_STARTS)}|spring|summer|autumn|winter")
-_JOKE = re.compile(
+_DATED = regex(rf"\d|{any_of(*MONTH_STARTS)}|spring|summer|autumn|winter")
+_JOKE = regex(
     r"\b(?:haha+|lol|just kidding|jk|role ?play|pretend|said (?:the|he|she|my))\b|\bex-", re.I
 )
 

@@ -84,6 +84,8 @@ class Learner:
         ends = [one.id for one in later if repeated_rule(rule, [one]) or ended_rules(rule, [one])]
         until = min((self._since[id] for id in ends), default=None)
         new = derived(event, rule, supersedes=ended, until=until)
+        if ended:
+            new = replace(new, data={**new.data, "ended_rules": list(ended)})
         for id in ended:
             self._known.drop(id)
         if new.kind == "instruction" and new.valid_to is None:

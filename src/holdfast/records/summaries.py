@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from holdfast.border import validate
 from holdfast.border.write_options import visibility_of
 from holdfast.errors import ModelError, NotFound
 from holdfast.language.instructions.own_words import said_by_user
+from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
@@ -59,18 +59,18 @@ _TOLD = 0.7
 _MISSES = 40
 _CUT_WORDS = 40
 
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
-_LEFT_OUT = re.compile(r"\s*(?:>|\||#{1,6} |[-=*_]{3,}\s*$)")
-_MARK = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
-_STRESS = re.compile(r"\*\*|__")
-_END = re.compile(
+_FENCE = regex(r"[ \t]*(?:```|~~~)")
+_LEFT_OUT = regex(r"\s*(?:>|\||#{1,6} |[-=*_]{3,}\s*$)")
+_MARK = regex(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+_STRESS = regex(r"\*\*|__")
+_END = regex(
     rf"(?<=\w{{3}}[.])\s+|(?<=\d[.])\s+(?=[A-Z])|(?<=[)\]\"'”’%][.])\s+|(?<=[{STOPS}…][)\"”’])\s+"
     rf"|(?<=[!?…])\s+|(?<=[{DENSE_STOPS}])"
 )
-_ASKED = re.compile(r"[?？]['\")\]”]*$")
-_NUMBER = re.compile(r"\d[\d.,:/%-]*")
-_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
-_SETTLES = re.compile(
+_ASKED = regex(r"[?？]['\")\]”]*$")
+_NUMBER = regex(r"\d[\d.,:/%-]*")
+_NAME = regex(r"(?<=[a-z,;:] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
+_SETTLES = regex(
     r"\b(?:decid\w+|agreed|chose|chosen|settled on|switch(?:ed|ing)|instead of|no longer|actually"
     r"|must|have to|has to|needs? to|never|always|deadline|allerg\w+|cannot|can't|plan(?:s|ned)?"
     r"|goal|going to|will|want(?:s)? to|prefer\w*|favou?rite|my name|i'm|i am|i live|i work|we live"

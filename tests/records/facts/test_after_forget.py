@@ -155,3 +155,13 @@ def test_whatever_is_forgotten_the_last_version_that_is_there_holds(memory: Memo
     assert holding(memory) == ["I live in Bonn now."]
     memory.forget(paris, user="ann")
     assert holding(memory) == ["I live in Bonn now."]
+
+
+def test_both_are_asked_about_again_when_the_answer_is_forgotten(memory: Memory) -> None:
+    never = memory.facts.add("I've never tried sushi.", user="ann")
+    did = memory.facts.add("I tried sushi in Osaka.", user="ann")
+    both = memory.facts.answer(did.id, keep="both", user="ann")
+    assert (both.claim, both.contradicts) == (did.id, (never.id,))
+    memory.forget(both.id, user="ann")
+    (pair,) = memory.facts.contradictions(user="ann")
+    assert (pair.earlier.id, pair.later.id) == (never.id, did.id)

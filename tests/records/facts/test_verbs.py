@@ -170,7 +170,7 @@ def test_an_answer_settles_it(stated: Stated, keep: str, left: list[str]) -> Non
     assert kept.status == "active"
     assert stated.texts() == left
     assert stated.facts.clarifications(user="ann") == []
-    assert len(stated.facts.contradictions(user="ann")) == (keep == "both")
+    assert stated.facts.contradictions(user="ann") == []
     stated.later()
     assert stated.facts.answer(unclear.id, keep=keep, user="ann") == kept
     with pytest.raises(InvalidInput, match="waits for no answer"):
@@ -227,6 +227,44 @@ def test_a_contradiction_is_kept_and_linked(stated: Stated) -> None:
     assert (pair.earlier.id, pair.later.id) == (never.id, did.id)
     stated.facts.invalidate(never.id, user="ann")
     assert stated.facts.contradictions(user="ann") == []
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"),
+    [
+        ("new", ["I tried sushi in Osaka."]),
+        ("old", ["I've never tried sushi."]),
+        ("both", ["I tried sushi in Osaka.", "I've never tried sushi."]),
+    ],
+)
+def test_a_contradiction_is_answered_by_its_later_fact(
+    stated: Stated, keep: str, left: list[str]
+) -> None:
+    never = stated.add("I've never tried sushi.")
+    did = stated.add("I tried sushi in Osaka.", at=stated.later())
+    with pytest.raises(InvalidInput, match="waits for no answer"):
+        stated.facts.answer(never.id, keep=keep, user="ann")
+    stated.later()
+    kept = stated.facts.answer(did.id, keep=keep, user="ann")
+    assert (kept.content, kept.status) == (left[0], "active")
+    assert stated.texts() == left
+    assert stated.facts.contradictions(user="ann") == []
+    stated.later()
+    assert stated.facts.answer(did.id, keep=keep, user="ann") == kept
+    with pytest.raises(InvalidInput, match="waits for no answer"):
+        stated.facts.answer(did.id, keep="new" if keep == "both" else "both", user="ann")
+    assert stated.texts() == left
+
+
+def test_what_contradicts_a_fact_that_was_answered_is_still_asked_about(stated: Stated) -> None:
+    stated.add("I've never tried sushi.")
+    did = stated.add("I tried sushi in Osaka.", at=stated.later())
+    stated.later()
+    denied = stated.add("I have never tried sushi in Osaka.")
+    assert did.id in denied.contradicts
+    both = stated.facts.answer(did.id, keep="both", user="ann")
+    (pair,) = stated.facts.contradictions(user="ann")
+    assert (pair.earlier.id, pair.later.id) == (both.id, denied.id)
 
 
 def test_an_edit_is_a_new_version(stated: Stated) -> None:

@@ -25,14 +25,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date as _day
 
+from holdfast.language.regex import regex
 from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.language.terms import fold
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.safe import until
 from holdfast.types import Hit
 
-_HEADER = re.compile(r"\[Memory: (?P<kind>[^\n]*) \| (?P<date>\d{4}-\d{2}-\d{2})\]")
-_CONFIDENCE = re.compile(r"confidence: (?P<confidence>[01]\.\d{2})")
+_HEADER = regex(r"\[Memory: (?P<kind>[^\n]*) \| (?P<date>\d{4}-\d{2}-\d{2})\]")
+_CONFIDENCE = regex(r"confidence: (?P<confidence>[01]\.\d{2})")
 
 _MARK = r"u\{[0-9a-f]{1,6}\}"
 # Controls but tab and newline, separators, bidirectional and invisible marks, blank letters, tags.
@@ -44,16 +45,14 @@ _UNSEEN = (
 _TAG = r"<(?=\||[\s/]{0,8}memory)"
 # All backslashes of a run, then what must be marked or what reads like a mark. The look behind
 # keeps a long run from being tried anew at each of its backslashes.
-_TO_MARK = re.compile(rf"(?<!\\)(\\*)(?:([{_UNSEEN}]|{_TAG})|(?={_MARK}))", re.IGNORECASE)
-_TO_MARK_INLINE = re.compile(
-    rf"(?<!\\)(\\*)(?:([{_UNSEEN}\n\[\]|]|{_TAG})|(?={_MARK}))", re.IGNORECASE
-)
-_MARKED = re.compile(rf"(?<!\\)(\\+)({_MARK})", re.IGNORECASE)
+_TO_MARK = regex(rf"(?<!\\)(\\*)(?:([{_UNSEEN}]|{_TAG})|(?={_MARK}))", re.IGNORECASE)
+_TO_MARK_INLINE = regex(rf"(?<!\\)(\\*)(?:([{_UNSEEN}\n\[\]|]|{_TAG})|(?={_MARK}))", re.IGNORECASE)
+_MARKED = regex(rf"(?<!\\)(\\+)({_MARK})", re.IGNORECASE)
 
 # What may stand unmarked and yet cannot be seen: joiners, variation selectors.
-_FAINT = re.compile("[\u200c\u200d\ufe00-\ufe0f]")
+_FAINT = regex("[\u200c\u200d\ufe00-\ufe0f]")
 # Without overlap between neighbouring repeats: a long line of brackets takes linear time.
-_FRAME = re.compile(r"[^\w\[]*\[\W*memory|\W*confidence\s*[:=]")
+_FRAME = regex(r"[^\w\[]*\[\W*memory|\W*confidence\s*[:=]")
 
 
 @dataclass(frozen=True, slots=True)

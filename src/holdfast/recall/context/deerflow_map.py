@@ -19,13 +19,13 @@ guaranteed categories.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from typing import Any
 
+from holdfast.language.regex import regex
 from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.safe import code, from_line, to_line, until, who
@@ -39,11 +39,11 @@ CATEGORIES = (
 GUARANTEED = ("correction", "constraint")
 
 _HEADING = "Facts:\n"
-_LINE = re.compile(r"- \[(?P<category>[a-z]+) \| (?P<confidence>[01]\.\d\d)\] (?P<content>.+)")
+_LINE = regex(r"- \[(?P<category>[a-z]+) \| (?P<confidence>[01]\.\d\d)\] (?P<content>.+)")
 #: How an empty text is written: every other backslash is followed by something.
 _EMPTY = "\\"
 _NO_LIMIT = 10**9
-_SUMMARY = re.compile(
+_SUMMARY = regex(
     r"- (?P<label>Work|Personal|Current Focus|Recent|Earlier|Background): (?P<content>.+)"
 )
 #: Of the budget; by hand, not measured.

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.terms import fold, terms
 from holdfast.language.tokens import count_tokens
@@ -27,16 +28,16 @@ MARK = "[…]"
 _CLOSING = r"[\"'”’»)\]*_]*+"
 # One set of characters in front: the search leaps from one to the next. Of a run of them only the
 # first are tried, the second for the dots after "Dr.": the others would read it again and again.
-_BORDER = re.compile(
+_BORDER = regex(
     rf"[{STOPS}\n…{DENSE_STOPS}｡؟۔।॥](?:(?<=\n)\s*"
     rf"|(?<=[!?…])(?<![!?…][!?…])[!?…]*+{_CLOSING}\s+|(?<=\w\w\w\.)\.*+{_CLOSING}\s+"
     r"|(?<=\.)(?<!\.\.\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\b[A-Z]\.)"
     rf"\.*+{_CLOSING}\s++(?=[^\sa-z])"
     rf"|(?<=[{DENSE_STOPS}｡؟۔।॥])[{DENSE_STOPS}]*[」』”’）\"']*\s*)"
 )
-_WORD_REST = re.compile(r"\w{0,64}")
-_WORD = re.compile(r"\w+")
-_OTHER = re.compile(r"[^\x00-\x7f]+")
+_WORD_REST = regex(r"\w{0,64}")
+_WORD = regex(r"\w+")
+_OTHER = regex(r"[^\x00-\x7f]+")
 #: A piece of fewer characters ("1.", "OK") belongs to the next one.
 _LEAST_PIECE = 4
 #: Without a match, pieces of fewer words ("Sure!", "Hi Ann!") come last.

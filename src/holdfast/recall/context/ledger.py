@@ -10,7 +10,6 @@ A context is handed out whether or not its note could be written.
 from __future__ import annotations
 
 import logging
-import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import Any
 import orjson
 
 from holdfast.errors import HoldfastError, NotFound
+from holdfast.language.regex import regex
 from holdfast.recall.query import Query
 from holdfast.store.protocols import ContextNote, Store
 from holdfast.types import Considered, Context, Explained, Hits, Scope
@@ -34,7 +34,7 @@ _LATELY = timedelta(days=1)
 _LATEST = 50
 _TIMES = ("now", "as_of", "known_at")
 #: An id, or its end.
-_HEX = re.compile("[0-9a-f]{6,32}")
+_HEX = regex("[0-9a-f]{6,32}")
 #: What is kept of a hit besides what became of it; see `Considered`.
 _OF_HIT = ("id", "tier", "kind", "origin", "score", "why")
 _WANTED = ("archived", "faded")

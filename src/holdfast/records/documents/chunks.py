@@ -8,11 +8,11 @@ one chunk, in order. The same sections give the same chunks.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from holdfast.errors import TooLarge
+from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.tokens import count_tokens
 from holdfast.records.documents.reading import is_closing, opening_fence
@@ -26,8 +26,8 @@ _SLACK = 4
 #: Units between two looks at the clock.
 _LOOK_EVERY = 5_000
 
-_SENTENCE = re.compile(rf"(?<=[{STOPS}…])[\"'”’)\]]{{0,3}}\s+|(?<=[{DENSE_STOPS}])\s*(?=\S)|\n")
-_WORD = re.compile(r"\S+")
+_SENTENCE = regex(rf"(?<=[{STOPS}…])[\"'”’)\]]{{0,3}}\s+|(?<=[{DENSE_STOPS}])\s*(?=\S)|\n")
+_WORD = regex(r"\S+")
 #: What reads better on a line of its own.
 _LINES = ("```", "~~~", "|", "- ")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
+from holdfast.language.regex import regex
 from holdfast.records.documents.values import Deadline, Outline, ReadDocument
 
 # ----------------------------------------------------------------------
@@ -21,13 +22,13 @@ from holdfast.records.documents.values import Deadline, Outline, ReadDocument
 
 #: What is in these is no markup, up to their end.
 _RAW = ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
-_RAW_ENDS = {name: re.compile(f"</{name}", re.IGNORECASE) for name in _RAW}
-_NAME = re.compile(r"</?([A-Za-z][^\s/>]{0,60})")
-_STOP = re.compile("[>\"']")
-_ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]*))?""")
+_RAW_ENDS = {name: regex(f"</{name}", re.IGNORECASE) for name in _RAW}
+_NAME = regex(r"</?([A-Za-z][^\s/>]{0,60})")
+_STOP = regex("[>\"']")
+_ATTRIBUTE = regex(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]*))?""")
 _MOST_ATTRIBUTES = 2_000  # Characters; what hides a text stands there.
 #: No character has a number that long.
-_FAR_NUMBER = re.compile("&#[xX]?[0-9a-fA-F]{9,};?")
+_FAR_NUMBER = regex("&#[xX]?[0-9a-fA-F]{9,};?")
 
 
 class Tag(NamedTuple):
@@ -142,10 +143,10 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _WHOLE = frozenset({"pre", "td", "th", *_HEADINGS})
 #: One of these ends one that was left open.
 _SIBLINGS = frozenset({"p", "li", "dt", "dd", "tr", "td", "th", "option"})
-_HIDING = re.compile(r"display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden", re.IGNORECASE)
-_TICKS = re.compile("`{3,}")
+_HIDING = regex(r"display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden", re.IGNORECASE)
+_TICKS = regex("`{3,}")
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?([\w-]{1,40})""", re.I)
-_CHARSETS = re.compile(
+_CHARSETS = regex(
     r"utf-8|us-ascii|iso-8859-\d{1,2}|windows-125\d|koi8-[ru]|shift_jis|euc-(?:jp|kr)|big5|gb\w+"
 )
 

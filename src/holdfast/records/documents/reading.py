@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from holdfast.border.validate import storable
 from holdfast.errors import InvalidInput
+from holdfast.language.regex import regex
 from holdfast.records.documents.html import charset, read_html
 from holdfast.records.documents.pdf import read_pdf
 from holdfast.records.documents.values import Deadline, Outline, ReadDocument, ReadLimits, Section
@@ -38,7 +39,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 #: More of these than one character in twenty is no text. Tab, line ends and form feed are.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_CONTROL = regex("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _MOST_CONTROL = 0.05
 _LOOKED_AT = 65_536
 _BLANK = "\ufffd\ufeff \t\n\r\f\v"
@@ -107,7 +108,7 @@ def _strictly(data: bytes, encoding: str) -> str | None:
 # Where a block of code begins and ends in text: lines of three or more backticks or tildes.
 # ----------------------------------------------------------------------
 
-_OPENING = re.compile(r"\s{0,40}(`{3,}|~{3,})")
+_OPENING = regex(r"\s{0,40}(`{3,}|~{3,})")
 
 
 def opening_fence(line: str) -> str:
@@ -129,12 +130,12 @@ _MOST_FRONT_LINES = 200
 _MOST_FRONT_CHARS = 500
 _MOST_FRONT_KEYS = 32
 
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_SETEXT = regex(r" {0,3}(=+|-+)[ \t]*$")
 #: A list, a quotation, a table or indented code: a line of dashes under it makes no heading.
-_NO_TITLE = re.compile(r" {0,3}(?:[-*+>|]|\d{1,9}[.)])(?:\s|$)|\t| {4}|\|")
-_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_ANCHOR = re.compile(r"(?<!\s)\s*+\{#[^{}]{0,100}\}$")
-_FRONT = re.compile(r"([A-Za-z][\w-]{0,60}):[ \t]+(\S.*)$")
+_NO_TITLE = regex(r" {0,3}(?:[-*+>|]|\d{1,9}[.)])(?:\s|$)|\t| {4}|\|")
+_RULE = regex(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_ANCHOR = regex(r"(?<!\s)\s*+\{#[^{}]{0,100}\}$")
+_FRONT = regex(r"([A-Za-z][\w-]{0,60}):[ \t]+(\S.*)$")
 
 
 def read_markdown(text: str, deadline: Deadline) -> ReadDocument:
@@ -237,7 +238,7 @@ _EXTENSIONS = {
     ".html": "html", ".htm": "html", ".xhtml": "html",
     ".pdf": "pdf",
 }  # fmt: skip
-_PAGE = re.compile(r"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.S)
+_PAGE = regex(r"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.S)
 
 
 def format_of(data: bytes | str, name: str, given: object = None) -> str:

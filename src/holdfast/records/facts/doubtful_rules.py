@@ -14,7 +14,7 @@ from holdfast.errors import InvalidInput
 from holdfast.language.instructions.rules import data
 from holdfast.language.instructions.supersede import ended_rules, repeated_rule
 from holdfast.language.statements.values import Clarification, Fact
-from holdfast.records.facts.follow import is_shown, to_fact
+from holdfast.records.facts.follow import ANSWERED, is_shown, to_fact
 from holdfast.records.facts.plan import LOUD, answer_id, to_derived
 from holdfast.records.rules import DOUBTFUL, kind_of, rule_of, to_known_rule
 from holdfast.store.protocols import Derived, Store
@@ -74,7 +74,7 @@ def _confirmed(store: Store, scope: Scope, doubted: Record, now: datetime) -> De
         valid_from=now,
         supersedes=(doubted.id, *ended),
         quiet=LOUD,
-        reason="answered",
+        reason=ANSWERED,
     )
 
 

@@ -55,9 +55,18 @@ def known_of(record: Record, own: str = "") -> KnownFact:
     )
 
 
+#: The reason of a version that somebody's answer made: what it contradicts then holds beside it.
+ANSWERED = "answered"
+
+
 def is_unclear(record: Record) -> bool:
     """Whether a fact waits for an answer: it neither holds nor ended."""
     return record.data.get("outcome") == "clarify"
+
+
+def is_contradicting(record: Record) -> bool:
+    """Whether a fact contradicts others, and nobody said that both are so."""
+    return bool(record.data.get("contradicts")) and record.data.get("reason") != ANSWERED
 
 
 def is_compared(record: Record) -> bool:

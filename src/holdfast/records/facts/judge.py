@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from holdfast.errors import ModelError
 from holdfast.language.claims.relate import Thresholds, count_shared_terms
+from holdfast.language.regex import regex
 from holdfast.records.facts.reconcile import (
     ACTIONS,
     Action,
@@ -214,10 +215,10 @@ Ask = Callable[[str, str, Mapping[str, Any]], str]
 #: Characters of a statement that are shown: facts are shorter, but what was added by hand may not.
 _LONGEST = 600
 _MOST_STARTS = 50
-_THOUGHT = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.S | re.I)
-_UNSAFE = re.compile(r"[<>\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-_ALIAS = re.compile(r"f(\d{1,3})")
-_CUT = re.compile(r"[\"'](?:action|decision)[\"']\s*:\s*[\"'](\w+)[\"']", re.I)
+_THOUGHT = regex(r"^.*</(?:think|thinking|reasoning)>", re.S | re.I)
+_UNSAFE = regex(r"[<>\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_ALIAS = regex(r"f(\d{1,3})")
+_CUT = regex(r"[\"'](?:action|decision)[\"']\s*:\s*[\"'](\w+)[\"']", re.I)
 #: What models call the parts of an answer, and the actions.
 _ACTION = ("action", "decision", "operation", "op", "event")
 _TARGETS = ("targets", "target", "ids", "id", "facts", "fact")

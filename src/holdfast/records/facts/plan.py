@@ -23,6 +23,7 @@ from holdfast.language.terms import fold
 from holdfast.records import parts
 from holdfast.records.entries import indexed_terms
 from holdfast.records.facts.follow import (
+    ANSWERED,
     CONFLICT,
     TIER,
     OwnerFacts,
@@ -631,14 +632,15 @@ def share(value: object, name: str) -> float:
 
 
 def confirmed_version(record: Record, *, keep: str, about: Sequence[str]) -> Derived:
-    """The fact that was unclear, now that somebody said that it holds; `about` are those that hold
-    beside it."""
+    """The fact that was unclear, or said the opposite of `about`, now that somebody said that it
+    holds: in their place, or beside them."""
     ended = list(about) if keep == "new" else []
-    data = {name: value for name, value in record.data.items() if name != "about"}
+    asked = ("about", "contradicts")
+    data = {name: value for name, value in record.data.items() if name not in asked}
     data |= {
-        "claim": record.id,
+        "claim": first_id(record),
         "outcome": "supersede" if ended else "add",
-        "reason": "answered",
+        "reason": ANSWERED,
         "replaces": [record.id, *ended],
     }
     if keep == "both":
@@ -651,7 +653,7 @@ def confirmed_version(record: Record, *, keep: str, about: Sequence[str]) -> Der
         supersedes=(record.id, *ended),
         quiet=QUIET if record.data.get("verbatim") else LOUD,
         metadata=record.metadata if not record.sources else None,
-        reason="answered",
+        reason=ANSWERED,
     )
 
 
@@ -676,11 +678,11 @@ def edited_before(
 
 
 def answer_id(id: str) -> str:
-    """The id of what an unclear fact becomes when somebody says that it holds."""
+    """The id of what a fact that was asked about becomes when somebody says that it holds."""
     return parts.digest("answered", id)
 
 
 def is_answer(record: Record, keep: str) -> bool:
-    """Whether a fact that was unclear holds because of this answer."""
+    """Whether a fact that was asked about holds because of this answer."""
     is_both = "contradicts" in record.data
     return record.known_to is None and keep == ("both" if is_both else "new")

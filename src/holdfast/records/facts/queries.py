@@ -12,6 +12,7 @@ from holdfast.errors import NotFound
 from holdfast.language.statements.values import CATEGORIES, Clarification, Contradiction, Fact
 from holdfast.records.facts import doubtful_rules
 from holdfast.records.facts.follow import (
+    ANSWERED,
     CONFLICT,
     STATUSES,
     TIER,
@@ -136,15 +137,21 @@ class FactQueries:
         agent: str | None = None,
         limit: int = 100,
     ) -> builtins.list[Contradiction]:
-        """Pairs of facts that cannot both be so and both hold, newest first."""
+        """Pairs of facts that cannot both be so and both hold, newest first; not those of which
+        somebody said that both are so (`answer`)."""
         most = validate.whole_number(limit, "limit", 1, MOST_LISTED)
-        active = {each.id: each for each in self.list(
-            user=user, workspace=workspace, agent=agent, limit=MOST_LISTED)}  # fmt: skip
+        active = self.list(user=user, workspace=workspace, agent=agent, limit=MOST_LISTED)
+        # An answer makes a new version of the same words: it stands for the one asked about.
+        holding = {
+            id: each
+            for each in active
+            for id in (each.id, *(each.replaces[:1] if each.reason == ANSWERED else ()))
+        }
         pairs = [
-            Contradiction(active[other], each)
-            for each in active.values()
+            Contradiction(holding[other], each)
+            for each in active
             for other in each.contradicts
-            if other in active
+            if other in holding and each.reason != ANSWERED
         ]
         return pairs[:most]
 

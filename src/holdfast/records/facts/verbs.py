@@ -24,7 +24,7 @@ from holdfast.records.facts import doubtful_rules
 from holdfast.records.facts.after_forget import FactsAfterForget
 from holdfast.records.facts.alike import Alike, Embed
 from holdfast.records.facts.disputes import PATIENCE, Disputes
-from holdfast.records.facts.follow import TIER, FactCache, is_unclear
+from holdfast.records.facts.follow import TIER, FactCache, is_contradicting, is_unclear
 from holdfast.records.facts.follow import OwnerFacts as Known
 from holdfast.records.facts.judge import Opinion, nobody
 from holdfast.records.facts.plan import (
@@ -278,7 +278,8 @@ class Facts(FactsAfterForget):
         workspace: str = "default",
         agent: str | None = None,
     ) -> Fact:
-        """Settle a clarification: keep the new one (a rule: yes), the old one (no), or both."""
+        """Settle a clarification: keep the new one (a rule: yes), the old one (no), or both; a
+        contradiction by its later fact."""
         scope = validate.scope(workspace=workspace, user=user, agent=agent)
         check.choice(keep, "keep", ("new", "old", "both"))
         if (rule := doubtful_rules.find(self._store, scope, validate.word(id, "id"))) is not None:
@@ -286,7 +287,7 @@ class Facts(FactsAfterForget):
             return doubtful_rules.answer(self._store, scope, rule, keep, made=made)
         if (before := self._answered(scope, id, keep)) is not None:
             return self.get(before, user=user, workspace=workspace, agent=agent)
-        known = self._about(scope, self._unclear(scope, id))
+        known = self._about(scope, self._asked(scope, id))
         if keep == "old":
             if not known:
                 raise InvalidInput("keep: the known fact is gone; keep new or both", field="keep")
@@ -295,10 +296,8 @@ class Facts(FactsAfterForget):
             return self.get(known[0], user=user, workspace=workspace, agent=agent)
 
         def work(plan: FactPlan) -> str:
-            unclear = self._unclear(scope, id)
-            return plan.put(
-                confirmed_version(unclear, keep=keep, about=self._about(scope, unclear))
-            )
+            fact = self._asked(scope, id)
+            return plan.put(confirmed_version(fact, keep=keep, about=self._about(scope, fact)))
 
         return self.get(self._stored(scope, work), user=user, workspace=workspace, agent=agent)
 
@@ -371,14 +370,11 @@ class Facts(FactsAfterForget):
         self._worker.wake()
         return made
 
-    def _about(self, scope: Scope, unclear: Record) -> builtins.list[str]:
-        """What an unclear fact would end, in the versions that hold now."""
+    def _about(self, scope: Scope, fact: Record) -> builtins.list[str]:
+        """What an unclear fact would end, or another contradicts, in the versions that hold now."""
         facts = self._shelf.of(scope)
-        claims = {
-            first_id(facts.records[each])
-            for each in map(str, unclear.data.get("about", ()))
-            if each in facts.records
-        }
+        about = fact.data.get("about") or fact.data.get("contradicts") or ()
+        claims = {first_id(facts.records[each]) for each in about if each in facts.records}
         versions = [each for claim in sorted(claims) for each in self._versions(scope, claim)]
         return [each.id for each in versions if each.known_to is None and not is_unclear(each)]
 
@@ -394,16 +390,19 @@ class Facts(FactsAfterForget):
 
     def _answered(self, scope: Scope, id: str, keep: str) -> str | None:
         """What holds since this very answer was given before; None: it was not."""
-        unclear = self._record(scope, id)
+        fact = self._record(scope, id)
         if keep != "old":
             new = self._store.get(scope, [answer_id(id)])
             return new[0].id if new and is_answer(new[0], keep) else None
-        lines = self._store.history(scope, id) if unclear.known_to is not None else []
-        known = self._about(scope, unclear) if lines and lines[-1].note == _OLD_KEPT else []
+        lines = self._store.history(scope, id) if fact.known_to is not None else []
+        known = self._about(scope, fact) if lines and lines[-1].note == _OLD_KEPT else []
         return known[0] if known else None
 
-    def _unclear(self, scope: Scope, id: str) -> Record:
-        if not is_unclear(record := self._record(scope, id)) or record.known_to is not None:
+    def _asked(self, scope: Scope, id: str) -> Record:
+        """The fact that waits for an answer: it is unclear, or contradicts one that holds too."""
+        record = self._record(scope, id)
+        waits = is_unclear(record) or (is_contradicting(record) and self._about(scope, record))
+        if not waits or record.known_to is not None:
             raise InvalidInput(f"the fact {id} waits for no answer", field="id")
         return record
 

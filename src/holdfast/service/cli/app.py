@@ -37,7 +37,8 @@ def _options(
 
 #: Those that belong to no group, in their order.
 _ORDER = {
-    MEMORIES: "remember recall context explain status forget history feedback profile compact",
+    MEMORIES: "remember recall context explain status forget forgotten history feedback profile"
+    " compact users",
     UPKEEP: "doctor rebuild import export backup restore migrate decay erase",
     RUNNING: "worker serve mcp",
 }

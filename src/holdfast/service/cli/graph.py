@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlencode
 
 import typer
 
@@ -67,6 +68,12 @@ Format = Annotated[
     typer.Option(help="table, mermaid or json. Default: by the ending of --out, else table."),
 ]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a new file.")]
+Open = Annotated[
+    bool,
+    typer.Option(
+        "--open", help="Draw it: open the window in a browser; of a file, serve it until Ctrl-C."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What held then.")]
 KnownAt = Annotated[
@@ -89,6 +96,7 @@ def _show(  # noqa: PLR0913 (one per option)
     format: Format = None,
     out: Out = None,
     force: Force = False,
+    open: Open = False,
     workspace: Workspace = "default",
     agent: Agent = None,
     json: AsJson = False,
@@ -97,9 +105,15 @@ def _show(  # noqa: PLR0913 (one per option)
 ) -> None:
     """Show entities, the relations between them, and the words they were learned from.
 
-    Without --entity the most connected and most important of all. To see it drawn, run
-    `holdfast serve` and open /#/graph at its address.
+    Without --entity the most connected and most important of all. With --open they are drawn, in
+    the window of the service, which asks for a key and shows the workspace of that.
     """
+    if open:
+        _check_for_window({
+            "depth": depth, "type": type, "known-at": known_at, "format": format, "out": out,
+            "force": force, "agent": agent, "json": json, "workspace": workspace,
+        })  # fmt: skip
+        return _open(_page(user, entity, as_of), db, config)
     from holdfast.service.cli.opening import is_far, memory_at  # noqa: PLC0415
 
     chosen = _format(format, out, json=json)
@@ -112,8 +126,7 @@ def _show(  # noqa: PLR0913 (one per option)
         if entity is None:
             found = memory.graph.overview(**asked, type=type, limit=limit)
         else:
-            steps = _USUAL_DEPTH if depth is None else depth
-            found = _around(memory, entity, steps, type, limit, asked)
+            found = _around(memory, entity, depth, type, limit, asked)
         # A service gives turns only as what was found: its table quotes none.
         quoted = chosen == "table" and not is_far(memory)
         turns = _turns(memory, found, asked) if quoted else {}
@@ -202,7 +215,37 @@ def _format(given: str | None, out: Path | None, *, json: bool) -> str:
 def _drawn(ending: str) -> str:
     """Where to see a drawing, for somebody who asked for one."""
     is_drawing = ending in _DRAWINGS
-    return ": `holdfast serve` draws the graph, at /#/graph of its address" if is_drawing else ""
+    return ": `holdfast graph show --open` draws the graph, in a browser" if is_drawing else ""
+
+
+def _check_for_window(given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value not in (None, False) and (name, value) != ("workspace", "default"):
+            raise InvalidInput(
+                f"--open and --{name} exclude each other: the window has its own", field=name
+            )
+
+
+def _page(user: str, entity: str | None, as_of: str | None) -> str:
+    """Where the window draws what was asked for."""
+    from holdfast.border.validate import moment  # noqa: PLC0415
+
+    at = None if as_of is None else moment(as_of, "as_of").date().isoformat()
+    named = {"user": user, "node": entity, "at": at}
+    return "/#/graph?" + urlencode({name: value for name, value in named.items() if value})
+
+
+def _open(page: str, db: str | None, config: Path | None) -> None:
+    from holdfast.border.validate import is_address  # noqa: PLC0415
+    from holdfast.config import default_db  # noqa: PLC0415
+    from holdfast.service.cli.opening import show_page  # noqa: PLC0415
+    from holdfast.service.cli.serve import serve_page  # noqa: PLC0415
+
+    url = db or default_db()
+    if is_address(url):
+        show_page(url.rstrip("/") + page)
+    else:
+        serve_page(page, url, config)
 
 
 def _graph_list() -> str:
@@ -211,10 +254,16 @@ def _graph_list() -> str:
 
 
 def _around(  # noqa: PLR0917 (what is asked about, as one)
-    memory: Memory, entity: str, depth: int, type: str | None, limit: int, asked: dict[str, Any]
+    memory: Memory,
+    entity: str,
+    depth: int | None,
+    type: str | None,
+    limit: int,
+    asked: dict[str, Any],
 ) -> Subgraph:
+    steps = _USUAL_DEPTH if depth is None else depth
     types = None if type is None else [type]
-    found = memory.graph.traverse(entity, **asked, depth=depth, entity_types=types, limit=limit)
+    found = memory.graph.traverse(entity, **asked, depth=steps, entity_types=types, limit=limit)
     if found.nodes:
         return found
     known = memory.graph.entities(**asked, limit=_MOST_LISTED)

@@ -40,6 +40,7 @@ from holdfast.types import Considered, Context, Explained, Hit, Hits, Metadata
 
 if TYPE_CHECKING:
     from holdfast.memory.memory import Memory
+    from holdfast.recall.hits import Forgotten
     from holdfast.records.stats import Stats
     from holdfast.records.summaries import Compaction
     from holdfast.types import Version
@@ -473,6 +474,33 @@ def _forget(changed: bool, call: Call) -> None:
         line(f"forgotten; for {long} {again} restores it")
     else:
         line("nothing to do: it was forgotten already")
+
+
+@command(
+    top, "forgotten", "user workspace agent", "--user ann",
+    data=lambda found, _: {"forgotten": found},
+)  # fmt: skip
+def _forgotten(found: Sequence[Forgotten], call: Call) -> None:
+    """List what was forgotten and can be restored, last first; what it says is withheld."""
+    if not found:
+        line("nothing that could be restored")
+        return
+    rows = [
+        (each.id, each.tier, each.kind, *map(day, (each.created_at, each.forgotten_at, each.until)))
+        for each in found
+    ]
+    columns(rows, heading=("id", "tier", "kind", "of", "forgotten (UTC)", "wiped after"))
+    line(f"`holdfast forget {found[0].id} --user {call['user']} --undo` restores the first")
+
+
+@command(
+    top, "users", "after limit workspace", "", nothing="nobody has a memory here yet",
+    after=Option("Only those after this one, in the order of their names.", "USER"),
+)  # fmt: skip
+def _users(found: Sequence[str], _: Call) -> None:
+    """List the users who have a memory in a workspace."""
+    for each in found:
+        line(each)
 
 
 @command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from holdfast.errors import HoldfastError, NotAStore
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
 from holdfast.service.cli.files import beside, whole_file
+from holdfast.service.cli.show import note
 from holdfast.store.protocols import Store
 from holdfast.store.sealing import unseal
 from holdfast.types import Finding
@@ -45,7 +47,7 @@ def memory_at(
             yield client
         return
     if must_exist:
-        _check_exists(url)
+        check_exists(url)
     with wiring.open(url, config=settings, worker=False) as memory:
         yield memory
 
@@ -59,7 +61,7 @@ def store_at(
     check_here(url, way)
     load_for_command_line(config)  # A wrong setting is told here as everywhere.
     if must_exist:
-        _check_exists(url)
+        check_exists(url)
     store = wiring.make_store(url)
     try:
         yield store
@@ -96,7 +98,14 @@ def file_of(url: str) -> Path | None:
     return Path(rest.removeprefix("/")) if scheme == "sqlite" else None
 
 
-def _check_exists(url: str) -> None:
+def show_page(address: str) -> None:
+    """Open a page in the user's browser (BROWSER names another); where there is none, say so."""
+    note(f"opening {address}")
+    if not webbrowser.open(address):
+        note("there is no browser here: open that address in one")
+
+
+def check_exists(url: str) -> None:
     """Reading must not leave an empty database behind where a name was mistyped."""
     path = file_of(url)
     if "://" not in url:

@@ -284,9 +284,10 @@ def _work_together(
     command = [sys.executable, "-m", "holdfast", "worker", "--json"]
     command += ["--once"] if once else []
     command += [] if config is None else ["--config", str(config)]
+    environment = environment_with(db or default_db(), processes=processes)
     began = time.monotonic()
     with _Signals() as signals:
-        told = _Workers(command, environment_with(db or default_db())).run(processes, signals)
+        told = _Workers(command, environment).run(processes, signals)
     sums = {name: sum(each[name] for each in told) for name in ("done", "dead")}
     pending = min((each["pending"] for each in told), default=0)
     done = Drained(sums["done"], sums["dead"], time.monotonic() - began, pending)
@@ -347,7 +348,7 @@ def _leave_models(memory: Memory) -> None:
 
 
 @top.command("serve", epilog="Example: holdfast serve --db holdfast.db --port 3050")
-def serve(
+def serve(  # noqa: PLR0913 (one per option)
     *,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 3050,
@@ -367,6 +368,7 @@ def serve(
             min=1, max=64, help="So many that answer on one socket, each user by one of them."
         ),
     ] = 1,
+    open: Annotated[bool, typer.Option("--open", help="Open the window in a browser.")] = False,
     db: Db = None,
     config: ConfigFile = None,
 ) -> None:
@@ -374,7 +376,7 @@ def serve(
     from holdfast.config import default_db, load_for_command_line  # noqa: PLC0415
 
     start_together, run = _service()
-    from holdfast.service.cli.opening import check_here  # noqa: PLC0415
+    from holdfast.service.cli.opening import check_here, show_page  # noqa: PLC0415
 
     check_here(db or default_db())
     settings, member = load_for_command_line(config), None
@@ -388,7 +390,20 @@ def serve(
     run(
         db or default_db(), host=host, port=port, config=settings, worker=worker,
         log_level=log_level, no_auth=no_auth, member=member,
+        when_ready=show_page if open else None,
     )  # fmt: skip
+
+
+def serve_page(page: str, db: str, config: Path | None) -> None:
+    """Run the service of a store on a free port, and open a page of its window in a browser."""
+    from holdfast.config import load_for_command_line  # noqa: PLC0415
+
+    _, run = _service()
+    from holdfast.service.cli.opening import check_exists, show_page  # noqa: PLC0415
+
+    check_exists(db)
+    settings = load_for_command_line(config)
+    run(db, port=0, config=settings, when_ready=lambda url: show_page(url + page))
 
 
 def _service() -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import AsyncIterator
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from typing import Any, cast
 
@@ -94,6 +94,10 @@ class _Once:
         await self._stream.send(message)
 
 
+#: What handing on a line raises when nobody takes lines any more: we are done.
+_ENDED = (RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
 class _WireLines:
     """The lines of a wire, for who reads them as those of a file."""
 
@@ -105,13 +109,13 @@ class _WireLines:
         loop = asyncio.get_running_loop()
 
         def take(line: str | None) -> None:
-            with suppress(RuntimeError):  # The loop is closed: we are done.
+            with suppress(*_ENDED):
                 if line is None:
                     loop.call_soon_threadsafe(sending.close)
                 else:
                     asyncio.run_coroutine_threadsafe(sending.send(line), loop).result()
 
         self._wire.each(take)
-        async with receiving:
+        async with sending, receiving:
             async for line in receiving:
                 yield line
