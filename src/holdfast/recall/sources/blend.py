@@ -283,26 +283,35 @@ def _by_words(shares: Scores, names: tuple[str, ...], view: View, docs: NDArray[
 
 def _why(docs: Sequence[int], compared: _Compared, cosines: Scores | None) -> list[dict[str, Any]]:
     """What each feature says of these documents, where it says anything."""
-    rows = _told_rows(compared.names)
+    sources = _told_rows(compared.names)
+    shares = compared.shares_of(np.array(docs, dtype=np.intp)).T
     whys: list[dict[str, Any]] = []
-    for values in compared.shares_of(np.array(docs, dtype=np.intp)).T.tolist():
+    # Rounded all at once: by value it took a thirtieth of a search.
+    for values, told in zip((shares > 0).tolist(), _rounded(shares, 4), strict=True):
         why: dict[str, Any] = {}
-        for row, source, name in rows:
-            if values[row] > 0:
-                why.setdefault(source, {})[name] = round(values[row], 4)
+        for source, rows in sources:
+            if found := {name: told[row] for row, name in rows if values[row]}:
+                why[source] = found
         whys.append(why)
     if cosines is not None:
-        for why, cosine in zip(whys, cosines[docs].tolist(), strict=True):
+        for why, cosine in zip(whys, _rounded(cosines[docs], 6), strict=True):
             if "vector" in why:
-                why["vector"]["score"] = round(cosine, 6)
+                why["vector"]["score"] = cosine
     return whys
 
 
+def _rounded(values: Scores, digits: int) -> list[Any]:
+    rounded: list[Any] = np.round(values.astype(np.float64), digits).tolist()
+    return rounded
+
+
 @lru_cache(maxsize=64)
-def _told_rows(names: tuple[str, ...]) -> list[tuple[int, str, str]]:
-    """The row, the source and the name of each feature that is told, in the order of telling."""
-    told = [(source, name) for source, some in _SOURCES.items() for name in some]
-    return [(names.index(name), source, name) for source, name in told if name in names]
+def _told_rows(names: tuple[str, ...]) -> list[tuple[str, list[tuple[int, str]]]]:
+    """Of each source the rows and names of its features that are told, in the order of telling."""
+    return [
+        (source, [(names.index(name), name) for name in some if name in names])
+        for source, some in _SOURCES.items()
+    ]
 
 
 @lru_cache(maxsize=64)

@@ -14,12 +14,12 @@ import re
 import select
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors as pg
@@ -35,6 +35,8 @@ from holdfast.errors import (
 )
 from holdfast.store.sql.engine import TableShape
 from holdfast.types import Scope
+
+T = TypeVar("T")
 
 log = logging.getLogger("holdfast.store")
 
@@ -328,6 +330,9 @@ class PostgresConnection:
 
     def as_bytes(self, column: str) -> str:
         return f"convert_to({column}, 'UTF8')"
+
+    def until_written(self, _key: Hashable, read: Callable[[], T]) -> T:
+        return read()
 
 
 # ----------------------------------------------------------------------

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import orjson
 
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Share, StoredKey
-from holdfast.store.sql.engine import Connection, readable
+from holdfast.store.sql.engine import Connection, read_many, readable
 from holdfast.store.sql.rows import (
     StorePart,
     ensure_owner,
@@ -124,12 +125,12 @@ class SqlSharing(StorePart):
         by = (granted_by.workspace, granted_by.user) if granted_by else (None, None)
         which, values = matching({"s.receiver": to, "o.workspace": by[0], "o.user": by[1]})
         with self._pool.reader() as connection:
-            rows = connection.execute(
+            sql = (
                 f"SELECT {SHARE} FROM shares s JOIN owners o USING (owner) WHERE {which}"
-                " ORDER BY s.created_at DESC, s.owner DESC, s.id DESC",
-                values,
+                " ORDER BY s.created_at DESC, s.owner DESC, s.id DESC"
             )
-            return list(readable(to_share, rows))
+            read = partial(read_many, connection, to_share, sql, values)
+            return [*connection.until_written((which, *values), read)]
 
     def agent_trust(self, workspace: str) -> dict[str, float]:
         with self._pool.reader() as connection:

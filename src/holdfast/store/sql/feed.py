@@ -96,7 +96,10 @@ class SqlFeed(StorePart):
     def head(self, scope: Scope) -> Head:
         with self._pool.reader() as connection:
             connection.narrow(scope)
-            return Head(*connection.execute(_HEAD, (scope.workspace, scope.user)).fetchone())
+            owner = (scope.workspace, scope.user)
+            return connection.until_written(
+                owner, lambda: Head(*connection.execute(_HEAD, owner).fetchone())
+            )
 
     @contextmanager
     def unless_changed(self, scope: Scope, head: Head) -> Iterator[None]:

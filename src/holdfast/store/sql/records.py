@@ -20,7 +20,7 @@ from holdfast.store.sql.derived import (
     shorten_one,
     wipe_forgotten,
 )
-from holdfast.store.sql.engine import Connection, readable
+from holdfast.store.sql.engine import Connection, read_many, readable
 from holdfast.store.sql.ledger import drop_contexts
 from holdfast.store.sql.log import all_current, drop_keys
 from holdfast.store.sql.rows import (
@@ -236,9 +236,9 @@ class SqlRecords(StorePart):
         with self._pool.reader() as connection:
             connection.narrow(scope)
             for some in chunks(known_ids(ids)):
-                sql = _get_sql(len(some), hidden)
-                rows = connection.execute(sql, (scope.workspace, scope.user, *some))
-                found |= {record.id: record for record in readable(to_record, rows)}
+                sql, values = _get_sql(len(some), hidden), (scope.workspace, scope.user, *some)
+                for record in read_many(connection, to_record, sql, values):
+                    found[record.id] = record
         return [found[each] for each in ids if each in found]
 
     def listed(

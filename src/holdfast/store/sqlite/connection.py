@@ -12,7 +12,7 @@ import os
 import queue
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -272,8 +272,27 @@ class Cursor(apsw.Cursor):
             )
 
 
+#: So much of what was read is kept by a connection until something is written.
+_MOST_KEPT = 4096
+
+
 class SqliteConnection(apsw.Connection):
     """`Connection` on SQLite: one writer at a time, so nothing needs a lock of its own."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._version: int | None = None
+        self._kept: dict[Hashable, Any] = {}
+
+    def until_written(self, key: Hashable, read: Callable[[], T]) -> T:
+        # Asked for before anything is read: what is committed meanwhile is read again.
+        version = next(apsw.Cursor(self).execute("PRAGMA data_version"))[0]
+        if version != self._version or len(self._kept) > _MOST_KEPT:
+            self._version = version
+            self._kept.clear()
+        if key not in self._kept:
+            self._kept[key] = read()
+        return cast(T, self._kept[key])
 
     def execute(self, sql: str, values: Any = (), /) -> Cursor:  # type: ignore[override]
         return cast(Cursor, super().execute(sql, values))
