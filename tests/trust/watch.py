@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from holdfast import Context, Memory, Scope
-from holdfast.border.origins import ORIGINS, least
+from holdfast.border.validate import ORIGINS, least
 from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.recall.context import astra, deerflow_map, safe
 from holdfast.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Record

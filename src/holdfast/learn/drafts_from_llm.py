@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
-from holdfast.border.origins import least
+from holdfast.border.validate import least
 from holdfast.config import Extraction as Settings
 from holdfast.errors import Unreadable
 from holdfast.language.names import Name, likeness, same

@@ -22,8 +22,14 @@ from holdfast.records.documents.chunks import Chunk, chunks
 from holdfast.records.documents.reading import format_of, read_document
 from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts
-from holdfast.records.versions import chain_data, first_id, history_of, newest, versions_of
+from holdfast.records.versions import (
+    attempts,
+    chain_data,
+    first_id,
+    history_of,
+    newest,
+    versions_of,
+)
 from holdfast.store.protocols import Derived, Store
 from holdfast.store.values import LISTED, claim_of_document, claim_of_entry
 from holdfast.types import Metadata, Record, Scope, Version

@@ -33,8 +33,7 @@ from holdfast.records.profile_fields import (
     fields,
     versions_by_claim,
 )
-from holdfast.records.transact import attempts
-from holdfast.records.versions import chain_data
+from holdfast.records.versions import attempts, chain_data
 from holdfast.store.protocols import Change, Store
 from holdfast.types import Record, Scope
 

@@ -19,7 +19,7 @@ from holdfast.errors import Conflict, InvalidInput
 from holdfast.index.follow import head_of
 from holdfast.index.view import ViewPart
 from holdfast.records import parts
-from holdfast.records.transact import once
+from holdfast.records.versions import once
 from holdfast.store.protocols import Share, Store
 from holdfast.types import TEAM, Role, Scope
 

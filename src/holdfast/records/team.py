@@ -16,13 +16,12 @@ from typing import Any
 
 from holdfast.border import validate
 from holdfast.border.ids import Ids
-from holdfast.border.origins import least
+from holdfast.border.validate import least
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts
-from holdfast.records.versions import chain_data, first_id, history_of, versions_of
+from holdfast.records.versions import attempts, chain_data, first_id, history_of, versions_of
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import TEAM, Hit, Record, Scope, Version
 

@@ -17,6 +17,7 @@ from typing import Any, NoReturn, TypeVar, cast, get_args
 import numpy as np
 
 from holdfast.border import validate
+from holdfast.border.validate import ORIGINS
 from holdfast.border.write_options import checked_data
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput
@@ -44,7 +45,6 @@ from holdfast.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Action, Event, Recor
 
 T = TypeVar("T")
 
-_ORIGINS = ("user", "user_confirmed", "agent", "tool", "document", "web", "import")
 _ID = re.compile("[0-9a-f]{32}")
 _DIGEST_BYTES = 16
 
@@ -90,8 +90,8 @@ def some_bytes(value: object, name: str) -> bytes:
 def origin(fields: dict[str, Any]) -> str:
     """Whose word it is."""
     value = fields.pop("origin", None)
-    if value not in _ORIGINS:
-        refuse(f"origin must be one of {', '.join(_ORIGINS)}, not {str(value)[:64]!r}")
+    if value not in ORIGINS:
+        refuse(f"origin must be one of {', '.join(ORIGINS)}, not {str(value)[:64]!r}")
     return str(value)
 
 

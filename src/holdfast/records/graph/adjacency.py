@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.border.origins import least
+from holdfast.border.validate import least
 from holdfast.language.names import Bearers, Borne, same, spoken_form
 from holdfast.language.vocabulary import ANY_ENTITY, ENTITY_TYPES, RELATION_TYPES, key
 from holdfast.settings import DECAY, Decay

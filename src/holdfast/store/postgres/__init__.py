@@ -32,7 +32,7 @@ from holdfast.store.sql.copy import OF_OWNER as _OF_OWNER
 from holdfast.store.sql.copy import copy_store
 from holdfast.store.sql.engine import Connection, migrations
 from holdfast.store.sql.feed import Found, T
-from holdfast.store.sql.turns import Turns
+from holdfast.store.sql.jobs import Turns
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.values import Head, Progress, ServerState, Trouble
 from holdfast.types import Finding, Scope

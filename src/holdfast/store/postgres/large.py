@@ -27,9 +27,8 @@ from holdfast.store.postgres.connection import (
     to_store_error,
 )
 from holdfast.store.sql.chores import SqlChores
-from holdfast.store.sql.engine import Connection
+from holdfast.store.sql.engine import SILENT, Connection, owner_of
 from holdfast.store.sql.feed import OTHERS, TURNS, VECTORS, as_changes
-from holdfast.store.sql.rows import SILENT, owner_of
 from holdfast.store.values import (
     Change,
     Counted,

@@ -10,8 +10,8 @@ import orjson
 
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Share, StoredKey
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     ensure_owner,
     from_us,
@@ -21,6 +21,7 @@ from holdfast.store.sql.rows import (
     maybe_from_us,
     maybe_us,
     owner_of,
+    readable,
     to_us,
 )
 from holdfast.types import ApiKey, Scope

@@ -9,7 +9,12 @@ from functools import partial
 from holdfast.errors import StoreError
 from holdfast.store.protocols import Derive
 from holdfast.store.sql.audit import verified_chains
-from holdfast.store.sql.engine import Connection
+from holdfast.store.sql.engine import (
+    SILENT,
+    Connection,
+    StorePart,
+    chunks,
+)
 from holdfast.store.sql.feed import queue_missing
 from holdfast.store.sql.repair import (
     WHO_SEES,
@@ -24,11 +29,6 @@ from holdfast.store.sql.repair import (
     set_damage_aside,
     untraced_records,
     without_vectors,
-)
-from holdfast.store.sql.rows import (
-    SILENT,
-    StorePart,
-    chunks,
 )
 from holdfast.types import Finding
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     from_us,
     list_of,
@@ -17,6 +17,7 @@ from holdfast.store.sql.rows import (
     maybe_from_us,
     maybe_us,
     owner_of,
+    readable,
     to_us,
 )
 from holdfast.store.values import Happened, Mark, News, Webhook

@@ -8,12 +8,13 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from holdfast.store.protocols import ContextNote, Spent
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     ensure_owner,
     from_us,
     owner_of,
+    readable,
     to_id,
     to_us,
 )

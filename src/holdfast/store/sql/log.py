@@ -19,8 +19,8 @@ from holdfast.store.protocols import (
     LogEntry,
 )
 from holdfast.store.sql.derived import Writing, add
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     chunks,
     ensure_owner,
@@ -30,6 +30,7 @@ from holdfast.store.sql.rows import (
     marks,
     matching,
     owner_of,
+    readable,
     split_ids,
     to_json,
     to_us,

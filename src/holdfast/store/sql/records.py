@@ -20,10 +20,8 @@ from holdfast.store.sql.derived import (
     shorten_one,
     wipe_forgotten,
 )
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.ledger import drop_contexts
-from holdfast.store.sql.log import all_current, drop_keys
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     chunks,
     ensure_owner,
@@ -34,11 +32,14 @@ from holdfast.store.sql.rows import (
     maybe_from_us,
     next_changes,
     owner_of,
+    readable,
     split_ids,
     to_id,
     to_us,
     write_history,
 )
+from holdfast.store.sql.ledger import drop_contexts
+from holdfast.store.sql.log import all_current, drop_keys
 from holdfast.store.values import Growth
 from holdfast.types import Record, Scope, Version
 

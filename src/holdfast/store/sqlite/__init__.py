@@ -14,7 +14,7 @@ from holdfast.errors import StoreError
 from holdfast.store.sealing import seal
 from holdfast.store.sql import SqlStore
 from holdfast.store.sql.engine import Connection
-from holdfast.store.sql.turns import Turns
+from holdfast.store.sql.jobs import Turns
 from holdfast.store.sqlite.connection import (
     OLDEST_SAFE_SQLITE,
     ReadPool,
