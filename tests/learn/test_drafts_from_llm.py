@@ -31,8 +31,7 @@ from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.learn.llm_answer import parse_answer
 from holdfast.learn.llm_prompt import KnownEntity, build
 from holdfast.models.base import Generated, TokenUsage
-from holdfast.models.breaker import Breaker
-from holdfast.models.budget import Limit, Price, Purse
+from holdfast.models.budget import Breaker, Limit, Price, Purse
 from holdfast.models.remote import RemoteGenerator
 from holdfast.store.protocols import Spent
 from holdfast.types import Event, Scope

@@ -21,8 +21,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.index.follow import InUse, Owner, head_of, owner_of
-from holdfast.index.resident import Resident
+from holdfast.index.resident import InUse, Owner, Resident, head_of, owner_of
 from holdfast.index.view import (
     BESIDE_SHARES,
     K1,

@@ -46,8 +46,7 @@ from holdfast.learn.llm_prompt import (
     groups,
 )
 from holdfast.models.base import Generated, Generator
-from holdfast.models.breaker import Breaker
-from holdfast.models.budget import Limit, Paid, Price, Purse
+from holdfast.models.budget import Breaker, Limit, Paid, Price, Purse
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.records.graph.resolve import PARTLY, SAME
 from holdfast.store.protocols import Spending

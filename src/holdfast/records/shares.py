@@ -16,7 +16,7 @@ from types import MappingProxyType
 from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.errors import Conflict, InvalidInput
-from holdfast.index.follow import head_of
+from holdfast.index.resident import head_of
 from holdfast.index.view import ViewPart
 from holdfast.records import parts
 from holdfast.records.versions import once

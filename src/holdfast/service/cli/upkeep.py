@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import orjson
 import typer
 
+from holdfast.border.private import beside, is_database, whole_file
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.service.cli.command import group
-from holdfast.service.cli.files import beside, is_database, whole_file
 from holdfast.service.cli.show import (
     Agent,
     AsJson,
