@@ -27,6 +27,30 @@ ORIGINS: tuple[str, ...] = (
 #: What a caller may say of messages: that they are worth less than their role says.
 LOWERED = ("agent", "tool", "document", "web", "import")
 
+
+def whose(origin: str | None, agent: str | None) -> str:
+    """Whose word something is that is written by hand: what the caller says; else the agent's, if
+    one writes, and the user's only if none does."""
+    if origin is not None:
+        return origin
+    return "user" if agent is None else "agent"
+
+
+def least(origins: Iterable[str]) -> str:
+    """The least trusted of these; what is none of ours is trusted least."""
+    return max(origins, key=lambda each: ORIGINS.index(each) if each in ORIGINS else len(ORIGINS))
+
+
+def lowered(origin: object) -> str | None:
+    """What was said of messages, checked."""
+    if origin is None or origin in LOWERED:
+        return None if origin is None else str(origin)
+    raise InvalidInput(
+        f"origin must be one of {', '.join(LOWERED)}: only a role makes something the user's word",
+        field="origin",
+    )
+
+
 # ----------------------------------------------------------------------
 # Keys of metadata: those of the system, which a caller is refused by name, and those of the
 # caller that the system reads. `tests/border/test_reserved.py` finds any other that our code
@@ -67,29 +91,6 @@ CALLERS_OWN = frozenset(
         "turn",
     }
 )
-
-
-def whose(origin: str | None, agent: str | None) -> str:
-    """Whose word something is that is written by hand: what the caller says; else the agent's, if
-    one writes, and the user's only if none does."""
-    if origin is not None:
-        return origin
-    return "user" if agent is None else "agent"
-
-
-def least(origins: Iterable[str]) -> str:
-    """The least trusted of these; what is none of ours is trusted least."""
-    return max(origins, key=lambda each: ORIGINS.index(each) if each in ORIGINS else len(ORIGINS))
-
-
-def lowered(origin: object) -> str | None:
-    """What was said of messages, checked."""
-    if origin is None or origin in LOWERED:
-        return None if origin is None else str(origin)
-    raise InvalidInput(
-        f"origin must be one of {', '.join(LOWERED)}: only a role makes something the user's word",
-        field="origin",
-    )
 
 
 class Labelled(dict[str, Any]):

@@ -397,6 +397,27 @@ def _field(value: object, name: str) -> object:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
+# ----------------------------------------------------------------------
+# Our memories as facts of such a document, and its text read back.
+#
+# | memory                                              | category of the fact              |
+# |-----------------------------------------------------|-----------------------------------|
+# | a standing instruction                              | constraint                        |
+# | metadata `category`, or a kind, that DeerFlow knows | that one; identity and constraint |
+# |                                                     | only if the user said so          |
+# | a turn                                              | context                           |
+# | anything else                                       | other                             |
+#
+# `source` is the session, else "unknown"; the summaries are those of the user's profile that fit
+# into a quarter of the budget. Who said it, and until when it was so, goes in front of the text,
+# unless it was the user without a name and is so: a fact reads as one about the user.
+#
+# A fact is one line (safe.py) and what DeerFlow would strip is escaped, so that parse gives back
+# what was rendered; `<`, `>` and `&` are DeerFlow's to escape. Corrections and constraints are the
+# guaranteed categories.
+# ----------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class DeerItem:
     """One fact. The confidence is kept as the format carries it, to two decimals."""

@@ -61,13 +61,6 @@ _CLOSES = f'\n{{"{CLOSING}":'.encode()
 _HOW_ON = "take another export, or what can still be read of it with `holdfast import --salvage`"
 
 
-# ----------------------------------------------------------------------
-# A store as JSON lines.
-# ----------------------------------------------------------------------
-
-_REPORT_EVERY = 256
-
-
 class Sealing:
     """Writes lines to a file, and at last the one that closes it."""
 
@@ -173,6 +166,13 @@ def _object(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+# ----------------------------------------------------------------------
+# A store as JSON lines.
+# ----------------------------------------------------------------------
+
+_REPORT_EVERY = 256
 
 
 def export_to(

@@ -67,16 +67,6 @@ _RECORD_WORDS = (
 )  # fmt: skip
 
 
-# ----------------------------------------------------------------------
-# Taking the fields of a line one by one. Nothing here is taken on trust.
-# ----------------------------------------------------------------------
-
-T = TypeVar("T")
-
-_ID = re.compile("[0-9a-f]{32}")
-_DIGEST_BYTES = 16
-
-
 def to_line(fields: Mapping[str, Any]) -> bytes:
     """One line of JSON, with its line break."""
     return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
@@ -199,6 +189,16 @@ def _iso(moment: datetime) -> str:
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
+
+
+# ----------------------------------------------------------------------
+# Taking the fields of a line one by one. Nothing here is taken on trust.
+# ----------------------------------------------------------------------
+
+T = TypeVar("T")
+
+_ID = re.compile("[0-9a-f]{32}")
+_DIGEST_BYTES = 16
 
 
 def refuse(reason: str) -> NoReturn:

@@ -59,25 +59,6 @@ TOLD = _RING.format(index="jobs_turn", which="", only=" AND at IS NOT NULL")
 AGAIN = _RING.format(index="jobs_again", which=" AND attempts > 0", only=" AND at IS NOT NULL")
 
 
-# ----------------------------------------------------------------------
-# Jobs that are done together: the turns of one conversation, claimed and learned as one.
-# ----------------------------------------------------------------------
-
-#: Attempts beyond the last one, for a worker that then does without a model.
-_MORE_ATTEMPTS = 2
-
-#: Jobs looked at for a conversation that is complete.
-_MOST_LOOKED = 2_000
-
-#: Owner and number of a job, and the claim in which it is held.
-_JobKey = tuple[int, int]
-_HeldKey = tuple[int, int, int | None]
-#: SQL: one job that is held.
-_THIS = "owner = ? AND id = ? AND claim = ?"
-#: Owner, session and agent.
-_Conversation = tuple[int, str | None, str | None]
-
-
 @dataclass(frozen=True, slots=True)
 class Ring:
     """What was seen on a walk from an owner on."""
@@ -130,6 +111,25 @@ def walk(
 def nearest(owners: list[int], after: int) -> int:
     """Whose turn it is first."""
     return min(owners, key=lambda owner: (owner <= after, owner))
+
+
+# ----------------------------------------------------------------------
+# Jobs that are done together: the turns of one conversation, claimed and learned as one.
+# ----------------------------------------------------------------------
+
+#: Attempts beyond the last one, for a worker that then does without a model.
+_MORE_ATTEMPTS = 2
+
+#: Jobs looked at for a conversation that is complete.
+_MOST_LOOKED = 2_000
+
+#: Owner and number of a job, and the claim in which it is held.
+_JobKey = tuple[int, int]
+_HeldKey = tuple[int, int, int | None]
+#: SQL: one job that is held.
+_THIS = "owner = ? AND id = ? AND claim = ?"
+#: Owner, session and agent.
+_Conversation = tuple[int, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
