@@ -53,9 +53,6 @@ class Ledger:
         for name, value in more.items():
             self.sums[name] = max(0, self.sums.get(name, 0) + value)
 
-    def spent_by_keys(self, day: date) -> dict[str, Spent]:
-        raise AssertionError("an extractor knows of no key")
-
 
 class Parrot:
     """A model that says what it was told to say."""

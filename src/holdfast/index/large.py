@@ -122,7 +122,7 @@ class LargeIndex:
         if known is None:
             return None
         late = _best_of(self._rest(store, known, parts, heads), asked)
-        with store.large(self.own.scope, self.space) as reader:
+        with known.reader() as reader:
             terms = [_signed(term_id(term)) for term in asked.terms]
             frequencies = reader.frequencies(terms)
             coded = frozenset(i for i, term in enumerate(asked.terms) if term in asked.coded)

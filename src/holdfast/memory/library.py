@@ -9,6 +9,7 @@ import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NoReturn, get_args
 
@@ -534,8 +535,9 @@ def trace_of(
     for source in record.sources[:_SOURCES] if is_own else ():
         around |= {each.id: each for each in store.turns_around(scope, source, reach=_REACH)}
     claim = claim_of(record)
-    versions = store.versions(scope, claim) if is_own and claim is not None else []
-    derived = store.derived_from(scope, record.id, limit=_DERIVED) if is_own else []
+    listed = partial(store.listed, scope, current=False)
+    versions = listed(claim=claim, archived=True) if is_own and claim is not None else []
+    derived = listed(source=record.id, archived=True, limit=_DERIVED) if is_own else []
     turns = sorted(around.values(), key=lambda each: (each.valid_from, each.id))
     return Trace(
         record.id,

@@ -217,7 +217,7 @@ class Team(parts.Tier):
         id = validate.record_id(id)
         found = [each for each in self._store.get(owner, [id]) if _is_seen(each, asker)]
         if found and found[0].known_to is not None:
-            found = self._store.versions(owner, first_id(found[0]), current=True)
+            found = self._store.listed(owner, claim=first_id(found[0]), archived=True)
         if not found:
             raise NotFound(f"there is no entry {id!r} in this workspace")
         return found[-1]

@@ -1,6 +1,6 @@
 """Versions of one thing, one after another: the last holds, each other one until the next began.
 
-What they are versions of is their claim, by which the store finds them (`Store.versions`). A new
+What they are versions of is their claim, by which the store finds them (`Store.listed`). A new
 one ends the one before in the transaction that stores it (`Derived.supersedes`). When one of them
 is forgotten or comes back, `line_up` makes it so again: what holds now, and at any time in the
 past, is said by one version alone.
@@ -90,12 +90,13 @@ def chain_data(id: str, before: Sequence[Record]) -> dict[str, Any]:
 
 def versions_of(store: Store, scope: Scope, record: Record) -> list[Record]:
     """All versions of what a record is a version of, oldest first."""
-    return store.versions(scope, claim_of(record) or record.id)
+    claim = claim_of(record) or record.id
+    return store.listed(scope, claim=claim, current=False, archived=True)
 
 
 def newest(store: Store, scope: Scope, claim: str) -> Record | None:
     """The version that holds now; None when none does."""
-    return next(reversed(store.versions(scope, claim, current=True)), None)
+    return next(reversed(store.listed(scope, claim=claim, archived=True)), None)
 
 
 def history_of(store: Store, scope: Scope, versions: Iterable[Record]) -> list[Version]:
@@ -122,7 +123,7 @@ def line_up(
         if is_open(this):
             store.end(scope, parts(this), at=now, valid_to=until, action="superseded", reason=_OVER)
         elif this.valid_to is not None and this.valid_to > until:
-            store.shorten(scope, parts(this), at=now, valid_to=until, reason=_OVER)
+            store.end(scope, parts(this), at=now, valid_to=until, reason=_OVER, ended=True)
     standing = [each for each in versions if each.id not in over]
     if standing and standing[-1] is versions[-1] and not is_open(standing[-1]):
         _open_again(store, scope, standing[-1], parts(standing[-1]), now)
