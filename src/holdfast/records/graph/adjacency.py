@@ -193,8 +193,6 @@ DAY_US = 86_400_000_000
 #: An entity at first sight, and what each further turn that speaks of it adds.
 #: The seed's, as all numbers of fading (docs/decisions/0011); those of `Decay` are settings.
 _FIRST, _MORE = 0.5, 0.10
-#: An edge of less strength is left out of walks, unless another bound is set.
-FADED = DECAY.minimum_weight
 #: An entity of less strength leaves the live graph.
 GONE = 0.01
 
